@@ -1,0 +1,112 @@
+#pragma once
+// Where candidates run. Three small interfaces; the host and CUDA backends are the only implementations.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/operator.hpp"
+#include "harness/variant.hpp"
+
+namespace gla_bench {
+
+struct KernelBuild {
+  std::string entry;
+  int registers = 0;
+  int spill_bytes = 0;     ///< stores plus loads that the assembler reports
+  int shared_bytes = 0;    ///< static plus dynamic
+};
+
+/// What building a candidate gave. For several kernels: the largest registers and shared, the sum of spills.
+struct BuildInfo {
+  int registers = 0;
+  int spill_bytes = 0;
+  int shared_bytes = 0;
+  double seconds = 0;
+  bool cached = false;
+  std::vector<KernelBuild> kernels;
+};
+
+/// Device and software under a backend, for the record's environment.
+using Environment = std::map<std::string, std::string>;
+
+enum class CacheState { cold, hot };
+
+/// One problem's tensors where the backend wants them, each between guard zones.
+class Workset {
+ public:
+  virtual ~Workset() = default;
+  /// Fills outputs with NaN bytes (0xff): before every verified run.
+  virtual void poison_outputs() = 0;
+  /// Outputs in logical order.
+  virtual HostTensors download_outputs() = 0;
+  /// "guard zone behind 'o' overwritten at byte 12", "input 'q' changed": what a run damaged, or nothing.
+  virtual std::optional<std::string> damage() = 0;
+};
+
+/// A built candidate. Owns its code and, once prepared, its workspace.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  virtual BuildInfo info() const = 0;
+  /// Loads the code, allocates the poisoned workspace, binds the parameters. @throws RunError
+  virtual void prepare(Workset& workset) = 0;
+  /// Fills the workspace with NaN bytes; damage() covers its guard zones after prepare().
+  virtual void poison_workspace() = 0;
+  virtual std::optional<std::string> damage() = 0;
+  /// One call, synchronised. @throws RunError
+  virtual void run() = 0;
+  /// Seconds per call over `calls` back-to-back calls: the only timer. Cold: the last-level cache holds
+  /// nothing of the problem when the first call starts. @throws RunError
+  virtual double sample(CacheState cache, int calls) = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual BackendId id() const = 0;
+  /// False where no device is present: candidates then end as `built`.
+  virtual bool can_run() const = 0;
+  virtual Limits limits() const = 0;
+  virtual Environment environment() const = 0;
+  /// Current clock of the multiprocessors in MHz, or nothing where it can not be read.
+  virtual std::optional<double> clock_mhz() = 0;
+  /// Copies inputs (logical order) in, in the problem's layout. @throws RunError
+  virtual std::unique_ptr<Workset> stage(const Operator& op, const Problem& problem,
+                                         const HostTensors& inputs) = 0;
+  /// Compiles, or takes from the cache. @throws BuildError
+  virtual std::unique_ptr<Plan> build(const Candidate& candidate) = 0;
+  /// Starts compiling these on other threads, so that build() finds them ready. Order is priority.
+  virtual void build_ahead(std::span<const Candidate> candidates) = 0;
+  /// The float64 reference by the recurrence on the device, or nothing where the backend has none.
+  virtual std::optional<ReferenceTensors> reference(const Operator& op, const Problem& problem,
+                                                    const HostTensors& inputs) = 0;
+  /// The same for the plain computation in a given arithmetic.
+  virtual std::optional<HostTensors> baseline(const Operator& op, const Problem& problem,
+                                              const HostTensors& inputs, Arithmetic arithmetic) = 0;
+};
+
+struct CudaOptions {
+  int device = 0;
+  std::string cache_dir;    ///< empty: the user's cache folder
+  std::string source_dir;   ///< a kernels/ folder to read sources from; empty: those inside the binary
+  int arch = 0;             ///< compile for this architecture instead of the device's (90 with the `a` suffix)
+  int compile_threads = 0;  ///< 0: all cores
+};
+
+struct HostOptions {
+  int threads = 0;  ///< 0: all cores
+};
+
+std::unique_ptr<Backend> make_host_backend(const HostOptions& options = {});
+
+/// Null in a build without CUDA. With CUDA but no device or driver, a backend whose can_run() is false.
+std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options = {});
+
+/// "CUDA 13.0 (NVRTC 13.0, cuBLAS 13.1)", or why there is none: for `info` and messages.
+std::string cuda_build_description();
+
+}  // namespace gla_bench

@@ -1,0 +1,24 @@
+#pragma once
+// The faults that cross module borders. Outcomes of a candidate are statuses (record.hpp), not exceptions:
+// exactly one function (run.cpp, try_candidate) turns BuildError and RunError into a status.
+
+#include <stdexcept>
+
+namespace gla_bench {
+
+/// Bad usage or bad input: the program prints the message and exits with 2.
+struct InputError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A candidate did not compile or load.
+struct BuildError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A candidate did not run, or the device failed under it.
+struct RunError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace gla_bench

@@ -1,0 +1,69 @@
+#pragma once
+// What is true: an operator's tensors, its least work, its float64 definition. One per operator, in reference/.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/problem.hpp"
+
+namespace gla_bench {
+
+/// One input or output. Extents are in logical order, [B,T,H,D] where the tensor has token axes,
+/// whatever the problem's layout: layouts are a matter of staging (staging.hpp).
+struct TensorSpec {
+  enum class Role { input, output };
+  std::string name;
+  Role role = Role::input;
+  DType dtype = DType::float32;
+  std::vector<std::int64_t> extents;
+  bool tokens = false;  ///< has the axes [B,T,H,...]: permuted by the layout, judged per chunk of T
+
+  std::int64_t elements() const;
+  std::int64_t bytes() const;
+};
+
+/// Input or output values in logical order, each exactly representable in its tensor's dtype.
+using HostTensors = std::map<std::string, std::vector<float>>;
+
+/// Float64 values in logical order.
+using ReferenceTensors = std::map<std::string, std::vector<double>>;
+
+/// The operator's own cost, whatever the variant.
+struct Work {
+  double floor_bytes = 0;  ///< each input read once, each output written once
+  double flops = 0;        ///< of the recurrence: the least that any form does
+};
+
+struct Operator {
+  std::string name;
+  std::string summary;                 ///< one line for `gla-bench list`
+  std::vector<Direction> directions;
+  std::vector<std::string> gates;      ///< regimes that mean something to it; the first is the default
+  std::function<double(const Problem&)> default_scale;
+  std::function<std::vector<TensorSpec>(const Problem&)> tensors;
+  std::function<Work(const Problem&)> work;
+  /// Drawn inputs, rounded to each tensor's dtype: a pure function of the problem.
+  std::function<HostTensors(const Problem&)> draw;
+  /// The definition in float64, by the recurrence.
+  std::function<ReferenceTensors(const Problem&, const HostTensors&)> reference;
+  /// The same by another route (quadratic in seq), to check the reference itself.
+  std::function<ReferenceTensors(const Problem&, const HostTensors&)> second_form;
+  /// A plain computation in the arithmetic given, outputs rounded to their dtypes: its error sets the bound.
+  std::function<HostTensors(const Problem&, const HostTensors&, Arithmetic)> baseline;
+};
+
+/// The only list of operators (reference/operators.cpp).
+std::span<const Operator> operators();
+
+/// Nothing for an unknown name.
+const Operator* find_operator(std::string_view name);
+
+/// The problem's scale, or the operator's default.
+double scale_of(const Operator& op, const Problem& problem);
+
+}  // namespace gla_bench

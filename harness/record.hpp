@@ -1,0 +1,86 @@
+#pragma once
+// What happened to a candidate. The JSON names are a contract: configs/schema/results.schema.json.
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/backend.hpp"
+#include "harness/variant.hpp"
+
+namespace gla_bench {
+
+enum class Status { measured, verified, wrong, rejected, build_failed, run_failed, built };
+std::string_view name(Status status);
+std::optional<Status> parse_status(std::string_view text);
+
+/// Where a tensor differs most, in logical coordinates.
+struct WorstElement {
+  std::vector<std::int64_t> index;
+  double got = 0;
+  double expected = 0;
+};
+
+/// Errors of one output against float64 and the bounds they are held to. A NaN anywhere makes every
+/// error NaN, and `ok` false.
+struct TensorVerdict {
+  double rel_l2 = 0;               ///< ||got - expected|| / ||expected||, whole tensor
+  double max_abs = 0;              ///< max |got - expected| over the reference's RMS
+  double worst_chunk_rel_l2 = 0;   ///< the largest rel_l2 of a chunk of tokens (verify.hpp)
+  double bound = 0;                ///< for rel_l2; never above the cap
+  double worst_chunk_bound = 0;
+  double max_abs_bound = 0;
+  double baseline_rel_l2 = 0;      ///< of the plain computation that the bound is tied to
+  WorstElement worst;
+  bool ok = false;
+};
+
+struct Verification {
+  bool ok = false;
+  Arithmetic arithmetic = Arithmetic::float32;
+  std::string reference;           ///< "host" or "cuda": where the float64 recurrence ran
+  std::map<std::string, TensorVerdict> tensors;
+  bool deterministic = false;      ///< a repeat gave the same bits
+  std::optional<bool> last_timed_ok;  ///< the last timed launch verified again; nothing: not timed
+  std::string fault;               ///< guard zone, changed input, unwritten output: why it is not ok
+};
+
+struct Series {
+  double median_ms = 0, min_ms = 0, p20_ms = 0, p80_ms = 0;
+  std::vector<double> samples_ms;  ///< all of them, in order
+  std::string stopped_because;     ///< "noise", "time", "samples"
+};
+
+struct Timing {
+  Series cold;
+  std::optional<Series> hot;
+  std::optional<double> clock_mhz_before, clock_mhz_after;
+  bool suspect = false;            ///< faster than the floor allows at the measured copy rate
+};
+
+struct Io {
+  double floor_bytes = 0;
+  double model_read_bytes = 0;
+  double model_write_bytes = 0;
+  double workspace_bytes = 0;
+};
+
+struct Record {
+  Problem problem;
+  std::string variant;
+  BackendId backend = BackendId::host;
+  Tile tile;
+  Status status = Status::rejected;
+  std::string reason;
+  std::optional<Verification> verification;
+  std::optional<Timing> timing;
+  Io io;
+  double flops = 0;
+  std::optional<BuildInfo> build;
+  std::string source_hash;
+  bool peer = false;
+};
+
+}  // namespace gla_bench

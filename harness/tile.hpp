@@ -1,0 +1,28 @@
+#pragma once
+// What may be tuned: a tile is one choice for each axis of a variant's space.
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace gla_bench {
+
+/// {"block_v": 32, "chunk": 64}. Ordered, so that its text is a key.
+using Tile = std::map<std::string, int>;
+
+/// One tunable parameter. The first value is the variant's default.
+struct TileAxis {
+  std::string name;
+  std::vector<int> values;
+  std::string meaning;  ///< one line for `gla-bench list`
+};
+
+using TileSpace = std::vector<TileAxis>;
+
+/// "block_v=32,chunk=64"
+std::string describe(const Tile& tile);
+
+/// Every combination of the axes' values, the first axis slowest.
+std::vector<Tile> all_tiles(const TileSpace& space);
+
+}  // namespace gla_bench

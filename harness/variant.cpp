@@ -1,0 +1,34 @@
+#include "harness/variant.hpp"
+
+namespace gla_bench {
+
+std::string_view name(BackendId backend) { return backend == BackendId::host ? "host" : "cuda"; }
+
+std::optional<BackendId> parse_backend(std::string_view text) {
+  if (text == "host") return BackendId::host;
+  if (text == "cuda") return BackendId::cuda;
+  return std::nullopt;
+}
+
+const Variant* find_variant(std::string_view op, std::string_view name, BackendId backend,
+                            Direction direction) {
+  for (const Variant& variant : variants())
+    if (variant.op == op && variant.name == name && variant.backend == backend &&
+        variant.direction == direction)
+      return &variant;
+  return nullptr;
+}
+
+std::string describe(const Candidate& candidate) {
+  return candidate.variant->name + " [" + std::string(name(candidate.variant->backend)) + "] " +
+         describe(candidate.tile) + " on " + describe(candidate.problem);
+}
+
+std::size_t workspace_bytes(const Candidate& candidate) {
+  std::size_t total = 0;
+  for (const Region& region : candidate.variant->workspace(candidate.problem, candidate.tile))
+    total += region.bytes;
+  return total;
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,147 @@
+#pragma once
+// One way to compute an operator: its tile space, what it refuses, what it moves, and how it is launched.
+// One per variant, in kernels/<family>/. Everything here is data or a pure function: tested with no GPU.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "harness/problem.hpp"
+#include "harness/tile.hpp"
+
+namespace gla_bench {
+
+enum class BackendId { host, cuda };
+std::string_view name(BackendId backend);
+std::optional<BackendId> parse_backend(std::string_view text);
+
+/// What the place of execution allows. arch is 10*major+minor of the compute capability, 0 on the host.
+struct Limits {
+  int arch = 0;
+  std::size_t shared_per_block = 0;    ///< opt-in maximum, bytes
+  std::size_t memory_bytes = 0;        ///< device (or host) memory that a problem may take; 0: unknown
+  int multiprocessors = 0;
+};
+
+/// Bytes that a variant moves through device memory with a tile, on paper.
+struct Traffic {
+  double read_bytes = 0;
+  double write_bytes = 0;
+};
+
+/// A named piece of scratch memory. The backend allocates it between guard zones and poisons it.
+struct Region {
+  std::string name;
+  std::size_t bytes = 0;
+};
+
+/// Address of a tensor or workspace region by name; null for a tensor that the problem lacks.
+using Address = std::function<void*(std::string_view name)>;
+
+/// The family's Params struct, copied by value into each launch.
+using ParamBytes = std::vector<std::byte>;
+
+struct Dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  auto operator<=>(const Dim3&) const = default;
+};
+
+/// A kernel launch: extern "C" entry(const __grid_constant__ Params).
+struct KernelLaunch {
+  std::string entry;
+  Dim3 grid, block;
+  std::size_t shared_bytes = 0;  ///< dynamic shared memory
+};
+
+/// A matrix in a tensor or workspace region, row-major.
+struct MatrixOperand {
+  std::string buffer;
+  DType dtype = DType::float32;
+  std::int64_t offset = 0;   ///< elements
+  std::int64_t ld = 0;       ///< elements between rows
+  std::int64_t stride = 0;   ///< elements between the matrices of the batch
+  bool transposed = false;   ///< the operand is the transpose of what is stored (A and B only)
+};
+
+/// C[m,n] = alpha A[m,k] B[k,n] + beta C, for `batch` matrices, row-major, through cuBLAS.
+struct MatrixProduct {
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
+  double alpha = 1, beta = 0;
+  MatrixOperand a, b, c;
+  Arithmetic arithmetic = Arithmetic::float32;  ///< tf32 lets cuBLAS round float32 operands
+};
+
+/// Sets a whole workspace region to zero bytes.
+struct Zero {
+  std::string buffer;
+};
+
+using Step = std::variant<KernelLaunch, MatrixProduct, Zero>;
+
+/// A constant in the generated prologue: namespace `scope` { constexpr int name = value; }.
+struct Constant {
+  std::string scope;
+  std::string name;
+  int value = 0;
+  auto operator<=>(const Constant&) const = default;
+};
+
+/// A CUDA candidate as data: what to compile and what to launch, in order, on one stream.
+struct Recipe {
+  std::string source;               ///< path of the .cuh below kernels/
+  std::vector<Constant> constants;  ///< besides dtype, which the compiler adds as io_t
+  std::vector<Step> steps;
+};
+
+/// A host candidate: plain code over the same Params.
+struct HostCall {
+  const Problem& problem;
+  const Tile& tile;
+  const ParamBytes& params;
+};
+
+struct Variant {
+  std::string op, name;
+  std::string summary;               ///< one line for `gla-bench list`
+  BackendId backend = BackendId::host;
+  Direction direction = Direction::forward;
+  TileSpace space;
+  std::vector<std::string> sources;  ///< below kernels/; with what they include they make source_hash
+  std::function<Arithmetic(const Problem&, const Tile&)> arithmetic;
+  /// A reason by name, or nothing. Total: never throws, whatever the problem and tile.
+  std::function<std::optional<std::string>(const Problem&, const Tile&, const Limits&)> reject;
+  std::function<Traffic(const Problem&, const Tile&)> traffic;
+  std::function<double(const Problem&, const Tile&)> flops;
+  std::function<std::vector<Region>(const Problem&, const Tile&)> workspace;
+  std::function<ParamBytes(const Problem&, const Tile&, const Address&)> bind;
+  std::variant<std::function<Recipe(const Problem&, const Tile&)>,
+               std::function<void(const HostCall&)>>
+      code;
+};
+
+/// The only list of variants (kernels/variants.cpp).
+std::span<const Variant> variants();
+
+/// Nothing for an unknown name.
+const Variant* find_variant(std::string_view op, std::string_view name, BackendId backend,
+                            Direction direction = Direction::forward);
+
+/// One point to build, verify and measure.
+struct Candidate {
+  const Variant* variant = nullptr;
+  Problem problem;
+  Tile tile;
+};
+
+/// "chunk_fused [cuda] block_v=32,chunk=64 on gla forward ...", for messages.
+std::string describe(const Candidate& candidate);
+
+std::size_t workspace_bytes(const Candidate& candidate);
+
+}  // namespace gla_bench

@@ -1,0 +1,11 @@
+// The CUDA backend of a host-only build: there is none, and it says so.
+
+#include "harness/backend.hpp"
+
+namespace gla_bench {
+
+std::unique_ptr<Backend> make_cuda_backend(const CudaOptions&) { return nullptr; }
+
+std::string cuda_build_description() { return "built without CUDA (host only)"; }
+
+}  // namespace gla_bench
