@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ struct Problem {
   std::optional<double> scale;      ///< nothing: the operator's default
   std::uint64_t seed = 1;           ///< inputs are a pure function of the problem and this
   std::string tensors;              ///< path of a .safetensors file; empty: inputs are drawn
+  /// Names in that file by the operator's: {"q": "model.q"}; a tensor not listed has its own name.
+  std::map<std::string, std::string> tensor_names;
   auto operator<=>(const Problem&) const = default;
 };
 
