@@ -1,0 +1,31 @@
+#pragma once
+// Between values in logical order (HostTensors) and bytes as they are stored: dtype and layout.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "harness/operator.hpp"
+
+namespace gla_bench {
+
+/// Writes each value, rounded to the dtype (ties to even), little-endian.
+/// `bytes` has exactly values.size() * size_of(dtype).
+void encode(DType dtype, std::span<const float> values, std::span<std::byte> bytes);
+
+/// The inverse of encode(), exact.
+void decode(DType dtype, std::span<const std::byte> bytes, std::span<float> values);
+
+/// Extents in storage order: axes 1 and 2 exchanged for a tensor with token axes in head_first.
+std::vector<std::int64_t> storage_extents(const TensorSpec& spec, Layout layout);
+
+/// Values in storage order from values in logical order.
+std::vector<float> to_storage_order(const TensorSpec& spec, Layout layout,
+                                    std::span<const float> logical);
+
+/// The inverse of to_storage_order().
+std::vector<float> to_logical_order(const TensorSpec& spec, Layout layout,
+                                    std::span<const float> stored);
+
+}  // namespace gla_bench
