@@ -1,0 +1,157 @@
+#include "harness/source_store.hpp"
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "harness/error.hpp"
+
+namespace gla_bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where the quoted name of an #include "..." line stands within the line, or nothing.
+struct Quoted {
+  std::size_t begin = 0, length = 0;
+};
+
+std::optional<Quoted> quoted_include(std::string_view line) {
+  const auto skip_blanks = [&](std::size_t at) {
+    const std::size_t next = line.find_first_not_of(" \t", at);
+    return next == std::string_view::npos ? line.size() : next;
+  };
+  std::size_t at = skip_blanks(0);
+  if (at >= line.size() || line[at] != '#') return std::nullopt;
+  at = skip_blanks(at + 1);
+  if (line.substr(at, 7) != "include") return std::nullopt;
+  at = skip_blanks(at + 7);
+  if (at >= line.size() || line[at] != '"') return std::nullopt;
+  const std::size_t end = line.find('"', at + 1);
+  if (end == std::string_view::npos) return std::nullopt;
+  return Quoted{at + 1, end - at - 1};
+}
+
+// Calls visit(line without its end) for each line.
+template <class Visit>
+void for_each_line(std::string_view text, Visit visit) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    visit(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  }
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw InputError("can not read " + path.string());
+  return std::move(text).str();
+}
+
+bool is_source(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".cuh" || extension == ".h" || extension == ".hpp" || extension == ".cpp";
+}
+
+template <class Sources>
+void read_folder(const fs::path& folder, const std::string& prefix, Sources& sources) {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && is_source(entry.path()))
+      sources[prefix + fs::relative(entry.path(), folder).generic_string()] =
+          read_text(entry.path());
+}
+
+bool below_kernels(std::string_view path) {
+  return !path.starts_with("reference/") && !path.starts_with("harness/");
+}
+
+}  // namespace
+
+SourceStore::SourceStore() {
+  for (const Source& source : embedded_sources()) sources_[std::string(source.path)] = source.text;
+}
+
+SourceStore::SourceStore(const fs::path& kernels_folder) {
+  for (const Source& source : embedded_sources())
+    if (!below_kernels(source.path)) sources_[std::string(source.path)] = source.text;
+  try {
+    const fs::path folder = fs::canonical(kernels_folder);
+    read_folder(folder, "", sources_);
+    for (const char* beside : {"reference", "harness/cuda"})
+      if (fs::is_directory(folder.parent_path() / beside))
+        read_folder(folder.parent_path() / beside, std::string(beside) + "/", sources_);
+  } catch (const fs::filesystem_error& error) {
+    throw InputError("kernel sources: " + std::string(error.what()));
+  }
+}
+
+SourceStore::SourceStore(std::map<std::string, std::string> sources) {
+  for (auto& [path, text] : sources) sources_[path] = std::move(text);
+}
+
+const std::string* SourceStore::find(std::string_view path) const {
+  const auto found = sources_.find(path);
+  return found == sources_.end() ? nullptr : &found->second;
+}
+
+std::optional<std::string> SourceStore::resolve(std::string_view includer,
+                                                std::string_view written) const {
+  const auto stored = [&](const fs::path& path) -> std::optional<std::string> {
+    std::string text = path.lexically_normal().generic_string();
+    if (find(text) == nullptr) return std::nullopt;
+    return text;
+  };
+  if (auto path = stored(fs::path(includer).parent_path() / written)) return path;
+  if (auto path = stored(fs::path(written))) return path;
+  if (written.starts_with("kernels/")) return stored(fs::path(written.substr(8)));
+  return std::nullopt;
+}
+
+std::vector<Source> SourceStore::closure(std::span<const std::string> paths) const {
+  std::set<std::string> seen;
+  std::vector<std::string> pending;
+  const auto add = [&](const std::string& path) {
+    if (seen.insert(path).second) pending.push_back(path);
+  };
+  for (const std::string& path : paths) {
+    if (find(path) == nullptr) throw InputError("no kernel source '" + path + "'");
+    add(path);
+  }
+  while (!pending.empty()) {
+    const std::string path = std::move(pending.back());
+    pending.pop_back();
+    for_each_line(*find(path), [&](std::string_view line) {
+      if (const auto name = quoted_include(line))
+        if (const auto included = resolve(path, line.substr(name->begin, name->length)))
+          add(*included);
+    });
+  }
+  std::vector<Source> list;
+  for (const std::string& path : seen) {
+    const auto found = sources_.find(path);
+    list.push_back({found->first, found->second});
+  }
+  return list;
+}
+
+std::string SourceStore::with_full_includes(const Source& source) const {
+  std::string text;
+  text.reserve(source.text.size() + 256);
+  for_each_line(source.text, [&](std::string_view line) {
+    const auto name = quoted_include(line);
+    const auto full =
+        name ? resolve(source.path, line.substr(name->begin, name->length)) : std::nullopt;
+    if (full)
+      text.append(line.substr(0, name->begin))
+          .append(*full)
+          .append(line.substr(name->begin + name->length));
+    else
+      text.append(line);
+    text += '\n';
+  });
+  return text;
+}
+
+}  // namespace gla_bench
