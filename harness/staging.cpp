@@ -1,8 +1,6 @@
 #include "harness/staging.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -13,131 +11,184 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are stored little-endian");
 
-std::uint16_t bfloat16_bits(float value) {
-  if (std::isnan(value)) return 0x7fc0;
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  // Adding just under half of the last kept bit, plus that bit itself, makes ties go to even.
-  const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
-  return static_cast<std::uint16_t>(rounded >> 16);
+// A tensor seen as rows of contiguous elements, [batch, seq, heads, row] with token axes and one
+// axis of rows without.
+struct Rows {
+  std::int64_t batch = 1, seq = 1, heads = 1, length = 1;
+  bool swapped = false;  ///< stored as [batch, heads, seq, row]
+
+  std::int64_t count() const { return batch * seq * heads; }
+
+  // Place among the stored rows of logical row `index`.
+  std::int64_t stored(std::int64_t index) const {
+    if (!swapped) return index;
+    const std::int64_t head = index % heads;
+    const std::int64_t token = index / heads;
+    return (token / seq * heads + head) * seq + token % seq;
+  }
+};
+
+Rows rows_of(const TensorSpec& spec, Layout layout) {
+  if (!spec.tokens || layout == Layout::seq_first) {
+    // Any cut will do where nothing moves: the widest that divides evenly, for loops worth
+    // vectorising.
+    for (std::int64_t length : {4096, 64})
+      if (spec.elements() % length == 0) return {spec.elements() / length, 1, 1, length, false};
+    return {spec.elements(), 1, 1, 1, false};
+  }
+  if (spec.extents.size() < 3)
+    throw std::logic_error("tensor '" + spec.name + "' has token axes but fewer than three axes");
+  Rows rows{spec.extents[0], spec.extents[1], spec.extents[2], 1, true};
+  for (std::size_t axis = 3; axis < spec.extents.size(); ++axis) rows.length *= spec.extents[axis];
+  return rows;
 }
 
-float from_bfloat16(std::uint16_t bits) {
+void check_sizes(const TensorSpec& spec, std::size_t values, std::size_t bytes) {
+  if (values != static_cast<std::size_t>(spec.elements()) ||
+      bytes != static_cast<std::size_t>(spec.bytes()))
+    throw std::logic_error("tensor '" + spec.name + "' has " + std::to_string(spec.elements()) +
+                           " elements in " + std::to_string(spec.bytes()) + " bytes; given were " +
+                           std::to_string(values) + " elements and " + std::to_string(bytes) +
+                           " bytes");
+}
+
+template <class Bits, class Convert>
+void pack_rows(const Rows& rows, const float* values, std::byte* stored, Convert convert) {
+  const std::int64_t length = rows.length;
+#pragma omp parallel for schedule(static) if (rows.count() * length > 65536)
+  for (std::int64_t row = 0; row < rows.count(); ++row) {
+    const float* from = values + row * length;
+    std::byte* to = stored + rows.stored(row) * length * static_cast<std::int64_t>(sizeof(Bits));
+    for (std::int64_t i = 0; i < length; ++i) {
+      const Bits bits = convert(from[i]);
+      std::memcpy(to + i * static_cast<std::int64_t>(sizeof bits), &bits, sizeof bits);
+    }
+  }
+}
+
+template <class Bits, class Convert>
+void unpack_rows(const Rows& rows, const std::byte* stored, float* values, Convert convert) {
+  const std::int64_t length = rows.length;
+#pragma omp parallel for schedule(static) if (rows.count() * length > 65536)
+  for (std::int64_t row = 0; row < rows.count(); ++row) {
+    const std::byte* from =
+        stored + rows.stored(row) * length * static_cast<std::int64_t>(sizeof(Bits));
+    float* to = values + row * length;
+    for (std::int64_t i = 0; i < length; ++i) {
+      Bits bits;
+      std::memcpy(&bits, from + i * static_cast<std::int64_t>(sizeof bits), sizeof bits);
+      to[i] = convert(bits);
+    }
+  }
+}
+
+// The conversions proper: inline and without branches, so that the loops above become vector code.
+
+inline std::uint16_t to_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const std::uint32_t quiet = (bits >> 16) | 0x40u;  // rounding could carry a NaN over to infinity
+  const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  return static_cast<std::uint16_t>(nan ? quiet : rounded);
+}
+
+inline float from_bfloat16(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-std::uint16_t float16_bits(float value) {
-  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  if (std::isnan(value)) return sign | 0x7e00;
-  const float magnitude = std::abs(value);
-  if (magnitude >= 65520.0F) return sign | 0x7c00;
-  if (magnitude < 0x1p-14F) {
-    // Subnormal: a multiple of 2^-24, and 1024 of them are the smallest normal number.
-    return sign | static_cast<std::uint16_t>(std::nearbyint(magnitude * 0x1p24F));
-  }
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(magnitude);
-  const std::uint32_t rounded = bits + 0xfffU + ((bits >> 13) & 1U);
-  return sign | static_cast<std::uint16_t>((rounded >> 13) - (112U << 10));  // bias 127 to 15
+inline std::uint16_t to_float16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = (bits >> 16) & 0x8000u;
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  // Normal numbers: rebias the exponent from 127 to 15 and round 13 bits away; a carry moves the
+  // exponent up, which is right.
+  const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+  // Below 2^-14: adding 0.5 puts the unit of the sum's last bit at 2^-24, float16's smallest step,
+  // so the addition itself rounds.
+  const std::uint32_t small =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+  std::uint32_t result = magnitude < 0x38800000u ? small : normal;
+  result = magnitude >= 0x477ff000u ? 0x7c00u : result;  // 65520 and more round to infinity
+  result = magnitude > 0x7f800000u ? 0x7e00u : result;
+  return static_cast<std::uint16_t>(sign | result);
 }
 
-float from_float16(std::uint16_t bits) {
-  const std::uint32_t exponent = (bits >> 10) & 0x1fU;
-  const std::uint32_t mantissa = bits & 0x3ffU;
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
-  if (exponent == 0) {
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24F;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const std::uint32_t wide = exponent == 0x1fU ? 0xffU : exponent + 112U;
-  return std::bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
+inline float from_float16(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
+  const std::uint32_t magnitude = bits & 0x7fffu;
+  const std::uint32_t normal = (magnitude << 13) + (112u << 23);
+  const std::uint32_t small =
+      std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
+  const std::uint32_t special = (magnitude << 13) | 0x7f800000u;
+  std::uint32_t result = magnitude < 0x0400u ? small : normal;
+  result = magnitude >= 0x7c00u ? special : result;
+  return std::bit_cast<float>(sign | result);
 }
 
-void check_sizes(DType dtype, std::size_t values, std::size_t bytes) {
-  if (values * size_of(dtype) != bytes)
-    throw std::logic_error("staging: " + std::to_string(values) + " values do not fill " +
-                           std::to_string(bytes) + " bytes");
+float same(float value) {
+  return value;
 }
 
-template <class Convert>
-void encode_as(std::span<const float> values, std::span<std::byte> bytes, Convert convert) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t bits = convert(values[i]);
-    std::memcpy(bytes.data() + 2 * i, &bits, 2);
-  }
-}
-
-template <class Convert>
-void decode_as(std::span<const std::byte> bytes, std::span<float> values, Convert convert) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, bytes.data() + 2 * i, 2);
-    values[i] = convert(bits);
+void pack_as(DType dtype, const Rows& rows, const float* values, std::byte* stored) {
+  switch (dtype) {
+    case DType::float32:
+      return pack_rows<float>(rows, values, stored, same);
+    case DType::bfloat16:
+      return pack_rows<std::uint16_t>(rows, values, stored, to_bfloat16);
+    case DType::float16:
+      return pack_rows<std::uint16_t>(rows, values, stored, to_float16);
   }
 }
 
-// [outer, first, second, inner] to [outer, second, first, inner].
-std::vector<float> exchange_axes(std::span<const float> values, std::int64_t first,
-                                 std::int64_t second, std::int64_t inner) {
-  std::vector<float> exchanged(values.size());
-  const std::int64_t matrix = first * second * inner;
-  if (matrix == 0) return exchanged;
-  const std::int64_t outer = static_cast<std::int64_t>(values.size()) / matrix;
-  for (std::int64_t o = 0; o < outer; ++o)
-    for (std::int64_t i = 0; i < first; ++i)
-      for (std::int64_t j = 0; j < second; ++j)
-        std::copy_n(values.data() + o * matrix + (i * second + j) * inner, inner,
-                    exchanged.data() + o * matrix + (j * first + i) * inner);
-  return exchanged;
+void unpack_as(DType dtype, const Rows& rows, const std::byte* stored, float* values) {
+  switch (dtype) {
+    case DType::float32:
+      return unpack_rows<float>(rows, stored, values, same);
+    case DType::bfloat16:
+      return unpack_rows<std::uint16_t>(rows, stored, values, from_bfloat16);
+    case DType::float16:
+      return unpack_rows<std::uint16_t>(rows, stored, values, from_float16);
+  }
+}
+
+// A list of values as a tensor of one axis.
+TensorSpec flat(DType dtype, std::size_t values) {
+  TensorSpec spec;
+  spec.name = "values";
+  spec.dtype = dtype;
+  spec.extents = {static_cast<std::int64_t>(values)};
+  return spec;
 }
 
 bool permuted(const TensorSpec& spec, Layout layout) {
   return spec.tokens && layout == Layout::head_first;
 }
 
-std::int64_t inner_extent(const TensorSpec& spec) {
-  std::int64_t inner = 1;
-  for (std::size_t axis = 3; axis < spec.extents.size(); ++axis) inner *= spec.extents[axis];
-  return inner;
-}
-
-void check_elements(const TensorSpec& spec, std::size_t values) {
-  if (values != static_cast<std::size_t>(spec.elements()))
-    throw std::logic_error("staging: tensor '" + spec.name + "' has " +
-                           std::to_string(spec.elements()) + " elements, not " +
-                           std::to_string(values));
+TensorSpec as_float32(TensorSpec spec) {
+  spec.dtype = DType::float32;
+  return spec;
 }
 
 }  // namespace
 
+void pack(const TensorSpec& spec, Layout layout, std::span<const float> values,
+          std::span<std::byte> stored) {
+  check_sizes(spec, values.size(), stored.size());
+  pack_as(spec.dtype, rows_of(spec, layout), values.data(), stored.data());
+}
+
+void unpack(const TensorSpec& spec, Layout layout, std::span<const std::byte> stored,
+            std::span<float> values) {
+  check_sizes(spec, values.size(), stored.size());
+  unpack_as(spec.dtype, rows_of(spec, layout), stored.data(), values.data());
+}
+
 void encode(DType dtype, std::span<const float> values, std::span<std::byte> bytes) {
-  check_sizes(dtype, values.size(), bytes.size());
-  if (values.empty()) return;
-  switch (dtype) {
-    case DType::float32:
-      std::memcpy(bytes.data(), values.data(), bytes.size());
-      break;
-    case DType::bfloat16:
-      encode_as(values, bytes, bfloat16_bits);
-      break;
-    case DType::float16:
-      encode_as(values, bytes, float16_bits);
-      break;
-  }
+  pack(flat(dtype, values.size()), Layout::seq_first, values, bytes);
 }
 
 void decode(DType dtype, std::span<const std::byte> bytes, std::span<float> values) {
-  check_sizes(dtype, values.size(), bytes.size());
-  if (values.empty()) return;
-  switch (dtype) {
-    case DType::float32:
-      std::memcpy(values.data(), bytes.data(), bytes.size());
-      break;
-    case DType::bfloat16:
-      decode_as(bytes, values, from_bfloat16);
-      break;
-    case DType::float16:
-      decode_as(bytes, values, from_float16);
-      break;
-  }
+  unpack(flat(dtype, values.size()), Layout::seq_first, bytes, values);
 }
 
 std::vector<std::int64_t> storage_extents(const TensorSpec& spec, Layout layout) {
@@ -148,16 +199,16 @@ std::vector<std::int64_t> storage_extents(const TensorSpec& spec, Layout layout)
 
 std::vector<float> to_storage_order(const TensorSpec& spec, Layout layout,
                                     std::span<const float> logical) {
-  check_elements(spec, logical.size());
-  if (!permuted(spec, layout)) return {logical.begin(), logical.end()};
-  return exchange_axes(logical, spec.extents.at(1), spec.extents.at(2), inner_extent(spec));
+  std::vector<float> stored(logical.size());
+  pack(as_float32(spec), layout, logical, std::as_writable_bytes(std::span(stored)));
+  return stored;
 }
 
 std::vector<float> to_logical_order(const TensorSpec& spec, Layout layout,
                                     std::span<const float> stored) {
-  check_elements(spec, stored.size());
-  if (!permuted(spec, layout)) return {stored.begin(), stored.end()};
-  return exchange_axes(stored, spec.extents.at(2), spec.extents.at(1), inner_extent(spec));
+  std::vector<float> logical(stored.size());
+  unpack(as_float32(spec), layout, std::as_bytes(stored), logical);
+  return logical;
 }
 
 }  // namespace gla_bench

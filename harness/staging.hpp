@@ -17,6 +17,16 @@ void encode(DType dtype, std::span<const float> values, std::span<std::byte> byt
 /// The inverse of encode(), exact.
 void decode(DType dtype, std::span<const std::byte> bytes, std::span<float> values);
 
+/// encode() and the layout's order in one parallel pass: `values` in logical order
+/// (spec.elements() of them) to `stored` (spec.bytes() bytes).
+/// @throws std::logic_error when the sizes do not fit the tensor
+void pack(const TensorSpec& spec, Layout layout, std::span<const float> values,
+          std::span<std::byte> stored);
+
+/// The inverse of pack(), exact.
+void unpack(const TensorSpec& spec, Layout layout, std::span<const std::byte> stored,
+            std::span<float> values);
+
 /// Extents in storage order: axes 1 and 2 exchanged for a tensor with token axes in head_first.
 std::vector<std::int64_t> storage_extents(const TensorSpec& spec, Layout layout);
 
