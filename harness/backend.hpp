@@ -1,6 +1,8 @@
 #pragma once
-// Where candidates run. Three small interfaces; the host and CUDA backends are the only implementations.
+// Where candidates run. Three small interfaces; the host and CUDA backends are the only
+// implementations.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,11 +18,12 @@ namespace gla_bench {
 struct KernelBuild {
   std::string entry;
   int registers = 0;
-  int spill_bytes = 0;     ///< stores plus loads that the assembler reports
-  int shared_bytes = 0;    ///< static plus dynamic
+  int spill_bytes = 0;   ///< stores plus loads that the assembler reports
+  int shared_bytes = 0;  ///< static plus dynamic
 };
 
-/// What building a candidate gave. For several kernels: the largest registers and shared, the sum of spills.
+/// What building a candidate gave. For several kernels: the largest registers and shared, the sum
+/// of spills.
 struct BuildInfo {
   int registers = 0;
   int spill_bytes = 0;
@@ -28,12 +31,20 @@ struct BuildInfo {
   double seconds = 0;
   bool cached = false;
   std::vector<KernelBuild> kernels;
+  std::string warnings;  ///< the compiler's, empty where it had none
 };
 
 /// Device and software under a backend, for the record's environment.
 using Environment = std::map<std::string, std::string>;
 
 enum class CacheState { cold, hot };
+
+/// What the place of execution reaches at its best: the measure for shares of the peak.
+struct Ceilings {
+  double copy_gb_per_s = 0;       ///< bytes read plus bytes written, 1e9 a second
+  double matrix_tflop_per_s = 0;  ///< of a large matrix product, 1e12 a second
+  std::string matrix;             ///< which one: "bfloat16 8192^3 (cuBLAS)"
+};
 
 /// One problem's tensors where the backend wants them, each between guard zones.
 class Workset {
@@ -43,7 +54,8 @@ class Workset {
   virtual void poison_outputs() = 0;
   /// Outputs in logical order.
   virtual HostTensors download_outputs() = 0;
-  /// "guard zone behind 'o' overwritten at byte 12", "input 'q' changed": what a run damaged, or nothing.
+  /// "guard zone behind 'o' overwritten at byte 12", "input 'q' changed": what a run damaged, or
+  /// nothing.
   virtual std::optional<std::string> damage() = 0;
 };
 
@@ -59,8 +71,8 @@ class Plan {
   virtual std::optional<std::string> damage() = 0;
   /// One call, synchronised. @throws RunError
   virtual void run() = 0;
-  /// Seconds per call over `calls` back-to-back calls: the only timer. Cold: the last-level cache holds
-  /// nothing of the problem when the first call starts. @throws RunError
+  /// Seconds per call over `calls` back-to-back calls: the only timer. Cold: the last-level cache
+  /// holds nothing of the problem when the first call starts. @throws RunError
   virtual double sample(CacheState cache, int calls) = 0;
 };
 
@@ -87,14 +99,18 @@ class Backend {
   /// The same for the plain computation in a given arithmetic.
   virtual std::optional<HostTensors> baseline(const Operator& op, const Problem& problem,
                                               const HostTensors& inputs, Arithmetic arithmetic) = 0;
+  /// Measures on the spot (a second or so), or nothing where nothing can run. @throws RunError
+  virtual std::optional<Ceilings> measure_ceilings() { return std::nullopt; }
 };
 
 struct CudaOptions {
   int device = 0;
-  std::string cache_dir;    ///< empty: the user's cache folder
-  std::string source_dir;   ///< a kernels/ folder to read sources from; empty: those inside the binary
-  int arch = 0;             ///< compile for this architecture instead of the device's (90 with the `a` suffix)
-  int compile_threads = 0;  ///< 0: all cores
+  std::string cache_dir;  ///< empty: the user's cache folder
+  std::string
+      source_dir;  ///< a kernels/ folder to read sources from; empty: those inside the binary
+  int arch = 0;  ///< compile for this architecture instead of the device's (90 with the `a` suffix)
+  int compile_threads = 0;                       ///< 0: all cores
+  std::function<void(const std::string&)> warn;  ///< takes warnings; empty: standard error
 };
 
 struct HostOptions {
@@ -103,7 +119,8 @@ struct HostOptions {
 
 std::unique_ptr<Backend> make_host_backend(const HostOptions& options = {});
 
-/// Null in a build without CUDA. With CUDA but no device or driver, a backend whose can_run() is false.
+/// Null in a build without CUDA. With CUDA but no device or driver, a backend whose can_run() is
+/// false.
 std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options = {});
 
 /// "CUDA 13.0 (NVRTC 13.0, cuBLAS 13.1)", or why there is none: for `info` and messages.

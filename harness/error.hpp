@@ -1,6 +1,7 @@
 #pragma once
-// The faults that cross module borders. Outcomes of a candidate are statuses (record.hpp), not exceptions:
-// exactly one function (run.cpp, try_candidate) turns BuildError and RunError into a status.
+// The faults that cross module borders. Outcomes of a candidate are statuses (record.hpp), not
+// exceptions: exactly one function (run.cpp, try_candidate) turns BuildError and RunError into a
+// status.
 
 #include <stdexcept>
 
@@ -19,6 +20,12 @@ struct BuildError : std::runtime_error {
 /// A candidate did not run, or the device failed under it.
 struct RunError : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+/// The device can not be used again by this process (an illegal address, say): nothing after it can
+/// run, so a run ends here and is taken up again with --resume.
+struct DeviceLost : RunError {
+  using RunError::RunError;
 };
 
 }  // namespace gla_bench
