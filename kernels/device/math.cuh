@@ -1,0 +1,31 @@
+#pragma once
+// Elementary functions as the special function unit has them.
+
+namespace gla_bench::device {
+
+inline constexpr float log2_e = 1.44269504088896340736f;
+
+/// Gates are clamped here, in nats: e^-20 = 2e-9 lies below float32's resolution of what it
+/// multiplies, and sums of a few gates stay finite, -inf included.
+inline constexpr float strongest_gate = -20.0f;
+
+/// 2^x with a relative error of about 2^-22; results below 2^-126 are zero.
+__device__ __forceinline__ float exp2_fast(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// 1/x with a relative error of about 2^-23, for normal x.
+__device__ __forceinline__ float reciprocal_fast(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// A gate in units of log2, clamped: log2 e * max(g, strongest_gate).
+__device__ __forceinline__ float log2_gate(float g) {
+  return fmaxf(g, strongest_gate) * log2_e;
+}
+
+}  // namespace gla_bench::device
