@@ -1,9 +1,9 @@
 #include "harness/problem.hpp"
 
 #include <array>
-#include <bit>
-#include <cmath>
 #include <utility>
+
+#include "harness/rounding.hpp"
 
 namespace gla_bench {
 namespace {
@@ -11,9 +11,8 @@ namespace {
 template <class Enum, std::size_t n>
 using Names = std::array<std::pair<Enum, std::string_view>, n>;
 
-constexpr Names<DType, 3> dtype_names{{{DType::float32, "float32"},
-                                       {DType::bfloat16, "bfloat16"},
-                                       {DType::float16, "float16"}}};
+constexpr Names<DType, 3> dtype_names{
+    {{DType::float32, "float32"}, {DType::bfloat16, "bfloat16"}, {DType::float16, "float16"}}};
 constexpr Names<Layout, 2> layout_names{
     {{Layout::seq_first, "seq_first"}, {Layout::head_first, "head_first"}}};
 constexpr Names<Direction, 2> direction_names{
@@ -37,28 +36,30 @@ std::optional<Enum> find_value(const Names<Enum, n>& names, std::string_view tex
   return std::nullopt;
 }
 
-// Rounds to `mantissa` explicit bits with the exponent range [min_exponent, max_exponent] of a
-// binary format. Works in double, so that a float64 value is rounded once.
-double round_binary(double value, int mantissa, int min_exponent, double largest) {
-  if (!std::isfinite(value) || value == 0.0) return value;
-  int exponent = 0;
-  std::frexp(value, &exponent);  // |value| in [2^(exponent-1), 2^exponent)
-  const int ulp = std::max(exponent - 1, min_exponent) - mantissa;
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -ulp)), ulp);
-  if (std::abs(rounded) > largest) return std::copysign(INFINITY, value);
-  return rounded;
-}
-
 }  // namespace
 
-std::size_t size_of(DType dtype) { return dtype == DType::float32 ? 4 : 2; }
+std::size_t size_of(DType dtype) {
+  return dtype == DType::float32 ? 4 : 2;
+}
 
-std::string_view name(DType dtype) { return find_name(dtype_names, dtype); }
-std::string_view name(Layout layout) { return find_name(layout_names, layout); }
-std::string_view name(Direction direction) { return find_name(direction_names, direction); }
-std::string_view name(Arithmetic arithmetic) { return find_name(arithmetic_names, arithmetic); }
-std::optional<DType> parse_dtype(std::string_view text) { return find_value(dtype_names, text); }
-std::optional<Layout> parse_layout(std::string_view text) { return find_value(layout_names, text); }
+std::string_view name(DType dtype) {
+  return find_name(dtype_names, dtype);
+}
+std::string_view name(Layout layout) {
+  return find_name(layout_names, layout);
+}
+std::string_view name(Direction direction) {
+  return find_name(direction_names, direction);
+}
+std::string_view name(Arithmetic arithmetic) {
+  return find_name(arithmetic_names, arithmetic);
+}
+std::optional<DType> parse_dtype(std::string_view text) {
+  return find_value(dtype_names, text);
+}
+std::optional<Layout> parse_layout(std::string_view text) {
+  return find_value(layout_names, text);
+}
 std::optional<Direction> parse_direction(std::string_view text) {
   return find_value(direction_names, text);
 }
@@ -80,11 +81,12 @@ std::string describe(const Problem& problem) {
 
 float round_to(DType dtype, double value) {
   switch (dtype) {
-    case DType::float32: return static_cast<float>(value);
+    case DType::float32:
+      return static_cast<float>(value);
     case DType::bfloat16:
-      return static_cast<float>(round_binary(value, 7, -126, 0x1.fep127));
+      return round_to_bfloat16(value);
     case DType::float16:
-      return static_cast<float>(round_binary(value, 10, -14, 65504.0));
+      return round_to_float16(value);
   }
   return static_cast<float>(value);
 }

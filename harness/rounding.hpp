@@ -1,0 +1,88 @@
+#pragma once
+// Rounding to the short formats and their bits, inline so that loops over them vectorise.
+// Every rounding is to nearest, ties to even. The results are the same on every machine.
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "harness/problem.hpp"
+
+namespace gla_bench {
+
+/// Rounds a double to `mantissa` explicit bits with exponents from `min_exponent` up (below it the
+/// spacing stays fixed: subnormals); beyond `largest` the result is infinite. NaN stays NaN.
+inline double round_binary(double value, int mantissa, int min_exponent, double largest) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const int stored = static_cast<int>((bits >> 52) & 0x7ff);
+  if (stored == 0x7ff) return value;
+  const int exponent = stored - 1023 < min_exponent ? min_exponent : stored - 1023;
+  // 1.5 * 2^(exponent - mantissa + 52): adding it leaves no bits below the wanted ulp.
+  const std::uint64_t magic_bits =
+      (static_cast<std::uint64_t>(exponent - mantissa + 52 + 1023) << 52) | (1ull << 51);
+  const double magic = std::bit_cast<double>(magic_bits);
+  const double rounded = (value + magic) - magic;
+  if (std::abs(rounded) > largest)
+    return std::copysign(std::numeric_limits<double>::infinity(), value);
+  return std::copysign(rounded, value);
+}
+
+inline float round_to_bfloat16(double value) {
+  return static_cast<float>(round_binary(value, 7, -126, 0x1.fep127));
+}
+
+inline float round_to_float16(double value) {
+  return static_cast<float>(round_binary(value, 10, -14, 65504.0));
+}
+
+/// A float32 with its mantissa cut to `kept` explicit bits and the exponent range of float32: 10 is
+/// what tensor cores keep of tf32, 7 is bfloat16. Finite values only (it may carry into infinity).
+template <int kept>
+inline float round_mantissa(float value) {
+  static_assert(kept > 0 && kept < 23);
+  constexpr std::uint32_t dropped = 23 - kept;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t half = (1u << (dropped - 1)) - 1u + ((bits >> dropped) & 1u);
+  return std::bit_cast<float>((bits + half) & ~((1u << dropped) - 1u));
+}
+
+/// The float that a bfloat16's bits stand for.
+inline float bfloat16_value(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+/// The nearest bfloat16's bits. A NaN stays a NaN.
+inline std::uint16_t bfloat16_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+/// The float that a float16's bits stand for; a NaN keeps its payload.
+inline float float16_value(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
+  const std::uint32_t rest = bits & 0x7fffu;
+  if (rest >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((rest & 0x3ffu) << 13));
+  // Scaling by 2^112 moves the exponent's bias from 15 to 127 and is exact, subnormals included.
+  const float magnitude = std::bit_cast<float>(rest << 13) * 0x1p112f;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
+}
+
+/// The nearest float16's bits; beyond 65504 infinity, a NaN stays a NaN.
+inline std::uint16_t float16_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
+  const std::uint32_t rest = bits & 0x7fffffffu;
+  if (rest > 0x7f800000u)
+    return static_cast<std::uint16_t>(sign | 0x7e00u | ((rest >> 13) & 0x3ffu));
+  if (rest >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // >= 65520
+  if (rest < 0x38800000u) {  // below 2^-14: adding 0.5 leaves multiples of 2^-24 in the low bits
+    const float sum = std::bit_cast<float>(rest) + 0.5f;
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(sum) - 0x3f000000u));
+  }
+  const std::uint32_t rounded = rest + 0xfffu + ((rest >> 13) & 1u);
+  return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+}
+
+}  // namespace gla_bench

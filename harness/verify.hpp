@@ -1,0 +1,105 @@
+#pragma once
+// Is what a candidate left in its outputs right? Metrics are pure functions of numbers; the rest
+// drives a Plan over a Workset and judges what comes back. NaN can not pass: every test is !(error
+// <= bound).
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "harness/backend.hpp"
+#include "harness/operator.hpp"
+#include "harness/record.hpp"
+#include "reference/tolerance.hpp"
+
+namespace gla_bench {
+
+/// Tokens of a chunk, the unit in which errors are followed along T.
+constexpr std::int64_t chunk_tokens = 64;
+
+/// A chunk's reference norm counts as at least this share of what it would be at the tensor's RMS,
+/// so that a chunk of almost nothing is not divided by almost nothing.
+constexpr double chunk_norm_floor = 0.01;
+
+/// How an output differs from the reference, over the whole tensor, in float64.
+struct ErrorMetrics {
+  double rel_l2 = 0;              ///< ||got - expected|| / ||expected||; 0/0 is 0, x/0 infinite
+  double max_abs = 0;             ///< max |got - expected| over the reference's RMS
+  double worst_chunk_rel_l2 = 0;  ///< largest rel_l2 of a chunk (see compare)
+  double peak = 0;                ///< max |expected| over the reference's RMS
+  std::int64_t elements = 0;
+  std::int64_t smallest_chunk = 0;  ///< elements of the smallest chunk
+  std::int64_t unwritten = 0;       ///< elements that still hold the poison
+  std::int64_t not_finite = 0;      ///< NaN or infinite, poison not counted
+  WorstElement worst;  ///< the first not finite one, else where |got - expected| is largest
+};
+
+/// Compares a tensor whole. A chunk is 64 tokens of one (sequence, head) pair where the tensor has
+/// token axes, and otherwise one pair's whole part ([K,V] of a state). With any element that is not
+/// finite every error is NaN. The result does not depend on the number of threads.
+/// @throws std::invalid_argument when a size does not fit the spec.
+ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
+                     std::span<const double> expected);
+
+/// Errors of one output of the plain computation.
+BaselineError baseline_error(const ErrorMetrics& metrics);
+
+/// Where the float64 reference (and the plain computation) runs. automatic: on the device where it
+/// has one and the problem is large.
+enum class ReferencePlace { automatic, host, device };
+std::string_view name(ReferencePlace place);
+std::optional<ReferencePlace> parse_reference_place(std::string_view text);
+
+/// What is true of one problem: made once, used for all its candidates.
+class ProblemTruth {
+ public:
+  /// Takes the inputs as they are (drawn, or from a file) and computes the reference.
+  /// `device` may be null. @throws InputError when `device` is asked for and has no reference
+  ProblemTruth(const Operator& op, const Problem& problem, HostTensors inputs,
+               Backend* device = nullptr, ReferencePlace place = ReferencePlace::automatic);
+
+  const Operator& op() const { return *op_; }
+  const Problem& problem() const { return problem_; }
+  const HostTensors& inputs() const { return inputs_; }
+  const ReferenceTensors& expected() const { return expected_; }
+  /// "host" or "cuda".
+  const std::string& reference_place() const { return reference_place_; }
+  /// Specs of the outputs only.
+  const std::vector<TensorSpec>& outputs() const { return outputs_; }
+  /// Error of the plain computation in this arithmetic, per output; computed at the first call.
+  const std::map<std::string, BaselineError>& baseline(Arithmetic arithmetic);
+
+ private:
+  const Operator* op_;
+  Problem problem_;
+  HostTensors inputs_;
+  Backend* device_;
+  std::string reference_place_;
+  std::vector<TensorSpec> outputs_;
+  ReferenceTensors expected_;
+  std::map<Arithmetic, std::map<std::string, BaselineError>> baselines_;
+};
+
+/// Judges outputs that lie on the host: every output there, whole, finite and within its bounds.
+/// `deterministic` and `last_timed_ok` are left for the caller.
+Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic arithmetic,
+                   const Tolerance& tolerance);
+
+/// Poisons outputs and workspace, runs, looks for damage (guard zones, changed inputs), judges
+/// every output, poisons and runs once more for `deterministic`. `plan` must be prepared with
+/// `workset`.
+/// @throws RunError when a run fails.
+Verification verify_candidate(Workset& workset, Plan& plan, ProblemTruth& truth,
+                              Arithmetic arithmetic, const Tolerance& tolerance);
+
+/// Call before timing, so that what verify_last_timed() sees was written by the timed launches.
+void poison_before_timing(Workset& workset, Plan& plan);
+
+/// Judges what the last timed launch left in the outputs and sets `last_timed_ok`; when it is not
+/// ok, `ok` becomes false and `fault` says why.
+void verify_last_timed(Workset& workset, Plan& plan, ProblemTruth& truth,
+                       const Tolerance& tolerance, Verification& verification);
+
+}  // namespace gla_bench

@@ -1,0 +1,186 @@
+#include "reference/inputs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "harness/error.hpp"
+#include "harness/rounding.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr double ln2 = 0.69314718055994530942;
+constexpr double half_pi = 1.57079632679489661923;
+
+// A bijection of 64-bit words in which every input bit moves every output bit (SplitMix64's mixer).
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+// Natural logarithm of a positive normal number: ln m = 2 atanh((m-1)/(m+1)) with m in [0.7, 1.42).
+// Relative error below 1e-13, which is far below what rounding to float32 keeps.
+double portable_log(double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  // Shifts the split between exponent and mantissa to sqrt(1/2) without a branch.
+  const std::uint64_t shifted = bits - 0x3fe6a09e667f3bcdull;
+  const auto exponent = static_cast<std::int64_t>(shifted) >> 52;
+  const double m = std::bit_cast<double>(bits - (static_cast<std::uint64_t>(exponent) << 52));
+  const double s = (m - 1.0) / (m + 1.0);
+  const double z = s * s;
+  double sum = 1.0 / 19.0;
+  for (int n = 17; n >= 1; n -= 2) sum = sum * z + 1.0 / n;
+  return static_cast<double>(exponent) * ln2 + 2.0 * s * sum;
+}
+
+// e^x for |x| < 700, by its series after taking out powers of two.
+double portable_exp(double x) {
+  constexpr double magic = 0x1.8p52;  // adding it rounds to a whole number
+  const double k = (x * (1.0 / ln2) + magic) - magic;
+  const double r = x - k * ln2;
+  double sum = 1.0;
+  for (int n = 14; n >= 1; --n) sum = 1.0 + sum * r * (1.0 / n);
+  const auto exponent = static_cast<std::uint64_t>(static_cast<std::int64_t>(k) + 1023);
+  return sum * std::bit_cast<double>(exponent << 52);
+}
+
+// cos and sin of 2 pi u for u in [0, 1): series on an eighth of the circle, then a quarter turn.
+std::pair<double, double> portable_cos_sin(double u) {
+  constexpr double magic = 0x1.8p52;
+  const double turns = 4.0 * u;
+  const double quarter = (turns + magic) - magic;
+  const double x = (turns - quarter) * half_pi;
+  const double z = x * x;
+  double c = 1.0, s = 1.0;
+  for (int n = 8; n >= 1; --n) {
+    c = 1.0 - c * z * (1.0 / ((2 * n - 1) * (2 * n)));
+    s = 1.0 - s * z * (1.0 / ((2 * n) * (2 * n + 1)));
+  }
+  s *= x;
+  switch (static_cast<int>(quarter) & 3) {
+    case 0:
+      return {c, s};
+    case 1:
+      return {-s, c};
+    case 2:
+      return {-c, -s};
+    default:
+      return {s, -c};
+  }
+}
+
+// Two independent normals from one word (Box and Muller): 32 bits for the radius, 32 for the angle.
+std::pair<double, double> normal_pair(Stream stream, std::uint64_t pair) {
+  const std::uint64_t word = random_word(stream, pair);
+  const double u = (static_cast<double>(word >> 32) + 0.5) * 0x1p-32;
+  const double angle = static_cast<double>(word & 0xffffffffu) * 0x1p-32;
+  const double radius = std::sqrt(-2.0 * portable_log(u));
+  const auto [c, s] = portable_cos_sin(angle);
+  return {radius * c, radius * s};
+}
+
+double log_sigmoid(double x) {
+  return std::min(x, 0.0) - portable_log(1.0 + portable_exp(-std::abs(x)));
+}
+
+// What a regime makes of a normal, before tokens or channels are set apart.
+using GateOfNormal = double (*)(double);
+GateOfNormal elementwise_gate(std::string_view regime) {
+  if (regime == "none") return [](double) { return 0.0; };
+  if (regime == "typical" || regime == "per_channel") return log_sigmoid;
+  if (regime == "rwkv") return [](double normal) { return -portable_exp(-3.0 + 1.5 * normal); };
+  if (regime == "strong") return [](double normal) { return log_sigmoid(normal) / 0.1; };
+  return [](double normal) { return log_sigmoid(normal) / 16.0; };  // mild, spikes, resets
+}
+
+// Fills values[i] = map(normal of element i), each rounded to the dtype.
+template <class Map>
+std::vector<float> fill(Stream stream, std::int64_t count, DType dtype, Map map) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  const std::int64_t pairs = (count + 1) / 2;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t pair = 0; pair < pairs; ++pair) {
+    const auto [first, second] = normal_pair(stream, static_cast<std::uint64_t>(pair));
+    const std::int64_t i = 2 * pair;
+    values[i] = round_to(dtype, map(first));
+    if (i + 1 < count) values[i + 1] = round_to(dtype, map(second));
+  }
+  return values;
+}
+
+// A whole token of a head set to `value` with the given probability.
+void strike_tokens(std::vector<float>& gates, Stream stream, std::int64_t channels,
+                   double probability, float value) {
+  const std::int64_t rows = static_cast<std::int64_t>(gates.size()) / channels;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < rows; ++row)
+    if (random_uniform(stream, static_cast<std::uint64_t>(row)) < probability)
+      std::fill_n(gates.begin() + row * channels, channels, value);
+}
+
+void fix_channels(std::vector<float>& gates, Stream stream, std::int64_t per_token) {
+  const std::int64_t rows = static_cast<std::int64_t>(gates.size()) / per_token;
+  for (std::int64_t channel = 0; channel < per_token; ++channel) {
+    const double u = random_uniform(stream, static_cast<std::uint64_t>(channel));
+    if (u >= 0.5) continue;
+    const float value = u < 0.25 ? 0.0f : -40.0f;
+    for (std::int64_t row = 0; row < rows; ++row) gates[row * per_token + channel] = value;
+  }
+}
+
+}  // namespace
+
+Stream stream(std::uint64_t seed, std::string_view name) {
+  std::uint64_t hash = mix(seed + 0x9e3779b97f4a7c15ull);
+  for (const char c : name) hash = mix(hash ^ (static_cast<unsigned char>(c) + 0x100ull));
+  return {hash};
+}
+
+std::uint64_t random_word(Stream stream, std::uint64_t index) {
+  return mix(mix(stream.key + (index + 1) * 0x9e3779b97f4a7c15ull) ^ stream.key);
+}
+
+double random_uniform(Stream stream, std::uint64_t index) {
+  return (static_cast<double>(random_word(stream, index) >> 12) + 0.5) * 0x1p-52;
+}
+
+double random_normal(Stream stream, std::uint64_t index) {
+  const auto [first, second] = normal_pair(stream, index / 2);
+  return index % 2 == 0 ? first : second;
+}
+
+std::vector<float> draw_normal(Stream stream, std::int64_t count, DType dtype) {
+  return fill(stream, count, dtype, [](double normal) { return normal; });
+}
+
+const std::vector<std::string>& gate_regimes() {
+  static const std::vector<std::string> names{"none",   "mild",   "typical", "rwkv",
+                                              "strong", "spikes", "resets",  "per_channel"};
+  return names;
+}
+
+std::vector<float> draw_gates(std::string_view regime, std::uint64_t seed, std::string_view name,
+                              std::int64_t tokens, std::int64_t heads, std::int64_t channels,
+                              DType dtype) {
+  const auto& known = gate_regimes();
+  if (std::find(known.begin(), known.end(), regime) == known.end())
+    throw InputError("unknown gate regime '" + std::string(regime) + "'");
+  const std::string tensor(name);
+  std::vector<float> gates =
+      fill(stream(seed, tensor), tokens * heads * channels, dtype, elementwise_gate(regime));
+  if (regime == "spikes")
+    strike_tokens(gates, stream(seed, tensor + ".tokens"), channels, 0.10, -30.0f);
+  if (regime == "resets")
+    strike_tokens(gates, stream(seed, tensor + ".tokens"), channels, 0.05,
+                  -std::numeric_limits<float>::infinity());
+  if (regime == "per_channel")
+    fix_channels(gates, stream(seed, tensor + ".channels"), heads * channels);
+  return gates;
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,53 @@
+#pragma once
+// Inputs from a seed. Every element is a pure function of (seed, tensor name, element index): the
+// same on every machine, compiler and number of threads, because only integer operations, + - * /
+// and sqrt of doubles are used, in a fixed order (this file is compiled with -ffp-contract=off).
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/problem.hpp"
+
+namespace gla_bench {
+
+/// A stream of random numbers, one per tensor.
+struct Stream {
+  std::uint64_t key = 0;
+};
+
+/// The stream of a tensor (or of one use of it, "g.tokens").
+Stream stream(std::uint64_t seed, std::string_view name);
+
+/// Word number `index` of a stream: 64 random bits.
+std::uint64_t random_word(Stream stream, std::uint64_t index);
+
+/// Uniform in (0, 1), from the word's upper 53 bits.
+double random_uniform(Stream stream, std::uint64_t index);
+
+/// N(0,1), at most 6.8 in magnitude.
+double random_normal(Stream stream, std::uint64_t index);
+
+/// `count` values of N(0,1), rounded to the dtype. In parallel.
+std::vector<float> draw_normal(Stream stream, std::int64_t count, DType dtype);
+
+/// The gate regimes by name, in the order in which they are listed:
+/// - none: 0
+/// - mild: logsigmoid(N(0,1)) / 16
+/// - typical: logsigmoid(N(0,1))
+/// - rwkv: -exp(N(-3,1.5))
+/// - strong: logsigmoid(N(0,1)) / 0.1
+/// - spikes: mild, but 10 % of the tokens (of a head, all its channels) at -30
+/// - resets: mild, but 5 % of the tokens at -inf
+/// - per_channel: a quarter of the channels (of a head) at 0, a quarter at -40, the others typical
+const std::vector<std::string>& gate_regimes();
+
+/// Gates g = log decay <= 0 of [tokens, heads, channels], rounded to the dtype. In parallel.
+/// @throws InputError for a regime that gate_regimes() lacks.
+std::vector<float> draw_gates(std::string_view regime, std::uint64_t seed, std::string_view name,
+                              std::int64_t tokens, std::int64_t heads, std::int64_t channels,
+                              DType dtype);
+
+}  // namespace gla_bench

@@ -1,0 +1,315 @@
+#include "reference/linear_recurrence.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "harness/rounding.hpp"
+#include "reference/inputs.hpp"
+
+namespace gla_bench {
+namespace {
+
+using Role = TensorSpec::Role;
+
+// What tells gla from its relatives: the gate tensor's extents and which of its elements decays
+// state row `key` at token number (b T + t) H + h.
+struct Gla {
+  static constexpr std::string_view name = "gla";
+  static constexpr std::string_view summary =
+      "gated linear attention: S = diag(exp(g)) S + k v^T, o = scale S^T q";
+  static constexpr std::string_view gate = "g";
+  static std::int64_t gate_channels(const Shape& s) { return s.key_dim; }
+  static std::int64_t gate_index(const Shape& s, std::int64_t token, std::int64_t key) {
+    return token * s.key_dim + key;
+  }
+  static double default_scale(const Shape& s) {
+    return 1.0 / std::sqrt(static_cast<double>(s.key_dim));
+  }
+};
+
+template <class Traits>
+std::vector<TensorSpec> tensors(const Problem& problem) {
+  const Shape& s = problem.shape;
+  const DType d = problem.dtype;
+  const std::vector<std::int64_t> keys{s.batch, s.seq, s.heads, s.key_dim};
+  const std::vector<std::int64_t> values{s.batch, s.seq, s.heads, s.value_dim};
+  const std::vector<std::int64_t> state{s.batch, s.heads, s.key_dim, s.value_dim};
+  const std::vector<std::int64_t> gates{s.batch, s.seq, s.heads, Traits::gate_channels(s)};
+  std::vector<TensorSpec> list{{"q", Role::input, d, keys, true},
+                               {"k", Role::input, d, keys, true},
+                               {"v", Role::input, d, values, true},
+                               {std::string(Traits::gate), Role::input, d, gates, true}};
+  if (problem.initial_state)
+    list.push_back({"initial_state", Role::input, DType::float32, state, false});
+  list.push_back({"o", Role::output, d, values, true});
+  if (problem.final_state)
+    list.push_back({"final_state", Role::output, DType::float32, state, false});
+  return list;
+}
+
+template <class Traits>
+Work work(const Problem& problem) {
+  const Shape& s = problem.shape;
+  Work result;
+  for (const TensorSpec& spec : tensors<Traits>(problem))
+    result.floor_bytes += static_cast<double>(spec.bytes());
+  // Per token and head: k v^T added to the state and the state read by q, 2KV each. The decay's KV
+  // products are not counted, as is usual.
+  result.flops = 4.0 * static_cast<double>(s.batch) * static_cast<double>(s.seq) *
+                 static_cast<double>(s.heads) * static_cast<double>(s.key_dim) *
+                 static_cast<double>(s.value_dim);
+  return result;
+}
+
+template <class Traits>
+HostTensors draw(const Problem& problem) {
+  const Shape& s = problem.shape;
+  HostTensors inputs;
+  for (const TensorSpec& spec : tensors<Traits>(problem)) {
+    if (spec.role != Role::input) continue;
+    if (spec.name == Traits::gate)
+      inputs[spec.name] = draw_gates(problem.gate, problem.seed, spec.name, s.batch * s.seq,
+                                     s.heads, Traits::gate_channels(s), spec.dtype);
+    else
+      inputs[spec.name] = draw_normal(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
+  }
+  return inputs;
+}
+
+// One (batch, head) pair and a block of the value dimension: independent of all others.
+struct Slice {
+  std::int64_t batch, head, first_value, values;
+};
+
+std::vector<Slice> slices(const Shape& s) {
+  // Wide blocks share the exponentials; narrow ones feed the cores when there are few pairs.
+  const bool few = s.batch * s.heads < 2 * omp_get_max_threads();
+  const std::int64_t width = few ? 16 : 64;
+  std::vector<Slice> list;
+  for (std::int64_t b = 0; b < s.batch; ++b)
+    for (std::int64_t h = 0; h < s.heads; ++h)
+      for (std::int64_t v = 0; v < s.value_dim; v += width)
+        list.push_back({b, h, v, std::min(width, s.value_dim - v)});
+  return list;
+}
+
+template <class Real>
+using Outputs = std::map<std::string, std::vector<Real>>;
+
+template <class Traits, class Real>
+Outputs<Real> empty_outputs(const Problem& problem) {
+  Outputs<Real> outputs;
+  for (const TensorSpec& spec : tensors<Traits>(problem))
+    if (spec.role == Role::output)
+      outputs[spec.name].resize(static_cast<std::size_t>(spec.elements()));
+  return outputs;
+}
+
+const float* find(const HostTensors& tensors, const std::string& name) {
+  const auto found = tensors.find(name);
+  return found == tensors.end() ? nullptr : found->second.data();
+}
+
+// The recurrence over one slice in the arithmetic of Real. `operand` rounds what enters a product
+// with k, v or q: k and v when they are written to the state, the state and q when it is read.
+// Sums over the key dimension run upwards; the scale multiplies the finished sum.
+template <class Traits, class Real, class Operand>
+void walk(const Problem& problem, const HostTensors& inputs, const Slice& slice, Operand operand,
+          Outputs<Real>& outputs) {
+  const Shape& s = problem.shape;
+  const auto scale = static_cast<Real>(problem.scale.value_or(Traits::default_scale(s)));
+  const float *q = inputs.at("q").data(), *k = inputs.at("k").data(), *v = inputs.at("v").data();
+  const float* gate = inputs.at(std::string(Traits::gate)).data();
+  const float* initial = problem.initial_state ? inputs.at("initial_state").data() : nullptr;
+  const std::int64_t width = slice.values;
+  const std::int64_t state_at =
+      (slice.batch * s.heads + slice.head) * s.key_dim * s.value_dim + slice.first_value;
+  std::vector<Real> state(static_cast<std::size_t>(s.key_dim * width), Real(0));
+  std::vector<Real> row(static_cast<std::size_t>(width)), sum(row);
+  for (std::int64_t i = 0; initial && i < s.key_dim; ++i)
+    for (std::int64_t j = 0; j < width; ++j)
+      state[i * width + j] = static_cast<Real>(initial[state_at + i * s.value_dim + j]);
+  std::vector<Real>& o = outputs.at("o");
+  for (std::int64_t t = 0; t < s.seq; ++t) {
+    const std::int64_t token = (slice.batch * s.seq + t) * s.heads + slice.head;
+    const std::int64_t value_at = token * s.value_dim + slice.first_value;
+    for (std::int64_t j = 0; j < width; ++j) row[j] = operand(static_cast<Real>(v[value_at + j]));
+    std::fill(sum.begin(), sum.end(), Real(0));
+    for (std::int64_t i = 0; i < s.key_dim; ++i) {
+      const Real decay = std::exp(static_cast<Real>(gate[Traits::gate_index(s, token, i)]));
+      const Real key = operand(static_cast<Real>(k[token * s.key_dim + i]));
+      const Real query = operand(static_cast<Real>(q[token * s.key_dim + i]));
+      Real* line = state.data() + i * width;
+      Real* out = sum.data();
+      const Real* value = row.data();
+      for (std::int64_t j = 0; j < width; ++j) {
+        line[j] = decay * line[j] + key * value[j];
+        out[j] += query * operand(line[j]);
+      }
+    }
+    for (std::int64_t j = 0; j < width; ++j) o[value_at + j] = scale * sum[j];
+  }
+  if (!problem.final_state) return;
+  std::vector<Real>& last = outputs.at("final_state");
+  for (std::int64_t i = 0; i < s.key_dim; ++i)
+    std::copy_n(state.data() + i * width, width, last.data() + state_at + i * s.value_dim);
+}
+
+template <class Traits, class Real, class Operand>
+Outputs<Real> recurrence(const Problem& problem, const HostTensors& inputs, Operand operand) {
+  Outputs<Real> outputs = empty_outputs<Traits, Real>(problem);
+  const std::vector<Slice> list = slices(problem.shape);
+  const auto count = static_cast<std::int64_t>(list.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t i = 0; i < count; ++i)
+    walk<Traits, Real>(problem, inputs, list[i], operand, outputs);
+  return outputs;
+}
+
+template <class Traits>
+ReferenceTensors reference(const Problem& problem, const HostTensors& inputs) {
+  return recurrence<Traits, double>(problem, inputs, [](double x) { return x; });
+}
+
+// The plain computation: the recurrence with float32 state and accumulation, where the operands of
+// every product (k and v into the state, q and the state out of it) are first rounded to what the
+// arithmetic keeps: 10 explicit mantissa bits for tf32 and float16 (with float32's range), 7 for
+// bfloat16, all of them for float32. The decay multiplies the unrounded state; exp is float32's.
+// At last each output is rounded to its own dtype.
+template <class Traits>
+HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic) {
+  const auto run = [&](auto operand) {
+    return recurrence<Traits, float>(problem, inputs, operand);
+  };
+  HostTensors outputs;
+  switch (arithmetic) {
+    case Arithmetic::float32:
+      outputs = run([](float x) { return x; });
+      break;
+    case Arithmetic::tf32:
+    case Arithmetic::float16:
+      outputs = run([](float x) { return round_mantissa<10>(x); });
+      break;
+    case Arithmetic::bfloat16:
+      outputs = run([](float x) { return round_mantissa<7>(x); });
+      break;
+  }
+  if (problem.dtype == DType::float32) return outputs;
+  std::vector<float>& o = outputs.at("o");
+  const auto count = static_cast<std::int64_t>(o.size());
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) o[i] = round_to(problem.dtype, o[i]);
+  return outputs;
+}
+
+// Sums of gates over token ranges without inf - inf: a prefix counts the -inf gates apart from the
+// sum of the finite ones, and a range that holds one has decayed to nothing.
+struct GatePrefix {
+  std::vector<double> sum;        // [T+1, K]
+  std::vector<std::int64_t> cut;  // [T+1, K]
+  std::int64_t keys = 0;
+
+  template <class Traits>
+  static GatePrefix of(const Shape& s, const float* gate, std::int64_t b, std::int64_t h) {
+    GatePrefix p;
+    p.keys = s.key_dim;
+    p.sum.resize(static_cast<std::size_t>((s.seq + 1) * p.keys));
+    p.cut.resize(p.sum.size());
+    for (std::int64_t t = 0; t < s.seq; ++t)
+      for (std::int64_t i = 0; i < p.keys; ++i) {
+        const double g = gate[Traits::gate_index(s, (b * s.seq + t) * s.heads + h, i)];
+        const bool reset = g == -std::numeric_limits<double>::infinity();
+        p.sum[(t + 1) * p.keys + i] = p.sum[t * p.keys + i] + (reset ? 0.0 : g);
+        p.cut[(t + 1) * p.keys + i] = p.cut[t * p.keys + i] + (reset ? 1 : 0);
+      }
+    return p;
+  }
+
+  // exp of the sum of the gates of tokens [from, to).
+  double decay(std::int64_t from, std::int64_t to, std::int64_t key) const {
+    if (cut[to * keys + key] != cut[from * keys + key]) return 0.0;
+    return std::exp(sum[to * keys + key] - sum[from * keys + key]);
+  }
+};
+
+template <class Traits>
+void quadratic_outputs(const Problem& problem, const HostTensors& inputs, std::int64_t b,
+                       std::int64_t h, ReferenceTensors& outputs) {
+  const Shape& s = problem.shape;
+  const double scale = problem.scale.value_or(Traits::default_scale(s));
+  const float *q = inputs.at("q").data(), *k = inputs.at("k").data(), *v = inputs.at("v").data();
+  const float* initial = find(inputs, "initial_state");
+  const auto prefix = GatePrefix::of<Traits>(s, inputs.at(std::string(Traits::gate)).data(), b, h);
+  const std::int64_t state_at = (b * s.heads + h) * s.key_dim * s.value_dim;
+  const auto token = [&](std::int64_t t) { return (b * s.seq + t) * s.heads + h; };
+  for (std::int64_t t = 0; t < s.seq; ++t) {
+    double* o = outputs.at("o").data() + token(t) * s.value_dim;
+    const float* query = q + token(t) * s.key_dim;
+    for (std::int64_t j = 0; j <= t; ++j) {
+      double score = 0;
+      for (std::int64_t i = 0; i < s.key_dim; ++i)
+        score += static_cast<double>(query[i]) * k[token(j) * s.key_dim + i] *
+                 prefix.decay(j + 1, t + 1, i);
+      for (std::int64_t e = 0; e < s.value_dim; ++e)
+        o[e] += scale * score * v[token(j) * s.value_dim + e];
+    }
+    for (std::int64_t i = 0; initial && i < s.key_dim; ++i)
+      for (std::int64_t e = 0; e < s.value_dim; ++e)
+        o[e] +=
+            scale * query[i] * prefix.decay(0, t + 1, i) * initial[state_at + i * s.value_dim + e];
+  }
+  if (!problem.final_state) return;
+  double* last = outputs.at("final_state").data() + state_at;
+  for (std::int64_t i = 0; i < s.key_dim; ++i)
+    for (std::int64_t e = 0; e < s.value_dim; ++e) {
+      double sum =
+          initial ? prefix.decay(0, s.seq, i) * initial[state_at + i * s.value_dim + e] : 0.0;
+      for (std::int64_t t = 0; t < s.seq; ++t)
+        sum += prefix.decay(t + 1, s.seq, i) * k[token(t) * s.key_dim + i] *
+               v[token(t) * s.value_dim + e];
+      last[i * s.value_dim + e] = sum;
+    }
+}
+
+// The same operator as a masked quadratic form: o_t = scale sum_{j<=t} (q_t . (k_j (.)
+// decay_{j..t})) v_j plus what is left of the initial state. Shares nothing with the recurrence.
+template <class Traits>
+ReferenceTensors quadratic(const Problem& problem, const HostTensors& inputs) {
+  ReferenceTensors outputs = empty_outputs<Traits, double>(problem);
+  const std::int64_t pairs = problem.shape.batch * problem.shape.heads;
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t pair = 0; pair < pairs; ++pair)
+    quadratic_outputs<Traits>(problem, inputs, pair / problem.shape.heads,
+                              pair % problem.shape.heads, outputs);
+  return outputs;
+}
+
+template <class Traits>
+Operator make() {
+  Operator op;
+  op.name = Traits::name;
+  op.summary = Traits::summary;
+  op.directions = {Direction::forward};
+  op.gates = gate_regimes();
+  op.default_scale = [](const Problem& problem) { return Traits::default_scale(problem.shape); };
+  op.tensors = tensors<Traits>;
+  op.work = work<Traits>;
+  op.draw = draw<Traits>;
+  op.reference = reference<Traits>;
+  op.second_form = quadratic<Traits>;
+  op.baseline = baseline<Traits>;
+  return op;
+}
+
+}  // namespace
+
+Operator gla_operator() {
+  return make<Gla>();
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,181 @@
+// Inputs: the same everywhere, and distributed as their regimes say.
+
+#include "reference/inputs.hpp"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "harness/error.hpp"
+
+namespace gla_bench {
+namespace {
+
+struct Moments {
+  double mean = 0, deviation = 0, least = 0, most = 0;
+};
+
+Moments moments(const std::vector<float>& values) {
+  Moments m;
+  const auto n = static_cast<double>(values.size());
+  for (float v : values) m.mean += v / n;
+  for (float v : values) m.deviation += (v - m.mean) * (v - m.mean) / n;
+  m.deviation = std::sqrt(m.deviation);
+  m.least = *std::min_element(values.begin(), values.end());
+  m.most = *std::max_element(values.begin(), values.end());
+  return m;
+}
+
+std::vector<float> gates(std::string_view regime, DType dtype = DType::float32) {
+  return draw_gates(regime, 7, "g", 4000, 2, 16, dtype);
+}
+
+std::uint64_t hash(const std::vector<float>& values) {
+  std::uint64_t h = 1469598103934665603ull;
+  for (float v : values) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &v, sizeof bits);
+    h = (h ^ bits) * 1099511628211ull;
+  }
+  return h;
+}
+
+TEST(Inputs, NormalHasItsMoments) {
+  const std::vector<float> values = draw_normal(stream(3, "q"), 1000000, DType::float32);
+  const Moments m = moments(values);
+  EXPECT_NEAR(m.mean, 0, 4e-3);
+  EXPECT_NEAR(m.deviation, 1, 4e-3);
+  EXPECT_TRUE(m.most > 4 && m.most < 6.8);
+  EXPECT_TRUE(m.least < -4 && m.least > -6.8);
+  const auto within = [&](double x) {
+    return static_cast<double>(std::count_if(values.begin(), values.end(),
+                                             [&](float v) { return std::abs(v) < x; })) /
+           1e6;
+  };
+  EXPECT_NEAR(within(0.5), 0.382925, 2e-3);
+  EXPECT_NEAR(within(1.0), 0.682689, 2e-3);
+  EXPECT_NEAR(within(2.0), 0.954500, 1e-3);
+  EXPECT_NEAR(within(3.0), 0.997300, 3e-4);
+}
+
+TEST(Inputs, NeighboursAndStreamsAreIndependent) {
+  const auto a = draw_normal(stream(3, "q"), 200000, DType::float32);
+  const auto b = draw_normal(stream(3, "k"), 200000, DType::float32);
+  const auto c = draw_normal(stream(4, "q"), 200000, DType::float32);
+  double lag1 = 0, lag2 = 0, names = 0, seeds = 0, squares = 0;
+  for (std::size_t i = 0; i + 2 < a.size(); ++i) {
+    lag1 += a[i] * a[i + 1] / 2e5;
+    lag2 += a[i] * a[i + 2] / 2e5;
+    names += a[i] * b[i] / 2e5;
+    seeds += a[i] * c[i] / 2e5;
+    squares += (a[i] * a[i] - 1) * (a[i + 1] * a[i + 1] - 1) / 2e5;
+  }
+  for (double correlation : {lag1, lag2, names, seeds}) EXPECT_NEAR(correlation, 0, 0.012);
+  EXPECT_NEAR(squares, 0, 0.03);
+}
+
+TEST(Inputs, SameForEveryNumberOfThreads) {
+  const int before = omp_get_max_threads();
+  std::set<std::uint64_t> normals, resets;
+  for (int threads : {1, 2, 3, 8}) {
+    omp_set_num_threads(threads);
+    normals.insert(hash(draw_normal(stream(1, "q"), 10001, DType::bfloat16)));
+    resets.insert(hash(draw_gates("resets", 1, "g", 100, 3, 20, DType::float16)));
+  }
+  omp_set_num_threads(before);
+  EXPECT_EQ(normals.size(), 1u);
+  EXPECT_EQ(resets.size(), 1u);
+}
+
+TEST(Inputs, ElementsDoNotDependOnTheCount) {
+  const auto few = draw_normal(stream(1, "q"), 33, DType::float32);
+  const auto many = draw_normal(stream(1, "q"), 1000, DType::float32);
+  EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
+  for (std::uint64_t i = 0; i < few.size(); ++i)
+    EXPECT_EQ(few[i], static_cast<float>(random_normal(stream(1, "q"), i)));
+}
+
+// Guards "identical on all machines": a compiler or library that changed one bit shows here.
+TEST(Inputs, BitsAreThese) {
+  EXPECT_EQ(random_word(stream(1, "q"), 0), 8792185963341588067ull);
+  EXPECT_EQ(hash(draw_normal(stream(1, "q"), 4096, DType::float32)), 13731405948398423661ull);
+  std::vector<std::uint64_t> hashes;
+  for (const std::string& regime : gate_regimes()) hashes.push_back(hash(gates(regime)));
+  EXPECT_EQ(hashes, (std::vector<std::uint64_t>{16652840197807436675ull, 7905704938996479586ull,
+                                                6668313965894809186ull, 11401453046515392184ull,
+                                                17298297049646149952ull, 11694546244430713314ull,
+                                                17687778864170638447ull, 9082302440926525186ull}));
+}
+
+TEST(Inputs, RoundedToTheDtype) {
+  for (float v : draw_normal(stream(1, "q"), 1000, DType::bfloat16))
+    EXPECT_EQ(v, round_to(DType::bfloat16, v));
+  const auto wide = gates("rwkv"), narrow = gates("rwkv", DType::float16);
+  for (std::size_t i = 0; i < wide.size(); ++i)
+    ASSERT_NEAR(narrow[i], wide[i], 1e-3 * std::abs(wide[i]) + 1e-7);
+}
+
+TEST(Inputs, RegimesAsDefined) {
+  EXPECT_EQ(moments(gates("none")).least, 0);
+  EXPECT_EQ(moments(gates("none")).most, 0);
+  // E logsigmoid(N(0,1)) = -0.8061, its standard deviation 0.5211 (numerical quadrature).
+  const Moments typical = moments(gates("typical"));
+  EXPECT_NEAR(typical.mean, -0.8061, 6e-3);
+  EXPECT_NEAR(typical.deviation, 0.5211, 8e-3);
+  EXPECT_TRUE(typical.least > -7 && typical.most < 0);
+  const Moments mild = moments(gates("mild")), strong = moments(gates("strong"));
+  EXPECT_NEAR(mild.mean, typical.mean / 16, 1e-6);
+  EXPECT_NEAR(strong.mean, typical.mean * 10, 1e-4);
+  EXPECT_TRUE(strong.least < -20);
+  // The median of exp(N(-3,1.5)) is e^-3, its mean e^(-3+1.5^2/2) = 0.1534.
+  auto rwkv = gates("rwkv");
+  EXPECT_NEAR(moments(rwkv).mean, -0.1534, 0.012);
+  EXPECT_TRUE(moments(rwkv).most < 0);
+  std::nth_element(rwkv.begin(), rwkv.begin() + static_cast<std::int64_t>(rwkv.size() / 2),
+                   rwkv.end());
+  EXPECT_NEAR(rwkv[rwkv.size() / 2], -std::exp(-3.0), 2e-3);
+}
+
+TEST(Inputs, SpikesAndResetsStrikeWholeTokens) {
+  for (const auto& [regime, value, share] :
+       {std::tuple{"spikes", -30.0f, 0.10}, std::tuple{"resets", -INFINITY, 0.05}}) {
+    const auto g = gates(regime), mild = gates("mild");
+    int struck = 0;
+    for (std::size_t row = 0; row < g.size() / 16; ++row) {
+      const bool hit = g[row * 16] == value;
+      struck += hit;
+      for (std::size_t i = row * 16; i < row * 16 + 16; ++i) ASSERT_EQ(g[i], hit ? value : mild[i]);
+    }
+    EXPECT_NEAR(struck / 8000.0, share, 0.012) << regime;
+  }
+}
+
+TEST(Inputs, PerChannelFixesWholeChannels) {
+  const auto g = draw_gates("per_channel", 7, "g", 50, 8, 64, DType::bfloat16);
+  int open = 0, shut = 0;
+  for (std::size_t channel = 0; channel < 512; ++channel) {
+    const float first = g[channel];
+    open += first == 0.0f;
+    shut += first == -40.0f;
+    if (first != 0.0f && first != -40.0f) continue;
+    for (std::size_t t = 0; t < 50; ++t) ASSERT_EQ(g[t * 512 + channel], first);
+  }
+  EXPECT_NEAR(open / 512.0, 0.25, 0.08);
+  EXPECT_NEAR(shut / 512.0, 0.25, 0.08);
+}
+
+TEST(Inputs, UnknownRegimeIsNamed) {
+  try {
+    gates("gentle");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("'gentle'"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace gla_bench
