@@ -13,6 +13,9 @@ namespace gla_bench {
 /// tensors (the path) and tensor_names; shape, dtype, initial_state (whether the file has one) and
 /// gate ("file") are set. Reads no data, so that planning is cheap.
 /// @throws InputError naming the file, the tensor, what stood there and what was expected
+Problem problem_from_file(const Operator& op, const Problem& wanted);
+
+/// The same, with the operator found by its name.
 Problem problem_from_file(const Problem& wanted);
 
 /// The operator's inputs from the problem's file, in logical order.
