@@ -1,5 +1,11 @@
 #include "harness/tile.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "harness/error.hpp"
+
 namespace gla_bench {
 
 std::string describe(const Tile& tile) {
@@ -9,6 +15,25 @@ std::string describe(const Tile& tile) {
     text += axis + '=' + std::to_string(value);
   }
   return text;
+}
+
+Tile parse_tile(std::string_view text) {
+  Tile tile;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    const std::size_t equals = part.find('=');
+    int value = 0;
+    const char* end = part.data() + part.size();
+    const bool number =
+        equals != std::string_view::npos && equals > 0 &&
+        std::from_chars(part.data() + equals + 1, end, value) == std::from_chars_result{end, {}};
+    if (!number)
+      throw InputError("tile: '" + std::string(part) + "'; expected axis=number, as in chunk=64");
+    if (!tile.emplace(part.substr(0, equals), value).second)
+      throw InputError("tile: axis '" + std::string(part.substr(0, equals)) + "' is given twice");
+  }
+  return tile;
 }
 
 std::vector<Tile> all_tiles(const TileSpace& space) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gla_bench {
@@ -21,6 +22,10 @@ using TileSpace = std::vector<TileAxis>;
 
 /// "block_v=32,chunk=64"
 std::string describe(const Tile& tile);
+
+/// The inverse of describe(): "chunk=64,block_v=32", in any order. Empty text is the empty tile.
+/// @throws InputError for a part that is not axis=number, and for an axis given twice
+Tile parse_tile(std::string_view text);
 
 /// Every combination of the axes' values, the first axis slowest.
 std::vector<Tile> all_tiles(const TileSpace& space);
