@@ -1,0 +1,49 @@
+#pragma once
+// The same points under Google Benchmark: its filters, repetitions, JSON and compare.py over our
+// candidates, our verification and our timer.
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/backend.hpp"
+#include "harness/variant.hpp"
+#include "harness/verify.hpp"
+#include "reference/tolerance.hpp"
+
+namespace gla_bench {
+
+struct BenchOptions {
+  std::vector<std::string> arguments;  ///< "--benchmark_filter=...", handed to the library
+  bool hot = false;                    ///< each point a second time with warm caches
+  std::map<std::string, std::string>
+      context;  ///< into the JSON's context, beside the library's own
+  ReferencePlace reference = ReferencePlace::automatic;
+  Tolerance tolerance = default_tolerance();
+};
+
+struct BenchOutcome {
+  std::size_t selected = 0;                     ///< benchmarks that ran, or were listed
+  std::map<std::string, std::string> failures;  ///< benchmark -> why it was not timed
+};
+
+/// "gla/forward/bfloat16/chunk_fused/B:8/T:4096/H:16/K:128/V:128/gate:mild/block_v=64,chunk=64";
+/// what differs from the default follows the gate ("layout:head_first", "initial_state", ...), and
+/// a hot twin ends in "/hot". Distinct candidates of one backend have distinct names. The library
+/// adds
+/// "/manual_time".
+std::string benchmark_name(const Candidate& candidate, CacheState cache);
+
+/// Registers every candidate, runs those that the library's filter keeps, in the order given
+/// (problems in one piece: each one's reference is computed once). A candidate is verified before
+/// and after it is timed; one that is wrong or fails is reported as an error of its benchmark, not
+/// timed. Time per iteration is Plan::sample of one call. Counters: bytes_per_second over the
+/// operator's floor, model_read_bytes, model_write_bytes, flops (a rate), rel_l2 (the largest of
+/// the outputs). Not reentrant: the library keeps its flags and benchmarks globally.
+/// @throws InputError for an argument that the library does not know, where nothing can run, and
+/// where the filter keeps nothing
+BenchOutcome bench(Backend& backend, std::span<const Candidate> candidates,
+                   const BenchOptions& options);
+
+}  // namespace gla_bench
