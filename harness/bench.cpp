@@ -18,13 +18,13 @@ namespace {
 
 // What is wrong with a verified candidate, in one line.
 std::string complaint(const Verification& verification) {
-  if (!verification.fault.empty()) return "wrong: " + verification.fault;
+  if (!verification.fault.empty()) return std::string("wrong: ").append(verification.fault);
   for (const auto& [tensor, verdict] : verification.tensors) {
     if (verdict.ok) continue;
     char text[160];
     std::snprintf(text, sizeof text, ": rel_l2 %.3g (bound %.3g), max_abs %.3g (bound %.3g)",
                   verdict.rel_l2, verdict.bound, verdict.max_abs, verdict.max_abs_bound);
-    return "wrong: " + tensor + text;
+    return std::string("wrong: ").append(tensor).append(text);
   }
   return "wrong";
 }
@@ -195,10 +195,10 @@ std::string benchmark_name(const Candidate& candidate, CacheState cache) {
   const Shape& s = problem.shape;
   std::string text = problem.op;
   text.append("/").append(name(problem.direction)).append("/").append(name(problem.dtype));
-  text += "/" + candidate.variant->name + "/B:" + std::to_string(s.batch) +
-          "/T:" + std::to_string(s.seq) + "/H:" + std::to_string(s.heads) +
-          "/K:" + std::to_string(s.key_dim) + "/V:" + std::to_string(s.value_dim) +
-          "/gate:" + problem.gate;
+  text.append("/").append(candidate.variant->name);
+  text += "/B:" + std::to_string(s.batch) + "/T:" + std::to_string(s.seq) +
+          "/H:" + std::to_string(s.heads) + "/K:" + std::to_string(s.key_dim) +
+          "/V:" + std::to_string(s.value_dim) + "/gate:" + problem.gate;
   if (problem.layout != Layout::seq_first) text.append("/layout:").append(name(problem.layout));
   if (problem.initial_state) text += "/initial_state";
   if (!problem.final_state) text += "/no_final_state";
@@ -210,7 +210,7 @@ std::string benchmark_name(const Candidate& candidate, CacheState cache) {
   if (problem.seed != 1) text += "/seed:" + std::to_string(problem.seed);
   if (!problem.tensors.empty())
     text += "/file:" + std::filesystem::path(problem.tensors).filename().string();
-  if (!candidate.tile.empty()) text += "/" + describe(candidate.tile);
+  if (!candidate.tile.empty()) text.append("/").append(describe(candidate.tile));
   if (cache == CacheState::hot) text += "/hot";
   return text;
 }
