@@ -55,34 +55,36 @@ inline float bfloat16_value(std::uint16_t bits) {
 /// The nearest bfloat16's bits. A NaN stays a NaN.
 inline std::uint16_t bfloat16_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
-  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+  const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const std::uint32_t quiet = (bits >> 16) | 0x40u;  // rounding could carry a NaN to infinity
+  const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  return static_cast<std::uint16_t>(is_nan ? quiet : rounded);
 }
 
 /// The float that a float16's bits stand for; a NaN keeps its payload.
 inline float float16_value(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
   const std::uint32_t rest = bits & 0x7fffu;
-  if (rest >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((rest & 0x3ffu) << 13));
   // Scaling by 2^112 moves the exponent's bias from 15 to 127 and is exact, subnormals included.
-  const float magnitude = std::bit_cast<float>(rest << 13) * 0x1p112f;
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
+  const auto finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest << 13) * 0x1p112f);
+  const std::uint32_t magnitude = rest >= 0x7c00u ? (rest << 13) | 0x7f800000u : finite;
+  return std::bit_cast<float>(sign | magnitude);
 }
 
 /// The nearest float16's bits; beyond 65504 infinity, a NaN stays a NaN.
 inline std::uint16_t float16_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
+  const std::uint32_t sign = (bits >> 16) & 0x8000u;
   const std::uint32_t rest = bits & 0x7fffffffu;
-  if (rest > 0x7f800000u)
-    return static_cast<std::uint16_t>(sign | 0x7e00u | ((rest >> 13) & 0x3ffu));
-  if (rest >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // >= 65520
-  if (rest < 0x38800000u) {  // below 2^-14: adding 0.5 leaves multiples of 2^-24 in the low bits
-    const float sum = std::bit_cast<float>(rest) + 0.5f;
-    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(sum) - 0x3f000000u));
-  }
-  const std::uint32_t rounded = rest + 0xfffu + ((rest >> 13) & 1u);
-  return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+  // Normal: the exponent's bias goes from 127 to 15 and 13 bits are rounded away; a carry into the
+  // exponent is right. Below 2^-14: adding 0.5 leaves multiples of 2^-24 in the low bits.
+  const std::uint32_t normal = (rest - 0x38000000u + 0xfffu + ((rest >> 13) & 1u)) >> 13;
+  const std::uint32_t tiny =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest) + 0.5f) - 0x3f000000u;
+  std::uint32_t result = rest < 0x38800000u ? tiny : normal;
+  result = rest >= 0x477ff000u ? 0x7c00u : result;  // 65520 and more
+  result = rest > 0x7f800000u ? 0x7e00u : result;
+  return static_cast<std::uint16_t>(sign | result);
 }
 
 }  // namespace gla_bench

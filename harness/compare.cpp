@@ -1,0 +1,154 @@
+// Error metrics of one tensor (declared in verify.hpp).
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "harness/verify.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// Bytes of 0xff as they come back from the three dtypes: the poison of Workset::poison_outputs().
+bool is_poison(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return bits == 0xffffffffu || bits == 0xffff0000u || bits == 0xffffe000u;
+}
+
+// How a tensor falls into chunks: for each leading pair, `pieces` of them along the second axis.
+struct Chunks {
+  std::int64_t outer = 1;   // B
+  std::int64_t tokens = 1;  // T
+  std::int64_t inner = 1;   // H
+  std::int64_t row = 1;     // contiguous elements of one token and head
+  std::int64_t length = 1;  // tokens of a chunk
+
+  std::int64_t pieces() const { return (tokens + length - 1) / length; }
+  std::int64_t count() const { return outer * inner * pieces(); }
+};
+
+Chunks chunks_of(const TensorSpec& spec) {
+  const auto& extents = spec.extents;
+  const auto product = [&](std::size_t from) {
+    std::int64_t result = 1;
+    for (std::size_t i = from; i < extents.size(); ++i) result *= extents[i];
+    return result;
+  };
+  if (spec.tokens && extents.size() >= 3)
+    return {extents[0], extents[1], extents[2], product(3), chunk_tokens};
+  if (extents.size() >= 3) return {extents[0], 1, extents[1], product(2), 1};
+  return {1, 1, 1, product(0), 1};
+}
+
+struct Partial {
+  double error_squared = 0;
+  double norm_squared = 0;
+  double worst = -1;
+  double peak = 0;
+  std::int64_t worst_at = -1;
+  std::int64_t elements = 0;
+  std::int64_t unwritten = 0;
+  std::int64_t not_finite = 0;
+  std::int64_t first_bad = -1;
+};
+
+Partial compare_chunk(const Chunks& chunks, std::int64_t index, const float* got,
+                      const double* expected) {
+  Partial p;
+  const std::int64_t piece = index % chunks.pieces(), pair = index / chunks.pieces();
+  const std::int64_t outer = pair / chunks.inner, inner = pair % chunks.inner;
+  const std::int64_t end = std::min(chunks.tokens, (piece + 1) * chunks.length);
+  for (std::int64_t t = piece * chunks.length; t < end; ++t) {
+    const std::int64_t start = ((outer * chunks.tokens + t) * chunks.inner + inner) * chunks.row;
+    for (std::int64_t i = start; i < start + chunks.row; ++i) {
+      const double value = got[i], truth = expected[i];
+      const double error = std::abs(value - truth);
+      p.error_squared += error * error;
+      p.norm_squared += truth * truth;
+      p.peak = std::max(p.peak, std::abs(truth));
+      if (error > p.worst) p.worst = error, p.worst_at = i;
+      if (std::isfinite(error)) continue;
+      if (p.first_bad < 0) p.first_bad = i;
+      ++(is_poison(got[i]) ? p.unwritten : p.not_finite);
+    }
+    p.elements += chunks.row;
+  }
+  return p;
+}
+
+// error / norm, where nothing over nothing is no error.
+double ratio(double error, double norm) {
+  if (norm > 0) return error / norm;
+  return error == 0 ? 0.0 : std::numeric_limits<double>::infinity();
+}
+
+WorstElement element(const TensorSpec& spec, std::int64_t at, std::span<const float> got,
+                     std::span<const double> expected) {
+  WorstElement worst;
+  worst.got = got[at];
+  worst.expected = expected[at];
+  worst.index.resize(spec.extents.size());
+  for (std::size_t axis = spec.extents.size(); axis-- > 0; at /= spec.extents[axis])
+    worst.index[axis] = at % spec.extents[axis];
+  return worst;
+}
+
+Partial total(const std::vector<Partial>& partials) {
+  Partial sum;
+  for (const Partial& p : partials) {
+    sum.error_squared += p.error_squared;
+    sum.norm_squared += p.norm_squared;
+    sum.peak = std::max(sum.peak, p.peak);
+    sum.elements += p.elements;
+    sum.unwritten += p.unwritten;
+    sum.not_finite += p.not_finite;
+    if (p.worst > sum.worst) sum.worst = p.worst, sum.worst_at = p.worst_at;
+    if (p.first_bad >= 0 && (sum.first_bad < 0 || p.first_bad < sum.first_bad))
+      sum.first_bad = p.first_bad;
+  }
+  return sum;
+}
+
+}  // namespace
+
+ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
+                     std::span<const double> expected) {
+  if (static_cast<std::int64_t>(got.size()) != spec.elements() || got.size() != expected.size())
+    throw std::invalid_argument("'" + spec.name + "' does not have the size of its spec");
+  ErrorMetrics metrics;
+  if (got.empty()) return metrics;
+  const Chunks chunks = chunks_of(spec);
+  // Sums stay inside a chunk and chunks are added in order: the same for every number of threads.
+  std::vector<Partial> partials(static_cast<std::size_t>(chunks.count()));
+  const auto count = static_cast<std::int64_t>(partials.size());
+#pragma omp parallel for schedule(static) if (spec.elements() > 65536)
+  for (std::int64_t i = 0; i < count; ++i)
+    partials[i] = compare_chunk(chunks, i, got.data(), expected.data());
+
+  const Partial sum = total(partials);
+  const double rms = std::sqrt(sum.norm_squared / static_cast<double>(sum.elements));
+  metrics.elements = sum.elements;
+  metrics.unwritten = sum.unwritten;
+  metrics.not_finite = sum.not_finite;
+  metrics.peak = ratio(sum.peak, rms);
+  metrics.smallest_chunk = sum.elements;
+  for (const Partial& p : partials) {
+    metrics.smallest_chunk = std::min(metrics.smallest_chunk, p.elements);
+    const double least = chunk_norm_floor * rms * std::sqrt(static_cast<double>(p.elements));
+    const double norm = std::max(std::sqrt(p.norm_squared), least);
+    metrics.worst_chunk_rel_l2 =
+        std::max(metrics.worst_chunk_rel_l2, ratio(std::sqrt(p.error_squared), norm));
+  }
+  metrics.rel_l2 = ratio(std::sqrt(sum.error_squared), std::sqrt(sum.norm_squared));
+  metrics.max_abs = ratio(sum.worst, rms);
+  if (sum.first_bad >= 0) metrics.rel_l2 = metrics.max_abs = metrics.worst_chunk_rel_l2 = nan;
+  metrics.worst = element(spec, sum.first_bad >= 0 ? sum.first_bad : sum.worst_at, got, expected);
+  return metrics;
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,37 @@
+#pragma once
+// Host memory between two guard zones, so that a write outside is seen.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace gla_bench {
+
+/// `bytes` of memory aligned to 64, with a guard zone of 4096 bytes on either side. The memory
+/// starts as 0xff bytes: NaN in every dtype.
+class GuardedBuffer {
+ public:
+  static constexpr std::size_t guard_bytes = 4096;
+
+  GuardedBuffer(std::string name, std::size_t bytes);
+
+  const std::string& name() const { return name_; }
+  std::span<std::byte> bytes() const;
+  /// Fills the memory, not the zones, with 0xff.
+  void poison();
+  /// "guard zone behind 'o' overwritten at byte 12" (counted from the end of the memory), or
+  /// nothing.
+  std::optional<std::string> damage() const;
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  std::string name_;
+  std::size_t size_;
+  std::unique_ptr<std::byte[], Free> memory_;
+};
+
+}  // namespace gla_bench

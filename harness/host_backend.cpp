@@ -1,0 +1,208 @@
+// The host as a place of execution: plain code over tensors in memory, timed by the steady clock.
+
+#include <omp.h>
+
+#include <chrono>
+#include <cstring>
+#include <map>
+
+#include "harness/backend.hpp"
+#include "harness/error.hpp"
+#include "harness/guarded_buffer.hpp"
+#include "harness/host_machine.hpp"
+#include "harness/staging.hpp"
+
+namespace gla_bench {
+namespace {
+
+// The number of threads of OpenMP regions started in this scope.
+class Threads {
+ public:
+  explicit Threads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~Threads() { omp_set_num_threads(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_;
+};
+
+class HostWorkset final : public Workset {
+ public:
+  HostWorkset(const Operator& op, const Problem& problem, const HostTensors& inputs)
+      : layout_(problem.layout) {
+    for (const TensorSpec& spec : op.tensors(problem)) {
+      auto [place, added] =
+          tensors_.try_emplace(spec.name, Tensor{spec, {spec.name, bytes_of(spec)}, {}});
+      if (spec.role == TensorSpec::Role::output) continue;
+      Tensor& tensor = place->second;
+      pack(spec, layout_, inputs.at(spec.name), tensor.buffer.bytes());
+      const auto bytes = tensor.buffer.bytes();
+      tensor.original.assign(bytes.begin(), bytes.end());
+    }
+  }
+
+  void poison_outputs() override {
+    for (auto& [name, tensor] : tensors_)
+      if (tensor.spec.role == TensorSpec::Role::output) tensor.buffer.poison();
+  }
+
+  HostTensors download_outputs() override {
+    HostTensors outputs;
+    for (auto& [name, tensor] : tensors_) {
+      if (tensor.spec.role != TensorSpec::Role::output) continue;
+      std::vector<float>& values = outputs[name];
+      values.resize(static_cast<std::size_t>(tensor.spec.elements()));
+      unpack(tensor.spec, layout_, tensor.buffer.bytes(), values);
+    }
+    return outputs;
+  }
+
+  std::optional<std::string> damage() override {
+    for (const auto& [name, tensor] : tensors_) {
+      if (const auto found = tensor.buffer.damage()) return found;
+      const auto& original = tensor.original;
+      if (original.empty()) continue;
+      if (std::memcmp(original.data(), tensor.buffer.bytes().data(), original.size()) != 0)
+        return "input '" + name + "' changed";
+    }
+    return std::nullopt;
+  }
+
+  void* address(std::string_view name) {
+    const auto found = tensors_.find(name);
+    return found == tensors_.end() ? nullptr : found->second.buffer.bytes().data();
+  }
+
+ private:
+  struct Tensor {
+    TensorSpec spec;
+    GuardedBuffer buffer;
+    std::vector<std::byte> original;  // of an input, as it was stored
+  };
+
+  static std::size_t bytes_of(const TensorSpec& spec) {
+    return static_cast<std::size_t>(spec.bytes());
+  }
+
+  Layout layout_;
+  std::map<std::string, Tensor, std::less<>> tensors_;
+};
+
+class HostPlan final : public Plan {
+ public:
+  HostPlan(Candidate candidate, int threads, CacheFlush& flush)
+      : candidate_(std::move(candidate)), threads_(threads), flush_(flush) {}
+
+  BuildInfo info() const override { return {}; }
+
+  void prepare(Workset& workset) override {
+    auto& host = dynamic_cast<HostWorkset&>(workset);
+    const Variant& variant = *candidate_.variant;
+    regions_.clear();
+    for (const Region& region : variant.workspace(candidate_.problem, candidate_.tile))
+      regions_.emplace_back(region.name, region.bytes);
+    params_ = variant.bind(candidate_.problem, candidate_.tile, [&](std::string_view name) {
+      for (const GuardedBuffer& region : regions_)
+        if (region.name() == name) return static_cast<void*>(region.bytes().data());
+      return host.address(name);
+    });
+  }
+
+  void poison_workspace() override {
+    for (GuardedBuffer& region : regions_) region.poison();
+  }
+
+  std::optional<std::string> damage() override {
+    for (const GuardedBuffer& region : regions_)
+      if (const auto found = region.damage()) return found;
+    return std::nullopt;
+  }
+
+  void run() override {
+    const Threads scope(threads_);
+    call();
+  }
+
+  double sample(CacheState cache, int calls) override {
+    const Threads scope(threads_);
+    if (cache == CacheState::cold) flush_.run();
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < calls; ++i) call();
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    return elapsed.count() / calls;
+  }
+
+ private:
+  void call() const {
+    if (params_.empty()) throw RunError(describe(candidate_) + ": run before prepare");
+    const auto& code = std::get<std::function<void(const HostCall&)>>(candidate_.variant->code);
+    code({candidate_.problem, candidate_.tile, params_});
+  }
+
+  Candidate candidate_;
+  int threads_;
+  CacheFlush& flush_;
+  std::vector<GuardedBuffer> regions_;
+  ParamBytes params_;
+};
+
+class HostBackend final : public Backend {
+ public:
+  explicit HostBackend(const HostOptions& options)
+      : threads_(options.threads > 0 ? options.threads : omp_get_num_procs()) {}
+
+  BackendId id() const override { return BackendId::host; }
+  bool can_run() const override { return true; }
+
+  Limits limits() const override {
+    Limits limits;
+    limits.memory_bytes = host_memory_bytes();
+    return limits;
+  }
+
+  Environment environment() const override { return host_environment(threads_); }
+
+  std::optional<double> clock_mhz() override { return host_clock_mhz(); }
+
+  std::optional<Ceilings> measure_ceilings() override {
+    const Threads scope(threads_);
+    return measure_host_ceilings();
+  }
+
+  std::unique_ptr<Workset> stage(const Operator& op, const Problem& problem,
+                                 const HostTensors& inputs) override {
+    const Threads scope(threads_);
+    return std::make_unique<HostWorkset>(op, problem, inputs);
+  }
+
+  std::unique_ptr<Plan> build(const Candidate& candidate) override {
+    if (!std::holds_alternative<std::function<void(const HostCall&)>>(candidate.variant->code))
+      throw BuildError(describe(candidate) + ": not a host variant");
+    return std::make_unique<HostPlan>(candidate, threads_, flush_);
+  }
+
+  void build_ahead(std::span<const Candidate>) override {}  // nothing to compile
+
+  // The host's reference is the operator's own.
+  std::optional<ReferenceTensors> reference(const Operator&, const Problem&,
+                                            const HostTensors&) override {
+    return std::nullopt;
+  }
+  std::optional<HostTensors> baseline(const Operator&, const Problem&, const HostTensors&,
+                                      Arithmetic) override {
+    return std::nullopt;
+  }
+
+ private:
+  int threads_;
+  CacheFlush flush_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_host_backend(const HostOptions& options) {
+  return std::make_unique<HostBackend>(options);
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,130 @@
+#include "harness/host_machine.hpp"
+
+#include <cblas.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace gla_bench {
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+std::size_t last_level_cache_bytes() {
+  long largest = 0;
+  for (const int level : {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL4_CACHE_SIZE})
+    largest = std::max(largest, sysconf(level));
+  return static_cast<std::size_t>(largest);
+}
+
+// Every value of a key of /proc/cpuinfo, "model name\t: X".
+std::vector<std::string> cpuinfo(const std::string& key) {
+  std::vector<std::string> values;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const auto colon = line.find(':');
+    if (line.compare(0, key.size(), key) != 0 || colon == std::string::npos) continue;
+    values.push_back(colon + 2 <= line.size() ? line.substr(colon + 2) : "");
+  }
+  return values;
+}
+
+template <class Work>
+double best_seconds(int repeats, Work work) {
+  double best = 1e300;
+  for (int i = 0; i < repeats; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    best = std::min(best, elapsed.count());
+  }
+  return best;
+}
+
+double copy_rate() {
+  // Four times the last level cache, so that what is copied does not stay there.
+  const std::size_t cache = std::max(last_level_cache_bytes(), 32 * mebibyte);
+  const std::size_t bytes = std::min(4 * cache, 1024 * mebibyte);
+  const std::size_t limit = host_memory_bytes() / 8;
+  const std::size_t size = limit > 0 ? std::min(bytes, limit) : bytes;
+  std::vector<unsigned char> from(size, 1), to(size, 2);
+  const double seconds = best_seconds(4, [&] {
+#pragma omp parallel
+    {
+      const auto threads = static_cast<std::size_t>(omp_get_num_threads());
+      const auto thread = static_cast<std::size_t>(omp_get_thread_num());
+      const std::size_t begin = size * thread / threads, end = size * (thread + 1) / threads;
+      std::memcpy(to.data() + begin, from.data() + begin, end - begin);
+    }
+  });
+  return 2.0 * static_cast<double>(size) / seconds * 1e-9;
+}
+
+double matrix_rate(int n) {
+  const std::size_t elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  std::vector<float> a(elements, 0.5f), b(elements, 0.25f), c(elements, 0.0f);
+  const double seconds = best_seconds(3, [&] {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f, a.data(), n, b.data(), n,
+                0.0f, c.data(), n);
+  });
+  return 2.0 * n * n * n / seconds * 1e-12;
+}
+
+}  // namespace
+
+std::size_t host_memory_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return 0;
+  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page);
+}
+
+std::optional<double> host_clock_mhz() {
+  const std::vector<std::string> clocks = cpuinfo("cpu MHz");
+  double sum = 0;
+  for (const std::string& clock : clocks) sum += std::strtod(clock.c_str(), nullptr);
+  if (!(sum > 0)) return std::nullopt;
+  return sum / static_cast<double>(clocks.size());
+}
+
+Environment host_environment(int threads) {
+  const std::vector<std::string> models = cpuinfo("model name");
+  return {{"device", models.empty() ? "unknown processor" : models.front()},
+          {"cores", std::to_string(omp_get_num_procs())},
+          {"threads", std::to_string(threads)},
+          {"memory_bytes", std::to_string(host_memory_bytes())},
+          {"last_level_cache_bytes", std::to_string(last_level_cache_bytes())},
+          {"compiler", __VERSION__},
+          {"openmp", std::to_string(_OPENMP)},
+          {"blas", std::string(openblas_get_config())}};
+}
+
+Ceilings measure_host_ceilings() {
+  constexpr int n = 2048;
+  const int before = openblas_get_num_threads();
+  openblas_set_num_threads(omp_get_max_threads());
+  Ceilings ceilings{copy_rate(), matrix_rate(n), "float32 " + std::to_string(n) + "^3 (OpenBLAS)"};
+  openblas_set_num_threads(before);
+  return ceilings;
+}
+
+void CacheFlush::run() {
+  if (buffer_.empty()) {
+    const std::size_t wanted = std::max(2 * last_level_cache_bytes(), 64 * mebibyte);
+    buffer_.assign(std::min(wanted, 1024 * mebibyte), 1);
+  }
+  constexpr std::int64_t line = 64;
+  const unsigned char* bytes = buffer_.data();
+  const auto lines = static_cast<std::int64_t>(buffer_.size()) / line;
+  unsigned long long sum = 0;
+  // Each thread walks all of it: private caches are emptied too, and shared ones filled.
+#pragma omp parallel reduction(+ : sum)
+  for (std::int64_t i = 0; i < lines; ++i) sum += bytes[i * line];
+  sink_ += sum;
+}
+
+}  // namespace gla_bench
