@@ -64,7 +64,8 @@ void read_folder(const fs::path& folder, const std::string& prefix, Sources& sou
 }
 
 bool below_kernels(std::string_view path) {
-  return !path.starts_with("reference/") && !path.starts_with("harness/");
+  return !path.starts_with("reference/") && !path.starts_with("harness/") &&
+         !path.starts_with("configs/");
 }
 
 }  // namespace

@@ -38,8 +38,9 @@ TEST(SourceStore, EmbeddedTextIsTheFileToTheByte) {
   const std::string root = GLA_BENCH_SOURCE_DIR;
   ASSERT_FALSE(embedded_sources().empty());
   for (const Source& source : embedded_sources()) {
-    const bool elsewhere =
-        source.path.starts_with("reference/") || source.path.starts_with("harness/");
+    const bool elsewhere = source.path.starts_with("reference/") ||
+                           source.path.starts_with("harness/") ||
+                           source.path.starts_with("configs/");
     const std::string path = root + (elsewhere ? "/" : "/kernels/") + std::string(source.path);
     EXPECT_EQ(source.text, text_of_file(path)) << path;
   }
