@@ -1,0 +1,41 @@
+#include "harness/catalog.hpp"
+
+#include <algorithm>
+
+namespace gla_bench {
+
+const Operator* Catalog::find_operator(std::string_view name) const {
+  for (const Operator& op : operators)
+    if (op.name == name) return &op;
+  return nullptr;
+}
+
+const Variant* Catalog::find_variant(std::string_view op, std::string_view name, BackendId backend,
+                                     Direction direction) const {
+  for (const Variant& variant : variants)
+    if (variant.op == op && variant.name == name && variant.backend == backend &&
+        variant.direction == direction)
+      return &variant;
+  return nullptr;
+}
+
+std::vector<std::string> Catalog::operator_names() const {
+  std::vector<std::string> names;
+  for (const Operator& op : operators) names.push_back(op.name);
+  return names;
+}
+
+std::vector<std::string> Catalog::variant_names(std::string_view op, Direction direction) const {
+  std::vector<std::string> names;
+  for (const Variant& variant : variants)
+    if (variant.op == op && variant.direction == direction &&
+        std::find(names.begin(), names.end(), variant.name) == names.end())
+      names.push_back(variant.name);
+  return names;
+}
+
+Catalog program_catalog() {
+  return {operators(), variants()};
+}
+
+}  // namespace gla_bench

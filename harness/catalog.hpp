@@ -1,0 +1,31 @@
+#pragma once
+// The operators and variants that a config may name: the program's own lists, or a test's.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/operator.hpp"
+#include "harness/variant.hpp"
+
+namespace gla_bench {
+
+struct Catalog {
+  std::span<const Operator> operators;
+  std::span<const Variant> variants;
+
+  /// Nothing for an unknown name.
+  const Operator* find_operator(std::string_view name) const;
+  const Variant* find_variant(std::string_view op, std::string_view name, BackendId backend,
+                              Direction direction) const;
+
+  std::vector<std::string> operator_names() const;
+  /// Names of an operator's variants on any backend, each once, in the list's order.
+  std::vector<std::string> variant_names(std::string_view op, Direction direction) const;
+};
+
+/// operators() and variants().
+Catalog program_catalog();
+
+}  // namespace gla_bench

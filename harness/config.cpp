@@ -1,0 +1,244 @@
+#include "harness/config.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/config_shapes.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr std::string_view any_name = "all";
+
+template <class T>
+std::vector<T> without_duplicates(std::vector<T> values) {
+  std::vector<T> unique;
+  for (const T& value : values)
+    if (std::find(unique.begin(), unique.end(), value) == unique.end()) unique.push_back(value);
+  return unique;
+}
+
+/// Every value of an enum that has names, for messages and parsing.
+template <class Enum>
+std::vector<std::string> names_of(std::initializer_list<Enum> values) {
+  std::vector<std::string> names;
+  for (const Enum value : values) names.emplace_back(name(value));
+  return names;
+}
+
+template <class Enum, class Parse>
+std::vector<Enum> read_enums(const JsonNode& node, std::initializer_list<Enum> values,
+                             std::string_view what, Parse parse) {
+  std::vector<Enum> list;
+  for (const JsonNode& item : node.items(1))
+    list.push_back(*parse(item.one_of(names_of(values), what)));
+  return without_duplicates(list);
+}
+
+std::vector<bool> read_flags(const JsonNode& node) {
+  if (node.is_boolean()) return {node.boolean()};
+  if (!node.is_array()) node.fail("true, false, or a list of them");
+  std::vector<bool> flags;
+  for (const JsonNode& item : node.items(1)) flags.push_back(item.boolean());
+  return without_duplicates(flags);
+}
+
+/// "all", or a list of names out of `known`.
+std::vector<std::string> read_names(const JsonNode& node, const std::vector<std::string>& known,
+                                    std::string_view what) {
+  if (node.is_string()) {
+    if (node.text() != any_name) node.fail("\"all\" or a list with some of " + join(known));
+    return known;
+  }
+  std::vector<std::string> names;
+  for (const JsonNode& item : node.items(1)) names.push_back(item.one_of(known, what));
+  return without_duplicates(names);
+}
+
+/// Values of an axis over the backends' implementations of a variant, without duplicates.
+std::map<std::string, std::set<int>> tile_values(const Catalog& catalog, const Sweep& sweep,
+                                                 std::string_view variant) {
+  std::map<std::string, std::set<int>> values;
+  for (const Variant& candidate : catalog.variants)
+    if (candidate.op == sweep.op && candidate.name == variant &&
+        candidate.direction == sweep.direction)
+      for (const TileAxis& axis : candidate.space)
+        values[axis.name].insert(axis.values.begin(), axis.values.end());
+  return values;
+}
+
+Narrowing read_narrowing(const JsonNode& node, const std::map<std::string, std::set<int>>& known) {
+  std::vector<std::string> axis_names;
+  for (const auto& [axis, values] : known) axis_names.push_back(axis);
+  Narrowing narrowing;
+  node.expect_keys(axis_names);
+  for (const auto& [axis, list] : node.members()) {
+    std::vector<std::string> texts;
+    for (const int value : known.at(axis)) texts.push_back(std::to_string(value));
+    for (const JsonNode& item : list.items(1)) {
+      const auto value =
+          item.integer(std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
+      if (!known.at(axis).contains(static_cast<int>(value)))
+        item.fail("a value of the axis \"" + axis + "\": " + join(texts));
+      narrowing[axis].push_back(static_cast<int>(value));
+    }
+    narrowing[axis] = without_duplicates(narrowing[axis]);
+  }
+  return narrowing;
+}
+
+std::string resolve(const std::string& folder, const std::string& path) {
+  const std::filesystem::path given(path);
+  if (path.empty() || given.is_absolute() || folder.empty()) return path;
+  return (std::filesystem::path(folder) / given).lexically_normal().string();
+}
+
+TensorSource read_tensors(const JsonNode& node, const Operator& op, const std::string& folder) {
+  // Which inputs an operator has does not depend on the extents, only on what the problem asks for.
+  Problem most;
+  most.op = op.name;
+  most.initial_state = true;
+  std::vector<std::string> inputs{"file"};
+  for (const TensorSpec& spec : op.tensors(most))
+    if (spec.role == TensorSpec::Role::input) inputs.push_back(spec.name);
+  node.expect_keys(inputs);
+  TensorSource source;
+  source.file = resolve(folder, node.at("file").text());
+  if (source.file.empty()) node.at("file").fail("the path of a .safetensors file");
+  for (const auto& [key, value] : node.members())
+    if (key != "file") source.names[key] = value.text();
+  return source;
+}
+
+void read_inputs_of_sweep(const JsonNode& node, const Operator& op, const std::string& folder,
+                          Sweep& sweep) {
+  if (const auto tensors = node.find("tensors")) {
+    for (const std::string_view key : {"shapes", "dtypes", "gates", "initial_state", "seed"})
+      if (const auto other = node.find(key))
+        other->fail("no \"" + std::string(key) + "\" beside \"tensors\": the file decides it");
+    sweep.tensors = read_tensors(*tensors, op, folder);
+    return;
+  }
+  sweep.dtypes = read_enums(node.at("dtypes"), {DType::float32, DType::bfloat16, DType::float16},
+                            "a dtype", parse_dtype);
+  sweep.shapes = without_duplicates(read_shapes(node.at("shapes")));
+  sweep.gates = {op.gates.empty() ? std::string("none") : op.gates.front()};
+  if (const auto gates = node.find("gates"))
+    sweep.gates = read_names(*gates, op.gates, "a gate regime of " + op.name);
+  if (const auto flags = node.find("initial_state")) sweep.initial_state = read_flags(*flags);
+  if (const auto seed = node.find("seed")) sweep.seed = seed->unsigned_integer();
+}
+
+Direction read_direction(const JsonNode& node, const Operator& op) {
+  std::vector<std::string> known;
+  for (const Direction direction : op.directions) known.emplace_back(name(direction));
+  return *parse_direction(node.one_of(known, "a direction of " + op.name));
+}
+
+Sweep read_sweep(const JsonNode& node, const Catalog& catalog, const std::string& folder) {
+  node.expect_keys({"operator", "direction", "variants", "refusals_allowed", "dtypes", "layouts",
+                    "gates", "shapes", "initial_state", "final_state", "scale", "seed", "tiles",
+                    "max_tiles", "tensors"});
+  Sweep sweep;
+  sweep.op = node.at("operator").one_of(catalog.operator_names(), "an operator");
+  const Operator& op = *catalog.find_operator(sweep.op);
+  if (const auto direction = node.find("direction"))
+    sweep.direction = read_direction(*direction, op);
+  const JsonNode variants = node.at("variants");
+  const auto known = catalog.variant_names(sweep.op, sweep.direction);
+  sweep.variants = read_names(variants, known, "a variant of " + sweep.op);
+  if (sweep.variants.empty()) variants.fail("a variant, but " + sweep.op + " has none");
+  sweep.refusals_allowed = variants.is_string();
+  if (const auto flag = node.find("refusals_allowed")) sweep.refusals_allowed = flag->boolean();
+  read_inputs_of_sweep(node, op, folder, sweep);
+  sweep.layouts = {Layout::seq_first};
+  if (const auto layouts = node.find("layouts"))
+    sweep.layouts =
+        read_enums(*layouts, {Layout::seq_first, Layout::head_first}, "a layout", parse_layout);
+  if (const auto flags = node.find("final_state")) sweep.final_state = read_flags(*flags);
+  if (const auto scale = node.find("scale"); scale && !scale->is_null()) {
+    sweep.scale = scale->number(-1e6, 1e6);
+    if (*sweep.scale == 0) scale->fail("a scale other than 0, or null for the operator's default");
+  }
+  if (const auto tiles = node.find("tiles")) {
+    tiles->expect_keys(sweep.variants);
+    for (const auto& [variant, axes] : tiles->members())
+      sweep.tiles[variant] = read_narrowing(axes, tile_values(catalog, sweep, variant));
+  }
+  if (const auto most = node.find("max_tiles"); most)
+    sweep.max_tiles = static_cast<int>(most->integer(0, 1000000));
+  return sweep;
+}
+
+TimingPolicy read_timing(const JsonNode& node) {
+  node.expect_keys(
+      {"warmup", "min_samples", "max_samples", "min_seconds", "max_seconds", "max_noise", "hot"});
+  TimingPolicy timing;
+  const auto count = [&](std::string_view key, int least, int& value) {
+    if (const auto found = node.find(key)) value = static_cast<int>(found->integer(least, 1000000));
+  };
+  const auto amount = [&](std::string_view key, double most, double& value) {
+    if (const auto found = node.find(key)) value = found->number(0, most);
+  };
+  count("warmup", 0, timing.warmup);
+  count("min_samples", 1, timing.min_samples);
+  count("max_samples", 1, timing.max_samples);
+  amount("min_seconds", 3600, timing.min_seconds);
+  amount("max_seconds", 3600, timing.max_seconds);
+  amount("max_noise", 1, timing.max_noise);
+  if (const auto hot = node.find("hot")) timing.hot = hot->boolean();
+  if (timing.max_samples < timing.min_samples)
+    node.fail("max_samples (" + std::to_string(timing.max_samples) + ") of at least min_samples (" +
+              std::to_string(timing.min_samples) + ")");
+  if (timing.max_seconds < timing.min_seconds) node.fail("max_seconds of at least min_seconds");
+  return timing;
+}
+
+Policy read_policy(const JsonNode& node, const std::string& folder) {
+  node.expect_keys({"timing", "verification", "tolerance"});
+  Policy policy;
+  if (const auto timing = node.find("timing")) policy.timing = read_timing(*timing);
+  if (const auto verification = node.find("verification")) {
+    verification->expect_keys({"reference", "repeat"});
+    using Reference = VerificationPolicy::Reference;
+    if (const auto reference = verification->find("reference")) {
+      const std::string text =
+          reference->one_of({"auto", "host", "device"}, "a place for the float64 reference");
+      policy.verification.reference = text == "host"     ? Reference::host
+                                      : text == "device" ? Reference::device
+                                                         : Reference::automatic;
+    }
+    if (const auto repeat = verification->find("repeat"))
+      policy.verification.repeat = repeat->boolean();
+  }
+  if (const auto tolerance = node.find("tolerance"))
+    policy.tolerance = resolve(folder, tolerance->text());
+  return policy;
+}
+
+}  // namespace
+
+Config read_config(const JsonNode& node, const Catalog& catalog, const std::string& folder) {
+  node.expect_keys({"$schema", "description", "backend", "sweeps", "policy"});
+  Config config;
+  config.path = node.file();
+  if (const auto schema = node.find("$schema")) schema->text();
+  if (const auto description = node.find("description")) config.description = description->text();
+  if (const auto backend = node.find("backend"))
+    config.backend = parse_backend(backend->one_of({"auto", "host", "cuda"}, "a backend"));
+  for (const JsonNode& sweep : node.at("sweeps").items(1))
+    config.sweeps.push_back(read_sweep(sweep, catalog, folder));
+  if (const auto policy = node.find("policy")) config.policy = read_policy(*policy, folder);
+  return config;
+}
+
+Config load_config(const std::string& path, const Catalog& catalog) {
+  const Json document = read_json_file(path);
+  return read_config(JsonNode(document, path), catalog,
+                     std::filesystem::path(path).parent_path().string());
+}
+
+}  // namespace gla_bench

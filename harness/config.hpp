@@ -1,0 +1,88 @@
+#pragma once
+// What a config file asks for. Its format: configs/schema/config.schema.json.
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/catalog.hpp"
+#include "harness/json.hpp"
+#include "harness/problem.hpp"
+#include "harness/tile.hpp"
+
+namespace gla_bench {
+
+/// The values that a config allows on some of a variant's axes: {"chunk": [32, 64]}.
+using Narrowing = std::map<std::string, std::vector<int>>;
+
+/// Inputs from a file in place of drawn ones (tensor_file.hpp).
+struct TensorSource {
+  std::string file;
+  std::map<std::string, std::string> names;  ///< input -> the tensor's name in the file
+  auto operator<=>(const TensorSource&) const = default;
+};
+
+/// Axes of problems, and the variants that are asked to solve each of them.
+struct Sweep {
+  std::string op;
+  Direction direction = Direction::forward;
+  std::vector<std::string> variants;
+  /// Whether a variant may refuse every tile of a problem and the gate stay green. "all" variants
+  /// may.
+  bool refusals_allowed = false;
+  std::vector<DType> dtypes;  ///< empty with `tensors`: the file says
+  std::vector<Layout> layouts;
+  std::vector<std::string> gates;
+  std::vector<Shape> shapes;  ///< empty with `tensors`
+  std::vector<bool> initial_state{false};
+  std::vector<bool> final_state{true};
+  std::optional<double> scale;
+  std::uint64_t seed = 1;
+  std::map<std::string, Narrowing> tiles;  ///< by variant
+  int max_tiles = 0;  ///< at most so many tiles of a variant per problem; 0: all
+  std::optional<TensorSource> tensors;
+};
+
+struct TimingPolicy {
+  int warmup = 3;  ///< calls before the first sample
+  int min_samples = 10;
+  int max_samples = 1000;
+  double min_seconds = 0.05;  ///< of samples, before noise may stop it
+  double max_seconds = 2.0;   ///< of wall time per cache state
+  double max_noise = 0.005;   ///< relative standard error of the median that is good enough
+  bool hot = true;            ///< a second series with warm caches
+};
+
+struct VerificationPolicy {
+  enum class Reference { automatic, host, device };
+  Reference reference = Reference::automatic;
+  bool repeat = true;  ///< run twice, to say whether the result is bitwise the same
+};
+
+struct Policy {
+  TimingPolicy timing;
+  VerificationPolicy verification;
+  std::string tolerance;  ///< path of a tolerance file; empty: the program's own
+};
+
+struct Config {
+  std::string path;
+  std::string description;
+  std::optional<BackendId> backend;  ///< nothing: the GPU where there is one, else the host
+  std::vector<Sweep> sweeps;
+  Policy policy;
+};
+
+/// Reads and checks a config. Relative paths in it are taken from the config's own folder.
+/// @throws InputError with the file, the JSON pointer, what stood there and what was expected
+Config load_config(const std::string& path, const Catalog& catalog);
+
+/// Reads a config that stands in a document; relative paths are taken from `folder`.
+Config read_config(const JsonNode& node, const Catalog& catalog, const std::string& folder);
+
+/// The config with every default written out. Reading it back gives the same config.
+Json config_to_json(const Config& config);
+
+}  // namespace gla_bench

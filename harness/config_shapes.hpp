@@ -1,0 +1,22 @@
+#pragma once
+// The "shapes" of a sweep: a list of tuples, a product of axes, or zipped axes.
+
+#include <vector>
+
+#include "harness/json.hpp"
+#include "harness/problem.hpp"
+
+namespace gla_bench {
+
+/// [{"batch": 8, ...} or [B,T,H,K,V], ...], {"product": {"batch": [1, 8], ...}} (the first axis
+/// slowest) or {"zip": {...}} (lists of one length; a single number stands for all).
+/// @throws InputError, also for a shape with more elements than 64-bit offsets can hold with ease
+std::vector<Shape> read_shapes(const JsonNode& node);
+
+/// {"batch": 8, "seq": 4096, "heads": 16, "key_dim": 128, "value_dim": 128}
+Json shape_to_json(const Shape& shape);
+
+/// What shape_to_json() writes.
+Shape read_shape(const JsonNode& node);
+
+}  // namespace gla_bench

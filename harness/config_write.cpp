@@ -1,0 +1,76 @@
+// A config as JSON, with every default written out: what results files echo and --resume compares.
+
+#include <nlohmann/json.hpp>
+
+#include "harness/config.hpp"
+#include "harness/config_shapes.hpp"
+
+namespace gla_bench {
+namespace {
+
+template <class Enum>
+Json names_to_json(const std::vector<Enum>& values) {
+  Json list = Json::array();
+  for (const Enum value : values) list.push_back(name(value));
+  return list;
+}
+
+Json sweep_to_json(const Sweep& sweep) {
+  Json json;
+  json["operator"] = sweep.op;
+  json["direction"] = name(sweep.direction);
+  json["variants"] = sweep.variants;
+  json["refusals_allowed"] = sweep.refusals_allowed;
+  json["layouts"] = names_to_json(sweep.layouts);
+  if (sweep.tensors) {
+    json["tensors"]["file"] = sweep.tensors->file;
+    for (const auto& [input, stored] : sweep.tensors->names) json["tensors"][input] = stored;
+  } else {
+    json["dtypes"] = names_to_json(sweep.dtypes);
+    json["gates"] = sweep.gates;
+    json["shapes"] = Json::array();
+    for (const Shape& shape : sweep.shapes) json["shapes"].push_back(shape_to_json(shape));
+    json["initial_state"] = sweep.initial_state;
+    json["seed"] = sweep.seed;
+  }
+  json["final_state"] = sweep.final_state;
+  json["scale"] = sweep.scale ? Json(*sweep.scale) : Json(nullptr);
+  json["tiles"] = Json::object();
+  for (const auto& [variant, narrowing] : sweep.tiles) json["tiles"][variant] = narrowing;
+  json["max_tiles"] = sweep.max_tiles;
+  return json;
+}
+
+Json policy_to_json(const Policy& policy) {
+  const TimingPolicy& timing = policy.timing;
+  using Reference = VerificationPolicy::Reference;
+  const Reference reference = policy.verification.reference;
+  Json json;
+  json["timing"] = {{"warmup", timing.warmup},
+                    {"min_samples", timing.min_samples},
+                    {"max_samples", timing.max_samples},
+                    {"min_seconds", timing.min_seconds},
+                    {"max_seconds", timing.max_seconds},
+                    {"max_noise", timing.max_noise},
+                    {"hot", timing.hot}};
+  json["verification"] = {{"reference", reference == Reference::host     ? "host"
+                                        : reference == Reference::device ? "device"
+                                                                         : "auto"},
+                          {"repeat", policy.verification.repeat}};
+  if (!policy.tolerance.empty()) json["tolerance"] = policy.tolerance;
+  return json;
+}
+
+}  // namespace
+
+Json config_to_json(const Config& config) {
+  Json json;
+  json["description"] = config.description;
+  json["backend"] = config.backend ? Json(name(*config.backend)) : Json("auto");
+  json["sweeps"] = Json::array();
+  for (const Sweep& sweep : config.sweeps) json["sweeps"].push_back(sweep_to_json(sweep));
+  json["policy"] = policy_to_json(config.policy);
+  return json;
+}
+
+}  // namespace gla_bench

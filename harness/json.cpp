@@ -1,0 +1,328 @@
+#include "harness/json.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "harness/error.hpp"
+
+namespace gla_bench {
+namespace {
+
+std::string escape_pointer(std::string_view key) {
+  std::string text;
+  for (char c : key) {
+    if (c == '~')
+      text += "~0";
+    else if (c == '/')
+      text += "~1";
+    else
+      text += c;
+  }
+  return text;
+}
+
+/// What stands somewhere, short enough for a message.
+std::string shown(const Json& value) {
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return value.empty() ? "an empty array" : "an array";
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  return text;
+}
+
+std::string place(const std::string& file, const std::string& pointer) {
+  return file + ": " + (pointer.empty() ? "the whole document" : pointer) + ": ";
+}
+
+/// Follows the parser through the document to find keys that stand twice in one object.
+class DuplicateKeys {
+ public:
+  explicit DuplicateKeys(const std::string& file) : file_(file) {}
+
+  bool operator()(int, Json::parse_event_t event, const Json& parsed) {
+    using Event = Json::parse_event_t;
+    switch (event) {
+      case Event::object_start:
+      case Event::array_start:
+        enter_value();
+        levels_.push_back({event == Event::object_start, {}, "", -1});
+        break;
+      case Event::object_end:
+      case Event::array_end:
+        levels_.pop_back();
+        break;
+      case Event::key:
+        see_key(parsed.get_ref<const std::string&>());
+        break;
+      case Event::value:
+        enter_value();
+        break;
+    }
+    return true;
+  }
+
+ private:
+  struct Level {
+    bool object;
+    std::set<std::string> keys;
+    std::string key;
+    int index;
+  };
+
+  void enter_value() {
+    if (!levels_.empty() && !levels_.back().object) ++levels_.back().index;
+  }
+
+  void see_key(const std::string& key) {
+    levels_.back().key = key;
+    if (levels_.back().keys.insert(key).second) return;
+    std::string pointer;
+    for (const Level& level : levels_)
+      pointer += "/" + (level.object ? escape_pointer(level.key) : std::to_string(level.index));
+    throw InputError(place(file_, pointer) + "the key stands twice, expected it once");
+  }
+
+  std::string file_;
+  std::vector<Level> levels_;
+};
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({above + 1, row[j - 1] + 1, change});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::string number_text(double value) {
+  std::ostringstream out;
+  out << value;
+  return out.str();
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& file) {
+  try {
+    return Json::parse(text.begin(), text.end(), DuplicateKeys(file));
+  } catch (const nlohmann::json::exception& error) {
+    std::string_view what = error.what();
+    if (const auto end = what.find("] "); end != std::string_view::npos)
+      what.remove_prefix(end + 2);
+    throw InputError(file + ": not JSON: " + std::string(what));
+  }
+}
+
+std::string read_text_file(const std::string& path) {
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) {
+    // An empty file sets failbit on the insertion, yet is read well.
+    if (!in.is_open() || errno != 0)
+      throw InputError(path + ": can not be read: " + (errno ? std::strerror(errno) : "unknown"));
+  }
+  return text.str();
+}
+
+Json read_json_file(const std::string& path) {
+  return parse_json(read_text_file(path), path);
+}
+
+Json number_to_json(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+JsonNode::JsonNode(const Json& value, std::string file, std::string pointer)
+    : value_(&value), file_(std::move(file)), pointer_(std::move(pointer)) {}
+
+bool JsonNode::is_null() const {
+  return value_->is_null();
+}
+bool JsonNode::is_string() const {
+  return value_->is_string();
+}
+bool JsonNode::is_boolean() const {
+  return value_->is_boolean();
+}
+bool JsonNode::is_array() const {
+  return value_->is_array();
+}
+bool JsonNode::is_object() const {
+  return value_->is_object();
+}
+
+void JsonNode::fail(const std::string& expected) const {
+  throw InputError(place(file_, pointer_) + "found " + shown(*value_) + ", expected " + expected);
+}
+
+std::string JsonNode::text() const {
+  if (!value_->is_string()) fail("a string");
+  return value_->get<std::string>();
+}
+
+bool JsonNode::boolean() const {
+  if (!value_->is_boolean()) fail("true or false");
+  return value_->get<bool>();
+}
+
+std::int64_t JsonNode::integer(std::int64_t least, std::int64_t most) const {
+  const std::string expected =
+      "an integer from " + std::to_string(least) + " to " + std::to_string(most);
+  if (!value_->is_number_integer()) fail(expected);
+  // Beyond int64 the parser keeps an unsigned number, which get() would wrap.
+  const bool wraps = value_->is_number_unsigned() &&
+                     value_->get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max();
+  if (wraps || value_->get<std::int64_t>() < least || value_->get<std::int64_t>() > most)
+    fail(expected);
+  return value_->get<std::int64_t>();
+}
+
+std::uint64_t JsonNode::unsigned_integer() const {
+  if (!value_->is_number_unsigned()) {
+    // Values built in memory are signed until they are written and read again.
+    if (!value_->is_number_integer() || value_->get<std::int64_t>() < 0)
+      fail("an integer that is not negative");
+  }
+  return value_->get<std::uint64_t>();
+}
+
+double JsonNode::number(double least, double most) const {
+  const std::string expected = "a number from " + number_text(least) + " to " + number_text(most);
+  if (!value_->is_number()) fail(expected);
+  const double value = value_->get<double>();
+  if (!(value >= least && value <= most)) fail(expected);
+  return value;
+}
+
+double JsonNode::any_number() const {
+  if (value_->is_number()) return value_->get<double>();
+  if (value_->is_string()) {
+    const auto& text = value_->get_ref<const std::string&>();
+    if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (text == "inf") return std::numeric_limits<double>::infinity();
+    if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  }
+  fail("a number, or \"nan\", \"inf\", \"-inf\"");
+}
+
+std::string JsonNode::one_of(const std::vector<std::string>& names, std::string_view what) const {
+  const std::string expected =
+      std::string(what) + (names.empty() ? " (none is known)" : ": " + join(names));
+  if (!value_->is_string()) fail(expected);
+  const auto& text = value_->get_ref<const std::string&>();
+  if (std::find(names.begin(), names.end(), text) != names.end()) return text;
+  const auto near = nearest(text, names);
+  fail(expected + (near ? " (did you mean \"" + *near + "\"?)" : ""));
+}
+
+std::vector<JsonNode> JsonNode::items(std::size_t least) const {
+  const std::string expected = least == 0 ? "an array"
+                                          : "an array of at least " + std::to_string(least) +
+                                                (least == 1 ? " element" : " elements");
+  if (!value_->is_array() || value_->size() < least) fail(expected);
+  std::vector<JsonNode> nodes;
+  nodes.reserve(value_->size());
+  for (std::size_t i = 0; i < value_->size(); ++i)
+    nodes.emplace_back((*value_)[i], file_, pointer_ + "/" + std::to_string(i));
+  return nodes;
+}
+
+std::vector<std::pair<std::string, JsonNode>> JsonNode::members() const {
+  if (!value_->is_object()) fail("an object");
+  std::vector<std::pair<std::string, JsonNode>> list;
+  for (const auto& [key, value] : value_->items())
+    list.emplace_back(key, JsonNode(value, file_, pointer_ + "/" + escape_pointer(key)));
+  return list;
+}
+
+std::optional<JsonNode> JsonNode::find(std::string_view key) const {
+  if (!value_->is_object()) fail("an object");
+  const auto found = value_->find(std::string(key));
+  if (found == value_->end()) return std::nullopt;
+  return JsonNode(*found, file_, pointer_ + "/" + escape_pointer(key));
+}
+
+JsonNode JsonNode::at(std::string_view key) const {
+  if (auto node = find(key)) return *node;
+  throw InputError(place(file_, pointer_) + "found no key \"" + std::string(key) +
+                   "\", expected it here");
+}
+
+void JsonNode::expect_keys(const std::vector<std::string>& names) const {
+  for (const auto& [key, node] : members()) {
+    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
+    const auto near = nearest(key, names);
+    throw InputError(place(file_, node.pointer()) + "found the unknown key \"" + key +
+                     "\", expected one of " + join(names) +
+                     (near ? " (did you mean \"" + *near + "\"?)" : ""));
+  }
+}
+
+std::optional<std::string> nearest(std::string_view text, const std::vector<std::string>& names) {
+  std::optional<std::string> best;
+  std::size_t best_distance = std::max<std::size_t>(1, text.size() / 3) + 1;
+  for (const std::string& name : names) {
+    const std::size_t distance = edit_distance(text, name);
+    const bool abbreviates = text.size() >= 3 && name.starts_with(text);
+    if (distance < best_distance || (abbreviates && !best)) {
+      best = name;
+      best_distance = std::min(distance, best_distance);
+    }
+  }
+  return best;
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (&part != &parts.front()) text += separator;
+    text += part;
+  }
+  return text;
+}
+
+std::optional<std::string> first_difference(const Json& here, const Json& there,
+                                            const std::string& pointer) {
+  if (here == there) return std::nullopt;
+  if (here.is_object() && there.is_object()) {
+    for (const auto& [key, value] : here.items()) {
+      const std::string below = pointer + "/" + escape_pointer(key);
+      const auto other = there.find(key);
+      if (other == there.end()) return below + ": " + shown(value) + " here, nothing there";
+      if (auto difference = first_difference(value, *other, below)) return difference;
+    }
+    for (const auto& [key, value] : there.items())
+      if (!here.contains(key))
+        return pointer + "/" + escape_pointer(key) + ": nothing here, " + shown(value) + " there";
+    return std::nullopt;  // the same members in another order
+  }
+  if (here.is_array() && there.is_array()) {
+    for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i)
+      if (auto difference = first_difference(here[i], there[i], pointer + "/" + std::to_string(i)))
+        return difference;
+    if (here.size() == there.size()) return std::nullopt;
+    return pointer + ": " + std::to_string(here.size()) + " elements here, " +
+           std::to_string(there.size()) + " there";
+  }
+  return pointer + ": " + shown(here) + " here, " + shown(there) + " there";
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,201 @@
+// Records out of JSON: the other half of record_json.cpp.
+
+#include <limits>
+
+#include "harness/config_shapes.hpp"
+#include "harness/record_json.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr int most_int = std::numeric_limits<int>::max();
+
+/// A member that may be null or missing.
+std::optional<JsonNode> present(const JsonNode& node, std::string_view key) {
+  auto member = node.find(key);
+  if (member && member->is_null()) return std::nullopt;
+  return member;
+}
+
+template <class Enum>
+Enum read_enum(const JsonNode& node, std::optional<Enum> (*parse)(std::string_view),
+               const std::string& expected) {
+  const auto value = parse(node.text());
+  if (!value) node.fail(expected);
+  return *value;
+}
+
+Arithmetic read_arithmetic(const JsonNode& node) {
+  for (const Arithmetic arithmetic :
+       {Arithmetic::float32, Arithmetic::tf32, Arithmetic::bfloat16, Arithmetic::float16})
+    if (node.text() == name(arithmetic)) return arithmetic;
+  node.fail("an arithmetic: float32, tf32, bfloat16, float16");
+}
+
+/// A member that only this program's records have: a peer's need not.
+double number_or(const JsonNode& node, std::string_view key, double missing) {
+  const auto member = present(node, key);
+  return member ? member->any_number() : missing;
+}
+
+bool flag_or(const JsonNode& node, std::string_view key, bool missing) {
+  const auto member = present(node, key);
+  return member ? member->boolean() : missing;
+}
+
+std::string text_or(const JsonNode& node, std::string_view key, std::string missing) {
+  const auto member = present(node, key);
+  return member ? member->text() : std::move(missing);
+}
+
+int read_int(const JsonNode& node) {
+  return static_cast<int>(node.integer(std::numeric_limits<int>::min(), most_int));
+}
+
+/// What a computation in the problem's own dtype declares.
+Arithmetic plain_arithmetic(DType dtype) {
+  return dtype == DType::bfloat16  ? Arithmetic::bfloat16
+         : dtype == DType::float16 ? Arithmetic::float16
+                                   : Arithmetic::float32;
+}
+
+TensorVerdict read_tensor(const JsonNode& node) {
+  node.expect_keys({"rel_l2", "max_abs", "worst_chunk_rel_l2", "bound", "worst_chunk_bound",
+                    "max_abs_bound", "baseline_rel_l2", "worst", "ok"});
+  TensorVerdict verdict;
+  verdict.rel_l2 = node.at("rel_l2").any_number();
+  verdict.max_abs = node.at("max_abs").any_number();
+  verdict.worst_chunk_rel_l2 = node.at("worst_chunk_rel_l2").any_number();
+  verdict.bound = node.at("bound").any_number();
+  verdict.worst_chunk_bound = number_or(node, "worst_chunk_bound", 0);
+  verdict.max_abs_bound = number_or(node, "max_abs_bound", 0);
+  verdict.baseline_rel_l2 = number_or(node, "baseline_rel_l2", 0);
+  if (const auto worst = present(node, "worst")) {
+    worst->expect_keys({"index", "got", "expected"});
+    for (const JsonNode& item : worst->at("index").items())
+      verdict.worst.index.push_back(item.integer(0, std::numeric_limits<std::int64_t>::max()));
+    verdict.worst.got = worst->at("got").any_number();
+    verdict.worst.expected = worst->at("expected").any_number();
+  }
+  verdict.ok = node.at("ok").boolean();
+  return verdict;
+}
+
+/// `missing`: the arithmetic of a verification that does not declare one.
+Verification read_verification(const JsonNode& node, Arithmetic missing) {
+  node.expect_keys(
+      {"ok", "arithmetic", "reference", "tensors", "deterministic", "last_timed_ok", "fault"});
+  Verification verification;
+  verification.ok = node.at("ok").boolean();
+  verification.arithmetic = missing;
+  if (const auto arithmetic = present(node, "arithmetic"))
+    verification.arithmetic = read_arithmetic(*arithmetic);
+  verification.reference = text_or(node, "reference", "");
+  for (const auto& [tensor, verdict] : node.at("tensors").members())
+    verification.tensors[tensor] = read_tensor(verdict);
+  verification.deterministic = flag_or(node, "deterministic", false);
+  if (const auto ok = present(node, "last_timed_ok")) verification.last_timed_ok = ok->boolean();
+  verification.fault = text_or(node, "fault", "");
+  return verification;
+}
+
+Series read_series(const JsonNode& node) {
+  node.expect_keys({"median_ms", "min_ms", "p20_ms", "p80_ms", "samples_ms", "stopped_because"});
+  Series series;
+  series.median_ms = node.at("median_ms").any_number();
+  series.min_ms = node.at("min_ms").any_number();
+  series.p20_ms = node.at("p20_ms").any_number();
+  series.p80_ms = node.at("p80_ms").any_number();
+  for (const JsonNode& sample : node.at("samples_ms").items())
+    series.samples_ms.push_back(sample.any_number());
+  series.stopped_because = node.at("stopped_because").text();
+  return series;
+}
+
+Timing read_timing(const JsonNode& node) {
+  node.expect_keys({"cold", "hot", "clock_mhz_before", "clock_mhz_after", "suspect"});
+  Timing timing;
+  timing.cold = read_series(node.at("cold"));
+  if (const auto hot = present(node, "hot")) timing.hot = read_series(*hot);
+  if (const auto clock = present(node, "clock_mhz_before"))
+    timing.clock_mhz_before = clock->any_number();
+  if (const auto clock = present(node, "clock_mhz_after"))
+    timing.clock_mhz_after = clock->any_number();
+  timing.suspect = flag_or(node, "suspect", false);
+  return timing;
+}
+
+Io read_io(const JsonNode& node) {
+  node.expect_keys({"floor_bytes", "model_read_bytes", "model_write_bytes", "workspace_bytes"});
+  return {node.at("floor_bytes").any_number(), number_or(node, "model_read_bytes", 0),
+          number_or(node, "model_write_bytes", 0), number_or(node, "workspace_bytes", 0)};
+}
+
+BuildInfo read_build(const JsonNode& node) {
+  node.expect_keys({"registers", "spill_bytes", "shared_bytes", "seconds", "cached", "kernels"});
+  BuildInfo build;
+  build.registers = read_int(node.at("registers"));
+  build.spill_bytes = read_int(node.at("spill_bytes"));
+  build.shared_bytes = read_int(node.at("shared_bytes"));
+  build.seconds = node.at("seconds").any_number();
+  build.cached = node.at("cached").boolean();
+  const auto kernels = present(node, "kernels");
+  for (const JsonNode& kernel : kernels ? kernels->items() : std::vector<JsonNode>{}) {
+    kernel.expect_keys({"entry", "registers", "spill_bytes", "shared_bytes"});
+    build.kernels.push_back({kernel.at("entry").text(), read_int(kernel.at("registers")),
+                             read_int(kernel.at("spill_bytes")),
+                             read_int(kernel.at("shared_bytes"))});
+  }
+  return build;
+}
+
+}  // namespace
+
+Problem read_problem(const JsonNode& node) {
+  Problem problem;
+  problem.op = node.at("operator").text();
+  problem.direction =
+      read_enum(node.at("direction"), parse_direction, "a direction: forward, backward");
+  problem.dtype = read_enum(node.at("dtype"), parse_dtype, "a dtype: float32, bfloat16, float16");
+  problem.layout = read_enum(node.at("layout"), parse_layout, "a layout: seq_first, head_first");
+  problem.shape = read_shape(node.at("shape"));
+  problem.gate = node.at("gate").text();
+  problem.seed = node.at("seed").unsigned_integer();
+  problem.initial_state = flag_or(node, "initial_state", false);
+  problem.final_state = flag_or(node, "final_state", true);
+  if (const auto scale = present(node, "scale")) problem.scale = scale->any_number();
+  if (const auto tensors = present(node, "tensors")) {
+    tensors->expect_keys({"file", "names"});
+    problem.tensors = tensors->at("file").text();
+    for (const auto& [input, stored] : tensors->at("names").members())
+      problem.tensor_names[input] = stored.text();
+  }
+  return problem;
+}
+
+Record read_record(const JsonNode& node) {
+  node.expect_keys({"operator", "direction", "variant", "backend",       "dtype",        "layout",
+                    "shape",    "gate",      "seed",    "initial_state", "final_state",  "scale",
+                    "tensors",  "tile",      "status",  "reason",        "verification", "timing",
+                    "io",       "flops",     "build",   "source_hash",   "peer"});
+  Record record;
+  record.problem = read_problem(node);
+  record.variant = node.at("variant").text();
+  record.backend = read_enum(node.at("backend"), parse_backend, "a backend: host, cuda");
+  for (const auto& [axis, value] : node.at("tile").members()) record.tile[axis] = read_int(value);
+  record.status = read_enum(node.at("status"), parse_status,
+                            "a status: measured, verified, wrong, rejected, build_failed, "
+                            "run_failed, built");
+  record.reason = node.at("reason").text();
+  if (const auto found = present(node, "verification"))
+    record.verification = read_verification(*found, plain_arithmetic(record.problem.dtype));
+  if (const auto found = present(node, "timing")) record.timing = read_timing(*found);
+  record.io = read_io(node.at("io"));
+  record.flops = number_or(node, "flops", 0);
+  if (const auto found = present(node, "build")) record.build = read_build(*found);
+  record.source_hash = node.at("source_hash").text();
+  record.peer = node.at("peer").boolean();
+  return record;
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,163 @@
+#include "harness/sweep.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <set>
+
+#include "harness/tensor_file.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr double guard_bytes_per_tensor = 2 * 4096;  // an upper figure for both guard zones
+
+Problem with_flags(Problem problem, bool initial_state, bool final_state) {
+  problem.initial_state = initial_state;
+  problem.final_state = final_state;
+  return problem;
+}
+
+std::vector<Problem> problems_from_file(const Sweep& sweep) {
+  std::vector<Problem> list;
+  for (const Layout layout : sweep.layouts)
+    for (const bool final_state : sweep.final_state) {
+      Problem wanted;
+      wanted.op = sweep.op;
+      wanted.direction = sweep.direction;
+      wanted.layout = layout;
+      wanted.scale = sweep.scale;
+      wanted.final_state = final_state;
+      wanted.tensors = sweep.tensors->file;
+      wanted.tensor_names = sweep.tensors->names;
+      list.push_back(problem_from_file(wanted));
+    }
+  return list;
+}
+
+/// The variant's space with the narrowing applied.
+TileSpace narrowed_space(const Variant& variant, const Narrowing& narrowing) {
+  TileSpace space = variant.space;
+  for (TileAxis& axis : space) {
+    const auto found = narrowing.find(axis.name);
+    if (found == narrowing.end()) continue;
+    std::vector<int> kept;
+    for (const int value : found->second)
+      if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
+        kept.push_back(value);
+    if (kept.empty()) kept.push_back(axis.values.front());
+    axis.values = kept;
+  }
+  return space;
+}
+
+}  // namespace
+
+std::vector<Problem> problems(const Sweep& sweep) {
+  if (sweep.tensors) return problems_from_file(sweep);
+  std::vector<Problem> list;
+  Problem problem;
+  problem.op = sweep.op;
+  problem.direction = sweep.direction;
+  problem.scale = sweep.scale;
+  problem.seed = sweep.seed;
+  for (const Shape& shape : sweep.shapes)
+    for (const DType dtype : sweep.dtypes)
+      for (const Layout layout : sweep.layouts)
+        for (const std::string& gate : sweep.gates) {
+          problem.shape = shape;
+          problem.dtype = dtype;
+          problem.layout = layout;
+          problem.gate = gate;
+          for (const bool initial_state : sweep.initial_state)
+            for (const bool final_state : sweep.final_state)
+              list.push_back(with_flags(problem, initial_state, final_state));
+        }
+  return list;
+}
+
+std::vector<Point> points(const Config& config) {
+  std::vector<Point> list;
+  std::map<Problem, std::size_t> index;
+  for (const Sweep& sweep : config.sweeps)
+    for (const Problem& problem : problems(sweep)) {
+      const auto [place, fresh] = index.try_emplace(problem, list.size());
+      if (fresh) list.push_back({problem, {}});
+      for (const std::string& variant : sweep.variants) {
+        const auto narrowing = sweep.tiles.find(variant);
+        list[place->second].requests.push_back(
+            {variant, narrowing == sweep.tiles.end() ? Narrowing{} : narrowing->second,
+             sweep.max_tiles, sweep.refusals_allowed});
+      }
+    }
+  return list;
+}
+
+Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
+                      const Limits& limits, int max_tiles) {
+  Candidates result;
+  const std::vector<Tile> tiles = all_tiles(narrowed_space(variant, narrowing));
+  result.narrowed = all_tiles(variant.space).size() - tiles.size();
+  for (const Tile& tile : tiles) {
+    const Candidate candidate{&variant, problem, tile};
+    if (auto reason = variant.reject(problem, tile, limits)) {
+      result.rejected.push_back({candidate, std::move(*reason)});
+    } else if (max_tiles > 0 && result.accepted.size() >= static_cast<std::size_t>(max_tiles)) {
+      ++result.narrowed;
+    } else {
+      result.accepted.push_back(candidate);
+    }
+  }
+  return result;
+}
+
+MemoryNeed memory_need(const Operator& op, const Problem& problem) {
+  MemoryNeed need;
+  for (const TensorSpec& spec : op.tensors(problem)) {
+    const double elements = static_cast<double>(spec.elements());
+    need.tensors += static_cast<double>(spec.bytes()) + guard_bytes_per_tensor;
+    // Inputs: as float, and once more while they are converted. Outputs: the float64 reference, a
+    // baseline, a download and its repeat.
+    need.host += elements * (spec.role == TensorSpec::Role::input ? 8.0 : 8.0 + 4.0 + 4.0 + 4.0);
+  }
+  return need;
+}
+
+std::string format_bytes(double bytes) {
+  constexpr std::array<const char*, 5> units{"B", "kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < units.size()) {
+    bytes /= 1000;
+    ++unit;
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+  return text.data();
+}
+
+std::optional<std::string> does_not_fit(const MemoryNeed& need, double workspace,
+                                        double backend_limit, double host_limit) {
+  const double backend_need = need.tensors + workspace;
+  if (backend_limit > 0 && !(backend_need <= backend_limit))
+    return "does not fit: needs " + format_bytes(backend_need) + " (tensors " +
+           format_bytes(need.tensors) + ", workspace " + format_bytes(workspace) + "), " +
+           format_bytes(backend_limit) + " are there";
+  if (host_limit > 0 && !(need.host <= host_limit))
+    return "does not fit: inputs, reference and results need " + format_bytes(need.host) +
+           " of host memory, " + format_bytes(host_limit) + " are there";
+  return std::nullopt;
+}
+
+double available_host_memory() {
+  std::ifstream in("/proc/meminfo");
+  std::string key, unit;
+  double kibibytes = 0;
+  while (in >> key >> kibibytes) {
+    std::getline(in, unit);
+    if (key == "MemAvailable:") return kibibytes * 1024;
+  }
+  return 0;
+}
+
+}  // namespace gla_bench

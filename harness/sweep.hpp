@@ -1,0 +1,73 @@
+#pragma once
+// Config -> problems; variant and limits -> candidates, and the rejected with their reasons.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/catalog.hpp"
+#include "harness/config.hpp"
+#include "harness/variant.hpp"
+
+namespace gla_bench {
+
+/// A problem of a sweep, and the sweep that asks for it.
+std::vector<Problem> problems(const Sweep& sweep);
+
+/// One variant asked to solve one problem.
+struct Request {
+  std::string variant;
+  Narrowing narrowing;
+  int max_tiles = 0;
+  bool refusals_allowed = false;
+};
+
+/// A problem with everything that the config asks of it.
+struct Point {
+  Problem problem;
+  std::vector<Request> requests;
+};
+
+/// The config's problems, each once, in the order in which they first stand there. Sweeps that
+/// share a problem are merged, so that its reference is computed once; what two of them ask of one
+/// variant stays two requests.
+std::vector<Point> points(const Config& config);
+
+/// A tile that does not run, and why.
+struct Rejected {
+  Candidate candidate;
+  std::string reason;
+};
+
+struct Candidates {
+  std::vector<Candidate> accepted;
+  std::vector<Rejected> rejected;
+  std::size_t narrowed = 0;  ///< tiles that the config left out
+};
+
+/// Tiles of a variant on a problem. A narrowing names values per axis; an axis that this
+/// implementation lacks, or none of whose values it has, keeps its own default value. With
+/// `max_tiles` only the first so many accepted tiles, in the space's order.
+Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
+                      const Limits& limits, int max_tiles = 0);
+
+/// Bytes that a problem takes.
+struct MemoryNeed {
+  double tensors = 0;  ///< where the backend runs: inputs and outputs, each between guard zones
+  double host = 0;  ///< beside them: values as float, the float64 reference, a baseline, downloads
+};
+MemoryNeed memory_need(const Operator& op, const Problem& problem);
+
+/// "12.3 GB"; decimal units.
+std::string format_bytes(double bytes);
+
+/// Why a problem does not fit, with its size, or nothing. A limit of 0 bytes is unknown and holds
+/// all.
+std::optional<std::string> does_not_fit(const MemoryNeed& need, double workspace,
+                                        double backend_limit, double host_limit);
+
+/// Memory that this process may still take, bytes; 0 where it can not be told.
+double available_host_memory();
+
+}  // namespace gla_bench
