@@ -202,7 +202,7 @@ Policy read_policy(const JsonNode& node, const std::string& folder) {
   Policy policy;
   if (const auto timing = node.find("timing")) policy.timing = read_timing(*timing);
   if (const auto verification = node.find("verification")) {
-    verification->expect_keys({"reference", "repeat"});
+    verification->expect_keys({"reference"});
     using Reference = VerificationPolicy::Reference;
     if (const auto reference = verification->find("reference")) {
       const std::string text =
@@ -211,8 +211,6 @@ Policy read_policy(const JsonNode& node, const std::string& folder) {
                                       : text == "device" ? Reference::device
                                                          : Reference::automatic;
     }
-    if (const auto repeat = verification->find("repeat"))
-      policy.verification.repeat = repeat->boolean();
   }
   if (const auto tolerance = node.find("tolerance"))
     policy.tolerance = resolve(folder, tolerance->text());

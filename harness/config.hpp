@@ -58,7 +58,6 @@ struct TimingPolicy {
 struct VerificationPolicy {
   enum class Reference { automatic, host, device };
   Reference reference = Reference::automatic;
-  bool repeat = true;  ///< run twice, to say whether the result is bitwise the same
 };
 
 struct Policy {

@@ -1,32 +1,15 @@
 #include "harness/json.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 
 #include "harness/error.hpp"
 
 namespace gla_bench {
 namespace {
-
-std::string escape_pointer(std::string_view key) {
-  std::string text;
-  for (char c : key) {
-    if (c == '~')
-      text += "~0";
-    else if (c == '/')
-      text += "~1";
-    else
-      text += c;
-  }
-  return text;
-}
 
 /// What stands somewhere, short enough for a message.
 std::string shown(const Json& value) {
@@ -41,74 +24,6 @@ std::string place(const std::string& file, const std::string& pointer) {
   return file + ": " + (pointer.empty() ? "the whole document" : pointer) + ": ";
 }
 
-/// Follows the parser through the document to find keys that stand twice in one object.
-class DuplicateKeys {
- public:
-  explicit DuplicateKeys(const std::string& file) : file_(file) {}
-
-  bool operator()(int, Json::parse_event_t event, const Json& parsed) {
-    using Event = Json::parse_event_t;
-    switch (event) {
-      case Event::object_start:
-      case Event::array_start:
-        enter_value();
-        levels_.push_back({event == Event::object_start, {}, "", -1});
-        break;
-      case Event::object_end:
-      case Event::array_end:
-        levels_.pop_back();
-        break;
-      case Event::key:
-        see_key(parsed.get_ref<const std::string&>());
-        break;
-      case Event::value:
-        enter_value();
-        break;
-    }
-    return true;
-  }
-
- private:
-  struct Level {
-    bool object;
-    std::set<std::string> keys;
-    std::string key;
-    int index;
-  };
-
-  void enter_value() {
-    if (!levels_.empty() && !levels_.back().object) ++levels_.back().index;
-  }
-
-  void see_key(const std::string& key) {
-    levels_.back().key = key;
-    if (levels_.back().keys.insert(key).second) return;
-    std::string pointer;
-    for (const Level& level : levels_)
-      pointer += "/" + (level.object ? escape_pointer(level.key) : std::to_string(level.index));
-    throw InputError(place(file_, pointer) + "the key stands twice, expected it once");
-  }
-
-  std::string file_;
-  std::vector<Level> levels_;
-};
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({above + 1, row[j - 1] + 1, change});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 std::string number_text(double value) {
   std::ostringstream out;
   out << value;
@@ -116,33 +31,6 @@ std::string number_text(double value) {
 }
 
 }  // namespace
-
-Json parse_json(std::string_view text, const std::string& file) {
-  try {
-    return Json::parse(text.begin(), text.end(), DuplicateKeys(file));
-  } catch (const nlohmann::json::exception& error) {
-    std::string_view what = error.what();
-    if (const auto end = what.find("] "); end != std::string_view::npos)
-      what.remove_prefix(end + 2);
-    throw InputError(file + ": not JSON: " + std::string(what));
-  }
-}
-
-std::string read_text_file(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) {
-    // An empty file sets failbit on the insertion, yet is read well.
-    if (!in.is_open() || errno != 0)
-      throw InputError(path + ": can not be read: " + (errno ? std::strerror(errno) : "unknown"));
-  }
-  return text.str();
-}
-
-Json read_json_file(const std::string& path) {
-  return parse_json(read_text_file(path), path);
-}
 
 Json number_to_json(double value) {
   if (std::isnan(value)) return "nan";
@@ -274,29 +162,6 @@ void JsonNode::expect_keys(const std::vector<std::string>& names) const {
                      "\", expected one of " + join(names) +
                      (near ? " (did you mean \"" + *near + "\"?)" : ""));
   }
-}
-
-std::optional<std::string> nearest(std::string_view text, const std::vector<std::string>& names) {
-  std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>(1, text.size() / 3) + 1;
-  for (const std::string& name : names) {
-    const std::size_t distance = edit_distance(text, name);
-    const bool abbreviates = text.size() >= 3 && name.starts_with(text);
-    if (distance < best_distance || (abbreviates && !best)) {
-      best = name;
-      best_distance = std::min(distance, best_distance);
-    }
-  }
-  return best;
-}
-
-std::string join(const std::vector<std::string>& parts, std::string_view separator) {
-  std::string text;
-  for (const std::string& part : parts) {
-    if (&part != &parts.front()) text += separator;
-    text += part;
-  }
-  return text;
 }
 
 std::optional<std::string> first_difference(const Json& here, const Json& there,

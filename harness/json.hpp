@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/text.hpp"
+
 namespace gla_bench {
 
 /// Keys keep their order, so that files are written the way people read them.
@@ -24,6 +26,9 @@ std::string read_text_file(const std::string& path);
 
 /// read_text_file() and parse_json(). @throws InputError
 Json read_json_file(const std::string& path);
+
+/// A key as it stands in a JSON pointer: ~ and / escaped.
+std::string escape_pointer(std::string_view key);
 
 /// A finite number as itself; NaN and the infinities, which JSON lacks, as "nan", "inf", "-inf".
 Json number_to_json(double value);
@@ -73,12 +78,6 @@ class JsonNode {
   std::string file_;
   std::string pointer_;
 };
-
-/// The name nearest to `text` by edit distance, where it is near enough to be what was meant.
-std::optional<std::string> nearest(std::string_view text, const std::vector<std::string>& names);
-
-/// "a, b, c"
-std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 
 /// Where two documents first differ, as "/pointer: 1 here, 2 there", or nothing.
 std::optional<std::string> first_difference(const Json& here, const Json& there,

@@ -1,12 +1,10 @@
 #include "harness/sweep.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <fstream>
-#include <set>
 
 #include "harness/tensor_file.hpp"
+#include "harness/text.hpp"
 
 namespace gla_bench {
 namespace {
@@ -122,18 +120,6 @@ MemoryNeed memory_need(const Operator& op, const Problem& problem) {
     need.host += elements * (spec.role == TensorSpec::Role::input ? 8.0 : 8.0 + 4.0 + 4.0 + 4.0);
   }
   return need;
-}
-
-std::string format_bytes(double bytes) {
-  constexpr std::array<const char*, 5> units{"B", "kB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  while (bytes >= 1000 && unit + 1 < units.size()) {
-    bytes /= 1000;
-    ++unit;
-  }
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
-  return text.data();
 }
 
 std::optional<std::string> does_not_fit(const MemoryNeed& need, double workspace,

@@ -1,7 +1,6 @@
 #pragma once
 // Config -> problems; variant and limits -> candidates, and the rejected with their reasons.
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,9 +57,6 @@ struct MemoryNeed {
   double host = 0;  ///< beside them: values as float, the float64 reference, a baseline, downloads
 };
 MemoryNeed memory_need(const Operator& op, const Problem& problem);
-
-/// "12.3 GB"; decimal units.
-std::string format_bytes(double bytes);
 
 /// Why a problem does not fit, with its size, or nothing. A limit of 0 bytes is unknown and holds
 /// all.

@@ -1,0 +1,119 @@
+#include "harness/sweep.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/harness/toy.hpp"
+
+namespace gla_bench {
+namespace {
+
+const Variant& variant(std::string_view name, BackendId backend) {
+  static const Catalog catalog = toy::catalog();
+  return *catalog.find_variant("toy", name, backend, Direction::forward);
+}
+
+Sweep sweep() {
+  Sweep s;
+  s.op = "toy";
+  s.variants = {"fast", "slow"};
+  s.dtypes = {DType::float32, DType::bfloat16};
+  s.layouts = {Layout::seq_first, Layout::head_first};
+  s.gates = {"mild", "strong"};
+  s.shapes = {{1, 8, 2, 4, 4}, {2, 16, 2, 4, 4}};
+  s.initial_state = {false, true};
+  return s;
+}
+
+TEST(Sweep, ProblemsAreTheProductOfItsAxes) {
+  Sweep s = sweep();
+  s.seed = 9;
+  s.scale = 0.25;
+  const auto list = problems(s);
+  EXPECT_EQ(list.size(), 2u * 2 * 2 * 2 * 2);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    EXPECT_EQ(list[i].seed, 9u);
+    EXPECT_EQ(list[i].scale, 0.25);
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(list[i], list[j]);
+  }
+}
+
+TEST(Sweep, PointsMergeSweepsThatShareAProblem) {
+  Config config;
+  config.sweeps = {sweep(), sweep()};
+  config.sweeps[1].variants = {"picky"};
+  config.sweeps[1].shapes = {{2, 16, 2, 4, 4}, {3, 8, 2, 4, 4}};
+  config.sweeps[1].tiles["picky"] = {{"chunk", {1}}};
+  const auto list = points(config);
+  EXPECT_EQ(list.size(), 48u);
+  std::size_t shared = 0;
+  for (const Point& point : list)
+    if (point.requests.size() == 3) {
+      ++shared;
+      EXPECT_EQ(point.requests[2].variant, "picky");
+      EXPECT_EQ(point.requests[2].narrowing.at("chunk"), std::vector<int>{1});
+    }
+  EXPECT_EQ(shared, 16u);
+}
+
+TEST(Sweep, CandidatesComeWithTheRejectedAndTheirReasons) {
+  const auto found = candidates(variant("fast", BackendId::cuda), toy::problem(), {}, {});
+  EXPECT_EQ(found.accepted.size(), 5u);
+  ASSERT_EQ(found.rejected.size(), 1u);
+  EXPECT_EQ(found.rejected[0].reason, "chunk 64 needs 2 warps");
+  EXPECT_EQ(found.rejected[0].candidate.tile, (Tile{{"chunk", 64}, {"warps", 1}}));
+  EXPECT_EQ(found.narrowed, 0u);
+}
+
+TEST(Sweep, NarrowingKeepsTheNamedValuesOnly) {
+  const Narrowing narrowing{{"chunk", {64}}};
+  const auto cuda = candidates(variant("fast", BackendId::cuda), toy::problem(), narrowing, {});
+  ASSERT_EQ(cuda.accepted.size(), 1u);
+  EXPECT_EQ(cuda.accepted[0].tile, (Tile{{"chunk", 64}, {"warps", 2}}));
+  EXPECT_EQ(cuda.rejected.size(), 1u);
+  EXPECT_EQ(cuda.narrowed, 4u);
+  // The host implementation has no chunk of 64: its default stands.
+  const auto host = candidates(variant("fast", BackendId::host), toy::problem(), narrowing, {});
+  ASSERT_EQ(host.accepted.size(), 1u);
+  EXPECT_EQ(host.accepted[0].tile, (Tile{{"chunk", 16}}));
+}
+
+TEST(Sweep, MaxTilesCountsAcceptedTiles) {
+  const auto found =
+      candidates(variant("fast", BackendId::cuda), toy::problem(), {{"chunk", {64, 32}}}, {}, 1);
+  ASSERT_EQ(found.accepted.size(), 1u);
+  EXPECT_EQ(found.accepted[0].tile, (Tile{{"chunk", 64}, {"warps", 2}}));
+  EXPECT_EQ(found.rejected.size() + found.narrowed + found.accepted.size(), 6u);
+}
+
+TEST(Sweep, MemoryNeedCountsTensorsAndTheHostsCopies) {
+  const Operator op = toy::make_operator();
+  Problem problem = toy::problem();
+  problem.shape = {1, 1000, 10, 100, 100};  // q and o: a million elements each
+  const MemoryNeed need = memory_need(op, problem);
+  EXPECT_NEAR(need.tensors, 8e6, 1e5);
+  EXPECT_DOUBLE_EQ(need.host, 8e6 + 20e6);
+  EXPECT_FALSE(does_not_fit(need, 0, 0, 0));
+  EXPECT_FALSE(does_not_fit(need, 1e6, 1e7, 1e9));
+  const auto device = does_not_fit(need, 5e6, 1e7, 1e9);
+  ASSERT_TRUE(device);
+  EXPECT_EQ(*device,
+            "does not fit: needs 13.0 MB (tensors 8.0 MB, workspace 5.0 MB), 10.0 MB are there");
+  const auto host = does_not_fit(need, 0, 0, 1e7);
+  ASSERT_TRUE(host);
+  EXPECT_NE(host->find("28.0 MB of host memory, 10.0 MB"), std::string::npos) << *host;
+}
+
+TEST(Sweep, BytesReadWell) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(999), "999 B");
+  EXPECT_EQ(format_bytes(1500), "1.5 kB");
+  EXPECT_EQ(format_bytes(2.5e12), "2.5 TB");
+  EXPECT_EQ(format_bytes(2.5e16), "25000.0 TB");
+}
+
+TEST(Sweep, HostMemoryIsKnownHere) {
+  EXPECT_GT(available_host_memory(), 1e6);
+}
+
+}  // namespace
+}  // namespace gla_bench
