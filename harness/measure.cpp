@@ -1,0 +1,58 @@
+#include "harness/measure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "harness/statistics.hpp"
+#include "harness/stop.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr double hot_sample_seconds = 1e-3;  // long enough for any timer's resolution
+constexpr int most_hot_calls = 100;
+
+Series sample_series(Plan& plan, CacheState cache, int calls, const TimingPolicy& policy) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  std::vector<double> seconds;
+  while (true) {
+    seconds.push_back(plan.sample(cache, calls));
+    const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+    if (auto reason = stop_reason(policy, seconds, elapsed))
+      return summarize(seconds, std::move(*reason));
+  }
+}
+
+/// Back-to-back calls that fill a hot sample, from the cold figure.
+int hot_calls(double cold_seconds) {
+  if (!(cold_seconds > 0)) return most_hot_calls;
+  const double calls = std::ceil(hot_sample_seconds / cold_seconds);
+  return static_cast<int>(std::clamp(calls, 1.0, static_cast<double>(most_hot_calls)));
+}
+
+}  // namespace
+
+bool is_suspect(double seconds, const SpeedLimit& limit) {
+  if (!(limit.copy_gb_per_s > 0) || !(limit.last_level_cache > 0)) return false;
+  if (limit.floor_bytes < 2 * limit.last_level_cache) return false;
+  const double floor_seconds = limit.floor_bytes / (limit.copy_gb_per_s * 1e9);
+  return !(seconds * suspect_margin >= floor_seconds);
+}
+
+Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit) {
+  Timing timing;
+  for (int call = 0; call < policy.warmup; ++call) plan.run();
+  timing.clock_mhz_before = backend.clock_mhz();
+  timing.cold = sample_series(plan, CacheState::cold, 1, policy);
+  if (policy.hot)
+    timing.hot =
+        sample_series(plan, CacheState::hot, hot_calls(timing.cold.median_ms * 1e-3), policy);
+  timing.clock_mhz_after = backend.clock_mhz();
+  timing.suspect = is_suspect(timing.cold.median_ms * 1e-3, limit) ||
+                   (timing.hot && is_suspect(timing.hot->median_ms * 1e-3, limit));
+  return timing;
+}
+
+}  // namespace gla_bench

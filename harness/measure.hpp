@@ -1,0 +1,30 @@
+#pragma once
+// Times one prepared candidate, through Plan::sample, the only timer.
+
+#include "harness/backend.hpp"
+#include "harness/config.hpp"
+#include "harness/record.hpp"
+
+namespace gla_bench {
+
+/// What a time is held against.
+struct SpeedLimit {
+  double floor_bytes = 0;       ///< each input read once, each output written once
+  double copy_gb_per_s = 0;     ///< the measured copy rate; 0: not measured, nothing is suspect
+  double last_level_cache = 0;  ///< bytes; 0: unknown, nothing is suspect
+};
+
+/// A copy reads as much as it writes; traffic that mostly reads may go somewhat faster. Only what beats
+/// the copy rate by more than this factor is suspect.
+constexpr double suspect_margin = 1.2;
+
+/// True where `seconds` is less than the floor's bytes take at the copy rate, by more than the
+/// margin. A claim only where the floor's bytes are twice the last-level cache and more: what fits in
+/// the cache may be written there, or be there already when the caches are hot.
+bool is_suspect(double seconds, const SpeedLimit& limit);
+
+/// Warm-up, then cold samples of one call, then (policy.hot) hot samples of back-to-back calls; the
+/// clock is read at both ends. @throws RunError
+Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit);
+
+}  // namespace gla_bench

@@ -1,0 +1,23 @@
+#include "harness/stop.hpp"
+
+#include <algorithm>
+
+#include "harness/statistics.hpp"
+
+namespace gla_bench {
+
+std::optional<std::string> stop_reason(const TimingPolicy& policy, std::span<const double> samples,
+                                       double elapsed_seconds) {
+  const std::size_t count = samples.size();
+  if (count == 0) return std::nullopt;
+  if (count >= static_cast<std::size_t>(policy.max_samples)) return "samples";
+  if (!(elapsed_seconds < policy.max_seconds)) return "time";
+  if (count < static_cast<std::size_t>(policy.min_samples)) return std::nullopt;
+  if (elapsed_seconds < policy.min_seconds) return std::nullopt;
+  // The noise takes a sort: of long series it is asked at every 32nd part of their length only.
+  if (count % std::max<std::size_t>(1, count / 32) != 0) return std::nullopt;
+  if (relative_noise(samples) <= policy.max_noise) return "noise";
+  return std::nullopt;
+}
+
+}  // namespace gla_bench
