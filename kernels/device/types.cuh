@@ -12,6 +12,16 @@ inline constexpr bool is_same = false;
 template <typename A>
 inline constexpr bool is_same<A, A> = true;
 
+/// `type` is A where `first`, else B.
+template <bool first, typename A, typename B>
+struct Choice {
+  using type = A;
+};
+template <typename A, typename B>
+struct Choice<false, A, B> {
+  using type = B;
+};
+
 __device__ __forceinline__ float to_float(float x) {
   return x;
 }

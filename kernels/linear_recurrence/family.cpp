@@ -9,8 +9,7 @@ namespace {
 
 TokenStrides token_strides(const Problem& problem, std::int64_t dim) {
   const Shape& s = problem.shape;
-  if (problem.layout == Layout::seq_first)
-    return {s.seq * s.heads * dim, s.heads * dim, dim};
+  if (problem.layout == Layout::seq_first) return {s.seq * s.heads * dim, s.heads * dim, dim};
   return {s.heads * s.seq * dim, dim, s.seq * dim};
 }
 
@@ -21,7 +20,9 @@ double tokens(const Problem& problem) {
 
 }  // namespace
 
-std::int64_t sequences(const Problem& problem) { return problem.shape.batch * problem.shape.heads; }
+std::int64_t sequences(const Problem& problem) {
+  return problem.shape.batch * problem.shape.heads;
+}
 
 LinearRecurrenceParams params(const Problem& problem, const Address& address,
                               const std::vector<Region>& regions) {

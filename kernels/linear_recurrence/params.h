@@ -1,6 +1,6 @@
 #pragma once
-// The one argument of every kernel of the linear-recurrence family, by value, on the GPU and on the host.
-// Includes nothing: NVRTC has no standard headers.
+// The one argument of every kernel of the linear-recurrence family, by value, on the GPU and on the
+// host. Includes nothing: NVRTC has no standard headers.
 
 namespace gla_bench {
 
@@ -24,7 +24,7 @@ struct LinearRecurrenceParams {
   TokenStrides key_strides;    ///< of q, k, g
   TokenStrides value_strides;  ///< of v, o
   long long batch, seq, heads;
-  int key_dim, value_dim;      ///< for the host; kernels have them as dim::key_dim, dim::value_dim
+  int key_dim, value_dim;  ///< for the host; kernels have them as dim::key_dim, dim::value_dim
   float scale;
 };
 

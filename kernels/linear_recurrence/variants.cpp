@@ -4,6 +4,8 @@
 
 namespace gla_bench::linear_recurrence {
 
-std::vector<Variant> variants() { return {}; }
+std::vector<Variant> variants() {
+  return {chunk_fused()};
+}
 
 }  // namespace gla_bench::linear_recurrence

@@ -1,0 +1,248 @@
+#pragma once
+// Matrix products of one warp in a given arithmetic, as operand loads and one step of the
+// contraction. Both classes have the same members, so that a kernel is written once for all dtypes:
+//   element   what shared memory holds of operands that the kernel forms itself
+//   depth     length of the contraction that one step covers
+//   padding   elements to add to a multiple of 16 to get a leading dimension whose loads are free
+//   of bank
+//             conflicts when a row is the contraction (or is loaded transposed)
+//   A, B      registers of a 16 x depth and a depth x 8 operand
+//   Score     the same as B, of an operand that needs more precision than one element has
+// Loads are free of bank conflicts with leading dimensions 8 over a multiple of 16 elements (scores
+// in float32: 4 over). The order of a contraction's indices inside a step is free as long as A and
+// B agree. Tf32Products uses that along "paired" contractions, whose A operand may come from
+// accumulators: a lane takes two neighbours (2t, 2t+1) where the instruction names (t, t+4).
+
+#include "device/mma.cuh"
+#include "device/types.cuh"
+
+namespace gla_bench::device {
+
+/// Operands in bfloat16, sums in float32.
+struct Bfloat16Products {
+  using element = __nv_bfloat16;
+  static constexpr int depth = 16;
+  struct A {
+    unsigned r[4];
+  };
+  struct B {
+    unsigned r[2];
+  };
+  struct Score {
+    unsigned r[2], rest[2];
+  };
+
+  static __device__ __forceinline__ element rounded(float x) { return __float2bfloat16_rn(x); }
+  static __device__ __forceinline__ void store_rounded(element* p, float x, float y) {
+    store_pair(p, x, y);
+  }
+
+  /// A(m, k) = p[m * ld + k]
+  static __device__ __forceinline__ A load_rows(const element* p, int ld) {
+    const int lane = threadIdx.x % 32, matrix = lane / 8;
+    A a;
+    load_matrices(a.r, p + (matrix % 2 * 8 + lane % 8) * ld + matrix / 2 * 8);
+    return a;
+  }
+  /// A(m, k) = p[k * ld + m]
+  static __device__ __forceinline__ A load_columns(const element* p, int ld) {
+    const int lane = threadIdx.x % 32, matrix = lane / 8;
+    A a;
+    load_matrices_transposed(a.r, p + (matrix / 2 * 8 + lane % 8) * ld + matrix % 2 * 8);
+    return a;
+  }
+  /// B(k, n) = p[n * ld + k] for two neighbouring tiles of 8 columns n.
+  static __device__ __forceinline__ void load_rows(B (&b)[2], const element* p, int ld) {
+    const int lane = threadIdx.x % 32, matrix = lane / 8;
+    unsigned r[4];
+    load_matrices(r, p + (matrix / 2 * 8 + lane % 8) * ld + matrix % 2 * 8);
+    b[0] = {{r[0], r[1]}};
+    b[1] = {{r[2], r[3]}};
+  }
+  /// Two neighbours of a row of scores: the rounded value, and `apart` elements behind what it
+  /// lost. A score multiplies a whole row of outputs, so its rounding error would not average out.
+  static __device__ __forceinline__ void store_scores(element* p, int apart, float x, float y) {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
+    const float2 kept = __bfloat1622float2(both);
+    *reinterpret_cast<__nv_bfloat162*>(p) = both;
+    store_pair(p + apart, x - kept.x, y - kept.y);
+  }
+  /// load_rows() of stored scores, for a contraction whose A operand comes from load_columns().
+  static __device__ __forceinline__ void load_scores(Score (&b)[2], const element* p, int ld,
+                                                     int apart) {
+    B main[2], rest[2];
+    load_rows(main, p, ld);
+    load_rows(rest, p + apart, ld);
+#pragma unroll
+    for (int n = 0; n < 2; ++n) b[n] = {{main[n].r[0], main[n].r[1]}, {rest[n].r[0], rest[n].r[1]}};
+  }
+  /// B(k, n) = p[k * ld + n] for two neighbouring tiles of 8 columns n.
+  static __device__ __forceinline__ void load_columns(B (&b)[2], const element* p, int ld) {
+    const int lane = threadIdx.x % 32, matrix = lane / 8;
+    unsigned r[4];
+    load_matrices_transposed(r, p + (matrix % 2 * 8 + lane % 8) * ld + matrix / 2 * 8);
+    b[0] = {{r[0], r[1]}};
+    b[1] = {{r[2], r[3]}};
+  }
+  /// The part of a row of accumulator tiles that step `step` of a contraction over its columns
+  /// takes.
+  template <int tiles>
+  static __device__ __forceinline__ A from_accumulators(const float (&c)[tiles][4], int step) {
+    const float(&low)[4] = c[2 * step], (&high)[4] = c[2 * step + 1];
+    return {{pair(low[0], low[1]), pair(low[2], low[3]), pair(high[0], high[1]),
+             pair(high[2], high[3])}};
+  }
+  /// a with its rows 0..7 (8..15) zero.
+  static __device__ __forceinline__ A lower_rows(const A& a) {
+    return {{0, a.r[1], 0, a.r[3]}};
+  }
+  static __device__ __forceinline__ A upper_rows(const A& a) {
+    return {{a.r[0], 0, a.r[2], 0}};
+  }
+
+  static __device__ __forceinline__ void multiply(float (&c)[4], const A& a, const B& b) {
+    mma_bfloat16(c, a.r, b.r);
+  }
+  static __device__ __forceinline__ void multiply(float (&c)[4], const A& a, const Score& b) {
+    mma_bfloat16(c, a.r, b.rest);
+    mma_bfloat16(c, a.r, b.r);
+  }
+
+ private:
+  static __device__ __forceinline__ unsigned pair(float x, float y) {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
+    return *reinterpret_cast<const unsigned*>(&both);
+  }
+};
+
+/// Operands in float32, rounded to tf32 (terms = 1), or split into two tf32 parts whose three
+/// larger products are summed (terms = 3): nearly float32. The tensor cores cut the sum instead of
+/// rounding it, so with three terms each step sums from zero and is added with an ordinary,
+/// rounding addition.
+template <int terms>
+struct Tf32Products {
+  using element = float;
+  static constexpr int depth = 8;
+  struct A {
+    unsigned r[4], rest[4];
+  };
+  struct B {
+    unsigned r[2], rest[2];
+  };
+  using Score = B;
+
+  static __device__ __forceinline__ float rounded(float x) {
+    return terms == 1 ? __uint_as_float(round_tf32(x)) : x;
+  }
+  static __device__ __forceinline__ void store_rounded(element* p, float x, float y) {
+    store_pair(p, rounded(x), rounded(y));
+  }
+
+  static __device__ __forceinline__ A load_rows(const element* p, int ld) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    const float2 upper = load_pair(p + g * ld + 2 * t), lower = load_pair(p + (g + 8) * ld + 2 * t);
+    A a;
+    put_rounded(a, 0, upper.x);
+    put_rounded(a, 1, lower.x);
+    put_rounded(a, 2, upper.y);
+    put_rounded(a, 3, lower.y);
+    return a;
+  }
+  /// Not paired. T: any dtype, exact in float32.
+  template <typename T>
+  static __device__ __forceinline__ A load_columns(const T* p, int ld) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    A a;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) put(a, i, to_float(p[(t + i / 2 * 4) * ld + g + i % 2 * 8]));
+    return a;
+  }
+  static __device__ __forceinline__ void load_rows(B (&b)[2], const element* p, int ld) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int n = 0; n < 2; ++n) {
+      const float2 x = load_pair(p + (g + 8 * n) * ld + 2 * t);
+      put_rounded(b[n], 0, x.x);
+      put_rounded(b[n], 1, x.y);
+    }
+  }
+  static __device__ __forceinline__ void store_scores(element* p, int, float x, float y) {
+    store_rounded(p, x, y);
+  }
+  /// Not paired.
+  static __device__ __forceinline__ void load_scores(Score (&b)[2], const element* p, int ld, int) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      put_rounded(b[i / 2], i % 2, p[(g + i / 2 * 8) * ld + t + i % 2 * 4]);
+  }
+  /// Not paired.
+  static __device__ __forceinline__ void load_columns(B (&b)[2], const element* p, int ld) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      put_rounded(b[i / 2], i % 2, p[(t + i % 2 * 4) * ld + g + i / 2 * 8]);
+  }
+  template <int tiles>
+  static __device__ __forceinline__ A from_accumulators(const float (&c)[tiles][4], int step) {
+    A a;
+    put(a, 0, c[step][0]);
+    put(a, 1, c[step][2]);
+    put(a, 2, c[step][1]);
+    put(a, 3, c[step][3]);
+    return a;
+  }
+  static __device__ __forceinline__ A lower_rows(const A& a) {
+    return {{0, a.r[1], 0, a.r[3]}, {0, a.rest[1], 0, a.rest[3]}};
+  }
+  static __device__ __forceinline__ A upper_rows(const A& a) {
+    return {{a.r[0], 0, a.r[2], 0}, {a.rest[0], 0, a.rest[2], 0}};
+  }
+
+  static __device__ __forceinline__ void multiply(float (&c)[4], const A& a, const B& b) {
+    if constexpr (terms == 1) {
+      mma_tf32(c, a.r, b.r);
+    } else {
+      float sum[4] = {};
+      mma_tf32(sum, a.rest, b.r);
+      mma_tf32(sum, a.r, b.rest);
+      mma_tf32(sum, a.r, b.r);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) c[i] += sum[i];
+    }
+  }
+
+ private:
+  template <typename Operand>
+  static __device__ __forceinline__ void put(Operand& operand, int i, float x) {
+    operand.r[i] = round_tf32(x);
+    operand.rest[i] = terms == 1 ? 0 : round_tf32(x - __uint_as_float(operand.r[i]));
+  }
+  /// put() for a value that went through rounded().
+  template <typename Operand>
+  static __device__ __forceinline__ void put_rounded(Operand& operand, int i, float x) {
+    if constexpr (terms == 1) {
+      operand.r[i] = __float_as_uint(x);
+      operand.rest[i] = 0;
+    } else {
+      put(operand, i, x);
+    }
+  }
+};
+
+template <typename T, int terms, int key_dim>
+struct ProductsOf {
+  using type = Tf32Products<terms>;
+};
+template <int terms, int key_dim>
+struct ProductsOf<__nv_bfloat16, terms, key_dim> {
+  using type = typename Choice<(key_dim >= 16), Bfloat16Products, Tf32Products<terms>>::type;
+};
+
+/// How a problem of dtype T multiplies matrices: bfloat16 in its own format, unless there are so
+/// few keys that its rounding errors do not average out; float16, whose range a state can pass, in
+/// tf32; float32 in tf32 or, with three terms, close to float32.
+template <typename T, int terms, int key_dim>
+using Products = typename ProductsOf<T, terms, key_dim>::type;
+
+}  // namespace gla_bench::device

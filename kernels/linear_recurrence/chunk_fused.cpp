@@ -1,0 +1,76 @@
+// Host side of chunk_fused.cuh: one launch, the state on chip.
+
+#include <limits>
+
+#include "kernels/linear_recurrence/chunk_walk.hpp"
+#include "kernels/linear_recurrence/family.hpp"
+#include "kernels/linear_recurrence/variants.hpp"
+
+namespace gla_bench::linear_recurrence {
+namespace {
+
+TileSpace space() {
+  TileSpace axes{{"chunk", {32, 64, 16}, "tokens whose state products are formed at once"}};
+  for (TileAxis& axis : walk_axes()) axes.push_back(std::move(axis));
+  return axes;
+}
+
+WalkLayout layout(const Problem& problem, const Tile& tile) {
+  return {walk_shape(problem, tile, axis_value(tile, "chunk"), true)};
+}
+
+std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
+  if (auto reason = reject_tile(space(), tile)) return reason;
+  if (auto reason = reject_walk(problem, tile, axis_value(tile, "chunk"), limits)) return reason;
+  if (static_cast<double>(sequences(problem)) * static_cast<double>(walk_slices(problem, tile)) >
+      std::numeric_limits<int>::max())
+    return "more blocks than a grid holds";
+  return std::nullopt;
+}
+
+Traffic traffic(const Problem& problem, const Tile& tile) {
+  const auto slices = static_cast<double>(walk_slices(problem, tile));
+  const double states = state_bytes(problem);
+  return {
+      3 * key_bytes(problem) * slices + value_bytes(problem) + (problem.initial_state ? states : 0),
+      value_bytes(problem) + (problem.final_state ? states : 0)};
+}
+
+Recipe recipe(const Problem& problem, const Tile& tile) {
+  const WalkLayout sizes = layout(problem, tile);
+  Recipe r{"linear_recurrence/chunk_fused.cuh", constants(problem, tile), {}};
+  r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
+  const auto blocks = static_cast<unsigned>(sequences(problem) * walk_slices(problem, tile));
+  r.steps.push_back(KernelLaunch{"chunk_fused",
+                                 {blocks, 1, 1},
+                                 {static_cast<unsigned>(sizes.threads), 1, 1},
+                                 static_cast<std::size_t>(sizes.bytes)});
+  return r;
+}
+
+}  // namespace
+
+Variant chunk_fused() {
+  Variant v;
+  v.op = "gla";
+  v.name = "chunk_fused";
+  v.summary = "one launch: a block walks a sequence by chunks with the state in registers";
+  v.backend = BackendId::cuda;
+  v.space = space();
+  v.sources = {"linear_recurrence/chunk_fused.cuh", "linear_recurrence/chunk_fused.cpp",
+               "linear_recurrence/chunk_walk.cpp"};
+  v.arithmetic = walk_arithmetic;
+  v.reject = reject;
+  v.traffic = traffic;
+  v.flops = [](const Problem& problem, const Tile& tile) {
+    return walk_flops(problem, tile, axis_value(tile, "chunk"), true);
+  };
+  v.workspace = [](const Problem&, const Tile&) { return std::vector<Region>{}; };
+  v.bind = [](const Problem& problem, const Tile&, const Address& address) {
+    return bind(problem, address, {});
+  };
+  v.code = recipe;
+  return v;
+}
+
+}  // namespace gla_bench::linear_recurrence

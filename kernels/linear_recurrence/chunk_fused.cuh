@@ -1,0 +1,39 @@
+// chunk_fused: one launch, the state on chip from the first token to the last.
+//
+// Idea: a block walks its sequence chunk by chunk (chunk_walk.cuh), so q, k, v, g are read and o is
+// written once per slice of V, and no state reaches device memory but the initial and the final
+// one.
+//
+// Grid: sequences * ceil(V / block_v) blocks, the slices of a sequence side by side, so that they
+// find q, k and g in the L2 cache. Shared memory: chunk_walk_layout.h.
+//
+// Bytes: (q + k + g) * slices + v + o, and the two states where they are asked for.
+
+#include "linear_recurrence/chunk_walk.cuh"
+
+namespace gla_bench::linear_recurrence {
+
+using FusedWalk = ChunkWalk<tile::chunk, tile::block_v, tile::warp_v, tile::warps_k, tile::stages,
+                            tile::terms, true>;
+static_assert(FusedWalk::layout.bytes == launch::shared_bytes);
+
+}  // namespace gla_bench::linear_recurrence
+
+extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::FusedWalk::threads,
+                                             tile::residency)
+    chunk_fused(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence;
+  extern __shared__ __align__(128) unsigned char shared[];
+  constexpr int slices = (dim::value_dim + tile::block_v - 1) / tile::block_v;
+  constexpr long long state_size = 1LL * dim::key_dim * dim::value_dim;
+  const long long sequence = blockIdx.x / slices;
+  const WalkRange range = {
+      sequence,
+      static_cast<int>(blockIdx.x % slices),
+      0,
+      p.seq,
+      p.initial_state == nullptr ? nullptr : p.initial_state + sequence * state_size,
+      p.final_state == nullptr ? nullptr : p.final_state + sequence * state_size,
+      nullptr};
+  FusedWalk{p, range, shared}.run();
+}

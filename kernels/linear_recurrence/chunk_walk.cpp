@@ -1,0 +1,139 @@
+#include "kernels/linear_recurrence/chunk_walk.hpp"
+
+#include <algorithm>
+
+#include "kernels/linear_recurrence/family.hpp"
+
+namespace gla_bench::linear_recurrence {
+namespace {
+
+constexpr int registers_per_multiprocessor = 65536;
+constexpr int registers_per_thread = 255;
+
+/// Registers besides accumulators: addresses and operands in flight.
+int other_registers(int terms) {
+  return terms == 3 ? 88 : 56;
+}
+
+std::string joined(const std::vector<int>& values) {
+  std::string text;
+  for (const int value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
+  return text;
+}
+
+std::optional<std::string> reject_problem(const Problem& problem, const Tile& tile) {
+  const Shape& s = problem.shape;
+  if (s.batch < 1 || s.seq < 1 || s.heads < 1) return "batch, seq and heads must be at least 1";
+  if (s.key_dim < 1 || s.key_dim > 512)
+    return "key_dim " + std::to_string(s.key_dim) + " is not in 1..512";
+  if (s.value_dim < 1 || s.value_dim > 512)
+    return "value_dim " + std::to_string(s.value_dim) + " is not in 1..512";
+  if (axis_value(tile, "terms") != 1 && problem.dtype != DType::float32)
+    return "terms=3 is for float32: products of 16-bit inputs gain nothing";
+  return std::nullopt;
+}
+
+std::optional<std::string> reject_split(const Problem& problem, const Tile& tile) {
+  const int block_v = axis_value(tile, "block_v"), warp_v = axis_value(tile, "warp_v");
+  const int warps_k = axis_value(tile, "warps_k");
+  const std::int64_t keys = ceil_div(problem.shape.key_dim, 16);
+  if (block_v % warp_v != 0)
+    return "block_v=" + std::to_string(block_v) + " is not a multiple of warp_v";
+  if (block_v > 16 && block_v / 2 >= problem.shape.value_dim)
+    return "half of block_v=" + std::to_string(block_v) + " already covers value_dim";
+  if (warps_k > keys)
+    return "warps_k=" + std::to_string(warps_k) + " leaves warps without a step of 16 keys";
+  return std::nullopt;
+}
+
+std::optional<std::string> reject_resources(const WalkShape& shape, const Tile& tile,
+                                            const Limits& limits) {
+  const WalkLayout layout{shape};
+  const int residency = axis_value(tile, "residency");
+  if (layout.threads > 1024)
+    return std::to_string(layout.threads) + " threads are more than 1024 a block";
+  const int limit = std::min(registers_per_thread,
+                             registers_per_multiprocessor / (layout.threads * residency) / 8 * 8);
+  const int needed = layout.accumulators + other_registers(axis_value(tile, "terms"));
+  if (needed > limit)
+    return "about " + std::to_string(needed) + " registers a thread, " + std::to_string(limit) +
+           " are there";
+  // Each resident block takes 1 KiB besides its own.
+  const auto bytes = static_cast<std::size_t>(residency) * (layout.bytes + 1024) - 1024;
+  if (bytes > limits.shared_per_block)
+    return std::to_string(bytes) + " bytes of shared memory, " +
+           std::to_string(limits.shared_per_block) + " are there";
+  return std::nullopt;
+}
+
+}  // namespace
+
+int axis_value(const Tile& tile, std::string_view axis) {
+  const auto found = tile.find(std::string(axis));
+  return found == tile.end() ? 0 : found->second;
+}
+
+std::optional<std::string> reject_tile(const TileSpace& space, const Tile& tile) {
+  for (const TileAxis& axis : space) {
+    const auto found = tile.find(axis.name);
+    if (found == tile.end()) return "the tile lacks " + axis.name;
+    if (std::find(axis.values.begin(), axis.values.end(), found->second) == axis.values.end())
+      return axis.name + "=" + std::to_string(found->second) + " is not one of " +
+             joined(axis.values);
+  }
+  return std::nullopt;
+}
+
+TileSpace walk_axes() {
+  return {{"block_v", {64, 128, 32, 256, 16}, "columns of V that a block owns"},
+          {"warp_v", {16, 32}, "columns of V that a warp owns"},
+          {"warps_k", {2, 1, 4}, "warps that share K for the same columns of V"},
+          {"stages", {2, 1}, "chunks in shared memory: 2 loads the next during the current one"},
+          {"residency", {1, 2}, "blocks that must fit into a multiprocessor together"},
+          {"terms", {1, 3}, "tf32 products per float32 product: 1 is tf32, 3 close to float32"}};
+}
+
+WalkShape walk_shape(const Problem& problem, const Tile& tile, int chunk, bool outputs) {
+  const bool bfloat16 = problem.dtype == DType::bfloat16 && problem.shape.key_dim >= 16;
+  return {static_cast<int>(problem.shape.key_dim),
+          static_cast<int>(size_of(problem.dtype)),
+          bfloat16 ? 2 : 4,
+          chunk,
+          axis_value(tile, "block_v"),
+          axis_value(tile, "warp_v"),
+          axis_value(tile, "warps_k"),
+          axis_value(tile, "stages"),
+          outputs};
+}
+
+std::optional<std::string> reject_walk(const Problem& problem, const Tile& tile, int chunk,
+                                       const Limits& limits) {
+  if (limits.arch < 80) return "needs tensor cores of compute capability 8.0 or newer";
+  if (auto reason = reject_problem(problem, tile)) return reason;
+  if (auto reason = reject_split(problem, tile)) return reason;
+  return reject_resources(walk_shape(problem, tile, chunk, true), tile, limits);
+}
+
+Arithmetic walk_arithmetic(const Problem& problem, const Tile& tile) {
+  if (problem.dtype == DType::bfloat16) return Arithmetic::bfloat16;
+  if (problem.dtype == DType::float16) return Arithmetic::float16;
+  return axis_value(tile, "terms") == 3 ? Arithmetic::float32 : Arithmetic::tf32;
+}
+
+std::int64_t walk_slices(const Problem& problem, const Tile& tile) {
+  return ceil_div(problem.shape.value_dim, axis_value(tile, "block_v"));
+}
+
+double walk_flops(const Problem& problem, const Tile& tile, int chunk, bool outputs) {
+  const Shape& s = problem.shape;
+  const auto tokens = static_cast<double>(sequences(problem)) * static_cast<double>(s.seq);
+  const auto keys = static_cast<double>(s.key_dim), values = static_cast<double>(s.value_dim);
+  const auto slices = static_cast<double>(walk_slices(problem, tile));
+  const double states = 2 * keys * values;
+  // A token meets (chunk + 1) / 2 tokens of its chunk on average; every slice forms the scores
+  // anew.
+  const double scores = (chunk + 1) * (keys * slices + values);
+  return tokens * (outputs ? 2 * states + scores : states);
+}
+
+}  // namespace gla_bench::linear_recurrence

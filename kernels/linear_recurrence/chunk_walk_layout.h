@@ -1,0 +1,68 @@
+#pragma once
+// Sizes of a chunk walk (chunk_walk.cuh), stated once for the kernel and for the host's side, which
+// refuses tiles and sets the launch. Includes nothing: NVRTC has no standard headers.
+
+namespace gla_bench::linear_recurrence {
+
+/// What decides the sizes. Bytes are of one element: io of the tensors, operand of what the tensor
+/// cores are fed with (2 for bfloat16 problems, else 4).
+struct WalkShape {
+  int key_dim, io_bytes, operand_bytes;
+  int chunk;     ///< tokens whose state products are formed at once: 16, 32 or 64
+  int block_v;   ///< columns of V that a block owns
+  int warp_v;    ///< columns of V that a warp owns: 16 or 32
+  int warps_k;   ///< warps that share K for the same columns of V
+  int stages;    ///< chunks in shared memory: 2 loads the next one during the current one
+  bool outputs;  ///< false: only the states are formed
+};
+
+/// Byte offsets into the block's shared memory and sizes in elements: WalkLayout{shape}. All of it
+/// is default values, because NVRTC takes no function that is not the device's.
+struct WalkLayout {
+  WalkShape shape;
+
+  int threads = shape.block_v / shape.warp_v * shape.warps_k * 32;
+  /// A warp's share of K, in whole steps of 16, and K padded to such shares.
+  int warp_keys = (shape.key_dim + 16 * shape.warps_k - 1) / (16 * shape.warps_k) * 16;
+  int keys = warp_keys * shape.warps_k;
+
+  // Leading dimensions: [chunk][keys] tiles, [chunk][block_v] tiles of io elements, the
+  // [chunk][chunk] scores (in bfloat16 in two parts side by side), the float32 [chunk][block_v]
+  // partial outputs.
+  int key_ld = keys + 8;
+  int value_ld = shape.block_v + 8;
+  int score_ld = shape.operand_bytes == 2 ? 2 * shape.chunk + 8 : shape.chunk + 4;
+  int partial_ld = shape.block_v + 4;
+
+  // A stage: k, g, with outputs q, and v.
+  int key_tile = shape.chunk * key_ld * shape.io_bytes;
+  int value_tile = shape.chunk * value_ld * shape.io_bytes;
+  int stage = (shape.outputs ? 3 : 2) * key_tile + value_tile;
+
+  // Operand tiles. Where they have the io format, three replace k, q and g where those lie, else
+  // they have places of their own at `operands`.
+  bool in_place = shape.io_bytes == shape.operand_bytes;
+  int operand_tile = shape.chunk * key_ld * shape.operand_bytes;
+  int operands = shape.stages * stage;
+  int operand_places = in_place ? 0 : shape.outputs ? 3 : 1;
+
+  // What the scores alone need (two diagonal tiles, all levels of the tree but the last); later the
+  // partial outputs of the warps that share K.
+  int levels = shape.chunk >= 64 ? 3 : shape.chunk >= 32 ? 2 : 1;
+  int scratch = operands + operand_places * operand_tile;
+  int score_operands = (levels + 1) * operand_tile;
+  int partials = shape.warps_k * shape.chunk * partial_ld * 4;
+  int scratch_bytes = !shape.outputs ? 0 : partials > score_operands ? partials : score_operands;
+
+  int scores = scratch + scratch_bytes;
+  int score_bytes = shape.outputs ? shape.chunk * score_ld * shape.operand_bytes : 0;
+  int block_decays = scores + score_bytes;                      // float32 [chunk / 8][keys]
+  int chunk_decay = block_decays + shape.chunk / 8 * keys * 4;  // float32 [keys]
+  int total_decay = chunk_decay + keys * 4;                     // float32 [keys], without outputs
+  int bytes = total_decay + (shape.outputs ? 0 : keys * 4);
+
+  /// A thread's accumulators, of the state and of the outputs.
+  int accumulators = shape.warp_v / 16 * (warp_keys / 2 + (shape.outputs ? shape.chunk / 2 : 0));
+};
+
+}  // namespace gla_bench::linear_recurrence
