@@ -1,0 +1,24 @@
+#pragma once
+// Building candidates without running them: `gla-bench compile`.
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/backend.hpp"
+
+namespace gla_bench {
+
+struct Compiled {
+  std::optional<BuildInfo> build;  ///< nothing when it failed
+  std::string error;  ///< why: the compiler's log, or what the architecture does not allow
+};
+
+/// Builds every candidate for the backend's architecture, in parallel; results in the candidates'
+/// order. `finished` (may be empty) is called after each, with its index, from the calling thread.
+std::vector<Compiled> compile_candidates(Backend& backend, std::span<const Candidate> candidates,
+                                         const std::function<void(std::size_t)>& finished = {});
+
+}  // namespace gla_bench

@@ -1,0 +1,57 @@
+#include "harness/prologue.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/error.hpp"
+
+namespace gla_bench {
+namespace {
+
+TEST(Prologue, IsTheTypeTheConstantsAndTheFile) {
+  const Recipe recipe{"linear_recurrence/x.cuh",
+                      {{"tile", "warps", 4}, {"dim", "key_dim", 64}, {"tile", "chunk", 32}},
+                      {}};
+  EXPECT_EQ(prologue(DType::bfloat16, recipe),
+            "#include <cuda_bf16.h>\n"
+            "#include <cuda_fp16.h>\n"
+            "using io_t = __nv_bfloat16;\n"
+            "namespace dim {\n"
+            "constexpr int key_dim = 64;\n"
+            "}  // namespace dim\n"
+            "namespace tile {\n"
+            "constexpr int warps = 4;\n"
+            "constexpr int chunk = 32;\n"
+            "}  // namespace tile\n"
+            "#include \"linear_recurrence/x.cuh\"\n");
+}
+
+TEST(Prologue, NamesEachType) {
+  const Recipe recipe{"x.cuh", {}, {}};
+  EXPECT_NE(prologue(DType::float32, recipe).find("using io_t = float;"), std::string::npos);
+  EXPECT_NE(prologue(DType::float16, recipe).find("using io_t = __half;"), std::string::npos);
+}
+
+TEST(Prologue, SequenceLengthIsNotBakedIn) {
+  Variant variant;
+  variant.backend = BackendId::cuda;
+  variant.code = [](const Problem& problem, const Tile& tile) {
+    return Recipe{"x.cuh",
+                  {{"dim", "key_dim", static_cast<int>(problem.shape.key_dim)},
+                   {"tile", "chunk", tile.at("chunk")}},
+                  {}};
+  };
+  Problem problem;
+  const std::string text = full_source({&variant, problem, {{"chunk", 64}}});
+  problem.shape.seq = 4096;
+  EXPECT_EQ(full_source({&variant, problem, {{"chunk", 64}}}), text);
+  EXPECT_NE(full_source({&variant, problem, {{"chunk", 32}}}), text);
+}
+
+TEST(Prologue, AHostCandidateHasNone) {
+  Variant variant;
+  variant.code = [](const HostCall&) {};
+  EXPECT_THROW(full_source({&variant, Problem{}, {}}), InputError);
+}
+
+}  // namespace
+}  // namespace gla_bench
