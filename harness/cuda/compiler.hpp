@@ -1,0 +1,78 @@
+#pragma once
+// From a candidate's text to a binary: out of memory, out of the cache, or by NVRTC, on as many
+// threads as there are cores. Nothing is compiled twice, also not at the same time.
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/backend.hpp"
+#include "harness/cuda/build_cache.hpp"
+#include "harness/source_store.hpp"
+
+namespace gla_bench::cuda {
+
+/// A binary and how it came about.
+struct Code {
+  std::string cubin;
+  std::vector<KernelBuild> kernels;  ///< shared_bytes: static only
+  std::string warnings;
+  double seconds = 0;  ///< that it took here; from the cache, to read it
+  bool cached = false;
+};
+
+using CodePtr = std::shared_ptr<const Code>;
+
+class Compiler {
+ public:
+  /// `threads` 0: all cores. @throws InputError when source_dir can not be read
+  Compiler(const CudaOptions& options, std::function<void(const std::string&)> warn);
+  ~Compiler();
+  Compiler(const Compiler&) = delete;
+  Compiler& operator=(const Compiler&) = delete;
+
+  /// Starts on a text (prologue.hpp) whose includes lie in the store, unless it is known.
+  void start(const std::string& text, const std::string& source, int arch);
+
+  /// The binary: waits for it, or compiles in this thread what no other has begun.
+  /// @throws BuildError with the compiler's log, each time anew
+  CodePtr get(const std::string& text, const std::string& source, int arch);
+
+  /// Everything that decides the binary, as one text: format, NVRTC's version, options, the sources
+  /// that the text includes transitively, the text itself.
+  std::string key(const std::string& text, const std::string& source, int arch) const;
+
+ private:
+  struct Job {
+    std::string text, source;
+    int arch = 0;
+    std::once_flag once;
+    CodePtr code;
+    std::exception_ptr error;
+  };
+  using JobPtr = std::shared_ptr<Job>;
+
+  JobPtr job(const std::string& text, const std::string& source, int arch);
+  void finish(Job& job);
+  CodePtr make(const Job& job);
+  void work();
+
+  SourceStore store_;
+  BuildCache cache_;
+  unsigned thread_count_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::map<std::pair<int, std::string>, JobPtr>
+      jobs_;  // by architecture and text: the store never changes
+  std::deque<JobPtr> queue_;
+  std::vector<std::thread> threads_;
+  bool stop_ = false;
+};
+
+}  // namespace gla_bench::cuda

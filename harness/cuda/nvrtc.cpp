@@ -1,0 +1,127 @@
+#include "harness/cuda/nvrtc.hpp"
+
+#include <dlfcn.h>
+#include <nvrtc.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "harness/architecture.hpp"
+#include "harness/error.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_nvrtc(nvrtcResult code, const char* call) {
+  if (code == NVRTC_SUCCESS) return;
+  throw BuildError(std::string(call) + ": " + nvrtcGetErrorString(code) + " (" +
+                   std::to_string(static_cast<int>(code)) + ")");
+}
+
+class Program {
+ public:
+  Program(const std::string& text, const std::vector<Header>& headers) {
+    std::vector<const char*> texts, names;
+    for (const Header& header : headers) {
+      texts.push_back(header.text.c_str());
+      names.push_back(header.name.c_str());
+    }
+    check_nvrtc(nvrtcCreateProgram(&program_, text.c_str(), "prologue.cu",
+                                   static_cast<int>(headers.size()), texts.data(), names.data()),
+                "nvrtcCreateProgram");
+  }
+  ~Program() { nvrtcDestroyProgram(&program_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  nvrtcResult compile(const std::vector<std::string>& options) {
+    std::vector<const char*> texts;
+    for (const std::string& option : options) texts.push_back(option.c_str());
+    return nvrtcCompileProgram(program_, static_cast<int>(texts.size()), texts.data());
+  }
+
+  std::string log() const {
+    std::size_t size = 0;
+    check_nvrtc(nvrtcGetProgramLogSize(program_, &size), "nvrtcGetProgramLogSize");
+    std::string text(size, '\0');
+    check_nvrtc(nvrtcGetProgramLog(program_, text.data()), "nvrtcGetProgramLog");
+    while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.pop_back();
+    return text;
+  }
+
+  std::string cubin() const {
+    std::size_t size = 0;
+    check_nvrtc(nvrtcGetCUBINSize(program_, &size), "nvrtcGetCUBINSize");
+    std::string bytes(size, '\0');
+    check_nvrtc(nvrtcGetCUBIN(program_, bytes.data()), "nvrtcGetCUBIN");
+    return bytes;
+  }
+
+ private:
+  nvrtcProgram program_ = nullptr;
+};
+
+// The folder of the NVRTC library that this process has loaded, symbolic links resolved.
+fs::path nvrtc_library_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&nvrtcVersion), &info) == 0 || info.dli_fname == nullptr)
+    return {};
+  std::error_code error;
+  return fs::canonical(info.dli_fname, error).parent_path();
+}
+
+}  // namespace
+
+std::string nvrtc_version() {
+  int major = 0, minor = 0;
+  check_nvrtc(nvrtcVersion(&major, &minor), "nvrtcVersion");
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+std::vector<std::string> nvrtc_options(int arch) {
+  return {"--std=c++17", "--gpu-architecture=" + architecture_name(arch), "--ptxas-options=-v",
+          "-lineinfo"};
+}
+
+std::vector<std::string> toolkit_include_folders() {
+  const fs::path library = nvrtc_library_folder();
+  std::vector<fs::path> candidates = {GLA_BENCH_CUDA_INCLUDE_DIR};
+  if (!library.empty())
+    // <toolkit>/lib64, <toolkit>/targets/<target>/lib, and the layout of the Python packages.
+    for (const char* path : {"../include", "../../../include", "../../cuda_runtime/include"})
+      candidates.push_back(library / path);
+  for (const char* path : {"/usr/local/cuda/include", "/usr/include", "/opt/cuda/include"})
+    candidates.emplace_back(path);
+  std::vector<std::string> folders;
+  for (const fs::path& path : candidates) {
+    std::error_code error;
+    if (!fs::is_regular_file(path / "cuda_fp16.h", error)) continue;
+    const std::string folder = fs::canonical(path, error).string();
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(folder);
+  }
+  return folders;
+}
+
+Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& headers, int arch) {
+  std::vector<std::string> options = nvrtc_options(arch);
+  const std::vector<std::string> folders = toolkit_include_folders();
+  if (folders.empty())
+    throw BuildError("the CUDA toolkit's headers (cuda_fp16.h) are in none of the usual folders");
+  // One toolkit's only: headers of two versions must not mix. The C++ headers lie in a folder of
+  // their own.
+  options.push_back("-I" + folders.front());
+  options.push_back("-I" + folders.front() + "/cccl");
+  Program program(text, headers);
+  const nvrtcResult code = program.compile(options);
+  std::string log = program.log();
+  if (code == NVRTC_ERROR_COMPILATION) throw BuildError("does not compile:\n" + log);
+  if (code != NVRTC_SUCCESS)
+    throw BuildError(std::string("nvrtcCompileProgram: ") + nvrtcGetErrorString(code) + " (" +
+                     std::to_string(static_cast<int>(code)) + ")\n" + log);
+  return {program.cubin(), std::move(log)};
+}
+
+}  // namespace gla_bench::cuda

@@ -1,0 +1,35 @@
+#pragma once
+// One compilation by NVRTC, from text to a binary for one architecture. Needs no device and no
+// driver.
+
+#include <string>
+#include <vector>
+
+namespace gla_bench::cuda {
+
+/// A header that exists in memory only, by the exact name under which it is included.
+struct Header {
+  std::string name;
+  std::string text;
+};
+
+struct Binary {
+  std::string cubin;
+  std::string log;  ///< warnings and the assembler's account (ptxas_log.hpp)
+};
+
+/// "13.0"
+std::string nvrtc_version();
+
+/// Options that decide what comes out, for NVRTC and for the key of a cache.
+std::vector<std::string> nvrtc_options(int arch);
+
+/// Folders that hold the toolkit's headers: where the program was built, beside the loaded NVRTC
+/// library, and the usual places, as far as they hold cuda_fp16.h.
+std::vector<std::string> toolkit_include_folders();
+
+/// Compiles. Safe to call from several threads at once.
+/// @throws BuildError with the compiler's log
+Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& headers, int arch);
+
+}  // namespace gla_bench::cuda

@@ -1,0 +1,146 @@
+#include "harness/cuda/build_cache.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "tests/harness/temporary_folder.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string key = "nvrtc 13.0, some options, some text";
+const Binary binary{std::string("\x7f"
+                                "ELF\0\n binary",
+                                13),
+                    "ptxas info: a log\n"};
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void write(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+std::size_t files_in(const fs::path& folder) {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(BuildCache, GivesBackWhatWasStored) {
+  const TemporaryFolder folder;
+  BuildCache cache(folder.path() / "a" / "b", {});
+  EXPECT_FALSE(cache.load(key));
+  cache.store(key, binary);
+  const auto loaded = BuildCache(folder.path() / "a" / "b", {}).load(key);
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->cubin, binary.cubin);
+  EXPECT_EQ(loaded->log, binary.log);
+  EXPECT_FALSE(cache.load(key + " "));
+  EXPECT_EQ(files_in(folder.path() / "a" / "b"), 1u) << "a temporary file was left";
+}
+
+TEST(BuildCache, AnEntryOfAnotherKeyIsNotTaken) {
+  const TemporaryFolder folder;
+  BuildCache cache(folder.path(), {});
+  cache.store(key, binary);
+  // As if both keys had one hash: the file lies where the other key's would.
+  fs::copy_file(cache.path_of(key), cache.path_of("another key"));
+  EXPECT_TRUE(cache.load(key));
+  EXPECT_FALSE(cache.load("another key"));
+}
+
+TEST(BuildCache, TruncatedEntriesAreNotTaken) {
+  const TemporaryFolder folder;
+  BuildCache cache(folder.path(), {});
+  cache.store(key, binary);
+  const std::string whole = read(cache.path_of(key));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    write(cache.path_of(key), whole.substr(0, size));
+    ASSERT_FALSE(cache.load(key)) << "cut to " << size << " bytes";
+  }
+  write(cache.path_of(key), whole + "x");
+  EXPECT_FALSE(cache.load(key));
+}
+
+TEST(BuildCache, EveryDamagedByteIsNoticed) {
+  const TemporaryFolder folder;
+  BuildCache cache(folder.path(), {});
+  cache.store(key, binary);
+  const std::string whole = read(cache.path_of(key));
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    write(cache.path_of(key), damaged);
+    ASSERT_FALSE(cache.load(key)) << "byte " << at;
+  }
+  cache.store(key, binary);
+  EXPECT_TRUE(cache.load(key)) << "a damaged entry is replaced";
+}
+
+TEST(BuildCache, SizesThatWrapRoundAreRefused) {
+  const TemporaryFolder folder;
+  BuildCache cache(folder.path(), {});
+  write(cache.path_of(key), "gla-bench-binary-1 18446744073709551615 1 0 0000000000000000\n");
+  EXPECT_FALSE(cache.load(key));
+}
+
+TEST(BuildCache, AFolderThatCanNotBeWrittenWarnsOnce) {
+  const TemporaryFolder folder;
+  write(folder.path() / "file", "in the way");
+  std::vector<std::string> warnings;
+  BuildCache cache(folder.path() / "file" / "cache",
+                   [&](const std::string& text) { warnings.push_back(text); });
+  cache.store(key, binary);
+  cache.store("another key", binary);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("cache"), std::string::npos);
+  EXPECT_FALSE(cache.load(key));
+}
+
+TEST(BuildCache, WithoutAFolderNothingIsKept) {
+  BuildCache cache({}, [](const std::string& text) { FAIL() << text; });
+  cache.store(key, binary);
+  EXPECT_FALSE(cache.load(key));
+}
+
+// A process that reads must see either nothing or a whole entry, whatever another is writing.
+TEST(BuildCache, TwoProcessesShareAFolder) {
+  const TemporaryFolder folder;
+  const Binary large{std::string(300000, 'c'), std::string(5000, 'l')};
+  const auto hammer = [&] {
+    BuildCache cache(folder.path(), {});
+    for (int i = 0; i < 60; ++i) {
+      cache.store(key, large);
+      const auto loaded = cache.load(key);
+      if (!loaded || loaded->cubin != large.cubin || loaded->log != large.log) return 1;
+    }
+    return 0;
+  };
+  std::vector<pid_t> children;
+  for (int i = 0; i < 2; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) _exit(hammer());
+    children.push_back(child);
+  }
+  for (pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(files_in(folder.path()), 1u);
+}
+
+}  // namespace
+}  // namespace gla_bench::cuda
