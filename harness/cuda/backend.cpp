@@ -1,0 +1,206 @@
+// The CUDA backend: compiler, device and timer behind the interface of harness/backend.hpp.
+
+#include "harness/backend.hpp"
+
+#include <cstdio>
+
+#include "harness/architecture.hpp"
+#include "harness/cuda/ceilings.hpp"
+#include "harness/cuda/check.hpp"
+#include "harness/cuda/nvml.hpp"
+#include "harness/cuda/plan.hpp"
+#include "harness/cuda/recurrence.hpp"
+#include "harness/error.hpp"
+#include "harness/prologue.hpp"
+
+namespace gla_bench {
+namespace cuda {
+namespace {
+
+// Compiled for where there is neither a device nor a wish.
+constexpr int default_arch = 90;
+
+// Device memory that problems leave alone: the context, cuBLAS, the buffer that empties the cache.
+constexpr std::size_t reserved_bytes = std::size_t{1} << 30;
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string cublas_version() {
+  int major = 0, minor = 0;
+  check(cublasGetProperty(MAJOR_VERSION, &major), "cublasGetProperty");
+  check(cublasGetProperty(MINOR_VERSION, &minor), "cublasGetProperty");
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    char byte[4];
+    std::snprintf(byte, sizeof byte, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += byte;
+  }
+  return text;
+}
+
+std::string pci_address(const cudaDeviceProp& p) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%08x:%02x:%02x.0", static_cast<unsigned>(p.pciDomainID),
+                static_cast<unsigned>(p.pciBusID), static_cast<unsigned>(p.pciDeviceID));
+  return text;
+}
+
+std::function<void(const std::string&)> warn_of(const CudaOptions& options) {
+  if (options.warn) return options.warn;
+  return [](const std::string& text) { std::fprintf(stderr, "warning: %s\n", text.c_str()); };
+}
+
+Recipe recipe_of(const Candidate& candidate) {
+  const auto* make =
+      std::get_if<std::function<Recipe(const Problem&, const Tile&)>>(&candidate.variant->code);
+  if (make == nullptr) throw BuildError(describe(candidate) + ": has no CUDA source");
+  return (*make)(candidate.problem, candidate.tile);
+}
+
+class CudaBackend : public Backend {
+ public:
+  explicit CudaBackend(const CudaOptions& options)
+      : options_(options),
+        probe_(probe_device(options.device)),
+        compiler_(options, warn_of(options)) {
+    arch_ = options.arch != 0 ? options.arch : probe_.properties ? probe_.arch() : default_arch;
+    if (probe_.properties) nvml_ = std::make_unique<Nvml>(pci_address(*probe_.properties));
+  }
+
+  BackendId id() const override { return BackendId::cuda; }
+  bool can_run() const override { return probe_.properties && probe_.arch() == arch_; }
+  Limits limits() const override;
+  Environment environment() const override;
+
+  std::optional<double> clock_mhz() override {
+    return nvml_ ? nvml_->sm_clock_mhz() : std::nullopt;
+  }
+
+  std::unique_ptr<Workset> stage(const Operator& op, const Problem& problem,
+                                 const HostTensors& inputs) override {
+    try {
+      return std::make_unique<CudaWorkset>(device(), op, problem, inputs);
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const RunError& error) {
+      throw RunError(describe(problem) + ": " + error.what());
+    }
+  }
+
+  std::unique_ptr<Plan> build(const Candidate& candidate) override;
+  void build_ahead(std::span<const Candidate> candidates) override;
+
+  std::optional<ReferenceTensors> reference(const Operator& op, const Problem& problem,
+                                            const HostTensors& inputs) override {
+    if (!can_run() || !has_recurrence(op, problem)) return std::nullopt;
+    return float64_recurrence(device(), compiler_, op, problem, inputs);
+  }
+
+  std::optional<HostTensors> baseline(const Operator& op, const Problem& problem,
+                                      const HostTensors& inputs, Arithmetic arithmetic) override {
+    if (!can_run() || !has_recurrence(op, problem)) return std::nullopt;
+    return plain_recurrence(device(), compiler_, op, problem, inputs, arithmetic);
+  }
+
+  std::optional<Ceilings> measure_ceilings() override {
+    if (!can_run()) return std::nullopt;
+    return cuda::measure_ceilings(device());
+  }
+
+ private:
+  // Opened when it is first needed: planning and compiling do without.
+  Device& device() {
+    if (!can_run()) throw RunError("no CUDA device to run on: " + why_not());
+    if (!device_)
+      device_ = std::make_unique<Device>(options_.device, *probe_.properties, compiler_);
+    return *device_;
+  }
+
+  std::string why_not() const {
+    if (!probe_.properties) return probe_.reason;
+    return "the device is " + architecture_name(probe_.arch()) + ", asked for was " +
+           architecture_name(arch_);
+  }
+
+  CudaOptions options_;
+  DeviceProbe probe_;
+  int arch_ = 0;
+  Compiler compiler_;
+  std::unique_ptr<Nvml> nvml_;
+  std::unique_ptr<Device> device_;
+};
+
+Limits CudaBackend::limits() const {
+  Limits limits = limits_of(arch_);
+  if (!can_run()) return limits;
+  const cudaDeviceProp& p = *probe_.properties;
+  limits.shared_per_block = p.sharedMemPerBlockOptin;
+  limits.memory_bytes = p.totalGlobalMem > reserved_bytes ? p.totalGlobalMem - reserved_bytes : 0;
+  limits.multiprocessors = p.multiProcessorCount;
+  return limits;
+}
+
+Environment CudaBackend::environment() const {
+  Environment list{{"toolkit", version_text(CUDART_VERSION)},
+                   {"nvrtc", nvrtc_version()},
+                   {"cublas", cublas_version()},
+                   {"architecture", architecture_name(arch_)}};
+  int version = 0;
+  if (cudaRuntimeGetVersion(&version) == cudaSuccess) list["runtime"] = version_text(version);
+  if (!probe_.properties) {
+    list["device"] = "none (" + probe_.reason + ")";
+    return list;
+  }
+  const cudaDeviceProp& p = *probe_.properties;
+  list["device"] = p.name;
+  list["uuid"] = uuid_text(p.uuid);
+  list["compute_capability"] = std::to_string(p.major) + "." + std::to_string(p.minor);
+  list["multiprocessors"] = std::to_string(p.multiProcessorCount);
+  list["l2_bytes"] = std::to_string(p.l2CacheSize);
+  list["memory_bytes"] = std::to_string(p.totalGlobalMem);
+  if (cudaDriverGetVersion(&version) == cudaSuccess) list["driver_cuda"] = version_text(version);
+  if (const auto driver = nvml_->driver_version()) list["driver"] = *driver;
+  return list;
+}
+
+std::unique_ptr<Plan> CudaBackend::build(const Candidate& candidate) {
+  Recipe recipe = recipe_of(candidate);
+  try {
+    CodePtr code = compiler_.get(prologue(candidate.problem.dtype, recipe), recipe.source, arch_);
+    BuildInfo info = check_recipe(recipe, *code, limits());
+    Device* on = can_run() ? &device() : nullptr;
+    return std::make_unique<CudaPlan>(candidate, std::move(recipe), std::move(code),
+                                      std::move(info), on);
+  } catch (const BuildError& error) {
+    throw BuildError(describe(candidate) + ": " + error.what());
+  }
+}
+
+void CudaBackend::build_ahead(std::span<const Candidate> candidates) {
+  for (const Candidate& candidate : candidates) {
+    if (candidate.variant->backend != BackendId::cuda) continue;
+    const Recipe recipe = recipe_of(candidate);
+    compiler_.start(prologue(candidate.problem.dtype, recipe), recipe.source, arch_);
+  }
+}
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options) {
+  return std::make_unique<cuda::CudaBackend>(options);
+}
+
+std::string cuda_build_description() {
+  return "CUDA " + cuda::version_text(CUDART_VERSION) + " (NVRTC " + cuda::nvrtc_version() +
+         ", cuBLAS " + cuda::cublas_version() + ")";
+}
+
+}  // namespace gla_bench

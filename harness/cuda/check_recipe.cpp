@@ -1,0 +1,85 @@
+// What can be said of a candidate's launches without a device.
+
+#include <algorithm>
+#include <string>
+
+#include "harness/architecture.hpp"
+#include "harness/cuda/plan.hpp"
+#include "harness/error.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+constexpr long long registers_per_block = 65536;
+constexpr long long threads_per_block = 1024;
+
+void check_grid(const KernelLaunch& launch) {
+  const auto product = [](const Dim3& d) { return static_cast<long long>(d.x) * d.y * d.z; };
+  if (product(launch.grid) == 0 || product(launch.block) == 0)
+    throw BuildError("launch of '" + launch.entry + "': the grid or the block is empty");
+  if (product(launch.block) > threads_per_block)
+    throw BuildError("launch of '" + launch.entry + "': a block of " +
+                     std::to_string(product(launch.block)) + " threads; 1024 are the most");
+  if (launch.grid.x > 0x7fffffffu || launch.grid.y > 65535 || launch.grid.z > 65535)
+    throw BuildError("launch of '" + launch.entry + "': a grid of " +
+                     std::to_string(launch.grid.x) + " x " + std::to_string(launch.grid.y) + " x " +
+                     std::to_string(launch.grid.z) + "; 2^31-1 x 65535 x 65535 is the most");
+}
+
+void check_resources(const KernelLaunch& launch, const KernelBuild& kernel, const Limits& limits) {
+  const std::string where = "kernel '" + launch.entry + "' on " + architecture_name(limits.arch);
+  if (static_cast<std::size_t>(kernel.shared_bytes) > limits.shared_per_block)
+    throw BuildError(where + ": " + std::to_string(kernel.shared_bytes) +
+                     " bytes of shared memory; a block may have " +
+                     std::to_string(limits.shared_per_block));
+  // A warp gets its registers in steps of 256.
+  const long long threads =
+      static_cast<long long>(launch.block.x) * launch.block.y * launch.block.z;
+  const long long registers = (threads + 31) / 32 * ((kernel.registers * 32 + 255) / 256 * 256);
+  if (registers > registers_per_block)
+    throw BuildError(where + ": " + std::to_string(kernel.registers) + " registers for each of " +
+                     std::to_string(threads) +
+                     " threads; a block may have 65536 (__launch_bounds__ tells the compiler)");
+}
+
+KernelBuild account(const KernelLaunch& launch, const Code& code, const Limits& limits) {
+  check_grid(launch);
+  const auto kernel = std::find_if(code.kernels.begin(), code.kernels.end(),
+                                   [&](const KernelBuild& k) { return k.entry == launch.entry; });
+  if (kernel == code.kernels.end())
+    throw BuildError("the source has no kernel '" + launch.entry + "'");
+  KernelBuild result = *kernel;
+  result.shared_bytes += static_cast<int>(launch.shared_bytes);
+  check_resources(launch, result, limits);
+  return result;
+}
+
+// One line a kernel, also where it is launched more than once: with the most shared memory.
+void add(BuildInfo& info, const KernelBuild& kernel) {
+  info.registers = std::max(info.registers, kernel.registers);
+  info.shared_bytes = std::max(info.shared_bytes, kernel.shared_bytes);
+  for (KernelBuild& known : info.kernels)
+    if (known.entry == kernel.entry) {
+      known.shared_bytes = std::max(known.shared_bytes, kernel.shared_bytes);
+      return;
+    }
+  info.spill_bytes += kernel.spill_bytes;
+  info.kernels.push_back(kernel);
+}
+
+}  // namespace
+
+BuildInfo check_recipe(const Recipe& recipe, const Code& code, const Limits& limits) {
+  BuildInfo info;
+  info.seconds = code.seconds;
+  info.cached = code.cached;
+  info.warnings = code.warnings;
+  for (const Step& step : recipe.steps) {
+    if (const auto* launch = std::get_if<KernelLaunch>(&step))
+      add(info, account(*launch, code, limits));
+    if (const auto* product = std::get_if<MatrixProduct>(&step)) column_major(*product);
+  }
+  return info;
+}
+
+}  // namespace gla_bench::cuda

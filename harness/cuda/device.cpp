@@ -1,0 +1,62 @@
+#include "harness/cuda/device.hpp"
+
+#include "harness/cuda/check.hpp"
+#include "harness/error.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+// What cuBLAS recommends for Hopper; ample elsewhere.
+constexpr std::size_t cublas_workspace_bytes = std::size_t{32} << 20;
+
+}  // namespace
+
+DeviceProbe probe_device(int index) {
+  int count = 0;
+  cudaError_t code = cudaGetDeviceCount(&count);
+  if (code == cudaSuccess && count == 0) code = cudaErrorNoDevice;
+  if (code != cudaSuccess) {
+    ignore(cudaGetLastError());
+    return {std::nullopt, std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code)};
+  }
+  if (index < 0 || index >= count)
+    throw InputError("there is no CUDA device " + std::to_string(index) + ": " +
+                     std::to_string(count) + " found, counted from 0");
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+  return {properties, ""};
+}
+
+Device::Device(int index, const cudaDeviceProp& properties, Compiler& compiler)
+    : arch_(10 * properties.major + properties.minor) {
+  check(cudaSetDevice(index), "cudaSetDevice");
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  helpers_ = std::make_unique<Helpers>(compiler.get(Helpers::text(), Helpers::source(), arch_),
+                                       properties.multiProcessorCount);
+  timer_ =
+      std::make_unique<Timer>(*helpers_, stream_, static_cast<std::size_t>(properties.l2CacheSize));
+}
+
+Device::~Device() {
+  if (cublas_ != nullptr) ignore(cublasDestroy(cublas_));
+  timer_.reset();
+  helpers_.reset();
+  if (stream_ != nullptr) ignore(cudaStreamDestroy(stream_));
+}
+
+cublasHandle_t Device::cublas() {
+  if (cublas_ == nullptr) {
+    check(cublasCreate(&cublas_), "cublasCreate");
+    check(cublasSetStream(cublas_, stream_), "cublasSetStream");
+    cublas_workspace_ = DeviceMemory(cublas_workspace_bytes, "cuBLAS's workspace");
+    check(cublasSetWorkspace(cublas_, cublas_workspace_.data(), cublas_workspace_bytes),
+          "cublasSetWorkspace");
+  }
+  return cublas_;
+}
+
+void Device::synchronize() const {
+  check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+}
+
+}  // namespace gla_bench::cuda

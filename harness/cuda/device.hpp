@@ -1,0 +1,54 @@
+#pragma once
+// The device in use: its properties, one stream, the backend's kernels, the timer, cuBLAS.
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "harness/cuda/compiler.hpp"
+#include "harness/cuda/helpers.hpp"
+#include "harness/cuda/timer.hpp"
+
+namespace gla_bench::cuda {
+
+/// Architecture and properties of a device, or why there is none. Creates no context.
+struct DeviceProbe {
+  std::optional<cudaDeviceProp> properties;
+  std::string reason;  ///< "cudaErrorInsufficientDriver: ...", where there is none
+  int arch() const { return properties ? 10 * properties->major + properties->minor : 0; }
+};
+
+/// @throws InputError for an index past the devices that there are
+DeviceProbe probe_device(int index);
+
+class Device {
+ public:
+  /// Opens the device and compiles the backend's kernels for it. @throws RunError, BuildError
+  Device(int index, const cudaDeviceProp& properties, Compiler& compiler);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  cudaStream_t stream() const { return stream_; }
+  const Helpers& helpers() const { return *helpers_; }
+  Timer& timer() { return *timer_; }
+  int arch() const { return arch_; }
+
+  /// Made at the first call, with a workspace of its own, on stream(). @throws RunError
+  cublasHandle_t cublas();
+
+  void synchronize() const;
+
+ private:
+  int arch_;
+  cudaStream_t stream_ = nullptr;
+  std::unique_ptr<Helpers> helpers_;
+  std::unique_ptr<Timer> timer_;
+  cublasHandle_t cublas_ = nullptr;
+  DeviceMemory cublas_workspace_;
+};
+
+}  // namespace gla_bench::cuda

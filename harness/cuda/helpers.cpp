@@ -1,0 +1,97 @@
+#include "harness/cuda/helpers.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+// Twins of the structs in helpers.cuh; bind_kernel() compares their sizes with the kernels'.
+
+struct ZonesParams {
+  const Zone* zones;
+  unsigned* first_bad;
+};
+
+struct ChecksumParams {
+  const void* data;
+  unsigned long long bytes;
+  unsigned long long* sum;
+};
+
+struct HoldParams {
+  unsigned* release;
+  unsigned* timed_out;
+  unsigned long long timeout_ns;
+};
+
+struct BufferParams {
+  const void* from;
+  void* to;
+  unsigned long long count;
+};
+
+template <class Params>
+void launch_on(BoundKernel kernel, unsigned blocks, const Params& params, cudaStream_t stream) {
+  kernel.grid.x = blocks;
+  launch(kernel, &params, stream);
+}
+
+}  // namespace
+
+std::string Helpers::source() {
+  return "harness/cuda/helpers.cuh";
+}
+std::string Helpers::text() {
+  return "#include \"" + source() + "\"\n";
+}
+
+Helpers::Helpers(CodePtr code, int multiprocessors)
+    : library_(std::move(code)),
+      multiprocessors_(static_cast<unsigned>(multiprocessors)),
+      fill_zones_(kernel("fill_zones", 256, sizeof(ZonesParams))),
+      check_zones_(kernel("check_zones", 256, sizeof(ZonesParams))),
+      checksum_(kernel("checksum", 512, sizeof(ChecksumParams))),
+      hold_stream_(kernel("hold_stream", 1, sizeof(HoldParams))),
+      read_buffer_(kernel("read_buffer", 512, sizeof(BufferParams))),
+      copy_buffer_(kernel("copy_buffer", 512, sizeof(BufferParams))),
+      fill_random_(kernel("fill_random", 512, sizeof(BufferParams))) {}
+
+BoundKernel Helpers::kernel(const std::string& entry, unsigned threads,
+                            std::size_t param_bytes) const {
+  return bind_kernel(library_, {entry, {}, {threads, 1, 1}, 0}, param_bytes);
+}
+
+void Helpers::fill_zones(const Zone* zones, unsigned count, cudaStream_t stream) const {
+  if (count > 0) launch_on(fill_zones_, count, ZonesParams{zones, nullptr}, stream);
+}
+
+void Helpers::check_zones(const Zone* zones, unsigned* first_bad, unsigned count,
+                          cudaStream_t stream) const {
+  if (count > 0) launch_on(check_zones_, count, ZonesParams{zones, first_bad}, stream);
+}
+
+void Helpers::checksum(const void* data, std::size_t bytes, unsigned long long* sum,
+                       cudaStream_t stream) const {
+  launch_on(checksum_, 4 * multiprocessors_, ChecksumParams{data, bytes, sum}, stream);
+}
+
+void Helpers::hold_stream(unsigned* release, unsigned* timed_out, std::uint64_t timeout_ns,
+                          cudaStream_t stream) const {
+  launch_on(hold_stream_, 1, HoldParams{release, timed_out, timeout_ns}, stream);
+}
+
+void Helpers::read_buffer(void* data, std::size_t bytes, cudaStream_t stream) const {
+  launch_on(read_buffer_, 4 * multiprocessors_, BufferParams{data, data, bytes / 16}, stream);
+}
+
+void Helpers::copy_buffer(const void* from, void* to, std::size_t bytes,
+                          cudaStream_t stream) const {
+  const std::size_t per_block = 4 * 512 * 16;
+  const std::size_t blocks = (bytes + per_block - 1) / per_block;
+  launch_on(copy_buffer_, static_cast<unsigned>(blocks), BufferParams{from, to, bytes / 16},
+            stream);
+}
+
+void Helpers::fill_random(void* data, std::size_t bytes, cudaStream_t stream) const {
+  launch_on(fill_random_, 4 * multiprocessors_, BufferParams{data, data, bytes / 16}, stream);
+}
+
+}  // namespace gla_bench::cuda

@@ -1,0 +1,139 @@
+// The backend's own kernels: guard zones, checksums, holding a stream, emptying the L2 cache, ceilings.
+// One argument each, by value; the host's twin of every struct lies in helpers.hpp.
+
+namespace helpers {
+
+struct Zone {
+  unsigned char* begin;
+  unsigned long long bytes;
+};
+
+struct ZonesParams {
+  const Zone* zones;
+  unsigned* first_bad;  // per zone, from its begin; set to 0xffffffff before check_zones
+};
+
+struct ChecksumParams {
+  const unsigned char* data;
+  unsigned long long bytes;
+  unsigned long long* sum;  // set to 0 before
+};
+
+struct HoldParams {
+  volatile unsigned* release;    // in host memory
+  volatile unsigned* timed_out;  // in host memory
+  unsigned long long timeout_ns;
+};
+
+struct BufferParams {
+  const uint4* from;
+  uint4* to;
+  unsigned long long count;  // of 16-byte words
+};
+
+// Two bytes that are a NaN in every dtype here (float32 when repeated), so that what is read past the end
+// of a tensor shows in the result; not the 0xff of poison, so that copied poison shows in the zone.
+__device__ unsigned char pattern(const unsigned char* at) {
+  return (reinterpret_cast<unsigned long long>(at) & 1) != 0 ? 0x7f : 0xd5;
+}
+
+__device__ unsigned long long mix(unsigned long long x) {
+  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93ULL;
+  x = (x ^ (x >> 29)) * 0xa0761d6478bd642fULL;
+  return x ^ (x >> 32);
+}
+
+}  // namespace helpers
+
+// Writes the pattern into every zone. Grid: one block a zone.
+extern "C" __global__ void fill_zones(const __grid_constant__ helpers::ZonesParams p) {
+  const helpers::Zone zone = p.zones[blockIdx.x];
+  for (unsigned long long i = threadIdx.x; i < zone.bytes; i += blockDim.x)
+    zone.begin[i] = helpers::pattern(zone.begin + i);
+}
+
+// The first byte of each zone that does not hold the pattern. Grid: one block a zone.
+extern "C" __global__ void check_zones(const __grid_constant__ helpers::ZonesParams p) {
+  const helpers::Zone zone = p.zones[blockIdx.x];
+  for (unsigned long long i = threadIdx.x; i < zone.bytes; i += blockDim.x)
+    if (zone.begin[i] != helpers::pattern(zone.begin + i))
+      atomicMin(p.first_bad + blockIdx.x, static_cast<unsigned>(i));
+}
+
+// A 64-bit sum over (position, content) that does not depend on the order of the additions. Reads the data
+// once. Grid-stride over 8-byte words; the last few bytes go to the first thread.
+extern "C" __global__ void checksum(const __grid_constant__ helpers::ChecksumParams p) {
+  const unsigned long long words = p.bytes / 8;
+  const auto* data = reinterpret_cast<const unsigned long long*>(p.data);
+  const unsigned long long first = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
+  const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+  unsigned long long sum = 0;
+  for (unsigned long long i = first; i < words; i += step)
+    sum += helpers::mix(data[i] + helpers::mix(i + 1));
+  if (first == 0)
+    for (unsigned long long i = words * 8; i < p.bytes; ++i)
+      sum += helpers::mix(p.data[i] + helpers::mix(~i));
+  for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
+  if (threadIdx.x % 32 == 0) atomicAdd(p.sum, sum);
+}
+
+// Occupies the stream until the host says go, so that everything enqueued behind it starts without waiting
+// for the host. Gives up after a while, or a host that waits for the stream would wait for ever.
+extern "C" __global__ void hold_stream(const __grid_constant__ helpers::HoldParams p) {
+  unsigned long long start, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  while (*p.release == 0) {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    if (now - start > p.timeout_ns) {
+      *p.timed_out = 1;
+      __threadfence_system();
+      return;
+    }
+  }
+}
+
+// Reads a buffer larger than the L2 cache, which pushes everything else out, dirty lines to memory, and
+// leaves only clean lines. The buffer is zero, so that nothing is ever written.
+extern "C" __global__ void read_buffer(const __grid_constant__ helpers::BufferParams p) {
+  const unsigned long long first = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
+  const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+  uint4 sum = make_uint4(0, 0, 0, 0);
+#pragma unroll 4
+  for (unsigned long long i = first; i < p.count; i += step) {
+    const uint4 word = __ldcg(p.from + i);
+    sum.x |= word.x, sum.y |= word.y, sum.z |= word.z, sum.w |= word.w;
+  }
+  if ((sum.x | sum.y | sum.z | sum.w) != 0) p.to[0] = sum;
+}
+
+// Copies with 16-byte accesses, four in flight a thread: for the copy ceiling.
+extern "C" __global__ void copy_buffer(const __grid_constant__ helpers::BufferParams p) {
+  const unsigned long long block = 4ull * blockDim.x;
+  for (unsigned long long base = blockIdx.x * block; base < p.count; base += gridDim.x * block) {
+    uint4 words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const unsigned long long at = base + i * blockDim.x + threadIdx.x;
+      if (at < p.count) words[i] = __ldcs(p.from + at);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const unsigned long long at = base + i * blockDim.x + threadIdx.x;
+      if (at < p.count) __stcs(p.to + at, words[i]);
+    }
+  }
+}
+
+// Eight random bfloat16 of magnitude [1, 2) and random sign a word: multiplying zeros would draw less power
+// and clock higher than real work does.
+extern "C" __global__ void fill_random(const __grid_constant__ helpers::BufferParams p) {
+  const unsigned long long first = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
+  const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+  for (unsigned long long i = first; i < p.count; i += step) {
+    const unsigned long long low = helpers::mix(2 * i + 1), high = helpers::mix(2 * i + 2);
+    const auto numbers = [](unsigned long long bits) {
+      return (static_cast<unsigned>(bits) & 0x807f807fu) | 0x3f803f80u;
+    };
+    p.to[i] = make_uint4(numbers(low), numbers(low >> 32), numbers(high), numbers(high >> 32));
+  }
+}

@@ -1,0 +1,56 @@
+#pragma once
+// The backend's own kernels (helpers.cuh), compiled like any other and launched from here.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/cuda/library.hpp"
+#include "harness/cuda/memory.hpp"
+
+namespace gla_bench::cuda {
+
+/// A stretch of device memory that nobody may write.
+struct Zone {
+  unsigned char* begin = nullptr;
+  unsigned long long bytes = 0;
+};
+
+class Helpers {
+ public:
+  /// Loads all kernels at once: one that is loaded at its first launch could wait for a held
+  /// stream.
+  Helpers(CodePtr code, int multiprocessors);
+
+  /// Text and source of the code that the constructor takes.
+  static std::string text();
+  static std::string source();
+
+  void fill_zones(const Zone* zones, unsigned count, cudaStream_t stream) const;
+  /// first_bad[i] becomes the first damaged byte of zone i; set it to 0xffffffff before.
+  void check_zones(const Zone* zones, unsigned* first_bad, unsigned count,
+                   cudaStream_t stream) const;
+  /// Adds to *sum, which is 0 before.
+  void checksum(const void* data, std::size_t bytes, unsigned long long* sum,
+                cudaStream_t stream) const;
+  /// Holds the stream until *release (host memory) is not 0; sets *timed_out after `timeout_ns`.
+  void hold_stream(unsigned* release, unsigned* timed_out, std::uint64_t timeout_ns,
+                   cudaStream_t stream) const;
+  /// `bytes` are multiples of 16 here. read_buffer's data must be zero.
+  void read_buffer(void* data, std::size_t bytes, cudaStream_t stream) const;
+  void copy_buffer(const void* from, void* to, std::size_t bytes, cudaStream_t stream) const;
+  void fill_random(void* data, std::size_t bytes, cudaStream_t stream) const;
+
+ private:
+  BoundKernel kernel(const std::string& entry, unsigned threads, std::size_t param_bytes) const;
+
+  Library library_;
+  unsigned multiprocessors_;
+  BoundKernel fill_zones_, check_zones_, checksum_, hold_stream_, read_buffer_, copy_buffer_,
+      fill_random_;
+};
+
+}  // namespace gla_bench::cuda

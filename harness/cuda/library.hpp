@@ -1,0 +1,47 @@
+#pragma once
+// A loaded binary and its kernels.
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <string>
+
+#include "harness/cuda/compiler.hpp"
+#include "harness/variant.hpp"
+
+namespace gla_bench::cuda {
+
+class Library {
+ public:
+  /// Loads into the current device. @throws BuildError when the driver refuses the binary
+  explicit Library(CodePtr code);
+  ~Library();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  /// @throws BuildError when the binary has no kernel of that name
+  cudaKernel_t kernel(const std::string& entry) const;
+
+ private:
+  CodePtr code_;
+  cudaLibrary_t library_ = nullptr;
+};
+
+/// A kernel that takes one struct by value, ready to launch.
+struct BoundKernel {
+  cudaKernel_t kernel = nullptr;
+  Dim3 grid, block;
+  std::size_t shared_bytes = 0;
+  std::string entry;
+};
+
+/// Looks the kernel up, allows it its dynamic shared memory and compares the size of its one
+/// parameter with what will be passed, so that neither reads past the other. @throws BuildError,
+/// RunError
+BoundKernel bind_kernel(const Library& library, const KernelLaunch& launch,
+                        std::size_t param_bytes);
+
+/// Enqueues it. @throws RunError
+void launch(const BoundKernel& kernel, const void* params, cudaStream_t stream);
+
+}  // namespace gla_bench::cuda

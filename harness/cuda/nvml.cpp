@@ -1,0 +1,59 @@
+#include "harness/cuda/nvml.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+
+namespace gla_bench::cuda {
+namespace {
+
+// The few declarations that are needed, as NVML's ABI has them: its header is not part of every
+// toolkit.
+using Status = int;  // 0: success
+using Init = Status (*)();
+using Shutdown = Status (*)();
+using DeviceByPciAddress = Status (*)(const char*, void**);
+using ClockInfo = Status (*)(void*, int, unsigned*);
+using DriverVersion = Status (*)(char*, unsigned);
+constexpr int sm_clock = 1;
+
+}  // namespace
+
+template <class Function>
+Function Nvml::find(const char* name) const {
+  return library_ == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library_, name));
+}
+
+Nvml::Nvml(const std::string& pci_address) : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW)) {
+  if (library_ == nullptr) return;
+  const auto init = find<Init>("nvmlInit_v2");
+  if (init == nullptr || init() != 0) {
+    dlclose(library_);
+    library_ = nullptr;
+    return;
+  }
+  const auto by_address = find<DeviceByPciAddress>("nvmlDeviceGetHandleByPciBusId_v2");
+  if (by_address == nullptr || by_address(pci_address.c_str(), &device_) != 0) device_ = nullptr;
+}
+
+Nvml::~Nvml() {
+  if (const auto shutdown = find<Shutdown>("nvmlShutdown")) shutdown();
+  if (library_ != nullptr) dlclose(library_);
+}
+
+std::optional<double> Nvml::sm_clock_mhz() const {
+  const auto clock = find<ClockInfo>("nvmlDeviceGetClockInfo");
+  unsigned mhz = 0;
+  if (device_ == nullptr || clock == nullptr || clock(device_, sm_clock, &mhz) != 0)
+    return std::nullopt;
+  return mhz;
+}
+
+std::optional<std::string> Nvml::driver_version() const {
+  const auto version = find<DriverVersion>("nvmlSystemGetDriverVersion");
+  std::array<char, 96> text{};
+  if (version == nullptr || version(text.data(), text.size()) != 0) return std::nullopt;
+  return std::string(text.data());
+}
+
+}  // namespace gla_bench::cuda

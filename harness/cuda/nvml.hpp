@@ -1,0 +1,32 @@
+#pragma once
+// Clocks and the driver's version through NVML, which comes with the driver: loaded when it is
+// there.
+
+#include <optional>
+#include <string>
+
+namespace gla_bench::cuda {
+
+class Nvml {
+ public:
+  /// For the device at a PCI address ("0000:19:00.0"). A machine without NVML gives an object that
+  /// knows nothing.
+  explicit Nvml(const std::string& pci_address);
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  /// Current clock of the multiprocessors.
+  std::optional<double> sm_clock_mhz() const;
+  /// "580.95.05"
+  std::optional<std::string> driver_version() const;
+
+ private:
+  template <class Function>
+  Function find(const char* name) const;
+
+  void* library_ = nullptr;
+  void* device_ = nullptr;  // nvmlDevice_t
+};
+
+}  // namespace gla_bench::cuda

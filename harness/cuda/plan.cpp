@@ -1,0 +1,170 @@
+#include "harness/cuda/plan.hpp"
+
+#include "harness/cuda/check.hpp"
+#include "harness/error.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+cudaDataType data_type(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return CUDA_R_32F;
+    case DType::bfloat16:
+      return CUDA_R_16BF;
+    case DType::float16:
+      return CUDA_R_16F;
+  }
+  return CUDA_R_32F;
+}
+
+// Accumulation is float32 always; what varies is whether float32 operands may be rounded.
+cublasComputeType_t compute_type(DType operands, Arithmetic arithmetic) {
+  if (operands != DType::float32) return CUBLAS_COMPUTE_32F;
+  switch (arithmetic) {
+    case Arithmetic::float32:
+      return CUBLAS_COMPUTE_32F_PEDANTIC;
+    case Arithmetic::tf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case Arithmetic::bfloat16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case Arithmetic::float16:
+      return CUBLAS_COMPUTE_32F_FAST_16F;
+  }
+  return CUBLAS_COMPUTE_32F_PEDANTIC;
+}
+
+cublasOperation_t operation(bool transpose) {
+  return transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+}  // namespace
+
+CudaPlan::CudaPlan(Candidate candidate, Recipe recipe, CodePtr code, BuildInfo info, Device* device)
+    : candidate_(std::move(candidate)),
+      recipe_(std::move(recipe)),
+      code_(std::move(code)),
+      info_(std::move(info)),
+      device_(device) {}
+
+// Names the candidate in what its work throws.
+template <class Work>
+auto CudaPlan::with_context(Work work) const {
+  try {
+    return work();
+  } catch (const DeviceLost& error) {
+    throw DeviceLost(describe(candidate_) + ": " + error.what());
+  } catch (const RunError& error) {
+    throw RunError(describe(candidate_) + ": " + error.what());
+  } catch (const BuildError& error) {
+    throw BuildError(describe(candidate_) + ": " + error.what());
+  }
+}
+
+Device& CudaPlan::device() const {
+  if (device_ == nullptr) throw RunError("compiled only: there is no device of this architecture");
+  return *device_;
+}
+
+void* CudaPlan::address(const std::string& buffer) const {
+  if (void* region = workspace_->find(buffer)) return region;
+  return workset_->find(buffer);
+}
+
+void* CudaPlan::operand_address(const MatrixOperand& operand) const {
+  auto* begin = static_cast<std::byte*>(address(operand.buffer));
+  if (begin == nullptr)
+    throw RunError("matrix product: no tensor or workspace region '" + operand.buffer + "'");
+  return begin + operand.offset * static_cast<std::int64_t>(size_of(operand.dtype));
+}
+
+CudaPlan::BoundStep CudaPlan::bind(const Step& step) const {
+  if (const auto* launch = std::get_if<KernelLaunch>(&step))
+    return bind_kernel(*library_, *launch, params_.size());
+  if (const auto* product = std::get_if<MatrixProduct>(&step)) {
+    device_->cublas();
+    const ColumnMajorProduct call = column_major(*product);
+    return BoundProduct{call,
+                        operand_address(call.a),
+                        operand_address(call.b),
+                        operand_address(call.c),
+                        product->batch,
+                        static_cast<float>(product->alpha),
+                        static_cast<float>(product->beta),
+                        product->arithmetic};
+  }
+  const auto& zero = std::get<Zero>(step);
+  if (workspace_->find(zero.buffer) == nullptr)
+    throw RunError("zeroing: no workspace region '" + zero.buffer + "'");
+  return BoundZero{workspace_->find(zero.buffer), workspace_->bytes(zero.buffer)};
+}
+
+void CudaPlan::prepare(Workset& workset) {
+  with_context([&] {
+    auto* tensors = dynamic_cast<CudaWorkset*>(&workset);
+    if (tensors == nullptr) throw RunError("the tensors are staged for another backend");
+    Device& on = device();
+    workset_ = tensors;
+    const Variant& variant = *candidate_.variant;
+    if (!workspace_) {
+      library_ = std::make_unique<Library>(code_);
+      workspace_ = std::make_unique<GuardedBuffers>(
+          on.helpers(), on.stream(), variant.workspace(candidate_.problem, candidate_.tile));
+    }
+    workspace_->poison_all();
+    params_ =
+        variant.bind(candidate_.problem, candidate_.tile,
+                     [this](std::string_view name) -> void* { return address(std::string(name)); });
+    steps_.clear();
+    for (const Step& step : recipe_.steps) steps_.push_back(bind(step));
+    ran_ = false;
+  });
+}
+
+void CudaPlan::poison_workspace() {
+  if (workspace_) with_context([&] { workspace_->poison_all(); });
+}
+
+std::optional<std::string> CudaPlan::damage() {
+  if (!workspace_) return std::nullopt;
+  return with_context([&] { return workspace_->damage(); });
+}
+
+void CudaPlan::multiply(const BoundProduct& product) const {
+  const ColumnMajorProduct& call = product.call;
+  check(cublasGemmStridedBatchedEx_64(
+            device_->cublas(), operation(call.transpose_a), operation(call.transpose_b), call.m,
+            call.n, call.k, &product.alpha, product.a, data_type(call.a.dtype), call.a.ld,
+            call.a.stride, product.b, data_type(call.b.dtype), call.b.ld, call.b.stride,
+            &product.beta, product.c, data_type(call.c.dtype), call.c.ld, call.c.stride,
+            product.batch, compute_type(call.a.dtype, product.arithmetic), CUBLAS_GEMM_DEFAULT),
+        "cublasGemmStridedBatchedEx");
+}
+
+void CudaPlan::enqueue() const {
+  for (const BoundStep& step : steps_) {
+    if (const auto* kernel = std::get_if<BoundKernel>(&step))
+      launch(*kernel, params_.data(), device_->stream());
+    else if (const auto* product = std::get_if<BoundProduct>(&step))
+      multiply(*product);
+    else if (const auto& zero = std::get<BoundZero>(step); zero.bytes > 0)
+      check(cudaMemsetAsync(zero.data, 0, zero.bytes, device_->stream()), "cudaMemsetAsync");
+  }
+}
+
+void CudaPlan::run() {
+  with_context([&] {
+    if (steps_.empty()) throw RunError("run before prepare, or nothing to launch");
+    enqueue();
+    device_->synchronize();
+    ran_ = true;
+  });
+}
+
+double CudaPlan::sample(CacheState cache, int calls) {
+  if (!ran_) run();
+  return with_context(
+      [&] { return device_->timer().sample(cache, calls, steps_.size(), [this] { enqueue(); }); });
+}
+
+}  // namespace gla_bench::cuda

@@ -1,0 +1,45 @@
+#pragma once
+// The only timer of the CUDA backend: events round calls that lie in the stream before any of them
+// runs.
+
+#include <cuda_runtime_api.h>
+
+#include <functional>
+
+#include "harness/backend.hpp"
+#include "harness/cuda/helpers.hpp"
+
+namespace gla_bench::cuda {
+
+class Timer {
+ public:
+  /// `l2_bytes`: of the device's last-level cache. @throws RunError
+  Timer(const Helpers& helpers, cudaStream_t stream, std::size_t l2_bytes);
+  ~Timer();
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  /// Mean seconds of `call`, which enqueues `launches` pieces of work on the stream and waits for
+  /// nothing; it has run before (a kernel that loads at its first launch may wait for the stream
+  /// that is held here). Cold: each call by itself, the cache emptied before it. Hot: all calls
+  /// back to back, after one more that is not timed. @throws RunError also when the stream was held
+  /// for longer than ten seconds
+  double sample(CacheState cache, int calls, std::size_t launches,
+                const std::function<void()>& call);
+
+ private:
+  class Hold;
+
+  double between_events(std::size_t calls, std::size_t launches, bool warm,
+                        const std::function<void()>& call);
+  void empty_cache();
+
+  const Helpers& helpers_;
+  cudaStream_t stream_;
+  std::size_t clean_bytes_;
+  DeviceMemory clean_;
+  unsigned* flags_ = nullptr;  // host memory: release, timed out
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+}  // namespace gla_bench::cuda

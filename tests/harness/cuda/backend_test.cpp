@@ -1,0 +1,164 @@
+// What the CUDA backend does without a device.
+
+#include "harness/backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/compile.hpp"
+#include "harness/cuda/compiler.hpp"
+#include "harness/cuda/helpers.hpp"
+#include "harness/cuda/plan.hpp"
+#include "harness/cuda/recurrence.hpp"
+#include "harness/error.hpp"
+#include "tests/harness/temporary_folder.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+CudaOptions options_in(const TemporaryFolder& folder) {
+  CudaOptions options;
+  options.cache_dir = folder.file("cache");
+  options.compile_threads = 2;
+  options.warn = [](const std::string& text) { ADD_FAILURE() << text; };
+  return options;
+}
+
+Code code_of(int registers, int shared_bytes) {
+  Code code;
+  code.kernels = {
+      {"first", registers, 8, shared_bytes}, {"second", 20, 4, 0}, {"unused", 255, 99, 0}};
+  return code;
+}
+
+KernelLaunch launch_of(const std::string& entry, unsigned threads, std::size_t shared_bytes = 0) {
+  return {entry, {10, 2, 1}, {threads, 1, 1}, shared_bytes};
+}
+
+Recipe recipe_of(std::vector<Step> steps) {
+  return {"x.cuh", {}, std::move(steps)};
+}
+
+const Limits hopper{90, 227 * 1024, 0, 0};
+
+TEST(CheckRecipe, AccountsForTheKernelsThatAreLaunched) {
+  const Recipe recipe = recipe_of({launch_of("first", 128, 1000), Zero{"scores"},
+                                   launch_of("second", 256), launch_of("first", 128, 5000)});
+  const BuildInfo info = check_recipe(recipe, code_of(100, 64), hopper);
+  EXPECT_EQ(info.registers, 100);
+  EXPECT_EQ(info.shared_bytes, 5064);
+  EXPECT_EQ(info.spill_bytes, 12);
+  ASSERT_EQ(info.kernels.size(), 2u);
+  EXPECT_EQ(info.kernels[0].entry, "first");
+  EXPECT_EQ(info.kernels[1].entry, "second");
+}
+
+TEST(CheckRecipe, RefusesWhatTheArchitectureCanNotLaunch) {
+  const auto refused = [](const KernelLaunch& launch, const Code& code, const char* reason) {
+    try {
+      check_recipe(recipe_of({launch}), code, hopper);
+      FAIL() << "accepted: " << reason;
+    } catch (const BuildError& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+  };
+  EXPECT_NO_THROW(
+      check_recipe(recipe_of({launch_of("first", 512, 227 * 1024)}), code_of(128, 0), hopper));
+  refused(launch_of("first", 512, 227 * 1024), code_of(128, 1), "shared memory");
+  refused(launch_of("first", 544), code_of(128, 0), "registers");
+  refused(launch_of("first", 1056), code_of(32, 0), "threads");
+  refused(launch_of("first", 0), code_of(32, 0), "empty");
+  refused(launch_of("third", 32), code_of(32, 0), "no kernel 'third'");
+  KernelLaunch tall = launch_of("first", 32);
+  tall.grid.y = 65536;
+  refused(tall, code_of(32, 0), "grid");
+}
+
+TEST(CheckRecipe, RefusesAProductThatCanNotBe) {
+  MatrixProduct product;
+  product.c.transposed = true;
+  EXPECT_THROW(check_recipe(recipe_of({product}), code_of(32, 0), hopper), BuildError);
+}
+
+TEST(CudaSources, TheBackendsOwnKernelsCompile) {
+  const TemporaryFolder folder;
+  Compiler compiler(options_in(folder), {});
+  for (int arch : {80, 90}) {
+    const CodePtr code = compiler.get(Helpers::text(), Helpers::source(), arch);
+    EXPECT_EQ(code->kernels.size(), 7u);
+    EXPECT_EQ(code->warnings, "");
+    for (const KernelBuild& kernel : code->kernels)
+      EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry;
+  }
+}
+
+TEST(CudaSources, TheRecurrenceCompilesForEveryKindOfKeyExtent) {
+  const TemporaryFolder folder;
+  Compiler compiler(options_in(folder), {});
+  const std::string source = "reference/linear_recurrence.cuh";
+  for (int key_dim : {1, 100, 128, 512}) {
+    const auto code = compiler.get(recurrence_text(key_dim, std::nullopt), source, 90);
+    ASSERT_EQ(code->kernels.size(), 1u);
+    EXPECT_LE(code->kernels[0].shared_bytes, 48 * 1024) << key_dim;
+    EXPECT_EQ(code->kernels[0].spill_bytes, 0) << key_dim;
+    EXPECT_EQ(code->warnings, "");
+  }
+  for (Arithmetic arithmetic : {Arithmetic::float32, Arithmetic::tf32, Arithmetic::bfloat16})
+    EXPECT_EQ(compiler.get(recurrence_text(128, arithmetic), source, 80)->warnings, "");
+}
+
+TEST(CudaBackend, CompilesForAnArchitectureWithoutADevice) {
+  const TemporaryFolder folder;
+  CudaOptions options = options_in(folder);
+  options.arch = 80;
+  const auto backend = make_cuda_backend(options);
+  ASSERT_NE(backend, nullptr);
+  EXPECT_EQ(backend->limits().arch, 80);
+  EXPECT_EQ(backend->limits().shared_per_block, 163u * 1024);
+  EXPECT_EQ(backend->environment().at("architecture"), "sm_80");
+  EXPECT_FALSE(backend->environment().at("nvrtc").empty());
+
+  Variant variant;
+  variant.name = "helpers";
+  variant.backend = BackendId::cuda;
+  const auto recipe_with = [](std::string source, std::string entry) {
+    return [=](const Problem&, const Tile&) {
+      return Recipe{source, {}, {KernelLaunch{entry, {}, {32, 1, 1}, 0}}};
+    };
+  };
+  variant.code = recipe_with("harness/cuda/helpers.cuh", "checksum");
+  Variant broken = variant;
+  broken.code = recipe_with("harness/cuda/absent.cuh", "checksum");
+  const std::vector<Candidate> candidates{{&variant, {}, {}}, {&broken, {}, {}}};
+  std::size_t finished = 0;
+  const auto results = compile_candidates(*backend, candidates, [&](std::size_t) { ++finished; });
+  EXPECT_EQ(finished, 2u);
+  ASSERT_TRUE(results[0].build) << results[0].error;
+  EXPECT_GT(results[0].build->registers, 0);
+  EXPECT_FALSE(results[1].build);
+  EXPECT_NE(results[1].error.find("absent.cuh"), std::string::npos) << results[1].error;
+}
+
+TEST(CudaBackend, SaysWhyItCanNotRun) {
+  const TemporaryFolder folder;
+  CudaOptions options = options_in(folder);
+  options.arch = 80;
+  const auto backend = make_cuda_backend(options);
+  if (backend->can_run()) GTEST_SKIP() << "the device here is an sm_80";
+  Operator op;
+  try {
+    backend->stage(op, Problem{}, {});
+    FAIL() << "staged without a device";
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()).find("no CUDA device to run on"), std::string::npos);
+  }
+  EXPECT_FALSE(backend->reference(op, Problem{}, {}));
+  EXPECT_FALSE(backend->measure_ceilings());
+}
+
+TEST(CudaBackend, DescribesTheToolkit) {
+  EXPECT_EQ(cuda_build_description().substr(0, 5), "CUDA ");
+  EXPECT_NE(cuda_build_description().find("NVRTC"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gla_bench::cuda
