@@ -13,6 +13,9 @@
 namespace gla_bench {
 namespace {
 
+// Below this many steps a loop is not worth waking threads for.
+constexpr std::int64_t serial_limit = 8192;
+
 constexpr double ln2 = 0.69314718055994530942;
 constexpr double half_pi = 1.57079632679489661923;
 
@@ -103,7 +106,7 @@ template <class Map>
 std::vector<float> fill(Stream stream, std::int64_t count, DType dtype, Map map) {
   std::vector<float> values(static_cast<std::size_t>(count));
   const std::int64_t pairs = (count + 1) / 2;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (pairs > serial_limit)
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
     const auto [first, second] = normal_pair(stream, static_cast<std::uint64_t>(pair));
     const std::int64_t i = 2 * pair;
@@ -117,7 +120,7 @@ std::vector<float> fill(Stream stream, std::int64_t count, DType dtype, Map map)
 void strike_tokens(std::vector<float>& gates, Stream stream, std::int64_t channels,
                    double probability, float value) {
   const std::int64_t rows = static_cast<std::int64_t>(gates.size()) / channels;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows > serial_limit)
   for (std::int64_t row = 0; row < rows; ++row)
     if (random_uniform(stream, static_cast<std::uint64_t>(row)) < probability)
       std::fill_n(gates.begin() + row * channels, channels, value);

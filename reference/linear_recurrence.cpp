@@ -16,6 +16,9 @@ namespace {
 
 using Role = TensorSpec::Role;
 
+// Below this much work threads are not worth waking.
+constexpr double small_flops = 1e6;
+
 // What tells gla from its relatives: the gate tensor's extents and which of its elements decays
 // state row `key` at token number (b T + t) H + h.
 struct Gla {
@@ -165,7 +168,8 @@ Outputs<Real> recurrence(const Problem& problem, const HostTensors& inputs, Oper
   Outputs<Real> outputs = empty_outputs<Traits, Real>(problem);
   const std::vector<Slice> list = slices(problem.shape);
   const auto count = static_cast<std::int64_t>(list.size());
-#pragma omp parallel for schedule(dynamic)
+  const bool large = work<Traits>(problem).flops > small_flops;
+#pragma omp parallel for schedule(dynamic) if (large)
   for (std::int64_t i = 0; i < count; ++i)
     walk<Traits, Real>(problem, inputs, list[i], operand, outputs);
   return outputs;

@@ -5,7 +5,16 @@
 namespace gla_bench::linear_recurrence {
 
 std::vector<Variant> variants() {
-  return {chunk_fused()};
+  return {
+      // CUDA
+      chunk_fused(),
+      // Host
+      host_recurrent(),
+      host_parallel(),
+      host_chunk_materialized(),
+      host_chunk_fused(),
+      host_chunk_pipeline(),
+  };
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -1,0 +1,57 @@
+#pragma once
+// What the chunk forms share on the host. Decays are only ever multiplied (every factor is at most
+// 1), never divided or subtracted as logarithms, so no gate, however strong, overflows or gives
+// NaN.
+
+#include <vector>
+
+#include "kernels/linear_recurrence/host_rows.hpp"
+
+namespace gla_bench::linear_recurrence::host {
+
+/// e [rows, keys] = exp(g), in place.
+void exponentiate(long long rows, long long keys, float* g);
+
+/// x[t] *= scale * e[0] ... e[t]: what is left of the state before the chunk when token t reads it.
+/// Returns through `whole` [keys] the product over all rows.
+void scale_by_prefix(long long rows, long long keys, const float* e, float scale, float* x,
+                     float* whole);
+
+/// x[t] *= e[t+1] ... e[rows-1]: what is left of token t at the chunk's end.
+void scale_by_suffix(long long rows, long long keys, const float* e, float* x);
+
+/// a[i][j] = scale sum_k q_ik k_jk e_{j+1,k} ... e_ik for j <= i; the upper triangle is left alone.
+/// `carried` is scratch of `keys` elements.
+void scores(long long rows, long long keys, const float* q, const float* k, const float* e,
+            float scale, float* a, long long a_row, float* carried);
+
+/// c[rows, n] += a v with a [rows, rows] lower triangular.
+void add_lower_product(long long rows, long long n, const float* a, long long a_row, const float* v,
+                       float* c);
+
+/// state[key] *= whole[key] for each of `columns` columns.
+void decay_state(long long keys, long long columns, const float* whole, float* state);
+
+/// One chunk's operands, loaded and prepared for the columns [column, column + columns) of v.
+struct Chunk {
+  long long rows = 0, columns = 0;
+  std::vector<float> q, k, e;  ///< [rows, K]; e holds the decays exp(g)
+  std::vector<float> v, o;     ///< [rows, columns]
+  std::vector<float> a;        ///< [chunk, chunk]
+  std::vector<float> whole;    ///< [K]: the product of all decays
+  std::vector<float> carried;  ///< [K]
+
+  Chunk(const Call& call, long long chunk, long long columns_at_most);
+
+  /// Loads k, g (as decays) and v of the tokens.
+  void load_keys(const Call& call, const Rows& at);
+  /// Loads q too and puts what the chunk's own tokens give into o.
+  void intra(const Call& call, const Rows& at);
+  /// o += (q e^b) state, with state [K, columns] as it was before the chunk. Overwrites q, sets
+  /// whole.
+  void inter(const Call& call, const float* state);
+  /// state = whole state + (k e^(bn-b))^T v. Overwrites k; inter() has set `whole`.
+  void advance(const Call& call, float* state);
+};
+
+}  // namespace gla_bench::linear_recurrence::host

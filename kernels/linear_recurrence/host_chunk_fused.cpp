@@ -1,0 +1,72 @@
+// Chunk after chunk with the state kept at hand: matrix products inside and between chunks, the
+// state never written out.
+//
+// A task owns one (batch, head) pair and block_v columns. For a chunk: scores A of its own tokens,
+// o = A v + (q e^b) S, then S = e^bn S + (k e^(bn-b))^T v. q, k and g are read, and A is formed,
+// once for each block of columns.
+
+#include <algorithm>
+
+#include "kernels/linear_recurrence/host_chunk.hpp"
+#include "kernels/linear_recurrence/host_variant.hpp"
+#include "kernels/linear_recurrence/variants.hpp"
+
+namespace gla_bench::linear_recurrence {
+namespace {
+
+using namespace host;
+
+void walk(const Call& call, long long pair, long long column, long long columns, long long length,
+          Chunk& chunk, float* state) {
+  const LinearRecurrenceParams& p = call.p;
+  load_state(call, p.initial_state, pair, column, columns, state);
+  for (long long first = 0; first < p.seq; first += length) {
+    const Rows at{pair, first, std::min(length, p.seq - first), column, columns};
+    chunk.intra(call, at);
+    chunk.inter(call, state);
+    chunk.advance(call, state);
+    store(call, p.o, p.value_strides, at, chunk.o.data());
+  }
+  store_state(call, p.final_state, pair, column, columns, state);
+}
+
+void run(const HostCall& host_call) {
+  const Call call(host_call);
+  const long long length = host_call.tile.at("chunk"), width = host_call.tile.at("block_v");
+  const long long blocks = ceil_div(call.values, width);
+  const long long widest = std::min<long long>(width, call.values);
+#pragma omp parallel
+  {
+    Chunk chunk(call, std::min(length, call.p.seq), widest);
+    std::vector<float> state = scratch(call.keys * widest);
+#pragma omp for schedule(dynamic)
+    for (long long task = 0; task < call.pairs * blocks; ++task) {
+      const long long column = task % blocks * width;
+      walk(call, task / blocks, column, std::min(width, call.values - column), length, chunk,
+           state.data());
+    }
+  }
+}
+
+}  // namespace
+
+Variant host_chunk_fused() {
+  Variant variant =
+      make_variant("chunk_fused", "chunk by chunk, the state never written out",
+                   {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"},
+                    {"block_v", {128, 64, 32, 256}, "columns of the state that a task owns"}},
+                   run,
+                   {"linear_recurrence/host_chunk_fused.cpp", "linear_recurrence/host_chunk.cpp",
+                    "linear_recurrence/host_rows.cpp"});
+  variant.traffic = [](const Problem& problem, const Tile& tile) -> Traffic {
+    const auto blocks = static_cast<double>(value_blocks(problem, tile));
+    return {blocks * 3 * key_bytes(problem) + value_bytes(problem) + states_read(problem),
+            value_bytes(problem) + states_written(problem)};
+  };
+  variant.flops = [](const Problem& problem, const Tile& tile) {
+    return chunk_flops(problem, tile.at("chunk"));
+  };
+  return variant;
+}
+
+}  // namespace gla_bench::linear_recurrence

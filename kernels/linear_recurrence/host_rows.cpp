@@ -1,0 +1,92 @@
+#include "kernels/linear_recurrence/host_rows.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "harness/rounding.hpp"
+
+namespace gla_bench::linear_recurrence::host {
+namespace {
+
+long long offset(const Call& call, const TokenStrides& strides, const Rows& at, long long row) {
+  return at.pair / call.p.heads * strides.batch + (at.first + row) * strides.seq +
+         at.pair % call.p.heads * strides.heads + at.column;
+}
+
+template <class Element, class Widen>
+void load_as(const Call& call, const void* tensor, const TokenStrides& strides, const Rows& at,
+             float* out, Widen widen) {
+  for (long long row = 0; row < at.rows; ++row, out += at.columns) {
+    const Element* in = static_cast<const Element*>(tensor) + offset(call, strides, at, row);
+    for (long long i = 0; i < at.columns; ++i) out[i] = widen(in[i]);
+  }
+}
+
+template <class Element, class Narrow>
+void store_as(const Call& call, void* tensor, const TokenStrides& strides, const Rows& at,
+              const float* in, Narrow narrow) {
+  for (long long row = 0; row < at.rows; ++row, in += at.columns) {
+    Element* out = static_cast<Element*>(tensor) + offset(call, strides, at, row);
+    for (long long i = 0; i < at.columns; ++i) out[i] = narrow(in[i]);
+  }
+}
+
+LinearRecurrenceParams params_of(const HostCall& call) {
+  LinearRecurrenceParams params;
+  std::memcpy(&params, call.params.data(), sizeof params);
+  return params;
+}
+
+}  // namespace
+
+Call::Call(const HostCall& call)
+    : p(params_of(call)),
+      dtype(call.problem.dtype),
+      pairs(p.batch * p.heads),
+      keys(p.key_dim),
+      values(p.value_dim) {}
+
+void load(const Call& call, const void* tensor, const TokenStrides& strides, const Rows& at,
+          float* out) {
+  switch (call.dtype) {
+    case DType::float32:
+      return load_as<float>(call, tensor, strides, at, out, [](float x) { return x; });
+    case DType::bfloat16:
+      return load_as<std::uint16_t>(call, tensor, strides, at, out, bfloat16_value);
+    case DType::float16:
+      return load_as<std::uint16_t>(call, tensor, strides, at, out, float16_value);
+  }
+}
+
+void store(const Call& call, void* tensor, const TokenStrides& strides, const Rows& at,
+           const float* in) {
+  switch (call.dtype) {
+    case DType::float32:
+      return store_as<float>(call, tensor, strides, at, in, [](float x) { return x; });
+    case DType::bfloat16:
+      return store_as<std::uint16_t>(call, tensor, strides, at, in, bfloat16_bits);
+    case DType::float16:
+      return store_as<std::uint16_t>(call, tensor, strides, at, in, float16_bits);
+  }
+}
+
+void load_state(const Call& call, const float* states, long long pair, long long column,
+                long long columns, float* out) {
+  if (!states) {
+    std::fill_n(out, call.keys * columns, 0.0f);
+    return;
+  }
+  const float* in = states + pair * call.keys * call.values + column;
+  for (long long i = 0; i < call.keys; ++i)
+    std::copy_n(in + i * call.values, columns, out + i * columns);
+}
+
+void store_state(const Call& call, float* states, long long pair, long long column,
+                 long long columns, const float* in) {
+  if (!states) return;
+  float* out = states + pair * call.keys * call.values + column;
+  for (long long i = 0; i < call.keys; ++i)
+    std::copy_n(in + i * columns, columns, out + i * call.values);
+}
+
+}  // namespace gla_bench::linear_recurrence::host

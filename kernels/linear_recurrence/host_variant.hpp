@@ -1,0 +1,37 @@
+#pragma once
+// What the descriptions of the host variants have in common.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/linear_recurrence/family.hpp"
+
+namespace gla_bench::linear_recurrence::host {
+
+/// A variant of `gla` on the host in float32: name, summary, tile space, bind and what never
+/// differs. Traffic, flops and (where it has any) workspace are the caller's to set.
+Variant make_variant(const std::string& name, const std::string& summary, TileSpace space,
+                     std::function<void(const HostCall&)> code, std::vector<std::string> sources);
+
+/// batch * seq * heads.
+double tokens(const Problem& problem);
+
+/// Bytes of a float32 [B,T,H,columns] array.
+double float_rows(const Problem& problem, double columns);
+
+/// Bytes of the initial state where the problem has one, and of the final one.
+double states_read(const Problem& problem);
+double states_written(const Problem& problem);
+
+/// Chunks of a sequence.
+std::int64_t chunks(const Problem& problem, std::int64_t chunk);
+
+/// Blocks of the value dimension.
+std::int64_t value_blocks(const Problem& problem, const Tile& tile);
+
+/// Operations of a chunk form: 4KV per token and head for the state, and the lower triangle of the
+/// scores and of their product with v.
+double chunk_flops(const Problem& problem, std::int64_t chunk);
+
+}  // namespace gla_bench::linear_recurrence::host

@@ -1,0 +1,65 @@
+// The tolerance policy as JSON: configs/tolerance.json, configs/schema/tolerance.schema.json.
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "harness/error.hpp"
+#include "harness/json.hpp"
+#include "harness/source_store.hpp"
+#include "reference/tolerance.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr double most = std::numeric_limits<double>::max();
+
+Tolerance::PerArithmetic policy(const JsonNode& node) {
+  node.expect_keys({"cap", "factor", "chunk_factor", "max_factor", "steady", "small"});
+  Tolerance::PerArithmetic result;
+  result.cap = node.at("cap").number(std::numeric_limits<double>::min(), most);
+  result.factor = node.at("factor").number(1, most);
+  result.chunk_factor = node.at("chunk_factor").number(1, most);
+  result.max_factor = node.at("max_factor").number(1, most);
+  result.steady = node.at("steady").number(0, most);
+  result.small = node.at("small").number(0, most);
+  return result;
+}
+
+}  // namespace
+
+Tolerance parse_tolerance(const std::string& text, const std::string& origin) {
+  const Json json = parse_json(text, origin);
+  const JsonNode root(json, origin);
+  root.expect_keys(
+      {"schema_version", "description", "arithmetic", "worst_chunk_cap", "max_abs_cap"});
+  root.at("schema_version").integer(1, 1);
+  if (const auto description = root.find("description")) description->text();
+  const JsonNode arithmetic = root.at("arithmetic");
+  Tolerance tolerance;
+  std::vector<std::string> names;
+  for (Arithmetic value :
+       {Arithmetic::float32, Arithmetic::tf32, Arithmetic::float16, Arithmetic::bfloat16}) {
+    names.emplace_back(name(value));
+    tolerance.arithmetic[value] = policy(arithmetic.at(name(value)));
+  }
+  arithmetic.expect_keys(names);
+  tolerance.worst_chunk = root.at("worst_chunk_cap").number(1, most);
+  tolerance.max_abs = root.at("max_abs_cap").number(1, most);
+  return tolerance;
+}
+
+Tolerance load_tolerance(const std::string& path) {
+  return parse_tolerance(read_text_file(path), path);
+}
+
+const Tolerance& default_tolerance() {
+  static const Tolerance tolerance = [] {
+    constexpr std::string_view file = "configs/tolerance.json";
+    for (const Source& source : embedded_sources())
+      if (source.path == file) return parse_tolerance(std::string(source.text), std::string(file));
+    throw InputError("the program lacks its embedded " + std::string(file));
+  }();
+  return tolerance;
+}
+
+}  // namespace gla_bench
