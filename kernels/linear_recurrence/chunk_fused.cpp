@@ -67,7 +67,7 @@ Variant chunk_fused() {
   };
   v.workspace = [](const Problem&, const Tile&) { return std::vector<Region>{}; };
   v.bind = [](const Problem& problem, const Tile&, const Address& address) {
-    return bind(problem, address, {});
+    return linear_recurrence::bind(problem, address, {});
   };
   v.code = recipe;
   return v;

@@ -1,0 +1,129 @@
+// Host side of chunk_materialized.cuh: chunk states, scan over the chunks, outputs.
+
+#include <limits>
+
+#include "kernels/linear_recurrence/chunk_walk.hpp"
+#include "kernels/linear_recurrence/family.hpp"
+#include "kernels/linear_recurrence/variants.hpp"
+
+namespace gla_bench::linear_recurrence {
+namespace {
+
+/// The walks are short and many: fewer ways to cut a block than chunk_fused has.
+TileSpace space() {
+  TileSpace axes{{"chunk", {256, 128, 64}, "tokens between states in device memory"},
+                 {"step", {32, 64, 16}, "tokens whose state products are formed at once"}};
+  for (TileAxis& axis : walk_axes()) {
+    if (axis.name == "block_v") axis.values = {64, 128, 32, 16};
+    if (axis.name == "warp_v") axis.values = {16};
+    axes.push_back(std::move(axis));
+  }
+  axes.push_back({"scan_warps", {4, 8}, "warps along the chunks in the scan"});
+  return axes;
+}
+
+std::int64_t chunks(const Problem& problem, const Tile& tile) {
+  return ceil_div(problem.shape.seq, axis_value(tile, "chunk"));
+}
+
+/// Blocks of chunk_scan: a lane owns 4 neighbours in a row of V, or 1 where rows are not aligned so
+/// far.
+std::int64_t scan_blocks(const Problem& problem) {
+  const std::int64_t width = problem.shape.value_dim % 4 == 0 ? 4 : 1;
+  return sequences(problem) * ceil_div(problem.shape.key_dim * problem.shape.value_dim, 32 * width);
+}
+
+/// Bytes of the chunks' decays.
+double decay_bytes(const Problem& problem, const Tile& tile) {
+  return static_cast<double>(sequences(problem)) * static_cast<double>(chunks(problem, tile)) *
+         static_cast<double>(problem.shape.key_dim) * 4;
+}
+
+WalkLayout layout(const Problem& problem, const Tile& tile, bool outputs) {
+  return {walk_shape(problem, tile, axis_value(tile, "step"), outputs)};
+}
+
+std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
+  if (auto reason = reject_tile(space(), tile)) return reason;
+  if (auto reason = reject_walk(problem, tile, axis_value(tile, "step"), limits)) return reason;
+  const auto count = static_cast<double>(sequences(problem));
+  const double blocks = count * static_cast<double>(chunks(problem, tile)) *
+                        static_cast<double>(walk_slices(problem, tile));
+  constexpr double most = std::numeric_limits<int>::max();
+  if (blocks > most || count * 512 * 512 > most * 32) return "more blocks than a grid holds";
+  return std::nullopt;
+}
+
+Traffic traffic(const Problem& problem, const Tile& tile) {
+  const auto slices = static_cast<double>(walk_slices(problem, tile));
+  const double key = key_bytes(problem), value = value_bytes(problem);
+  const double state = state_bytes(problem), decays = decay_bytes(problem, tile);
+  const double states = state * static_cast<double>(chunks(problem, tile));
+  Traffic t;
+  t.read_bytes =
+      (2 * key * slices + value) + (states + decays) + (3 * key * slices + value + states);
+  t.write_bytes = (states + decays) + states + value;
+  if (problem.initial_state) t.read_bytes += state;
+  if (problem.final_state) t.write_bytes += state;
+  return t;
+}
+
+double flops(const Problem& problem, const Tile& tile) {
+  const int step = axis_value(tile, "step");
+  const double scan = 2 * state_bytes(problem) / 4 * static_cast<double>(chunks(problem, tile));
+  return walk_flops(problem, tile, step, false) + scan + walk_flops(problem, tile, step, true);
+}
+
+std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
+  const auto states = static_cast<std::size_t>(sequences(problem) * chunks(problem, tile));
+  const auto keys = static_cast<std::size_t>(problem.shape.key_dim);
+  const auto values = static_cast<std::size_t>(problem.shape.value_dim);
+  return {{"chunk_states", states * keys * values * sizeof(float)},
+          {"chunk_decays", states * keys * sizeof(float)}};
+}
+
+Recipe recipe(const Problem& problem, const Tile& tile) {
+  const WalkLayout states = layout(problem, tile, false), outputs = layout(problem, tile, true);
+  Recipe r{"linear_recurrence/chunk_materialized.cuh", constants(problem, tile), {}};
+  r.constants.push_back({"launch", "state_shared_bytes", states.bytes});
+  r.constants.push_back({"launch", "output_shared_bytes", outputs.bytes});
+  const auto blocks = static_cast<unsigned>(sequences(problem) * chunks(problem, tile) *
+                                            walk_slices(problem, tile));
+  const auto walk = [blocks](const char* entry, const WalkLayout& sizes) {
+    return KernelLaunch{entry,
+                        {blocks, 1, 1},
+                        {static_cast<unsigned>(sizes.threads), 1, 1},
+                        static_cast<std::size_t>(sizes.bytes)};
+  };
+  const auto scan_threads = static_cast<unsigned>(32 * axis_value(tile, "scan_warps"));
+  r.steps.push_back(walk("chunk_states", states));
+  r.steps.push_back(KernelLaunch{
+      "chunk_scan", {static_cast<unsigned>(scan_blocks(problem)), 1, 1}, {scan_threads, 1, 1}, 0});
+  r.steps.push_back(walk("chunk_outputs", outputs));
+  return r;
+}
+
+}  // namespace
+
+Variant chunk_materialized() {
+  Variant v;
+  v.op = "gla";
+  v.name = "chunk_materialized";
+  v.summary = "three launches: chunk states, parallel scan over the chunks, outputs";
+  v.backend = BackendId::cuda;
+  v.space = space();
+  v.sources = {"linear_recurrence/chunk_materialized.cuh",
+               "linear_recurrence/chunk_materialized.cpp", "linear_recurrence/chunk_walk.cpp"};
+  v.arithmetic = walk_arithmetic;
+  v.reject = reject;
+  v.traffic = traffic;
+  v.flops = flops;
+  v.workspace = workspace;
+  v.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
+    return linear_recurrence::bind(problem, address, workspace(problem, tile));
+  };
+  v.code = recipe;
+  return v;
+}
+
+}  // namespace gla_bench::linear_recurrence

@@ -1,0 +1,87 @@
+// chunk_materialized: the states between chunks go through device memory, so that all chunks of all
+// sequences run in parallel. Three launches.
+//
+// Idea: a chunk maps its start state S to diag(D) S + L, with D the product of its decays [K] and L
+// the state that it reaches from zero. Such maps compose associatively,
+//   (D1, L1) then (D2, L2) = (D2 D1, D2 L1 + L2),
+// so an exclusive scan over a sequence's chunks turns every L into its chunk's start state.
+//
+// chunk_states:  per (sequence, chunk, slice of V) L and D by the chunk walk without outputs
+// chunk_scan:    per (sequence, piece of the state) the scan, in place; the final state
+// chunk_outputs: per (sequence, chunk, slice of V) o by the chunk walk from the start state
+//
+// Grids: as many blocks as there are such tuples, slices fastest. A chunk is walked in steps of
+// tile::step tokens. Shared memory of the walks: chunk_walk_layout.h.
+//
+// Bytes: k + g twice and q once per slice of V, v twice, o once, the chunks' states written twice
+// and read twice.
+//
+// Workspace: work[0] float32 [sequences][chunks][K][V], work[1] float32 [sequences][chunks][K].
+
+#include "linear_recurrence/chunk_scan.cuh"
+#include "linear_recurrence/chunk_walk.cuh"
+
+namespace gla_bench::linear_recurrence {
+
+template <bool outputs>
+using StepWalk = ChunkWalk<tile::step, tile::block_v, tile::warp_v, tile::warps_k, tile::stages,
+                           tile::terms, outputs>;
+using StateWalk = StepWalk<false>;
+using OutputWalk = StepWalk<true>;
+static_assert(StateWalk::layout.bytes == launch::state_shared_bytes);
+static_assert(OutputWalk::layout.bytes == launch::output_shared_bytes);
+
+/// The range of this block: chunk and slice, with the chunk's place in the workspace.
+struct ChunkPlace {
+  static constexpr int slices = (dim::value_dim + tile::block_v - 1) / tile::block_v;
+  static constexpr long long state_size = 1LL * dim::key_dim * dim::value_dim;
+  long long sequence, begin, end;
+  int slice;
+  float *state, *decay;
+
+  __device__ explicit ChunkPlace(const LinearRecurrenceParams& p) {
+    const long long chunks = (p.seq + tile::chunk - 1) / tile::chunk;
+    const long long at = blockIdx.x / slices;  // sequence * chunks + chunk
+    slice = static_cast<int>(blockIdx.x % slices);
+    sequence = at / chunks;
+    begin = at % chunks * tile::chunk;
+    end = begin + tile::chunk < p.seq ? begin + tile::chunk : p.seq;
+    state = static_cast<float*>(p.work[0]) + at * state_size;
+    decay = static_cast<float*>(p.work[1]) + at * dim::key_dim;
+  }
+};
+
+}  // namespace gla_bench::linear_recurrence
+
+extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::StateWalk::threads,
+                                             tile::residency)
+    chunk_states(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence;
+  extern __shared__ __align__(128) unsigned char shared[];
+  const ChunkPlace at(p);
+  const WalkRange range = {at.sequence,
+                           at.slice,
+                           at.begin,
+                           at.end,
+                           nullptr,
+                           at.state,
+                           at.slice == 0 ? at.decay : nullptr};
+  StateWalk{p, range, shared}.run();
+}
+
+extern "C" __global__ void __launch_bounds__(32 * tile::scan_warps)
+    chunk_scan(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence;
+  constexpr int items = 4;  // enough loads in flight
+  scan_chunks<tile::scan_warps, items>(p, (p.seq + tile::chunk - 1) / tile::chunk);
+}
+
+extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::OutputWalk::threads,
+                                             tile::residency)
+    chunk_outputs(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence;
+  extern __shared__ __align__(128) unsigned char shared[];
+  const ChunkPlace at(p);
+  const WalkRange range = {at.sequence, at.slice, at.begin, at.end, at.state, nullptr, nullptr};
+  OutputWalk{p, range, shared}.run();
+}
