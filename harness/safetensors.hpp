@@ -42,7 +42,8 @@ class SafetensorsFile {
   const std::string& path() const { return path_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   /// In the order of their data.
-  std::span<const SafetensorsEntry> entries() const { return entries_; }
+  std::span<const SafetensorsEntry> entries() const& { return entries_; }
+  std::span<const SafetensorsEntry> entries() && = delete;  // would outlive the file
   /// Nothing for an unknown name.
   const SafetensorsEntry* find(std::string_view name) const;
   /// Values in storage order. @throws InputError for a dtype other than F32, BF16 and F16, and for

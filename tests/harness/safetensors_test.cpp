@@ -232,7 +232,8 @@ TEST(Safetensors, WritesAlignedDeterministicFilesAndNothingElse) {
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
   EXPECT_EQ(length % 8, 0U);
-  for (const SafetensorsEntry& entry : SafetensorsFile(folder.file("one")).entries())
+  const SafetensorsFile file(folder.file("one"));
+  for (const SafetensorsEntry& entry : file.entries())
     EXPECT_EQ(entry.begin % size_of(*dtype_of(entry)), 0U) << entry.name;
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
