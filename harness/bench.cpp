@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "harness/error.hpp"
+#include "harness/measure.hpp"
 #include "harness/tensor_file.hpp"
 
 namespace gla_bench {
@@ -91,15 +92,17 @@ class Session {
   }
 
   std::string time(benchmark::State& state, CacheState cache) {
+    int calls = 1;
     std::string fault = guarded([&] {
       poison_before_timing(*workset_, *plan_);
+      if (cache == CacheState::hot) calls = hot_calls(plan_->sample(CacheState::cold, 1));
       return std::string();
     });
     for (auto _ : state) {
       // The library aborts when a loop ends early for any reason but SkipWithError.
       if (fault.empty())
         fault = guarded([&] {
-          state.SetIterationTime(plan_->sample(cache, 1));
+          state.SetIterationTime(plan_->sample(cache, calls));
           return std::string();
         });
       if (fault.empty()) continue;

@@ -38,7 +38,8 @@ std::string benchmark_name(const Candidate& candidate, CacheState cache);
 /// Registers every candidate, runs those that the library's filter keeps, in the order given
 /// (problems in one piece: each one's reference is computed once). A candidate is verified before
 /// and after it is timed; one that is wrong or fails is reported as an error of its benchmark, not
-/// timed. Time per iteration is Plan::sample of one call. Counters: bytes_per_second over the
+/// timed. Time per iteration is Plan::sample (of back-to-back calls where hot, as in measure()).
+/// Counters: bytes_per_second over the
 /// operator's floor, model_read_bytes, model_write_bytes, flops (a rate), rel_l2 (the largest of
 /// the outputs). Not reentrant: the library keeps its flags and benchmarks globally.
 /// @throws InputError for an argument that the library does not know, where nothing can run, and

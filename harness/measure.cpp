@@ -25,14 +25,13 @@ Series sample_series(Plan& plan, CacheState cache, int calls, const TimingPolicy
   }
 }
 
-/// Back-to-back calls that fill a hot sample, from the cold figure.
+}  // namespace
+
 int hot_calls(double cold_seconds) {
   if (!(cold_seconds > 0)) return most_hot_calls;
   const double calls = std::ceil(hot_sample_seconds / cold_seconds);
   return static_cast<int>(std::clamp(calls, 1.0, static_cast<double>(most_hot_calls)));
 }
-
-}  // namespace
 
 bool is_suspect(double seconds, const SpeedLimit& limit) {
   if (!(limit.copy_gb_per_s > 0) || !(limit.last_level_cache > 0)) return false;

@@ -14,14 +14,17 @@ struct SpeedLimit {
   double last_level_cache = 0;  ///< bytes; 0: unknown, nothing is suspect
 };
 
-/// A copy reads as much as it writes; traffic that mostly reads may go somewhat faster. Only what beats
-/// the copy rate by more than this factor is suspect.
+/// A copy reads as much as it writes; traffic that mostly reads may go somewhat faster. Only what
+/// beats the copy rate by more than this factor is suspect.
 constexpr double suspect_margin = 1.2;
 
 /// True where `seconds` is less than the floor's bytes take at the copy rate, by more than the
-/// margin. A claim only where the floor's bytes are twice the last-level cache and more: what fits in
-/// the cache may be written there, or be there already when the caches are hot.
+/// margin. A claim only where the floor's bytes are twice the last-level cache and more: what fits
+/// in the cache may be written there, or be there already when the caches are hot.
 bool is_suspect(double seconds, const SpeedLimit& limit);
+
+/// Back-to-back calls that fill a hot sample, from the cold time of one call: enough for any timer.
+int hot_calls(double cold_seconds);
 
 /// Warm-up, then cold samples of one call, then (policy.hot) hot samples of back-to-back calls; the
 /// clock is read at both ends. @throws RunError
