@@ -228,7 +228,9 @@ BenchOutcome bench(Backend& backend, std::span<const Candidate> candidates,
   Session session(backend, candidates, options);
   register_all(session, candidates, options.hot);
   BenchOutcome outcome;
-  outcome.selected = benchmark::RunSpecifiedBenchmarks();
+  outcome.selected = options.display == nullptr
+                         ? benchmark::RunSpecifiedBenchmarks()
+                         : benchmark::RunSpecifiedBenchmarks(options.display);
   benchmark::ClearRegisteredBenchmarks();
   if (outcome.selected == 0)
     throw InputError("no benchmark matches the filter among " + std::to_string(candidates.size()) +

@@ -12,6 +12,10 @@
 #include "harness/verify.hpp"
 #include "reference/tolerance.hpp"
 
+namespace benchmark {
+class BenchmarkReporter;
+}
+
 namespace gla_bench {
 
 struct BenchOptions {
@@ -21,6 +25,9 @@ struct BenchOptions {
       context;  ///< into the JSON's context, beside the library's own
   ReferencePlace reference = ReferencePlace::automatic;
   Tolerance tolerance = default_tolerance();
+  /// Prints to the terminal. Null: the library's own choice by its flags, which version 1.7 frees
+  /// after the first use, so that a process that calls bench() twice has to bring one.
+  benchmark::BenchmarkReporter* display = nullptr;
 };
 
 struct BenchOutcome {
