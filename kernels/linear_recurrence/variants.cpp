@@ -7,6 +7,7 @@ namespace gla_bench::linear_recurrence {
 std::vector<Variant> variants() {
   return {
       // CUDA
+      recurrent(),
       chunk_materialized(),
       chunk_fused(),
       // Host

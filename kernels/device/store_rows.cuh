@@ -1,0 +1,29 @@
+#pragma once
+// Tiles of float32 in shared memory to rows of a tensor in device memory, by the widest legal
+// access.
+
+#include "device/types.cuh"
+
+namespace gla_bench::device {
+
+/// A block of `threads` writes rows x valid_columns floats (shared rows `ld` apart) to rows
+/// `stride` elements apart, rounded to T. columns: of the tile; row_elements: of the tensor's whole
+/// row, which decides the alignment; target must lie a multiple of 16 bytes behind such a row's
+/// start.
+template <int threads, int columns, int row_elements, typename T>
+__device__ __forceinline__ void store_rows(T* target, long long stride, const float* source, int ld,
+                                           int rows, int valid_columns) {
+  constexpr int width =
+      widest_access(row_elements * static_cast<int>(sizeof(T))) / static_cast<int>(sizeof(T));
+  constexpr int per_row = (columns + width - 1) / width;
+  for (int i = threadIdx.x; i < rows * per_row; i += threads) {
+    const int row = i / per_row, column = i % per_row * width;
+    if (column >= valid_columns) continue;
+    Pack<T, width> pack;
+#pragma unroll
+    for (int n = 0; n < width; ++n) pack.value[n] = from_float<T>(source[row * ld + column + n]);
+    *reinterpret_cast<Pack<T, width>*>(target + row * stride + column) = pack;
+  }
+}
+
+}  // namespace gla_bench::device
