@@ -58,7 +58,9 @@ std::optional<std::string> refuse_blocks(double blocks) {
 std::optional<std::string> refuse_workspace(double bytes, const Limits& limits) {
   if (limits.memory_bytes == 0 || bytes <= static_cast<double>(limits.memory_bytes))
     return std::nullopt;
-  const auto mebibytes = [](double b) { return std::to_string(static_cast<long long>(b / 1048576)); };
+  const auto mebibytes = [](double b) {
+    return std::to_string(static_cast<long long>(b / 1048576));
+  };
   return mebibytes(bytes) + " MiB of workspace, " +
          mebibytes(static_cast<double>(limits.memory_bytes)) + " MiB of memory";
 }

@@ -1,0 +1,100 @@
+#include <gtest/gtest.h>
+
+#include "harness/operator.hpp"
+#include "kernels/linear_recurrence/family.hpp"
+#include "kernels/linear_recurrence/recurrent_layout.h"
+#include "kernels/linear_recurrence/variants.hpp"
+#include "tests/kernels/linear_recurrence/problems.hpp"
+
+namespace gla_bench::linear_recurrence {
+namespace {
+
+const Variant& variant() {
+  static const Variant v = recurrent();
+  return v;
+}
+
+TEST(Recurrent, LaunchCoversEveryColumnAndKey) {
+  int accepted = 0;
+  for (const Problem& problem : assorted_problems())
+    for (const Tile& tile : all_tiles(variant().space)) {
+      if (variant().reject(problem, tile, h200())) continue;
+      ++accepted;
+      const Recipe recipe = std::get<0>(variant().code)(problem, tile);
+      ASSERT_EQ(recipe.steps.size(), 1u);
+      const auto& launch = std::get<KernelLaunch>(recipe.steps[0]);
+      const std::int64_t slices = launch.grid.x / sequences(problem);
+      EXPECT_EQ(launch.grid.x % sequences(problem), 0);
+      EXPECT_GE(slices * tile.at("block_v"), problem.shape.value_dim);
+      EXPECT_LT((slices - 1) * tile.at("block_v"), problem.shape.value_dim);
+      EXPECT_EQ(launch.block.x % 32, 0u);
+      EXPECT_EQ(launch.block.x * tile.at("columns"),
+                static_cast<unsigned>(tile.at("block_v") * tile.at("lanes")));
+    }
+  EXPECT_GT(accepted, 100);
+}
+
+TEST(Recurrent, LanesCoverTheKeysInQuads) {
+  for (const int key : {1, 3, 4, 5, 31, 32, 33, 100, 511, 512})
+    for (const int lanes : {2, 4, 8, 16}) {
+      const RecurrentLayout at = recurrent_layout(key, 2, 32, lanes, 1, 8, 2);
+      EXPECT_EQ(at.slice % 4, 0);
+      EXPECT_GE(at.padded_key, key);
+      EXPECT_LT(at.padded_key - 4 * lanes, key);
+      EXPECT_EQ(at.key_pitch * 2 % 16, 0);
+      EXPECT_EQ(at.stage_bytes % 16, 0);
+    }
+}
+
+TEST(Recurrent, DefaultTileServesCommonShapes) {
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
+    for (const std::int64_t dim : {1, 64, 100, 128, 256, 512})
+      EXPECT_EQ(variant().reject(gla(dtype, {2, 1000, 3, dim, dim}), default_tile(variant().space),
+                                 h200()),
+                std::nullopt)
+          << dim;
+}
+
+TEST(Recurrent, EveryShapeAndDtypeHasATile) {
+  expect_a_tile_for_all_sizes(variant());
+}
+
+TEST(Recurrent, RejectsByNameAndNeverThrows) {
+  expect_total_reject(variant());
+}
+
+TEST(Recurrent, NamesTheStateThatDoesNotFitRegisters) {
+  Tile tile = default_tile(variant().space);
+  tile["lanes"] = 2;
+  tile["columns"] = 4;
+  const auto reason = variant().reject(gla(DType::bfloat16, {1, 64, 1, 128, 64}), tile, h200());
+  ASSERT_TRUE(reason);
+  EXPECT_NE(reason->find("256 registers of state"), std::string::npos) << *reason;
+}
+
+TEST(Recurrent, AcceptedTilesFitTheLimits) {
+  expect_launches_within(variant(), h200());
+}
+
+TEST(Recurrent, MovesAtLeastTheFloor) {
+  expect_traffic_above_floor(variant());
+}
+
+TEST(Recurrent, DecodingReadsAndWritesTheStateOnce) {
+  Problem problem = gla(DType::bfloat16, {4, 1, 2, 64, 32});
+  const Tile tile = default_tile(variant().space);
+  const Traffic without = variant().traffic(problem, tile);
+  problem.initial_state = true;
+  const Traffic with = variant().traffic(problem, tile);
+  EXPECT_EQ(with.read_bytes - without.read_bytes, 4 * 2 * 64 * 32 * 4.0);
+  EXPECT_EQ(with.write_bytes, 4 * 2 * 32 * 2.0 + 4 * 2 * 64 * 32 * 4.0);
+}
+
+TEST(Recurrent, DeclaresFloat32) {
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
+    EXPECT_EQ(variant().arithmetic(gla(dtype, {}), default_tile(variant().space)),
+              Arithmetic::float32);
+}
+
+}  // namespace
+}  // namespace gla_bench::linear_recurrence
