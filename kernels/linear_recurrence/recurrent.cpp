@@ -17,10 +17,13 @@ TileSpace space() {
 }
 
 RecurrentLayout layout(const Problem& problem, const Tile& tile) {
-  return recurrent_layout(static_cast<int>(problem.shape.key_dim),
-                          static_cast<int>(size_of(problem.dtype)), choice(tile, "block_v"),
-                          choice(tile, "lanes"), choice(tile, "columns"), choice(tile, "tokens"),
-                          choice(tile, "stages"));
+  return {static_cast<int>(problem.shape.key_dim),
+          static_cast<int>(size_of(problem.dtype)),
+          choice(tile, "block_v"),
+          choice(tile, "lanes"),
+          choice(tile, "columns"),
+          choice(tile, "tokens"),
+          choice(tile, "stages")};
 }
 
 std::int64_t slices(const Problem& problem, const Tile& tile) {

@@ -24,8 +24,7 @@ constexpr int key_dim = dim::key_dim, value_dim = dim::value_dim;
 constexpr int block_v = tile::block_v, lanes = tile::lanes, columns = tile::columns;
 constexpr int tokens = tile::tokens, stages = tile::stages;
 constexpr int io_bytes = sizeof(io_t);
-constexpr RecurrentLayout layout =
-    recurrent_layout(key_dim, io_bytes, block_v, lanes, columns, tokens, stages);
+constexpr RecurrentLayout layout{key_dim, io_bytes, block_v, lanes, columns, tokens, stages};
 constexpr int threads = layout.threads, slice = layout.slice, padded_key = layout.padded_key;
 constexpr int slices = (value_dim + block_v - 1) / block_v;
 constexpr int step = lanes < 8 ? lanes : 8;  // tokens whose sums over the lanes are taken together

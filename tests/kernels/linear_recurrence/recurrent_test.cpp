@@ -37,7 +37,7 @@ TEST(Recurrent, LaunchCoversEveryColumnAndKey) {
 TEST(Recurrent, LanesCoverTheKeysInQuads) {
   for (const int key : {1, 3, 4, 5, 31, 32, 33, 100, 511, 512})
     for (const int lanes : {2, 4, 8, 16}) {
-      const RecurrentLayout at = recurrent_layout(key, 2, 32, lanes, 1, 8, 2);
+      const RecurrentLayout at{key, 2, 32, lanes, 1, 8, 2};
       EXPECT_EQ(at.slice % 4, 0);
       EXPECT_GE(at.padded_key, key);
       EXPECT_LT(at.padded_key - 4 * lanes, key);
@@ -65,6 +65,7 @@ TEST(Recurrent, RejectsByNameAndNeverThrows) {
 
 TEST(Recurrent, NamesTheStateThatDoesNotFitRegisters) {
   Tile tile = default_tile(variant().space);
+  tile["block_v"] = 64;
   tile["lanes"] = 2;
   tile["columns"] = 4;
   const auto reason = variant().reject(gla(DType::bfloat16, {1, 64, 1, 128, 64}), tile, h200());
