@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/rounding.hpp"
+
 namespace gla_bench {
 namespace {
 
@@ -82,52 +84,13 @@ void unpack_rows(const Rows& rows, const std::byte* stored, float* values, Conve
   }
 }
 
-// The conversions proper: inline and without branches, so that the loops above become vector code.
-
-inline std::uint16_t to_bfloat16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  const std::uint32_t quiet = (bits >> 16) | 0x40u;  // rounding could carry a NaN over to infinity
-  const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
-  return static_cast<std::uint16_t>(nan ? quiet : rounded);
-}
-
-inline float from_bfloat16(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-
-inline std::uint16_t to_float16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = (bits >> 16) & 0x8000u;
-  const std::uint32_t magnitude = bits & 0x7fffffffu;
-  // Normal numbers: rebias the exponent from 127 to 15 and round 13 bits away; a carry moves the
-  // exponent up, which is right.
-  const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-  // Below 2^-14: adding 0.5 puts the unit of the sum's last bit at 2^-24, float16's smallest step,
-  // so the addition itself rounds.
-  const std::uint32_t small =
-      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
-  std::uint32_t result = magnitude < 0x38800000u ? small : normal;
-  result = magnitude >= 0x477ff000u ? 0x7c00u : result;  // 65520 and more round to infinity
-  result = magnitude > 0x7f800000u ? 0x7e00u : result;
-  return static_cast<std::uint16_t>(sign | result);
-}
-
-inline float from_float16(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
-  const std::uint32_t magnitude = bits & 0x7fffu;
-  const std::uint32_t normal = (magnitude << 13) + (112u << 23);
-  const std::uint32_t small =
-      std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
-  const std::uint32_t special = (magnitude << 13) | 0x7f800000u;
-  std::uint32_t result = magnitude < 0x0400u ? small : normal;
-  result = magnitude >= 0x7c00u ? special : result;
-  return std::bit_cast<float>(sign | result);
-}
-
-float same(float value) {
-  return value;
-}
+// Types of their own, not function pointers, so that the loops above are compiled round the
+// conversion.
+constexpr auto same = [](float value) { return value; };
+constexpr auto to_bfloat16 = [](float value) { return bfloat16_bits(value); };
+constexpr auto to_float16 = [](float value) { return float16_bits(value); };
+constexpr auto from_bfloat16 = [](std::uint16_t bits) { return bfloat16_value(bits); };
+constexpr auto from_float16 = [](std::uint16_t bits) { return float16_value(bits); };
 
 void pack_as(DType dtype, const Rows& rows, const float* values, std::byte* stored) {
   switch (dtype) {
