@@ -100,13 +100,13 @@ class CudaBackend : public Backend {
   std::optional<ReferenceTensors> reference(const Operator& op, const Problem& problem,
                                             const HostTensors& inputs) override {
     if (!can_run() || !has_recurrence(op, problem)) return std::nullopt;
-    return float64_recurrence(device(), compiler_, op, problem, inputs);
+    return Recurrence(device(), compiler_).reference(op, problem, inputs);
   }
 
   std::optional<HostTensors> baseline(const Operator& op, const Problem& problem,
                                       const HostTensors& inputs, Arithmetic arithmetic) override {
     if (!can_run() || !has_recurrence(op, problem)) return std::nullopt;
-    return plain_recurrence(device(), compiler_, op, problem, inputs, arithmetic);
+    return Recurrence(device(), compiler_).baseline(op, problem, inputs, arithmetic);
   }
 
   std::optional<Ceilings> measure_ceilings() override {

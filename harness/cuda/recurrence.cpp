@@ -11,7 +11,6 @@ namespace {
 
 constexpr const char* source = "reference/linear_recurrence.cuh";
 constexpr unsigned columns = 32;  // reference::columns
-constexpr double memory_budget = 8e9;
 
 // Twin of reference::Params.
 template <class Real>
@@ -56,13 +55,14 @@ template <class Real>
 class Walk {
  public:
   Walk(Device& device, const Library& library, const Operator& op, const Problem& problem,
-       const HostTensors& inputs, std::map<std::string, std::vector<Real>>& outputs)
+       const HostTensors& inputs, double memory_bytes,
+       std::map<std::string, std::vector<Real>>& outputs)
       : device_(device), op_(op), problem_(problem), inputs_(inputs), outputs_(outputs) {
     const Shape& s = problem.shape;
     double bytes_per_batch = 1;
     for (const TensorSpec& spec : op.tensors(problem))
       bytes_per_batch += static_cast<double>(spec.elements() / s.batch) * element_bytes(spec);
-    const auto most = static_cast<std::int64_t>(memory_budget / bytes_per_batch);
+    const auto most = static_cast<std::int64_t>(memory_bytes / bytes_per_batch);
     step_ = std::clamp<std::int64_t>(most, 1, s.batch);
     kernel_ = bind_kernel(library, launch_of(s, step_), sizeof(Params<Real>));
     for (const TensorSpec& spec : op.tensors(problem)) {
@@ -132,21 +132,6 @@ class Walk {
   std::int64_t step_ = 1;
 };
 
-template <class Real>
-std::map<std::string, std::vector<Real>> recurrence(Device& device, Compiler& compiler,
-                                                    const Operator& op, const Problem& problem,
-                                                    const HostTensors& inputs,
-                                                    std::optional<Arithmetic> arithmetic) {
-  const Library library(
-      compiler.get(recurrence_text(problem.shape.key_dim, arithmetic), source, device.arch()));
-  std::map<std::string, std::vector<Real>> outputs;
-  for (const TensorSpec& spec : op.tensors(problem))
-    if (spec.role == TensorSpec::Role::output)
-      outputs[spec.name].resize(static_cast<std::size_t>(spec.elements()));
-  Walk<Real>(device, library, op, problem, inputs, outputs).run();
-  return outputs;
-}
-
 }  // namespace
 
 std::string recurrence_text(std::int64_t key_dim, std::optional<Arithmetic> arithmetic) {
@@ -161,15 +146,29 @@ bool has_recurrence(const Operator& op, const Problem& problem) {
   return op.name == "gla" && problem.direction == Direction::forward;
 }
 
-ReferenceTensors float64_recurrence(Device& device, Compiler& compiler, const Operator& op,
-                                    const Problem& problem, const HostTensors& inputs) {
-  return recurrence<double>(device, compiler, op, problem, inputs, std::nullopt);
+template <class Real>
+std::map<std::string, std::vector<Real>> Recurrence::walk(const Operator& op,
+                                                          const Problem& problem,
+                                                          const HostTensors& inputs,
+                                                          std::optional<Arithmetic> arithmetic) {
+  const Library library(
+      compiler_.get(recurrence_text(problem.shape.key_dim, arithmetic), source, device_.arch()));
+  std::map<std::string, std::vector<Real>> outputs;
+  for (const TensorSpec& spec : op.tensors(problem))
+    if (spec.role == TensorSpec::Role::output)
+      outputs[spec.name].resize(static_cast<std::size_t>(spec.elements()));
+  Walk<Real>(device_, library, op, problem, inputs, memory_bytes_, outputs).run();
+  return outputs;
 }
 
-HostTensors plain_recurrence(Device& device, Compiler& compiler, const Operator& op,
-                             const Problem& problem, const HostTensors& inputs,
-                             Arithmetic arithmetic) {
-  HostTensors outputs = recurrence<float>(device, compiler, op, problem, inputs, arithmetic);
+ReferenceTensors Recurrence::reference(const Operator& op, const Problem& problem,
+                                       const HostTensors& inputs) {
+  return walk<double>(op, problem, inputs, std::nullopt);
+}
+
+HostTensors Recurrence::baseline(const Operator& op, const Problem& problem,
+                                 const HostTensors& inputs, Arithmetic arithmetic) {
+  HostTensors outputs = walk<float>(op, problem, inputs, arithmetic);
   std::vector<std::byte> stored;
   for (const TensorSpec& spec : op.tensors(problem)) {
     if (spec.role != TensorSpec::Role::output || spec.dtype == DType::float32) continue;

@@ -16,16 +16,31 @@ std::string recurrence_text(std::int64_t key_dim, std::optional<Arithmetic> arit
 /// Whether the kernel knows the operator (gla, forward).
 bool has_recurrence(const Operator& op, const Problem& problem);
 
-/// Outputs in logical order. Goes through the batch in parts that take at most some 8 GB of device
-/// memory.
-/// @throws RunError, InputError for a missing input
-ReferenceTensors float64_recurrence(Device& device, Compiler& compiler, const Operator& op,
-                                    const Problem& problem, const HostTensors& inputs);
+class Recurrence {
+ public:
+  /// Goes through the batch in parts that take at most `memory_bytes` on the device, though never
+  /// less than one row of it.
+  Recurrence(Device& device, Compiler& compiler, double memory_bytes = 8e9)
+      : device_(device), compiler_(compiler), memory_bytes_(memory_bytes) {}
 
-/// The same in float32 with operands rounded as the arithmetic has it, outputs rounded to their
-/// dtypes: what Operator::baseline defines.
-HostTensors plain_recurrence(Device& device, Compiler& compiler, const Operator& op,
-                             const Problem& problem, const HostTensors& inputs,
-                             Arithmetic arithmetic);
+  /// Operator::reference, outputs in logical order. @throws RunError, InputError for a missing
+  /// input
+  ReferenceTensors reference(const Operator& op, const Problem& problem, const HostTensors& inputs);
+
+  /// Operator::baseline: float32, operands rounded as the arithmetic has it, outputs rounded to
+  /// their dtypes.
+  HostTensors baseline(const Operator& op, const Problem& problem, const HostTensors& inputs,
+                       Arithmetic arithmetic);
+
+ private:
+  template <class Real>
+  std::map<std::string, std::vector<Real>> walk(const Operator& op, const Problem& problem,
+                                                const HostTensors& inputs,
+                                                std::optional<Arithmetic> arithmetic);
+
+  Device& device_;
+  Compiler& compiler_;
+  double memory_bytes_;
+};
 
 }  // namespace gla_bench::cuda
