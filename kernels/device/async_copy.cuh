@@ -45,16 +45,30 @@ __device__ __forceinline__ void copy_rows_async(T* target, const T* source, long
   constexpr int bytes = widest_access(row_elements * static_cast<int>(sizeof(T)));
   constexpr int width = bytes / static_cast<int>(sizeof(T));
   constexpr int per_row = (columns + width - 1) / width;
-#pragma unroll 4
-  for (int i = threadIdx.x; i < rows * per_row; i += threads) {
-    const int row = i / per_row, column = i % per_row * width;
-    const bool valid = row < valid_rows && column < valid_columns;
-    const T* from = valid ? source + row * stride + column : source;
-    T* to = target + row * ld + column;
+  const auto copy = [valid_columns](T* to, const T* from, const T* any, bool row_valid,
+                                    int column) {
+    const bool valid = row_valid && column < valid_columns;
     if constexpr (bytes >= 4)
-      copy_async<bytes>(to, from, valid);
+      copy_async<bytes>(to, valid ? from : any, valid);
     else
       *to = valid ? *from : from_float<T>(0.0f);
+  };
+  if constexpr (threads % per_row == 0) {
+    // A thread keeps its columns: addresses advance by a step instead of being kept for each row.
+    constexpr int step = threads / per_row;
+    const int first = threadIdx.x / per_row, column = threadIdx.x % per_row * width;
+    T* to = target + first * ld + column;
+    const T* from = source + first * stride + column;
+#pragma unroll 4
+    for (int row = first; row < rows; row += step, to += step * ld, from += step * stride)
+      copy(to, from, source, row < valid_rows, column);
+  } else {
+#pragma unroll 2
+    for (int i = threadIdx.x; i < rows * per_row; i += threads) {
+      const int row = i / per_row, column = i % per_row * width;
+      copy(target + row * ld + column, source + row * stride + column, source, row < valid_rows,
+           column);
+    }
   }
 }
 

@@ -88,9 +88,9 @@ struct ChunkWalk {
       form_operands(c);
       __syncthreads();
       if constexpr (outputs) {
+        form_scores(c);
         Output out = {};
         multiply_state(c, state, out);
-        form_scores(c);
         __syncthreads();
         decay_state(state);
         add_chunk(c, state, out);
@@ -195,34 +195,47 @@ struct ChunkWalk {
         target, source, p.key_strides.seq, rows, dim::key_dim);
   }
 
-  /// Calls f(accumulator, offset in a [K, V] state) for every element that exists.
+  /// Calls f(accumulator, offset from this lane's first element of a [K, V] state) for every
+  /// element that exists. Offsets are constants, so that none occupies a register during the walk.
   template <typename F>
   __device__ __forceinline__ void for_state(State& state, F f) {
+    const int first_value = lane_v(), first_key = lane_k();
 #pragma unroll
     for (int m = 0; m < tiles_v; ++m)
 #pragma unroll
       for (int n = 0; n < tiles_k; ++n)
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const int v = first_v() + warp_first_v() + 16 * m + lane_row() + i / 2 * 8;
-          const int k = warp_first_k() + 8 * n + lane_column() + i % 2;
-          f(state[m][n][i], v < dim::value_dim && k < dim::key_dim ? k * dim::value_dim + v : -1);
+          const int v = 16 * m + i / 2 * 8, k = 8 * n + i % 2;
+          const bool exists = (dim::value_dim % block_v == 0 || first_value + v < dim::value_dim) &&
+                              (dim::key_dim == keys || first_key + k < dim::key_dim);
+          f(state[m][n][i], exists, k * dim::value_dim + v);
         }
+  }
+  __device__ __forceinline__ int lane_v() const {
+    return first_v() + warp_first_v() + lane_row();
+  }
+  __device__ __forceinline__ int lane_k() const {
+    return warp_first_k() + lane_column();
+  }
+  __device__ __forceinline__ int lane_offset() const {
+    return lane_k() * dim::value_dim + lane_v();
   }
 
   __device__ __forceinline__ void load_state(State& state) {
-    const float* initial = range.initial;
-    for_state(state, [initial](float& x, int at) {
-      x = initial != nullptr && at >= 0 ? initial[at] : 0.0f;
+    const float* from = range.initial == nullptr ? nullptr : range.initial + lane_offset();
+    for_state(state, [from](float& x, bool exists, int at) {
+      x = from != nullptr && exists ? from[at] : 0.0f;
     });
   }
 
   __device__ __forceinline__ void store_state(State& state) {
-    float* final = range.final;
-    if (final != nullptr)
-      for_state(state, [final](float& x, int at) {
-        if (at >= 0) final[at] = x;
+    if (range.final != nullptr) {
+      float* to = range.final + lane_offset();
+      for_state(state, [to](float& x, bool exists, int at) {
+        if (exists) to[at] = x;
       });
+    }
     if constexpr (!outputs)
       if (range.decay != nullptr)
         for (int k = threadIdx.x; k < dim::key_dim; k += threads) range.decay[k] = total_decay()[k];
@@ -308,93 +321,102 @@ struct ChunkWalk {
     return product;
   }
 
-  /// Per token of a block of 8, for one key: prefix and suffix decays in the block, and e^(b -
-  /// b_middle) with its reciprocal.
-  struct Factors {
-    float prefix[8], suffix[8], middle[8], inverse[8];
+  /// What a block of 8 tokens needs for 2 keys besides its gates: decays of the blocks between it
+  /// and the ends of what it meets at each level and in the chunk, on q's side and on k's.
+  struct BlockFactors {
+    int block;
+    float2 of_q, of_k, of_level[levels];
   };
 
-  __device__ __forceinline__ static void form_factors(const float (&e)[8], Factors& f) {
-    f.inverse[3] = 1.0f;  // first half: e^(b_middle - b) is the suffix in the half
+  __device__ __forceinline__ BlockFactors block_factors(int block, int key) const {
+    BlockFactors f = {block, {1.0f, 1.0f}, {1.0f, 1.0f}, {}};
 #pragma unroll
-    for (int i = 2; i >= 0; --i) f.inverse[i] = f.inverse[i + 1] * e[i + 1];
-    f.middle[4] = e[4];  // second half: e^(b - b_middle) is the prefix in the half
-#pragma unroll
-    for (int i = 5; i < 8; ++i) f.middle[i] = f.middle[i - 1] * e[i];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      f.middle[i] = i == 3 ? 1.0f : device::reciprocal_fast(f.inverse[i]);
-      f.inverse[i + 4] = device::reciprocal_fast(f.middle[i + 4]);
+    for (int level = 0; level < levels; ++level) {
+      const float2 between = sibling_decay(block, level, key);
+      f.of_level[level] = odd(block, level) ? f.of_q : f.of_k;
+      if (odd(block, level))
+        f.of_q = product(f.of_q, between);
+      else
+        f.of_k = product(f.of_k, between);
     }
-    const float first = e[0] * f.inverse[0], second = f.middle[7];
-    f.prefix[0] = e[0];
-    f.suffix[7] = 1.0f;
-#pragma unroll
-    for (int i = 1; i < 8; ++i) f.prefix[i] = i < 4 ? f.prefix[i - 1] * e[i] : first * f.middle[i];
-#pragma unroll
-    for (int i = 6; i >= 0; --i)
-      f.suffix[i] = i >= 4 ? f.suffix[i + 1] * e[i + 1] : second * f.inverse[i];
+    return f;
   }
 
-  /// Turns q, k, g of chunk c into the operands of its products.
+  __device__ __forceinline__ static bool odd(int block, int level) {
+    return (block >> level & 1) != 0;
+  }
+  __device__ __forceinline__ static float2 product(float2 x, float2 y) {
+    return {x.x * y.x, x.y * y.y};
+  }
+  __device__ __forceinline__ static float2 reciprocal(float2 x) {
+    return {device::reciprocal_fast(x.x), device::reciprocal_fast(x.y)};
+  }
+
+  /// Turns q, k, g of chunk c into the operands of its products. A block's halves meet in its
+  /// middle: in the first, e^(b_middle - b) is the suffix in the half; in the second, e^(b -
+  /// b_middle) the prefix.
   __device__ __forceinline__ void form_operands(long long c) {
     for (int item = threadIdx.x; item < blocks * pairs; item += threads) {
       const int block = item / pairs, key = item % pairs * 2;
       const int at = block * 8 * key_ld + key;
-      float x[8], y[8];
+      float2 e[8];
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const float2 gate = device::load_pair(g_tile(c) + at + i * key_ld);
-        x[i] = device::exp2_fast(device::log2_gate(gate.x));
-        y[i] = device::exp2_fast(device::log2_gate(gate.y));
+        e[i].x = device::exp2_fast(device::log2_gate(gate.x));
+        e[i].y = device::exp2_fast(device::log2_gate(gate.y));
       }
-      Factors fx, fy;
-      form_factors(x, fx);
-      form_factors(y, fy);
-      // Factors of q and of k for each level: what of the sibling blocks lies between.
-      float2 of_q = {1.0f, 1.0f}, of_k = {1.0f, 1.0f}, of_level[levels];
+      const float2 first = product(product(e[0], e[1]), product(e[2], e[3]));
+      const float2 second = product(product(e[4], e[5]), product(e[6], e[7]));
+      const BlockFactors f = block_factors(block, key);
+      if (block == 0) store_decay(key, product(f.of_k, product(first, second)));
+      const float2 one = {1.0f, 1.0f}, e23 = product(e[2], e[3]), e67 = product(e[6], e[7]);
+      const float2 to_middle[4] = {product(e[1], e23), e23, e[3], one};
+      const float2 to_end[4] = {product(e[5], e67), e67, e[7], one};
+      float2 prefix = e[0];
 #pragma unroll
-      for (int level = 0; level < levels; ++level) {
-        const bool odd = (block >> level & 1) != 0;
-        of_level[level] = odd ? of_q : of_k;
-        const float2 between = sibling_decay(block, level, key);
-        if (odd) {
-          of_q.x *= between.x;
-          of_q.y *= between.y;
-        } else {
-          of_k.x *= between.x;
-          of_k.y *= between.y;
-        }
+      for (int i = 0; i < 4; ++i) {
+        if (i > 0) prefix = product(prefix, e[i]);
+        form_token(c, f, at + i * key_ld, prefix, product(to_middle[i], second),
+                   i == 3 ? one : reciprocal(to_middle[i]), to_middle[i]);
       }
-      if (block == 0) store_decay(key, fx.prefix[7] * of_k.x, fy.prefix[7] * of_k.y);
+      prefix = e[4];
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const int to = at + i * key_ld;
-        const float2 k = device::load_pair(k_tile(c) + to);
-        const float2 k8 = {k.x * fx.suffix[i], k.y * fy.suffix[i]};
-        Ops::store_rounded(decayed_k(c) + to, k8.x * of_k.x, k8.y * of_k.y);
-        if constexpr (outputs) {
-          const float2 q = device::load_pair(q_tile(c) + to);
-          const float2 q8 = {q.x * fx.prefix[i], q.y * fy.prefix[i]};
-          Ops::store_rounded(decayed_q(c) + to, q8.x * of_q.x, q8.y * of_q.y);
-          Ops::store_rounded(middle_q() + to, q.x * fx.middle[i], q.y * fy.middle[i]);
-          Ops::store_rounded(middle_k() + to, k.x * fx.inverse[i], k.y * fy.inverse[i]);
-#pragma unroll
-          for (int level = 0; level < levels; ++level) {
-            const bool odd = (block >> level & 1) != 0;
-            Ops::store_rounded(level_tile(c, level) + to, (odd ? q8.x : k8.x) * of_level[level].x,
-                               (odd ? q8.y : k8.y) * of_level[level].y);
-          }
-        }
+      for (int i = 0; i < 4; ++i) {
+        if (i > 0) prefix = product(prefix, e[4 + i]);
+        form_token(c, f, at + (4 + i) * key_ld, product(first, prefix), to_end[i], prefix,
+                   reciprocal(prefix));
       }
     }
   }
 
-  __device__ __forceinline__ void store_decay(int key, float x, float y) {
-    device::store_pair(chunk_decay() + key, x, y);
+  /// One token's operands at offset `at`. Decays for its 2 keys: from its block's start (with its
+  /// own), to its block's end, e^(b - b_middle) and the reciprocal.
+  __device__ __forceinline__ void form_token(long long c, const BlockFactors& f, int at,
+                                             float2 prefix, float2 suffix, float2 middle,
+                                             float2 inverse) {
+    const float2 k = device::load_pair(k_tile(c) + at), k8 = product(k, suffix);
+    store(decayed_k(c) + at, product(k8, f.of_k));
+    if constexpr (outputs) {
+      const float2 q = device::load_pair(q_tile(c) + at), q8 = product(q, prefix);
+      store(decayed_q(c) + at, product(q8, f.of_q));
+      store(middle_q() + at, product(q, middle));
+      store(middle_k() + at, product(k, inverse));
+#pragma unroll
+      for (int level = 0; level < levels; ++level)
+        store(level_tile(c, level) + at, product(odd(f.block, level) ? q8 : k8, f.of_level[level]));
+    }
+  }
+
+  __device__ __forceinline__ static void store(operand_t* to, float2 x) {
+    Ops::store_rounded(to, x.x, x.y);
+  }
+
+  __device__ __forceinline__ void store_decay(int key, float2 decay) {
+    device::store_pair(chunk_decay() + key, decay.x, decay.y);
     if constexpr (!outputs) {
-      const float2 before = device::load_pair(total_decay() + key);
-      device::store_pair(total_decay() + key, before.x * x, before.y * y);
+      const float2 total = product(device::load_pair(total_decay() + key), decay);
+      device::store_pair(total_decay() + key, total.x, total.y);
     }
   }
 
