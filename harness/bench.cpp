@@ -166,9 +166,9 @@ void check_output_path(const std::string& argument) {
 
 void initialize(const BenchOptions& options) {
   for (const std::string& argument : options.arguments) check_output_path(argument);
-  std::vector<std::string> arguments{"gla-bench"};
-  arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
-  std::vector<char*> pointers;
+  static char program[] = "gla-bench";  // the library keeps the pointer
+  std::vector<std::string> arguments = options.arguments;
+  std::vector<char*> pointers{program};
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   int count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);

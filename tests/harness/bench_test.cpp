@@ -59,6 +59,7 @@ TEST_F(Bench, WritesWhatComparePyReads) {
   EXPECT_TRUE(outcome_.failures.empty());
   EXPECT_EQ(outcome_.selected, 2U);
   EXPECT_EQ(json["context"]["device"], "a test");
+  EXPECT_EQ(json["context"]["executable"], "gla-bench");
   ASSERT_EQ(json["benchmarks"].size(), 2U);
   const std::string cold = "gla/forward/bfloat16/planted/B:1/T:20/H:2/K:8/V:4/gate:mild/chunk=16";
   EXPECT_EQ(json["benchmarks"][0]["name"], cold + "/manual_time");

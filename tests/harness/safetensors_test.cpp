@@ -311,7 +311,7 @@ TEST(Safetensors, FlippedBitsNeverCrash) {
   const std::string bytes = read_bytes(folder.file("whole"));
   std::mt19937 random(11);
   int refused = 0;
-  for (int trial = 0; trial < 4000; ++trial) {
+  for (int trial = 0; trial < 1500; ++trial) {
     std::string damaged = bytes;
     const int flips = 1 + static_cast<int>(random() % 3);
     for (int flip = 0; flip < flips; ++flip)
@@ -319,7 +319,7 @@ TEST(Safetensors, FlippedBitsNeverCrash) {
     write_bytes(folder.file("flipped"), damaged);
     if (!accepts(folder.file("flipped"))) ++refused;
   }
-  EXPECT_GT(refused, 2000);  // most of this file is header, where few flips are harmless
+  EXPECT_GT(refused, 750);  // most of this file is header, where few flips are harmless
 }
 
 }  // namespace
