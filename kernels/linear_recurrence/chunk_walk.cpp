@@ -21,18 +21,6 @@ std::string joined(const std::vector<int>& values) {
   return text;
 }
 
-std::optional<std::string> reject_problem(const Problem& problem, const Tile& tile) {
-  const Shape& s = problem.shape;
-  if (s.batch < 1 || s.seq < 1 || s.heads < 1) return "batch, seq and heads must be at least 1";
-  if (s.key_dim < 1 || s.key_dim > 512)
-    return "key_dim " + std::to_string(s.key_dim) + " is not in 1..512";
-  if (s.value_dim < 1 || s.value_dim > 512)
-    return "value_dim " + std::to_string(s.value_dim) + " is not in 1..512";
-  if (axis_value(tile, "terms") != 1 && problem.dtype != DType::float32)
-    return "terms=3 is for float32: products of 16-bit inputs gain nothing";
-  return std::nullopt;
-}
-
 std::optional<std::string> reject_split(const Problem& problem, const Tile& tile) {
   const int block_v = axis_value(tile, "block_v"), warp_v = axis_value(tile, "warp_v");
   const int warps_k = axis_value(tile, "warps_k");
@@ -81,6 +69,18 @@ std::optional<std::string> reject_tile(const TileSpace& space, const Tile& tile)
       return axis.name + "=" + std::to_string(found->second) + " is not one of " +
              joined(axis.values);
   }
+  return std::nullopt;
+}
+
+std::optional<std::string> reject_problem(const Problem& problem, const Tile& tile) {
+  const Shape& s = problem.shape;
+  if (s.batch < 1 || s.seq < 1 || s.heads < 1) return "batch, seq and heads must be at least 1";
+  if (s.key_dim < 1 || s.key_dim > 512)
+    return "key_dim " + std::to_string(s.key_dim) + " is not in 1..512";
+  if (s.value_dim < 1 || s.value_dim > 512)
+    return "value_dim " + std::to_string(s.value_dim) + " is not in 1..512";
+  if (axis_value(tile, "terms") != 1 && problem.dtype != DType::float32)
+    return "terms=3 is for float32: products of 16-bit inputs gain nothing";
   return std::nullopt;
 }
 

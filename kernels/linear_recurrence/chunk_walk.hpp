@@ -17,6 +17,10 @@ int axis_value(const Tile& tile, std::string_view axis);
 /// another value than those listed, or nothing.
 std::optional<std::string> reject_tile(const TileSpace& space, const Tile& tile);
 
+/// Why no tensor-core variant takes the problem: sizes out of range, or terms=3 for a 16-bit dtype;
+/// or nothing.
+std::optional<std::string> reject_problem(const Problem& problem, const Tile& tile);
+
 /// Axes that every walk has: block_v, warp_v, warps_k, stages, residency, terms.
 TileSpace walk_axes();
 

@@ -10,6 +10,7 @@ std::vector<Variant> variants() {
       recurrent(),
       chunk_materialized(),
       chunk_fused(),
+      chunk_pipeline(),
       // Host
       host_recurrent(),
       host_parallel(),

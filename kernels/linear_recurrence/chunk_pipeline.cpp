@@ -1,0 +1,145 @@
+// Host side of chunk_pipeline.cuh: five launches, every intermediate result in device memory.
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/linear_recurrence/chunk_pipeline_layout.h"
+#include "kernels/linear_recurrence/chunk_walk.hpp"
+#include "kernels/linear_recurrence/family.hpp"
+#include "kernels/linear_recurrence/variants.hpp"
+
+namespace gla_bench::linear_recurrence {
+namespace {
+
+TileSpace space() {
+  return {{"chunk", {16, 32, 64}, "tokens of a chunk (BT)"},
+          {"block_k", {64, 128, 32, 16}, "keys of a block (BK)"},
+          {"block_v", {64, 128, 32, 16}, "columns of V of a block (BV)"},
+          {"stages", {2, 1}, "chunks in shared memory during the walk"},
+          {"terms", {1, 3}, "tf32 products per float32 product: 1 is tf32, 3 close to float32"}};
+}
+
+PipelineLayout layout(const Problem& problem, const Tile& tile) {
+  const bool bfloat16 = problem.dtype == DType::bfloat16 && problem.shape.key_dim >= 16;
+  return {{static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
+           static_cast<int>(size_of(problem.dtype)), bfloat16 ? 2 : 4, axis_value(tile, "chunk"),
+           axis_value(tile, "block_k"), axis_value(tile, "block_v"), axis_value(tile, "stages")}};
+}
+
+std::int64_t chunks(const Problem& problem, const Tile& tile) {
+  return ceil_div(problem.shape.seq, axis_value(tile, "chunk"));
+}
+
+std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
+  if (auto reason = reject_tile(space(), tile)) return reason;
+  if (limits.arch < 80) return "needs tensor cores of compute capability 8.0 or newer";
+  if (auto reason = reject_problem(problem, tile)) return reason;
+  const Shape& s = problem.shape;
+  if (axis_value(tile, "terms") == 3 && problem.gate == "strong")
+    return "strong gates: differences of a chunk's sums lose what float32 promises";
+  for (const auto& [axis, extent] : {std::pair{"block_k", s.key_dim}, {"block_v", s.value_dim}})
+    if (axis_value(tile, axis) > 16 && axis_value(tile, axis) / 2 >= extent)
+      return std::string("half of ") + axis + "=" + std::to_string(axis_value(tile, axis)) +
+             " already covers the dimension";
+  const PipelineLayout sizes = layout(problem, tile);
+  const int bytes = std::max({sizes.inter_bytes, sizes.intra_bytes, sizes.combine_bytes});
+  if (static_cast<std::size_t>(bytes) > limits.shared_per_block)
+    return std::to_string(bytes) + " bytes of shared memory, " +
+           std::to_string(limits.shared_per_block) + " are there";
+  const int parts = std::max({sizes.blocks_k, sizes.blocks_v});
+  if (static_cast<double>(sequences(problem)) * static_cast<double>(chunks(problem, tile)) * parts *
+          parts >
+      std::numeric_limits<int>::max())
+    return "more blocks than a grid holds";
+  return std::nullopt;
+}
+
+/// Elements of a padded [sequences, seq, `row`] workspace.
+double padded(const Problem& problem, const Tile& tile, int row) {
+  return static_cast<double>(sequences(problem)) * static_cast<double>(chunks(problem, tile)) *
+         axis_value(tile, "chunk") * row;
+}
+
+std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
+  const PipelineLayout sizes = layout(problem, tile);
+  const auto bytes = [](double elements, int of_one) {
+    return static_cast<std::size_t>(elements) * static_cast<std::size_t>(of_one);
+  };
+  const double of_keys = padded(problem, tile, sizes.keys);
+  return {{"gate_sums", bytes(of_keys, 4)},
+          {"decayed_q", bytes(of_keys, sizes.shape.operand_bytes)},
+          {"decayed_k", bytes(of_keys, sizes.shape.operand_bytes)},
+          {"partial_o", bytes(sizes.blocks_k * padded(problem, tile, sizes.shape.value_dim), 4)},
+          {"scores", bytes(sizes.blocks_k * padded(problem, tile, sizes.shape.chunk), 4)}};
+}
+
+Traffic traffic(const Problem& problem, const Tile& tile) {
+  const PipelineLayout sizes = layout(problem, tile);
+  const double in_k = key_bytes(problem), in_v = value_bytes(problem);
+  const double sums = 4 * padded(problem, tile, sizes.keys);
+  const double decayed = 2 * sums / 4 * sizes.shape.operand_bytes;
+  const double partial = 4 * sizes.blocks_k * padded(problem, tile, sizes.shape.value_dim);
+  const double scores = 4 * sizes.blocks_k * padded(problem, tile, sizes.shape.chunk);
+  const double state = state_bytes(problem);
+  const double last_sums = sums / sizes.shape.chunk;
+  return {in_k + (2 * in_k + sums) +
+              (sizes.blocks_v * (decayed + last_sums) + sizes.blocks_k * in_v +
+               (problem.initial_state ? state : 0)) +
+              (2 * in_k + sums) + (sizes.blocks_v * scores + in_v + partial),
+          sums + decayed + partial + scores + in_v + (problem.final_state ? state : 0)};
+}
+
+double flops(const Problem& problem, const Tile& tile) {
+  const Shape& s = problem.shape;
+  const auto tokens = static_cast<double>(sequences(problem)) * static_cast<double>(s.seq);
+  const auto keys = static_cast<double>(s.key_dim), values = static_cast<double>(s.value_dim);
+  const int chunk = axis_value(tile, "chunk");
+  return tokens * (4 * keys * values + (chunk + 1) * (1.5 * keys + values));
+}
+
+Recipe recipe(const Problem& problem, const Tile& tile) {
+  const PipelineLayout sizes = layout(problem, tile);
+  Recipe r{"linear_recurrence/chunk_pipeline.cuh", constants(problem, tile), {}};
+  r.constants.push_back({"launch", "inter_bytes", sizes.inter_bytes});
+  r.constants.push_back({"launch", "intra_bytes", sizes.intra_bytes});
+  r.constants.push_back({"launch", "combine_bytes", sizes.combine_bytes});
+  const auto all = static_cast<unsigned>(sequences(problem));
+  const auto in_chunks = all * static_cast<unsigned>(chunks(problem, tile));
+  const auto blocks_k = static_cast<unsigned>(sizes.blocks_k);
+  const auto blocks_v = static_cast<unsigned>(sizes.blocks_v);
+  const auto block_k = static_cast<unsigned>(sizes.shape.block_k);
+  const auto threads = static_cast<unsigned>(sizes.product_threads);
+  const auto bytes = [](int n) { return static_cast<std::size_t>(n); };
+  r.steps = {
+      KernelLaunch{"decay_cumsum", {in_chunks * blocks_k}, {block_k}, 0},
+      KernelLaunch{"prepare_qg_kg", {in_chunks * blocks_k}, {block_k}, 0},
+      KernelLaunch{"inter_chunk", {all * blocks_k * blocks_v}, {threads}, bytes(sizes.inter_bytes)},
+      KernelLaunch{"intra_chunk", {in_chunks * blocks_k}, {128}, bytes(sizes.intra_bytes)},
+      KernelLaunch{"combine", {in_chunks * blocks_v}, {threads}, bytes(sizes.combine_bytes)}};
+  return r;
+}
+
+}  // namespace
+
+Variant chunk_pipeline() {
+  Variant v;
+  v.op = "gla";
+  v.name = "chunk_pipeline";
+  v.summary = "five launches: gate sums, q and k decayed, walk over chunks, scores, combination";
+  v.backend = BackendId::cuda;
+  v.space = space();
+  v.sources = {"linear_recurrence/chunk_pipeline.cuh", "linear_recurrence/chunk_pipeline.cpp",
+               "linear_recurrence/chunk_walk.cpp"};
+  v.arithmetic = walk_arithmetic;
+  v.reject = reject;
+  v.traffic = traffic;
+  v.flops = flops;
+  v.workspace = workspace;
+  v.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
+    return linear_recurrence::bind(problem, address, workspace(problem, tile));
+  };
+  v.code = recipe;
+  return v;
+}
+
+}  // namespace gla_bench::linear_recurrence

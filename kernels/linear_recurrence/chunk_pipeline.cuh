@@ -1,0 +1,388 @@
+// chunk_pipeline: five kernels in a row, every intermediate result in device memory.
+//
+// Idea: the chunk form split where each step is simplest. With b the running sum of the gates
+// inside a chunk, bn its last value and s the scale:
+//   decay_cumsum   b
+//   prepare_qg_kg  q' = s q e^b, k' = k e^(bn-b)
+//   inter_chunk    walks the chunks: o' = q' S, S = e^bn S + k'^T v (tensor cores)
+//   intra_chunk    A_ij = s sum_k q_ik k_jk e^(b_i-b_j), i >= j, elementwise: no exponent above 0
+//   combine        o = sum of the o' + (sum of the A) v (tensor cores)
+// With K cut into NK blocks, o' and A are NK partial results that combine adds.
+//
+// Grids, one-dimensional: (sequence, chunk, block of K) for the first two and intra_chunk,
+// (sequence, block of K, block of V) for inter_chunk, (sequence, chunk, block of V) for combine.
+// Shared memory: chunk_pipeline_layout.h. Workspace rows are padded: tokens to whole chunks, keys
+// to 16.
+//
+// Bytes a token and head (e of io, p of an operand): decay_cumsum eK + 4K; prepare_qg_kg 2eK + 4K +
+// 2pK; inter_chunk NV 2pK + NK eV + 4 NK V; intra_chunk 2eK + 4K + 4 NK C; combine 4 NK (NV C + V)
+// + 2eV.
+
+#include "device/async_copy.cuh"
+#include "device/math.cuh"
+#include "device/products.cuh"
+#include "linear_recurrence/chunk_pipeline_layout.h"
+#include "linear_recurrence/params.h"
+
+namespace gla_bench::linear_recurrence {
+
+using Ops = device::Products<io_t, tile::terms, dim::key_dim>;
+using operand_t = Ops::element;
+
+constexpr int chunk = tile::chunk, block_k = tile::block_k, block_v = tile::block_v;
+constexpr PipelineLayout layout{{dim::key_dim, dim::value_dim, sizeof(io_t), sizeof(operand_t),
+                                 chunk, block_k, block_v, tile::stages}};
+static_assert(layout.inter_bytes == launch::inter_bytes);
+static_assert(layout.intra_bytes == launch::intra_bytes);
+static_assert(layout.combine_bytes == launch::combine_bytes);
+
+constexpr int keys = layout.keys, key_ld = layout.key_ld, value_ld = layout.value_ld;
+constexpr int tiles_i = chunk / 8, tiles_k = block_k / 8;
+
+/// The pieces of the workspace, in the order of the variant's regions.
+struct Work {
+  float* sums;       ///< b [sequences, padded_seq, keys]
+  operand_t *q, *k;  ///< q', k' [sequences, padded_seq, keys]
+  float* partial;    ///< o' [NK, sequences, padded_seq, V]
+  float* scores;     ///< A [NK, sequences, chunks, chunk, chunk]
+  long long chunks, padded_seq, sequences;
+
+  __device__ __forceinline__ explicit Work(const LinearRecurrenceParams& p)
+      : sums(static_cast<float*>(p.work[0])),
+        q(static_cast<operand_t*>(p.work[1])),
+        k(static_cast<operand_t*>(p.work[2])),
+        partial(static_cast<float*>(p.work[3])),
+        scores(static_cast<float*>(p.work[4])),
+        chunks((p.seq + chunk - 1) / chunk),
+        padded_seq(chunks * chunk),
+        sequences(p.batch * p.heads) {}
+};
+
+/// What a block of the chunk-parallel kernels works on; `part` is its block of K or V.
+struct Place {
+  long long sequence, c;
+  int part, rows;  ///< rows: tokens of the chunk that exist
+  long long row;   ///< of the chunk's first token in the padded workspaces
+
+  __device__ __forceinline__ Place(const LinearRecurrenceParams& p, const Work& w, int parts)
+      : sequence(blockIdx.x / parts / w.chunks),
+        c(blockIdx.x / parts % w.chunks),
+        part(static_cast<int>(blockIdx.x % parts)),
+        rows(static_cast<int>(p.seq - c * chunk < chunk ? p.seq - c * chunk : chunk)),
+        row(sequence * w.padded_seq + c * chunk) {}
+};
+
+__device__ __forceinline__ long long token_offset(const LinearRecurrenceParams& p,
+                                                  const TokenStrides& strides, long long sequence,
+                                                  long long token) {
+  return sequence / p.heads * strides.batch + token * strides.seq +
+         sequence % p.heads * strides.heads;
+}
+
+__device__ __forceinline__ int lane_row() {
+  return threadIdx.x % 32 / 4;
+}
+__device__ __forceinline__ int lane_column() {
+  return threadIdx.x % 4 * 2;
+}
+__device__ __forceinline__ int warp_first_v() {
+  return threadIdx.x / 32 * 16;
+}
+
+/// The walk of one block of inter_chunk: S^T [16 columns of V, block_k] a warp.
+struct InterChunk {
+  const LinearRecurrenceParams& p;
+  const Work& w;
+  unsigned char* shared;
+  long long sequence;
+  int first_k, first_v;
+
+  using State = float[1][tiles_k][4];
+  using Output = float[tiles_i][4];
+
+  __device__ __forceinline__ operand_t* operand(long long c, int tile) const {
+    return reinterpret_cast<operand_t*>(shared + c % tile::stages * layout.inter_stage +
+                                        tile * layout.operand_tile);
+  }
+  __device__ __forceinline__ io_t* values(long long c) const {
+    return reinterpret_cast<io_t*>(operand(c, 2));
+  }
+  __device__ __forceinline__ float* decays(long long c) const {
+    return reinterpret_cast<float*>(shared + c % tile::stages * layout.inter_stage +
+                                    2 * layout.operand_tile + layout.value_tile);
+  }
+
+  /// Starts the copies of a chunk; the sums' last row waits as exponents.
+  __device__ __forceinline__ void load(long long c) const {
+    constexpr int threads = layout.product_threads;
+    const long long at = (sequence * w.padded_seq + c * chunk) * keys + first_k;
+    const int columns = keys - first_k;
+    device::copy_rows_async<threads, chunk, block_k, key_ld, keys>(operand(c, 0), w.q + at, keys,
+                                                                   chunk, columns);
+    device::copy_rows_async<threads, chunk, block_k, key_ld, keys>(operand(c, 1), w.k + at, keys,
+                                                                   chunk, columns);
+    const long long left = p.seq - c * chunk;
+    device::copy_rows_async<threads, chunk, block_v, value_ld, dim::value_dim>(
+        values(c),
+        static_cast<const io_t*>(p.v) + token_offset(p, p.value_strides, sequence, c * chunk) +
+            first_v,
+        p.value_strides.seq, left < chunk ? static_cast<int>(left) : chunk,
+        dim::value_dim - first_v);
+    device::copy_rows_async<threads, 1, block_k, block_k, keys>(
+        decays(c), w.sums + at + (chunk - 1) * keys, keys, 1, columns);
+    device::commit_copies();
+  }
+
+  template <typename F>
+  __device__ __forceinline__ void for_state(State& state, F f) const {
+#pragma unroll
+    for (int n = 0; n < tiles_k; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int v = first_v + warp_first_v() + lane_row() + i / 2 * 8;
+        const int k = first_k + 8 * n + lane_column() + i % 2;
+        f(state[0][n][i], v < dim::value_dim && k < dim::key_dim ? k * dim::value_dim + v : -1);
+      }
+  }
+
+  /// o'^T = S^T q'^T.
+  __device__ __forceinline__ void multiply(long long c, const State& state, Output& out) const {
+#pragma unroll
+    for (int step = 0; step < block_k / Ops::depth; ++step) {
+      const auto a = Ops::from_accumulators(state[0], step);
+#pragma unroll
+      for (int i = 0; i < tiles_i; i += 2) {
+        Ops::B b[2];
+        Ops::load_rows(b, operand(c, 0) + i * 8 * key_ld + step * Ops::depth, key_ld);
+        Ops::multiply(out[i], a, b[0]);
+        Ops::multiply(out[i + 1], a, b[1]);
+      }
+    }
+  }
+
+  /// S^T = S^T diag(e^bn) + v^T k'.
+  __device__ __forceinline__ void update(long long c, State& state) const {
+#pragma unroll
+    for (int n = 0; n < tiles_k; ++n) {
+      const float2 sum = device::load_pair(decays(c) + 8 * n + lane_column());
+      const float x = device::exp2_fast(sum.x), y = device::exp2_fast(sum.y);
+      state[0][n][0] *= x;
+      state[0][n][1] *= y;
+      state[0][n][2] *= x;
+      state[0][n][3] *= y;
+    }
+#pragma unroll
+    for (int j = 0; j < chunk; j += Ops::depth) {
+      const auto v = Ops::load_columns(values(c) + j * value_ld + warp_first_v(), value_ld);
+#pragma unroll
+      for (int n = 0; n < tiles_k; n += 2) {
+        Ops::B b[2];
+        Ops::load_columns(b, operand(c, 1) + j * key_ld + 8 * n, key_ld);
+        Ops::multiply(state[0][n], v, b[0]);
+        Ops::multiply(state[0][n + 1], v, b[1]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void store(long long c, const Output& out) const {
+    const long long part = first_k / block_k * w.sequences + sequence;
+    float* to = w.partial + (part * w.padded_seq + c * chunk) * dim::value_dim;
+#pragma unroll
+    for (int n = 0; n < tiles_i; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int v = first_v + warp_first_v() + lane_row() + i / 2 * 8;
+        const int token = 8 * n + lane_column() + i % 2;
+        if (v < dim::value_dim) to[token * dim::value_dim + v] = out[n][i];
+      }
+  }
+
+  __device__ __forceinline__ void run() const {
+    const long long state_at = sequence * dim::key_dim * dim::value_dim;
+    const float* initial = p.initial_state == nullptr ? nullptr : p.initial_state + state_at;
+    State state;
+    for_state(state, [initial](float& x, int at) {
+      x = initial != nullptr && at >= 0 ? initial[at] : 0.0f;
+    });
+    load(0);
+    for (long long c = 0; c < w.chunks; ++c) {
+      if (tile::stages == 1 && c > 0) {
+        __syncthreads();
+        load(c);
+      }
+      device::wait_copies<0>();
+      __syncthreads();
+      if (tile::stages == 2 && c + 1 < w.chunks) load(c + 1);
+      Output out = {};
+      multiply(c, state, out);
+      update(c, state);
+      store(c, out);
+    }
+    if (p.final_state != nullptr) {
+      float* final = p.final_state + state_at;
+      for_state(state, [final](float& x, int at) {
+        if (at >= 0) final[at] = x;
+      });
+    }
+  }
+};
+
+}  // namespace gla_bench::linear_recurrence
+
+/// b: a thread sums one key's gates over the tokens of a chunk.
+extern "C" __global__ void __launch_bounds__(tile::block_k)
+    decay_cumsum(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence;
+  using namespace gla_bench;
+  const Work w(p);
+  const Place at(p, w, layout.blocks_k);
+  const int key = at.part * block_k + static_cast<int>(threadIdx.x);
+  if (key >= keys) return;
+  const io_t* g =
+      static_cast<const io_t*>(p.g) + token_offset(p, p.key_strides, at.sequence, at.c * chunk);
+  float sum = 0.0f;
+#pragma unroll 16
+  for (int i = 0; i < chunk; ++i) {
+    if (i < at.rows && key < dim::key_dim)
+      sum += device::log2_gate(device::to_float(g[i * p.key_strides.seq + key]));
+    w.sums[(at.row + i) * keys + key] = sum;
+  }
+}
+
+/// q' and k': a thread owns one key of a chunk.
+extern "C" __global__ void __launch_bounds__(tile::block_k)
+    prepare_qg_kg(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence;
+  using namespace gla_bench;
+  const Work w(p);
+  const Place at(p, w, layout.blocks_k);
+  const int key = at.part * block_k + static_cast<int>(threadIdx.x);
+  if (key >= keys) return;
+  const long long from = token_offset(p, p.key_strides, at.sequence, at.c * chunk) + key;
+  const io_t *q = static_cast<const io_t*>(p.q) + from, *k = static_cast<const io_t*>(p.k) + from;
+  const float last = w.sums[(at.row + chunk - 1) * keys + key];
+#pragma unroll 16
+  for (int i = 0; i < chunk; ++i) {
+    const bool exists = i < at.rows && key < dim::key_dim;
+    const long long to = (at.row + i) * keys + key;
+    const float b = w.sums[to];
+    const float x = exists ? device::to_float(q[i * p.key_strides.seq]) : 0.0f;
+    const float y = exists ? device::to_float(k[i * p.key_strides.seq]) : 0.0f;
+    w.q[to] = device::from_float<operand_t>(Ops::rounded(p.scale * x * device::exp2_fast(b)));
+    w.k[to] = device::from_float<operand_t>(Ops::rounded(y * device::exp2_fast(last - b)));
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::layout.product_threads)
+    inter_chunk(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence;
+  extern __shared__ __align__(128) unsigned char shared[];
+  constexpr int parts = layout.blocks_k * layout.blocks_v;
+  const Work w(p);
+  const int part = static_cast<int>(blockIdx.x % parts);
+  InterChunk{p,
+             w,
+             shared,
+             blockIdx.x / parts,
+             part / layout.blocks_v * block_k,
+             part % layout.blocks_v * block_v}
+      .run();
+}
+
+/// A: a thread forms scores one by one over a block of K.
+extern "C" __global__ void __launch_bounds__(128)
+    intra_chunk(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence;
+  using namespace gla_bench;
+  extern __shared__ __align__(128) unsigned char shared[];
+  constexpr int row = layout.score_row;
+  float* q = reinterpret_cast<float*>(shared);
+  float *k = q + chunk * row, *b = k + chunk * row;
+  const Work w(p);
+  const Place at(p, w, layout.blocks_k);
+  const long long from = token_offset(p, p.key_strides, at.sequence, at.c * chunk);
+  for (int item = threadIdx.x; item < chunk * block_k; item += blockDim.x) {
+    const int i = item / block_k, key = at.part * block_k + item % block_k;
+    const bool exists = i < at.rows && key < dim::key_dim;
+    const int to = i * row + item % block_k;
+    const long long source = from + i * p.key_strides.seq + key;
+    q[to] = exists ? device::to_float(static_cast<const io_t*>(p.q)[source]) : 0.0f;
+    k[to] = exists ? device::to_float(static_cast<const io_t*>(p.k)[source]) : 0.0f;
+    b[to] = exists ? w.sums[(at.row + i) * keys + key] : 0.0f;
+  }
+  __syncthreads();
+  float* scores =
+      w.scores + ((at.part * w.sequences + at.sequence) * w.chunks + at.c) * (chunk * chunk);
+  for (int pair = threadIdx.x; pair < chunk * chunk; pair += blockDim.x) {
+    const int i = pair / chunk, j = pair % chunk;
+    float sum = 0.0f;
+    if (j <= i && i < at.rows) {
+#pragma unroll 8
+      for (int x = 0; x < block_k; ++x)
+        sum += q[i * row + x] * k[j * row + x] * device::exp2_fast(b[i * row + x] - b[j * row + x]);
+    }
+    scores[pair] = p.scale * sum;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::layout.product_threads)
+    combine(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence;
+  using namespace gla_bench;
+  constexpr int threads = layout.product_threads;
+  extern __shared__ __align__(128) unsigned char shared[];
+  io_t* v = reinterpret_cast<io_t*>(shared);
+  operand_t* scores = reinterpret_cast<operand_t*>(shared + layout.combine_scores);
+  float* out = reinterpret_cast<float*>(shared + layout.combine_out);
+  const Work w(p);
+  const Place at(p, w, layout.blocks_v);
+  const int first_v = at.part * block_v;
+  const long long values = token_offset(p, p.value_strides, at.sequence, at.c * chunk) + first_v;
+  device::copy_rows_async<threads, chunk, block_v, value_ld, dim::value_dim>(
+      v, static_cast<const io_t*>(p.v) + values, p.value_strides.seq, at.rows,
+      dim::value_dim - first_v);
+  device::commit_copies();
+  for (int item = threadIdx.x; item < chunk * chunk / 2; item += threads) {
+    const int i = item / (chunk / 2), j = item % (chunk / 2) * 2;
+    float2 sum = make_float2(0.0f, 0.0f);
+    for (int part = 0; part < layout.blocks_k; ++part) {
+      const long long block = (part * w.sequences + at.sequence) * w.chunks + at.c;
+      const float2 x = device::load_pair(w.scores + (block * chunk + i) * chunk + j);
+      sum.x += x.x;
+      sum.y += x.y;
+    }
+    Ops::store_scores(scores + i * layout.score_ld + j, chunk, sum.x, sum.y);
+  }
+  device::wait_copies<0>();
+  __syncthreads();
+  float product[tiles_i][4] = {};
+#pragma unroll
+  for (int j = 0; j < chunk; j += Ops::depth) {
+    const auto a = Ops::load_columns(v + j * value_ld + warp_first_v(), value_ld);
+#pragma unroll
+    for (int i = j / 16 * 2; i < tiles_i; i += 2) {
+      Ops::Score b[2];
+      Ops::load_scores(b, scores + i * 8 * layout.score_ld + j, layout.score_ld, chunk);
+      Ops::multiply(product[i], a, b[0]);
+      Ops::multiply(product[i + 1], a, b[1]);
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < tiles_i; ++n)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      out[(8 * n + lane_column() + i % 2) * layout.out_ld + warp_first_v() + lane_row() +
+          i / 2 * 8] = product[n][i];
+  __syncthreads();
+  io_t* o = static_cast<io_t*>(p.o) + values;
+  for (int item = threadIdx.x; item < at.rows * block_v; item += threads) {
+    const int i = item / block_v, x = item % block_v;
+    if (first_v + x >= dim::value_dim) continue;
+    float sum = out[i * layout.out_ld + x];
+    for (int part = 0; part < layout.blocks_k; ++part)
+      sum += w.partial[((part * w.sequences + at.sequence) * w.padded_seq + at.c * chunk + i) *
+                           dim::value_dim +
+                       first_v + x];
+    o[i * p.value_strides.seq + x] = device::from_float<io_t>(sum);
+  }
+}
