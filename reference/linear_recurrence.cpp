@@ -17,7 +17,7 @@ namespace {
 using Role = TensorSpec::Role;
 
 // Below this much work threads are not worth waking.
-constexpr double small_flops = 1e6;
+constexpr double small_flops = 1e7;
 
 // What tells gla from its relatives: the gate tensor's extents and which of its elements decays
 // state row `key` at token number (b T + t) H + h.
@@ -206,7 +206,7 @@ HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmet
   if (problem.dtype == DType::float32) return outputs;
   std::vector<float>& o = outputs.at("o");
   const auto count = static_cast<std::int64_t>(o.size());
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (count > 65536)
   for (std::int64_t i = 0; i < count; ++i) o[i] = round_to(problem.dtype, o[i]);
   return outputs;
 }
@@ -286,7 +286,7 @@ template <class Traits>
 ReferenceTensors quadratic(const Problem& problem, const HostTensors& inputs) {
   ReferenceTensors outputs = empty_outputs<Traits, double>(problem);
   const std::int64_t pairs = problem.shape.batch * problem.shape.heads;
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (work <Traits>(problem).flops > small_flops)
   for (std::int64_t pair = 0; pair < pairs; ++pair)
     quadratic_outputs<Traits>(problem, inputs, pair / problem.shape.heads,
                               pair % problem.shape.heads, outputs);

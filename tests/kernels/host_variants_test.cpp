@@ -43,7 +43,7 @@ Verification verify(Backend& backend, ProblemTruth& truth, const Candidate& cand
 }
 
 using Point = std::tuple<std::string, std::string>;  // variant, regime
-class HostVariants : public testing::TestWithParam<Point> {
+class HostVariantsInRegimes : public testing::TestWithParam<Point> {
  protected:
   const Variant& variant() const {
     return *find_variant("gla", std::get<0>(GetParam()), BackendId::host);
@@ -51,7 +51,7 @@ class HostVariants : public testing::TestWithParam<Point> {
   const std::string& regime() const { return std::get<1>(GetParam()); }
 };
 
-TEST_P(HostVariants, RightInEveryDtypeLayoutAndShape) {
+TEST_P(HostVariantsInRegimes, RightInEveryDtypeLayoutAndShape) {
   const auto backend = make_host_backend({.threads = 1});
   const Operator& op = *find_operator("gla");
   const std::vector<Shape> shapes{{1, 1, 1, 1, 1},   {2, 17, 2, 1, 1},    {1, 17, 3, 100, 72},
@@ -72,7 +72,7 @@ TEST_P(HostVariants, RightInEveryDtypeLayoutAndShape) {
       }
 }
 
-TEST_P(HostVariants, RightWithEveryTile) {
+TEST_P(HostVariantsInRegimes, RightWithEveryTile) {
   const auto backend = make_host_backend({.threads = 1});
   const Operator& op = *find_operator("gla");
   Problem problem = gla({1, 147, 2, 24, 80}, regime(), DType::float32);
@@ -90,12 +90,168 @@ std::vector<std::string> variant_names() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Gla, HostVariants,
+INSTANTIATE_TEST_SUITE_P(Gla, HostVariantsInRegimes,
                          testing::Combine(testing::ValuesIn(variant_names()),
                                           testing::ValuesIn(find_operator("gla")->gates)),
                          [](const auto& instance) {
                            return std::get<0>(instance.param) + "_" + std::get<1>(instance.param);
                          });
+
+HostTensors run(const Candidate& candidate, const HostTensors& inputs) {
+  const auto backend = make_host_backend({.threads = 1});
+  const auto workset = backend->stage(*find_operator("gla"), candidate.problem, inputs);
+  const auto plan = backend->build(candidate);
+  plan->prepare(*workset);
+  workset->poison_outputs();
+  plan->run();
+  return workset->download_outputs();
+}
+
+// The worked example of the chunk form: 0..11 summed up in three chunks, each alone and then
+// adjusted by what those before it hold.
+TEST(HostVariants, PrefixSumInThreeChunks) {
+  const std::vector<float> alone{0, 1, 3, 6, 4, 9, 15, 22, 8, 17, 27, 38};
+  const std::vector<float> adjusted{0, 1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 66};
+  HostTensors inputs;
+  for (const char* name : {"q", "k"}) inputs[name].assign(12, 1.0f);
+  inputs["g"].assign(12, 0.0f);
+  for (int i = 0; i < 12; ++i) inputs["v"].push_back(static_cast<float>(i));
+  for (const Variant* variant : host_variants()) {
+    Problem problem = gla({3, 4, 1, 1, 1}, "none", DType::float32);
+    problem.scale = 1.0;
+    const HostTensors first = run({variant, problem, default_tile(*variant)}, inputs);
+    EXPECT_EQ(first.at("o"), alone) << variant->name;
+    EXPECT_EQ(first.at("final_state"), (std::vector<float>{6, 22, 38})) << variant->name;
+
+    problem.initial_state = true;
+    HostTensors carried = inputs;
+    carried["initial_state"] = {0, 6, 28};
+    EXPECT_EQ(run({variant, problem, default_tile(*variant)}, carried).at("o"), adjusted);
+
+    // The same in one sequence, cut by the variant itself: chunks of four are not among the tiles,
+    // but nothing in the code depends on the list.
+    problem.initial_state = false;
+    problem.shape = {1, 12, 1, 1, 1};
+    Tile tile = default_tile(*variant);
+    for (const char* axis : {"chunk", "block"})
+      if (tile.contains(axis)) tile[axis] = 4;
+    const HostTensors whole = run({variant, problem, tile}, inputs);
+    EXPECT_EQ(whole.at("o"), adjusted) << variant->name;
+    EXPECT_EQ(whole.at("final_state"), std::vector<float>{66}) << variant->name;
+  }
+}
+
+TEST(HostVariants, TwoHalvesWithTheStateCarriedEqualOneRun) {
+  const Operator& op = *find_operator("gla");
+  for (const Variant* variant : host_variants()) {
+    Problem whole = gla({1, 90, 1, 12, 10}, "typical", DType::float32);
+    const HostTensors inputs = op.draw(whole);
+    const HostTensors expected = run({variant, whole, default_tile(*variant)}, inputs);
+    std::vector<float> o, state;
+    for (const auto& [from, to] : {std::pair{0, 41}, std::pair{41, 90}}) {
+      Problem part = whole;
+      part.shape.seq = to - from;
+      part.initial_state = from > 0;
+      HostTensors cut;
+      for (const auto& [name, values] : inputs) {
+        const int row = name == "v" ? 10 : 12;
+        cut[name].assign(values.begin() + from * row, values.begin() + to * row);
+      }
+      if (from > 0) cut["initial_state"] = state;
+      const HostTensors result = run({variant, part, default_tile(*variant)}, cut);
+      o.insert(o.end(), result.at("o").begin(), result.at("o").end());
+      state = result.at("final_state");
+    }
+    for (std::size_t i = 0; i < o.size(); ++i)
+      ASSERT_NEAR(o[i], expected.at("o")[i], 2e-6) << variant->name;
+    for (std::size_t i = 0; i < state.size(); ++i)
+      ASSERT_NEAR(state[i], expected.at("final_state")[i], 2e-6) << variant->name;
+  }
+}
+
+TEST(HostVariants, SameBitsForEveryNumberOfThreads) {
+  const Operator& op = *find_operator("gla");
+  const Problem problem = gla({2, 150, 2, 20, 40}, "mild", DType::bfloat16);
+  const HostTensors inputs = op.draw(problem);
+  for (const Variant* variant : host_variants()) {
+    std::vector<HostTensors> results;
+    for (const int threads : {1, 3}) {
+      const auto backend = make_host_backend({.threads = threads});
+      const auto workset = backend->stage(op, problem, inputs);
+      const auto plan = backend->build({variant, problem, default_tile(*variant)});
+      plan->prepare(*workset);
+      plan->run();
+      results.push_back(workset->download_outputs());
+    }
+    EXPECT_EQ(results[0], results[1]) << variant->name;
+  }
+}
+
+TEST(HostVariants, DescribeWhatTheyMove) {
+  const Operator& op = *find_operator("gla");
+  EXPECT_EQ(host_variants().size(), 5u);
+  for (const Variant* variant : host_variants())
+    for (const Shape& shape :
+         {Shape{1, 1, 1, 1, 1}, Shape{2, 1000, 3, 100, 72}, Shape{1, 64, 1, 512, 512}}) {
+      const Problem problem = gla(shape, "mild", DType::bfloat16);
+      const Work work = op.work(problem);
+      for (const Tile& tile : all_tiles(variant->space)) {
+        EXPECT_EQ(variant->reject(problem, tile, Limits{}), std::nullopt);
+        Limits device;
+        device.arch = 90;
+        EXPECT_NE(variant->reject(problem, tile, device), std::nullopt);
+        const Traffic traffic = variant->traffic(problem, tile);
+        EXPECT_GE(traffic.read_bytes + traffic.write_bytes, work.floor_bytes)
+            << variant->name << " " << describe(tile);
+        // The quadratic form does more work than the recurrence only where T is long.
+        if (variant->name != "parallel") {
+          EXPECT_GE(variant->flops(problem, tile), work.flops) << variant->name;
+        }
+        EXPECT_GT(variant->flops(problem, tile), 0);
+      }
+    }
+}
+
+TEST(HostMath, ExponentialOfGates) {
+  using linear_recurrence::host::exp_of_gate;
+  EXPECT_EQ(exp_of_gate(0.0f), 1.0f);
+  EXPECT_EQ(exp_of_gate(-INFINITY), 0.0f);
+  EXPECT_EQ(exp_of_gate(-81.0f), 0.0f);
+  EXPECT_TRUE(std::isnan(exp_of_gate(NAN)));
+  double worst = 0;
+  for (float g = -79.9f; g < 0; g += 0.00137f) {
+    const double expected = std::exp(static_cast<double>(g));
+    worst = std::max(worst, std::abs(exp_of_gate(g) - expected) / expected);
+  }
+  EXPECT_TRUE(worst <= 2e-7) << worst;
+}
+
+TEST(HostMath, ProductsOfRaggedExtents) {
+  using linear_recurrence::host::add_product;
+  for (const int m : {1, 4, 7})
+    for (const int n : {1, 8, 13})
+      for (const int k : {1, 5}) {
+        const auto size = [](int rows, int columns) {
+          return static_cast<std::size_t>(rows * columns);
+        };
+        std::vector<float> a(size(m, k)), b(size(k, n)), c(size(m, n), 1.0f),
+            transposed(size(k, m));
+        for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 5) - 2;
+        for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 7) - 3;
+        for (int i = 0; i < m; ++i)
+          for (int l = 0; l < k; ++l) transposed[l * m + i] = a[i * k + l];
+        std::vector<float> also = c;
+        add_product(m, n, k, a.data(), k, 1, b.data(), n, c.data(), n);
+        add_product(m, n, k, transposed.data(), 1, m, b.data(), n, also.data(), n);
+        EXPECT_EQ(c, also);
+        for (int i = 0; i < m; ++i)
+          for (int j = 0; j < n; ++j) {
+            float sum = 1;
+            for (int l = 0; l < k; ++l) sum += a[i * k + l] * b[l * n + j];
+            ASSERT_EQ(c[i * n + j], sum);
+          }
+      }
+}
 
 }  // namespace
 }  // namespace gla_bench

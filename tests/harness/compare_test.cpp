@@ -1,0 +1,155 @@
+// Error metrics: pure functions of numbers.
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <bit>
+#include <cmath>
+
+#include "harness/verify.hpp"
+
+namespace gla_bench {
+namespace {
+
+TensorSpec token_spec(std::vector<std::int64_t> extents, DType dtype = DType::float32) {
+  return {"o", TensorSpec::Role::output, dtype, std::move(extents), true};
+}
+
+std::vector<double> ramp(std::int64_t count) {
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = 1.0 + 0.25 * static_cast<double>(i % 7);
+  return values;
+}
+
+std::vector<float> as_float(const std::vector<double>& values) {
+  return {values.begin(), values.end()};
+}
+
+TEST(Compare, ExactIsZero) {
+  const auto spec = token_spec({2, 70, 3, 4});
+  const auto expected = ramp(spec.elements());
+  const ErrorMetrics m = compare(spec, as_float(expected), expected);
+  EXPECT_EQ(m.rel_l2, 0);
+  EXPECT_EQ(m.max_abs, 0);
+  EXPECT_EQ(m.worst_chunk_rel_l2, 0);
+  EXPECT_EQ(m.elements, 2 * 70 * 3 * 4);
+  EXPECT_EQ(m.smallest_chunk, 6 * 4);  // the last 6 of 70 tokens
+}
+
+TEST(Compare, OneWrongElementByHand) {
+  const auto spec = token_spec({1, 130, 2, 1});
+  std::vector<double> expected(260, 2.0);
+  auto got = as_float(expected);
+  got[2 * 129 + 1] = 2.5f;  // token 129 of head 1: in the chunk of its last two tokens
+  const ErrorMetrics m = compare(spec, got, expected);
+  EXPECT_DOUBLE_EQ(m.rel_l2, 0.5 / (2.0 * std::sqrt(260.0)));
+  EXPECT_DOUBLE_EQ(m.max_abs, 0.25);
+  EXPECT_DOUBLE_EQ(m.worst_chunk_rel_l2, 0.5 / (2.0 * std::sqrt(2.0)));
+  EXPECT_DOUBLE_EQ(m.peak, 1.0);
+  EXPECT_EQ(m.worst.index, (std::vector<std::int64_t>{0, 129, 1, 0}));
+  EXPECT_EQ(m.worst.got, 2.5);
+  EXPECT_EQ(m.worst.expected, 2.0);
+}
+
+TEST(Compare, HeadsAreChunksOfTheirOwn) {
+  const auto spec = token_spec({1, 64, 4, 8});
+  const auto expected = ramp(spec.elements());
+  auto got = as_float(expected);
+  for (std::size_t t = 0; t < 64; ++t)
+    for (std::size_t i = 0; i < 8; ++i) got[(t * 4 + 2) * 8 + i] *= 1.1f;
+  const ErrorMetrics m = compare(spec, got, expected);
+  EXPECT_NEAR(m.worst_chunk_rel_l2, 0.1, 1e-6);
+  EXPECT_NEAR(m.rel_l2, 0.05, 3e-3);
+}
+
+TEST(Compare, StatesAreJudgedPerPair) {
+  const TensorSpec spec{
+      "final_state", TensorSpec::Role::output, DType::float32, {2, 3, 4, 5}, false};
+  const auto expected = ramp(spec.elements());
+  auto got = as_float(expected);
+  for (std::size_t i = 20 * 4; i < 20 * 5; ++i) got[i] *= 2;
+  const ErrorMetrics m = compare(spec, got, expected);
+  EXPECT_DOUBLE_EQ(m.worst_chunk_rel_l2, 1.0);
+  EXPECT_EQ(m.smallest_chunk, 20);
+}
+
+TEST(Compare, AChunkOfAlmostNothingIsMeasuredAgainstTheTensor) {
+  const auto spec = token_spec({1, 128, 1, 1});
+  std::vector<double> expected(128, 1.0);
+  for (std::size_t t = 64; t < 128; ++t) expected[t] = 1e-12;
+  auto got = as_float(expected);
+  for (std::size_t t = 64; t < 128; ++t) got[t] = 3e-12f;
+  const ErrorMetrics m = compare(spec, got, expected);
+  const double rms = std::sqrt(0.5);
+  EXPECT_NEAR(m.worst_chunk_rel_l2, 2e-12 / (chunk_norm_floor * rms), 1e-13);
+}
+
+TEST(Compare, NothingOverNothing) {
+  const auto spec = token_spec({1, 2, 1, 2});
+  const std::vector<double> zero(4, 0.0);
+  EXPECT_EQ(compare(spec, as_float(zero), zero).rel_l2, 0);
+  EXPECT_EQ(compare(spec, as_float(zero), zero).worst_chunk_rel_l2, 0);
+  const ErrorMetrics m = compare(spec, std::vector<float>{0, 0, 1e-30f, 0}, zero);
+  EXPECT_TRUE(std::isinf(m.rel_l2));
+  EXPECT_TRUE(std::isinf(m.max_abs));
+  EXPECT_TRUE(std::isinf(m.worst_chunk_rel_l2));
+}
+
+TEST(Compare, AnyNaNOrInfinityMakesEveryErrorNaN) {
+  const auto spec = token_spec({1, 200, 2, 3});
+  const auto expected = ramp(spec.elements());
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    auto got = as_float(expected);
+    got[777] = bad;
+    got[800] = bad;
+    got[3] = 100.0f;
+    const ErrorMetrics m = compare(spec, got, expected);
+    EXPECT_TRUE(std::isnan(m.rel_l2) && std::isnan(m.max_abs) && std::isnan(m.worst_chunk_rel_l2));
+    EXPECT_EQ(m.not_finite, 2);
+    EXPECT_EQ(m.unwritten, 0);
+    EXPECT_EQ(m.worst.index, (std::vector<std::int64_t>{0, 129, 1, 0}));
+  }
+}
+
+TEST(Compare, ANaNInTheReferenceIsNoPass) {
+  const auto spec = token_spec({1, 4, 1, 1});
+  const std::vector<double> expected{1, NAN, 1, 1};
+  EXPECT_TRUE(std::isnan(compare(spec, std::vector<float>{1, 1, 1, 1}, expected).rel_l2));
+}
+
+TEST(Compare, PoisonIsCountedInEveryDtype) {
+  for (const std::uint32_t bits : {0xffffffffu, 0xffff0000u, 0xffffe000u}) {
+    const auto spec = token_spec({1, 4, 1, 1});
+    const float poison = std::bit_cast<float>(bits);
+    const ErrorMetrics m =
+        compare(spec, std::vector<float>{1, poison, NAN, poison}, std::vector<double>(4, 1.0));
+    EXPECT_EQ(m.unwritten, 2);
+    EXPECT_EQ(m.not_finite, 1);
+  }
+}
+
+TEST(Compare, SameForEveryNumberOfThreads) {
+  const auto spec = token_spec({2, 1000, 5, 33});
+  const auto expected = ramp(spec.elements());
+  auto got = as_float(expected);
+  for (std::size_t i = 0; i < got.size(); ++i) got[i] *= 1.0f + 1e-6f * static_cast<float>(i % 13);
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const ErrorMetrics one = compare(spec, got, expected);
+  omp_set_num_threads(7);
+  const ErrorMetrics many = compare(spec, got, expected);
+  omp_set_num_threads(before);
+  EXPECT_EQ(one.rel_l2, many.rel_l2);
+  EXPECT_EQ(one.worst_chunk_rel_l2, many.worst_chunk_rel_l2);
+  EXPECT_EQ(one.worst.index, many.worst.index);
+}
+
+TEST(Compare, SizesMustFit) {
+  const auto spec = token_spec({1, 4, 1, 1});
+  EXPECT_THROW(compare(spec, std::vector<float>(3), std::vector<double>(4)), std::invalid_argument);
+  EXPECT_THROW(compare(spec, std::vector<float>(4), std::vector<double>(3)), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace gla_bench

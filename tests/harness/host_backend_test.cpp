@@ -1,0 +1,115 @@
+// The host as a backend: staging, guard zones, timing, what it says of itself.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "harness/backend.hpp"
+#include "harness/error.hpp"
+#include "harness/guarded_buffer.hpp"
+#include "harness/host_machine.hpp"
+
+namespace gla_bench {
+namespace {
+
+Problem tiny() {
+  Problem problem;
+  problem.op = "gla";
+  problem.shape = {2, 5, 3, 4, 6};
+  return problem;
+}
+
+TEST(GuardedBuffer, StartsPoisonedAndWhole) {
+  for (const std::size_t bytes : {0u, 1u, 63u, 4096u}) {
+    GuardedBuffer buffer("x", bytes);
+    EXPECT_EQ(buffer.bytes().size(), bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.bytes().data()) % 64, 0u);
+    for (const std::byte byte : buffer.bytes()) EXPECT_EQ(byte, std::byte{0xff});
+    EXPECT_EQ(buffer.damage(), std::nullopt);
+  }
+}
+
+TEST(GuardedBuffer, NamesTheFirstByteHit) {
+  GuardedBuffer buffer("x", 10);
+  buffer.bytes().data()[10 + 12] = std::byte{0};
+  EXPECT_EQ(buffer.damage(), "guard zone behind 'x' overwritten at byte 12");
+  buffer.bytes().data()[10 + 12] = std::byte{0xa5};
+  buffer.bytes().data()[-3] = std::byte{0};
+  EXPECT_EQ(buffer.damage(), "guard zone before 'x' overwritten 3 bytes before its start");
+}
+
+TEST(GuardedBuffer, EveryByteOfBothZonesCounts) {
+  GuardedBuffer buffer("x", 8);
+  const auto guard = static_cast<std::ptrdiff_t>(GuardedBuffer::guard_bytes);
+  for (const std::ptrdiff_t at : {-guard, std::ptrdiff_t{-1}, std::ptrdiff_t{8}, 8 + guard - 1}) {
+    std::byte& byte = buffer.bytes().data()[at];
+    byte = std::byte{1};
+    EXPECT_NE(buffer.damage(), std::nullopt) << at;
+    byte = std::byte{0xa5};
+    EXPECT_EQ(buffer.damage(), std::nullopt);
+  }
+}
+
+TEST(GuardedBuffer, TooLargeIsARunError) {
+  EXPECT_THROW(GuardedBuffer("x", std::size_t{1} << 60), RunError);
+}
+
+TEST(HostBackend, OutputsStartAsNaN) {
+  const Operator& op = *find_operator("gla");
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+    Problem problem = tiny();
+    problem.dtype = dtype;
+    const auto workset = make_host_backend()->stage(op, problem, op.draw(problem));
+    workset->poison_outputs();
+    const HostTensors outputs = workset->download_outputs();
+    EXPECT_EQ(outputs.size(), 2u);
+    for (const auto& [name, values] : outputs)
+      for (const float value : values) EXPECT_TRUE(std::isnan(value)) << name;
+    EXPECT_EQ(workset->damage(), std::nullopt);
+  }
+}
+
+TEST(HostBackend, SamplesTakeTime) {
+  const Operator& op = *find_operator("gla");
+  const auto backend = make_host_backend({.threads = 1});
+  EXPECT_EQ(backend->id(), BackendId::host);
+  EXPECT_TRUE(backend->can_run());
+  const auto workset = backend->stage(op, tiny(), op.draw(tiny()));
+  const auto plan = backend->build(
+      {find_variant("gla", "recurrent", BackendId::host), tiny(), {{"block_v", 64}}});
+  EXPECT_THROW(plan->run(), RunError);  // not prepared
+  plan->prepare(*workset);
+  EXPECT_GT(plan->sample(CacheState::hot, 3), 0.0);
+  EXPECT_GT(plan->sample(CacheState::cold, 1), 0.0);
+  EXPECT_LT(plan->sample(CacheState::hot, 100), 1.0);
+}
+
+TEST(HostBackend, OnlyHostVariantsBuild) {
+  Variant variant = *find_variant("gla", "recurrent", BackendId::host);
+  variant.code = [](const Problem&, const Tile&) { return Recipe{}; };
+  EXPECT_THROW(make_host_backend()->build({&variant, tiny(), {{"block_v", 64}}}), BuildError);
+}
+
+TEST(HostBackend, SaysWhatItIs) {
+  const auto backend = make_host_backend({.threads = 2});
+  EXPECT_EQ(backend->limits().arch, 0);
+  EXPECT_GT(backend->limits().memory_bytes, std::size_t{1} << 28);
+  const Environment environment = backend->environment();
+  for (const char* key : {"device", "cores", "threads", "memory_bytes", "compiler", "blas"})
+    EXPECT_FALSE(environment.at(key).empty()) << key;
+  EXPECT_EQ(environment.at("threads"), "2");
+}
+
+TEST(HostBackend, MeasuresItsCeilings) {
+  const auto ceilings = make_host_backend()->measure_ceilings();
+  ASSERT_TRUE(ceilings.has_value());
+  EXPECT_GT(ceilings->copy_gb_per_s, 0.1);
+  EXPECT_LT(ceilings->copy_gb_per_s, 5000);
+  EXPECT_GT(ceilings->matrix_tflop_per_s, 1e-4);
+  EXPECT_LT(ceilings->matrix_tflop_per_s, 100);
+  EXPECT_NE(ceilings->matrix.find("float32"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gla_bench

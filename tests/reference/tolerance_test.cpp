@@ -1,0 +1,128 @@
+// Bounds as numbers, and the policy file.
+
+#include "reference/tolerance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "harness/error.hpp"
+#include "harness/json.hpp"
+
+namespace gla_bench {
+namespace {
+
+const Tolerance& policy() {
+  return default_tolerance();
+}
+
+TEST(Tolerance, CapsAreThePublishedOnes) {
+  EXPECT_EQ(policy().of(Arithmetic::float32).cap, 1e-5);
+  EXPECT_EQ(policy().of(Arithmetic::tf32).cap, 1e-3);
+  EXPECT_EQ(policy().of(Arithmetic::float16).cap, 2e-3);
+  EXPECT_EQ(policy().of(Arithmetic::bfloat16).cap, 4e-3);
+}
+
+TEST(Tolerance, CapIsThatOfTheCoarserOfArithmeticAndOutput) {
+  EXPECT_EQ(cap(policy(), Arithmetic::float32, DType::float32), 1e-5);
+  EXPECT_EQ(cap(policy(), Arithmetic::float32, DType::bfloat16), 4e-3);
+  EXPECT_EQ(cap(policy(), Arithmetic::tf32, DType::float16), 2e-3);
+  EXPECT_EQ(cap(policy(), Arithmetic::bfloat16, DType::float32), 4e-3);
+}
+
+BaselineError large_tensor(double rel_l2, double chunk, double max_abs) {
+  return {rel_l2, chunk, max_abs, 5.0, 1 << 24, 64 * 128};
+}
+
+TEST(Tolerance, BoundIsTiedToThePlainComputation) {
+  const auto& p = policy().of(Arithmetic::tf32);
+  const Bounds b =
+      bounds(policy(), Arithmetic::tf32, DType::float32, large_tensor(2e-4, 3e-4, 4e-3));
+  EXPECT_DOUBLE_EQ(b.rel_l2, p.factor * 2e-4);
+  EXPECT_DOUBLE_EQ(b.worst_chunk_rel_l2, p.chunk_factor * 3e-4);
+  EXPECT_DOUBLE_EQ(b.max_abs, p.max_factor * 4e-3);
+}
+
+TEST(Tolerance, BoundIsNeverAboveTheCap) {
+  for (const double error : std::initializer_list<double>{1.0, INFINITY, std::nan("")}) {
+    const Bounds b =
+        bounds(policy(), Arithmetic::float32, DType::float32, large_tensor(error, error, error));
+    EXPECT_EQ(b.rel_l2, 1e-5);
+    EXPECT_EQ(b.worst_chunk_rel_l2, 1e-5 * policy().worst_chunk);
+    EXPECT_EQ(b.max_abs, 1e-5 * policy().max_abs);
+  }
+}
+
+TEST(Tolerance, AnExactPlainComputationLeavesAFloor) {
+  const auto& p = policy().of(Arithmetic::float32);
+  const Bounds large = bounds(policy(), Arithmetic::float32, DType::float32, large_tensor(0, 0, 0));
+  EXPECT_NEAR(large.rel_l2, 0x1p-24 * p.steady, 0x1p-24 * 0.01);
+  EXPECT_DOUBLE_EQ(large.max_abs, 0x1p-24 * (p.steady + p.small) * 5);
+  const Bounds one = bounds(policy(), Arithmetic::float32, DType::float32, {});
+  EXPECT_DOUBLE_EQ(one.rel_l2, 0x1p-24 * (p.steady + p.small));
+  // One element rounded once to bfloat16 may be 2^-8 off, which the cap leaves room for.
+  const Bounds rounded = bounds(policy(), Arithmetic::float32, DType::bfloat16, {});
+  EXPECT_GE(rounded.rel_l2, 0x1p-8);
+  EXPECT_LE(rounded.rel_l2, 4e-3);
+}
+
+TEST(Tolerance, BoundsGrowWithTheError) {
+  double last = 0;
+  for (const double error : {0.0, 1e-8, 1e-7, 3e-7, 1e-6, 1e-5, 1e-4}) {
+    const double bound =
+        bounds(policy(), Arithmetic::float32, DType::float32, large_tensor(error, error, error))
+            .rel_l2;
+    EXPECT_GE(bound, last);
+    last = bound;
+  }
+}
+
+std::string file_text() {
+  return read_text_file(std::string(GLA_BENCH_SOURCE_DIR) + "/configs/tolerance.json");
+}
+
+TEST(Tolerance, TheFileIsWhatTheProgramHolds) {
+  const Tolerance file =
+      load_tolerance(std::string(GLA_BENCH_SOURCE_DIR) + "/configs/tolerance.json");
+  EXPECT_EQ(file.worst_chunk, policy().worst_chunk);
+  EXPECT_EQ(file.max_abs, policy().max_abs);
+  for (const auto& [arithmetic, p] : file.arithmetic) {
+    EXPECT_EQ(p.cap, policy().of(arithmetic).cap);
+    EXPECT_EQ(p.factor, policy().of(arithmetic).factor);
+    EXPECT_EQ(p.steady, policy().of(arithmetic).steady);
+  }
+  EXPECT_EQ(file.arithmetic.size(), 4u);
+}
+
+void expect_complaint(std::string text, const std::string& from, const std::string& to,
+                      const std::vector<std::string>& parts) {
+  const auto at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+  try {
+    parse_tolerance(text, "my.json");
+    FAIL() << "accepted " << to;
+  } catch (const InputError& error) {
+    for (const std::string& part : parts)
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST(Tolerance, ComplaintsNameThePlace) {
+  expect_complaint(file_text(), "\"cap\": 1e-5", "\"cap\": -1",
+                   {"my.json", "/arithmetic/float32/cap", "-1"});
+  expect_complaint(file_text(), "\"cap\": 1e-5", "\"cap\": \"small\"",
+                   {"/arithmetic/float32/cap", "small"});
+  expect_complaint(file_text(), "\"cap\": 1e-5", "\"cup\": 1e-5", {"/arithmetic/float32", "cup"});
+  expect_complaint(file_text(), "\"factor\": 8", "\"factor\": 0.5",
+                   {"/arithmetic/float32/factor", "0.5"});
+  expect_complaint(file_text(), "\"tf32\"", "\"tf33\"", {"/arithmetic", "tf32"});
+  expect_complaint(file_text(), "\"schema_version\": 1", "\"schema_version\": 2",
+                   {"/schema_version"});
+  expect_complaint(file_text(), "{", "", {"my.json"});
+  EXPECT_THROW(load_tolerance("/nonexistent/tolerance.json"), InputError);
+}
+
+}  // namespace
+}  // namespace gla_bench
