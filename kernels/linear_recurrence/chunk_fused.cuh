@@ -35,5 +35,5 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::Fused
       p.initial_state == nullptr ? nullptr : p.initial_state + sequence * state_size,
       p.final_state == nullptr ? nullptr : p.final_state + sequence * state_size,
       nullptr};
-  FusedWalk{p, range, shared}.run();
+  FusedWalk{p, range, {shared}}.run();
 }

@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::State
                            nullptr,
                            at.state,
                            at.slice == 0 ? at.decay : nullptr};
-  StateWalk{p, range, shared}.run();
+  StateWalk{p, range, {shared}}.run();
 }
 
 extern "C" __global__ void __launch_bounds__(32 * tile::scan_warps)
@@ -83,5 +83,5 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::Outpu
   extern __shared__ __align__(128) unsigned char shared[];
   const ChunkPlace at(p);
   const WalkRange range = {at.sequence, at.slice, at.begin, at.end, at.state, nullptr, nullptr};
-  OutputWalk{p, range, shared}.run();
+  OutputWalk{p, range, {shared}}.run();
 }

@@ -1,0 +1,154 @@
+#pragma once
+// The elementwise phases of a chunk walk: q, k and g become the operands of its products.
+// An item is a block of 8 tokens times 2 neighbouring keys; the threads deal the items among
+// themselves.
+
+#include "device/math.cuh"
+#include "linear_recurrence/chunk_walk_tiles.cuh"
+
+namespace gla_bench::linear_recurrence {
+
+template <typename Tiles>
+struct OperandPhase {
+  using Ops = typename Tiles::Ops;
+  using operand_t = typename Tiles::operand_t;
+  static constexpr int threads = Tiles::threads, keys = Tiles::keys, key_ld = Tiles::key_ld;
+  static constexpr int blocks = Tiles::chunk / 8, pairs = keys / 2, levels = Tiles::levels;
+  static constexpr bool outputs = Tiles::outputs;
+
+  const Tiles& tiles;
+
+  /// Decay of each block of 8 tokens: e^(sum of its gates).
+  __device__ __forceinline__ void sum_gates(long long c) const {
+    for (int item = threadIdx.x; item < blocks * pairs; item += threads) {
+      const int block = item / pairs, key = item % pairs * 2;
+      const io_t* g = tiles.g_tile(c) + block * 8 * key_ld + key;
+      float x = 0.0f, y = 0.0f;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const float2 gate = device::load_pair(g + i * key_ld);
+        x += device::log2_gate(gate.x);
+        y += device::log2_gate(gate.y);
+      }
+      device::store_pair(tiles.block_decays() + block * keys + key, device::exp2_fast(x),
+                         device::exp2_fast(y));
+    }
+  }
+
+  /// Turns q, k, g of chunk c into the operands of its products. A block's halves meet in its
+  /// middle: in the first, e^(b_middle - b) is the suffix in the half; in the second, e^(b -
+  /// b_middle) the prefix.
+  __device__ __forceinline__ void form_operands(long long c) const {
+    for (int item = threadIdx.x; item < blocks * pairs; item += threads) {
+      const int block = item / pairs, key = item % pairs * 2;
+      const int at = block * 8 * key_ld + key;
+      float2 e[8];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const float2 gate = device::load_pair(tiles.g_tile(c) + at + i * key_ld);
+        e[i].x = device::exp2_fast(device::log2_gate(gate.x));
+        e[i].y = device::exp2_fast(device::log2_gate(gate.y));
+      }
+      const float2 first = product(product(e[0], e[1]), product(e[2], e[3]));
+      const float2 second = product(product(e[4], e[5]), product(e[6], e[7]));
+      const BlockFactors f = block_factors(block, key);
+      if (block == 0) store_decay(key, product(f.of_k, product(first, second)));
+      const float2 one = {1.0f, 1.0f}, e23 = product(e[2], e[3]), e67 = product(e[6], e[7]);
+      const float2 to_middle[4] = {product(e[1], e23), e23, e[3], one};
+      const float2 to_end[4] = {product(e[5], e67), e67, e[7], one};
+      float2 prefix = e[0];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (i > 0) prefix = product(prefix, e[i]);
+        form_token(c, f, at + i * key_ld, prefix, product(to_middle[i], second),
+                   i == 3 ? one : reciprocal(to_middle[i]), to_middle[i]);
+      }
+      prefix = e[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (i > 0) prefix = product(prefix, e[4 + i]);
+        form_token(c, f, at + (4 + i) * key_ld, product(first, prefix), to_end[i], prefix,
+                   reciprocal(prefix));
+      }
+    }
+  }
+
+ private:
+  /// Product of the decays of the 2^level blocks that are `block`'s sibling at that level.
+  __device__ __forceinline__ float2 sibling_decay(int block, int level, int key) const {
+    const int count = 1 << level;
+    const float* first = tiles.block_decays() + (((block >> level) ^ 1) << level) * keys + key;
+    float2 product = device::load_pair(first);
+#pragma unroll
+    for (int i = 1; i < count; ++i) {
+      const float2 next = device::load_pair(first + i * keys);
+      product.x *= next.x;
+      product.y *= next.y;
+    }
+    return product;
+  }
+
+  /// What a block of 8 tokens needs for 2 keys besides its gates: decays of the blocks between it
+  /// and the ends of what it meets at each level and in the chunk, on q's side and on k's.
+  struct BlockFactors {
+    int block;
+    float2 of_q, of_k, of_level[levels];
+  };
+
+  __device__ __forceinline__ BlockFactors block_factors(int block, int key) const {
+    BlockFactors f = {block, {1.0f, 1.0f}, {1.0f, 1.0f}, {}};
+#pragma unroll
+    for (int level = 0; level < levels; ++level) {
+      const float2 between = sibling_decay(block, level, key);
+      f.of_level[level] = odd(block, level) ? f.of_q : f.of_k;
+      if (odd(block, level))
+        f.of_q = product(f.of_q, between);
+      else
+        f.of_k = product(f.of_k, between);
+    }
+    return f;
+  }
+
+  __device__ __forceinline__ static bool odd(int block, int level) {
+    return (block >> level & 1) != 0;
+  }
+  __device__ __forceinline__ static float2 product(float2 x, float2 y) {
+    return {x.x * y.x, x.y * y.y};
+  }
+  __device__ __forceinline__ static float2 reciprocal(float2 x) {
+    return {device::reciprocal_fast(x.x), device::reciprocal_fast(x.y)};
+  }
+
+  /// One token's operands at offset `at`. Decays for its 2 keys: from its block's start (with its
+  /// own), to its block's end, e^(b - b_middle) and the reciprocal.
+  __device__ __forceinline__ void form_token(long long c, const BlockFactors& f, int at,
+                                             float2 prefix, float2 suffix, float2 middle,
+                                             float2 inverse) const {
+    const float2 k = device::load_pair(tiles.k_tile(c) + at), k8 = product(k, suffix);
+    store(tiles.decayed_k(c) + at, product(k8, f.of_k));
+    if constexpr (outputs) {
+      const float2 q = device::load_pair(tiles.q_tile(c) + at), q8 = product(q, prefix);
+      store(tiles.decayed_q(c) + at, product(q8, f.of_q));
+      store(tiles.middle_q() + at, product(q, middle));
+      store(tiles.middle_k() + at, product(k, inverse));
+#pragma unroll
+      for (int level = 0; level < levels; ++level)
+        store(tiles.level_tile(c, level) + at,
+              product(odd(f.block, level) ? q8 : k8, f.of_level[level]));
+    }
+  }
+
+  __device__ __forceinline__ static void store(operand_t* to, float2 x) {
+    Ops::store_rounded(to, x.x, x.y);
+  }
+
+  __device__ __forceinline__ void store_decay(int key, float2 decay) const {
+    device::store_pair(tiles.chunk_decay() + key, decay.x, decay.y);
+    if constexpr (!outputs) {
+      const float2 total = product(device::load_pair(tiles.total_decay() + key), decay);
+      device::store_pair(tiles.total_decay() + key, total.x, total.y);
+    }
+  }
+};
+
+}  // namespace gla_bench::linear_recurrence

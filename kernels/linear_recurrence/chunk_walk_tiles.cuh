@@ -1,0 +1,88 @@
+#pragma once
+// The sizes of a chunk walk as constants, its places in shared memory and each thread's part in it.
+// Tiles are [chunk][keys] with leading dimension key_ld unless said otherwise; c counts chunks.
+
+#include "device/products.cuh"
+#include "linear_recurrence/chunk_walk_layout.h"
+
+namespace gla_bench::linear_recurrence {
+
+template <int chunk_, int block_v_, int warp_v_, int warps_k_, int stages_, int terms,
+          bool outputs_>
+struct WalkTiles {
+  using Ops = device::Products<io_t, terms, dim::key_dim>;
+  using operand_t = typename Ops::element;
+
+  static constexpr int chunk = chunk_, block_v = block_v_, warp_v = warp_v_, warps_k = warps_k_;
+  static constexpr int stages = stages_;
+  static constexpr bool outputs = outputs_;
+  static constexpr WalkShape shape = {dim::key_dim, sizeof(io_t), sizeof(operand_t),
+                                      chunk,        block_v,      warp_v,
+                                      warps_k,      stages,       outputs};
+  static constexpr WalkLayout layout = {shape};
+
+  static constexpr int threads = layout.threads, keys = layout.keys, warp_keys = layout.warp_keys;
+  static constexpr int key_ld = layout.key_ld, value_ld = layout.value_ld;
+  static constexpr int score_ld = layout.score_ld, partial_ld = layout.partial_ld;
+  static constexpr int levels = layout.levels, stage_bytes = layout.stage;
+
+  // Accumulator tiles of a warp: of V (16), of its keys (8) and of the chunk's tokens (8).
+  static constexpr int tiles_v = warp_v / 16, tiles_k = warp_keys / 8, tiles_i = chunk / 8;
+  using State = float[tiles_v][tiles_k][4];   // S^T
+  using Output = float[tiles_v][tiles_i][4];  // o^T
+
+  unsigned char* shared;
+
+  __device__ __forceinline__ io_t* stage(long long c, int tile) const {
+    const int slot = stages == 1 ? 0 : static_cast<int>(c % stages);
+    return reinterpret_cast<io_t*>(shared + slot * stage_bytes + tile * key_tile);
+  }
+  __device__ __forceinline__ io_t* k_tile(long long c) const { return stage(c, 0); }
+  __device__ __forceinline__ io_t* g_tile(long long c) const { return stage(c, 1); }
+  __device__ __forceinline__ io_t* q_tile(long long c) const { return stage(c, 2); }
+  __device__ __forceinline__ io_t* v_tile(long long c) const { return stage(c, outputs ? 3 : 2); }
+
+  __device__ __forceinline__ operand_t* operand(int at, int tile) const {
+    return reinterpret_cast<operand_t*>(shared + at + tile * operand_tile);
+  }
+  /// k e^(bn-b), q e^b, and the tile of the score tree's last level: over k, q and g where formats
+  /// agree.
+  __device__ __forceinline__ operand_t* decayed(long long c, int tile) const {
+    if constexpr (in_place)
+      return reinterpret_cast<operand_t*>(stage(c, tile == 0 ? 0 : tile == 1 ? 2 : 1));
+    else
+      return operand(operands_at, tile);
+  }
+  __device__ __forceinline__ operand_t* decayed_k(long long c) const { return decayed(c, 0); }
+  __device__ __forceinline__ operand_t* decayed_q(long long c) const { return decayed(c, 1); }
+  __device__ __forceinline__ operand_t* level_tile(long long c, int level) const {
+    return level == levels - 1 ? decayed(c, 2) : operand(scratch_at, 2 + level);
+  }
+  __device__ __forceinline__ operand_t* middle_q() const { return operand(scratch_at, 0); }
+  __device__ __forceinline__ operand_t* middle_k() const { return operand(scratch_at, 1); }
+  __device__ __forceinline__ operand_t* scores() const { return operand(scores_at, 0); }
+  __device__ __forceinline__ float* partial() const { return floats(scratch_at); }
+  __device__ __forceinline__ float* block_decays() const { return floats(block_decays_at); }
+  __device__ __forceinline__ float* chunk_decay() const { return floats(chunk_decay_at); }
+  __device__ __forceinline__ float* total_decay() const { return floats(total_decay_at); }
+  __device__ __forceinline__ float* floats(int at) const {
+    return reinterpret_cast<float*>(shared + at);
+  }
+
+  // This thread's place in its warp's accumulators, and the warp's in the block's slice of V and in
+  // K.
+  __device__ __forceinline__ static int lane_row() { return threadIdx.x % 32 / 4; }
+  __device__ __forceinline__ static int lane_column() { return threadIdx.x % 4 * 2; }
+  __device__ __forceinline__ static int warp() { return threadIdx.x / 32; }
+  __device__ __forceinline__ static int warp_first_v() { return warp() / warps_k * warp_v; }
+  __device__ __forceinline__ static int warp_first_k() { return warp() % warps_k * warp_keys; }
+
+ private:
+  static constexpr int key_tile = layout.key_tile, operand_tile = layout.operand_tile;
+  static constexpr bool in_place = layout.in_place;
+  static constexpr int operands_at = layout.operands, scratch_at = layout.scratch;
+  static constexpr int scores_at = layout.scores, block_decays_at = layout.block_decays;
+  static constexpr int chunk_decay_at = layout.chunk_decay, total_decay_at = layout.total_decay;
+};
+
+}  // namespace gla_bench::linear_recurrence

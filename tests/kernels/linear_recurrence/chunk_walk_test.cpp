@@ -1,0 +1,98 @@
+#include "kernels/linear_recurrence/chunk_walk.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/kernels/linear_recurrence/problems.hpp"
+
+namespace gla_bench::linear_recurrence {
+namespace {
+
+std::vector<WalkShape> assorted_shapes() {
+  std::vector<WalkShape> shapes;
+  for (const int key_dim : {1, 16, 37, 100, 128, 512})
+    for (const int chunk : {16, 32, 64})
+      for (const int warps_k : {1, 2, 4})
+        for (const int stages : {1, 2})
+          for (const bool outputs : {false, true})
+            for (const auto& [io, operand] : {std::pair{2, 2}, std::pair{2, 4}, std::pair{4, 4}})
+              shapes.push_back({key_dim, io, operand, chunk, 64, 16, warps_k, stages, outputs});
+  return shapes;
+}
+
+TEST(WalkLayout, RegionsFollowOneAnotherAligned) {
+  for (const WalkShape& shape : assorted_shapes()) {
+    const WalkLayout l{shape};
+    const int places[] = {
+        0, l.operands, l.scratch, l.scores, l.block_decays, l.chunk_decay, l.total_decay, l.bytes};
+    for (std::size_t i = 1; i < std::size(places); ++i) {
+      EXPECT_GE(places[i], places[i - 1]);
+      EXPECT_EQ(places[i] % 16, 0);
+    }
+    EXPECT_EQ(l.key_tile % 16, 0);
+    EXPECT_EQ(l.value_tile % 16, 0);
+    EXPECT_EQ(l.operand_tile % 16, 0);
+  }
+}
+
+TEST(WalkLayout, ScratchHoldsScoreOperandsAndPartialOutputs) {
+  for (const WalkShape& shape : assorted_shapes()) {
+    if (!shape.outputs) continue;
+    const WalkLayout l{shape};
+    const int diagonal = 2 * l.operand_tile, levels = (l.levels - 1) * l.operand_tile;
+    EXPECT_GE(l.scores - l.scratch, diagonal + levels);
+    EXPECT_GE(l.scores - l.scratch, shape.warps_k * shape.chunk * l.partial_ld * 4);
+  }
+}
+
+TEST(WalkLayout, EveryWarpHasTheSameWholeStepsOfKeys) {
+  for (const WalkShape& shape : assorted_shapes()) {
+    const WalkLayout l{shape};
+    EXPECT_GE(l.keys, shape.key_dim);
+    EXPECT_EQ(l.warp_keys % 16, 0);
+    EXPECT_EQ(l.warp_keys * shape.warps_k, l.keys);
+    EXPECT_EQ(8 << l.levels, shape.chunk);
+  }
+}
+
+// Eight rows of 16 bytes, read at once, must fall into different banks: rows an odd number of 16
+// bytes apart. Float32 operands are read as pairs from four rows: rows 8 or 24 banks apart.
+TEST(WalkLayout, RowsAreFreeOfBankConflicts) {
+  for (const WalkShape& shape : assorted_shapes()) {
+    const WalkLayout l{shape};
+    if (shape.operand_bytes == 2) {
+      EXPECT_EQ(l.key_ld * 2 / 16 % 2, 1);
+      EXPECT_EQ(l.score_ld * 2 / 16 % 2, 1);
+      EXPECT_EQ(l.value_ld * 2 / 16 % 2, 1);
+    } else {
+      EXPECT_EQ(l.key_ld % 16, 8);
+      EXPECT_EQ(l.score_ld % 8, 4);
+    }
+  }
+}
+
+TEST(RejectTile, NamesTheAxisAndItsValues) {
+  const TileSpace space{{"chunk", {64, 32}, ""}};
+  EXPECT_EQ(reject_tile(space, {{"chunk", 32}}), std::nullopt);
+  EXPECT_EQ(reject_tile(space, {}), "the tile lacks chunk");
+  EXPECT_EQ(reject_tile(space, {{"chunk", 48}}), "chunk=48 is not one of 64, 32");
+}
+
+TEST(RejectWalk, NamesWhatDoesNotFit) {
+  const auto reason = [](const Problem& problem, Tile change, int chunk) {
+    Tile tile = default_tile(walk_axes());
+    for (const auto& [axis, value] : change) tile[axis] = value;
+    return reject_walk(problem, tile, chunk, h200()).value_or("accepted");
+  };
+  const Problem wide = gla(DType::float32, {1, 64, 1, 512, 512});
+  const Problem usual = gla(DType::bfloat16, {1, 64, 1, 128, 128});
+  EXPECT_EQ(reason(usual, {}, 32), "accepted");
+  EXPECT_NE(reason(wide, {{"warps_k", 4}, {"block_v", 32}}, 64).find("shared memory"),
+            std::string::npos);
+  EXPECT_NE(reason(wide, {{"warps_k", 1}}, 16).find("registers"), std::string::npos);
+  EXPECT_NE(reason(usual, {{"block_v", 256}}, 32).find("value_dim"), std::string::npos);
+  EXPECT_NE(reason(gla(DType::bfloat16, {1, 64, 1, 16, 64}), {}, 32).find("warps_k"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace gla_bench::linear_recurrence
