@@ -23,6 +23,7 @@ GuardedBuffers::GuardedBuffers(const Helpers& helpers, cudaStream_t stream,
     zones.push_back({start + zone_bytes + region.bytes, zone_bytes});
     buffers_.push_back(std::move(buffer));
   }
+  if (zones.empty()) return;
   zones_ = DeviceMemory(zones.size() * sizeof(Zone), "guard zones");
   first_bad_ = DeviceMemory(zones.size() * sizeof(unsigned), "guard zones");
   check(cudaMemcpyAsync(zones_.data(), zones.data(), zones.size() * sizeof(Zone),

@@ -1,0 +1,60 @@
+// Every CUDA variant builds: its first tile that each architecture allows, in every dtype.
+
+#include <gtest/gtest.h>
+
+#include "harness/backend.hpp"
+#include "harness/compile.hpp"
+#include "harness/cuda/plan.hpp"
+#include "tests/harness/temporary_folder.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+Problem problem_of(const Variant& variant, DType dtype) {
+  Problem problem;
+  problem.op = variant.op;
+  problem.direction = variant.direction;
+  problem.dtype = dtype;
+  problem.shape = {2, 300, 3, 64, 64};
+  return problem;
+}
+
+std::optional<Tile> first_tile(const Variant& variant, const Problem& problem,
+                               const Limits& limits) {
+  for (const Tile& tile : all_tiles(variant.space))
+    if (!variant.reject(problem, tile, limits)) return tile;
+  return std::nullopt;
+}
+
+TEST(CudaVariants, BuildWithoutWarnings) {
+  const TemporaryFolder folder;
+  for (int arch : {80, 90}) {
+    CudaOptions options;
+    options.cache_dir = folder.file("cache");
+    options.arch = arch;
+    const auto backend = make_cuda_backend(options);
+    std::vector<Candidate> candidates;
+    for (const Variant& variant : variants()) {
+      if (variant.backend != BackendId::cuda) continue;
+      bool any = false;
+      for (DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+        const Problem problem = problem_of(variant, dtype);
+        const auto tile = first_tile(variant, problem, backend->limits());
+        if (!tile) continue;
+        any = true;
+        candidates.push_back({&variant, problem, *tile});
+      }
+      EXPECT_TRUE(any) << variant.name << " refuses every tile in every dtype";
+    }
+    const auto results = compile_candidates(*backend, candidates);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      EXPECT_TRUE(results[i].build) << results[i].error;
+      if (results[i].build) {
+        EXPECT_EQ(results[i].build->warnings, "") << describe(candidates[i]);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gla_bench::cuda
