@@ -84,6 +84,14 @@ struct Bfloat16Products {
     b[0] = {{r[0], r[1]}};
     b[1] = {{r[2], r[3]}};
   }
+  /// The same of values as they were loaded; here there is nothing to round.
+  static __device__ __forceinline__ void load_raw_columns(B (&b)[2], const element* p, int ld) {
+    load_columns(b, p, ld);
+  }
+  /// The same for a contraction whose A operand comes from accumulators or load_rows().
+  static __device__ __forceinline__ void load_paired_columns(B (&b)[2], const element* p, int ld) {
+    load_columns(b, p, ld);
+  }
   /// The part of a row of accumulator tiles that step `step` of a contraction over its columns
   /// takes.
   template <int tiles>
@@ -182,6 +190,22 @@ struct Tf32Products {
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       put_rounded(b[i / 2], i % 2, p[(t + i % 2 * 4) * ld + g + i / 2 * 8]);
+  }
+  /// Not paired, of values that did not go through rounded(). T: any dtype.
+  template <typename T>
+  static __device__ __forceinline__ void load_raw_columns(B (&b)[2], const T* p, int ld) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      put(b[i / 2], i % 2, to_float(p[(t + i % 2 * 4) * ld + g + i / 2 * 8]));
+  }
+  /// Paired, of values that did not go through rounded(). T: any dtype.
+  template <typename T>
+  static __device__ __forceinline__ void load_paired_columns(B (&b)[2], const T* p, int ld) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      put(b[i / 2], i % 2, to_float(p[(2 * t + i % 2) * ld + g + i / 2 * 8]));
   }
   template <int tiles>
   static __device__ __forceinline__ A from_accumulators(const float (&c)[tiles][4], int step) {

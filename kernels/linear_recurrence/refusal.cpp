@@ -70,6 +70,10 @@ std::optional<std::string> refuse_terms(const Problem& problem, int terms) {
   return "terms=" + std::to_string(terms) + " is for float32: 16-bit inputs gain nothing";
 }
 
+int operand_bytes(const Problem& problem) {
+  return problem.dtype == DType::bfloat16 && problem.shape.key_dim >= 16 ? 2 : 4;
+}
+
 Arithmetic product_arithmetic(const Problem& problem, int terms) {
   switch (problem.dtype) {
     case DType::bfloat16:

@@ -35,6 +35,10 @@ std::optional<std::string> refuse_workspace(double bytes, const Limits& limits);
 /// terms=3 for a problem that is not float32, or nothing.
 std::optional<std::string> refuse_terms(const Problem& problem, int terms);
 
+/// Bytes of what the tensor cores are fed with (device/products.cuh, Products): bfloat16 in its own
+/// format unless there are fewer than 16 keys, all else as float32.
+int operand_bytes(const Problem& problem);
+
 /// What tensor-core products declare: the problem's 16-bit dtype; for float32 tf32 with one term,
 /// float32 with three.
 Arithmetic product_arithmetic(const Problem& problem, int terms);

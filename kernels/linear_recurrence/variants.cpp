@@ -8,6 +8,7 @@ std::vector<Variant> variants() {
   return {
       // CUDA
       recurrent(),
+      parallel(),
       chunk_materialized(),
       chunk_fused(),
       chunk_pipeline(),

@@ -1,0 +1,155 @@
+#pragma once
+// Decayed operands of a block of `tokens` tokens times `keys` key dimensions, formed by a block of
+// threads from raw rows in shared memory. A thread's item is 8 tokens of two neighbouring keys;
+// sums of gates over whole blocks of 8 come first (sum), a barrier, then the operands. Every sum
+// starts at its reference and has one sign, so its rounding error is a share of an exponent that
+// makes the factor small: factors are exact to a few units in the last place. `ld`: leading
+// dimension of the raw tiles and, unless given, of the operands.
+
+#include "device/math.cuh"
+#include "device/types.cuh"
+
+namespace gla_bench::linear_recurrence {
+
+template <int tokens, int keys, int ld>
+struct GateBlocks {
+  static constexpr int blocks = tokens / 8, pairs = keys / 2, items = blocks * pairs;
+
+  /// sums [blocks, keys]: of the clamped gates of 8 tokens, in units of log2.
+  template <int threads, typename T>
+  __device__ __forceinline__ static void sum(const T* g, float* sums) {
+    for (int item = threadIdx.x; item < items; item += threads) {
+      const int b = item / pairs, key = item % pairs * 2;
+      float2 x = {0.0f, 0.0f};
+#pragma unroll
+      for (int i = 0; i < 8; ++i) add_gate(x, g + (8 * b + i) * ld + key);
+      device::store_pair(sums + b * keys + key, x.x, x.y);
+    }
+  }
+
+  /// q times its decay from the start of all blocks.
+  template <typename Ops, int threads, typename T>
+  __device__ __forceinline__ static void prefixed(const T* q, const T* g, const float* sums,
+                                                  typename Ops::element* out, int out_ld) {
+    for (int item = threadIdx.x; item < items; item += threads) {
+      const int b = item / pairs, key = item % pairs * 2;
+      prefix<Ops>(q, g, 8 * b, key, total(sums, key, 0, b), out, out_ld);
+    }
+  }
+
+  /// k times its decay to the end of all blocks, times `decays` [keys].
+  template <typename Ops, int threads, typename T>
+  __device__ __forceinline__ static void suffixed(const T* k, const T* g, const float* sums,
+                                                  const float* decays, typename Ops::element* out) {
+    for (int item = threadIdx.x; item < items; item += threads) {
+      const int b = item / pairs, key = item % pairs * 2;
+      suffix<Ops>(k, g, 8 * b, key, total(sums, key, b + 1, blocks),
+                  device::load_pair(decays + key), out);
+    }
+  }
+
+  /// One level of the tree of halves, of 8 << level tokens each: in right halves q times its decay
+  /// from the middle, in left halves k times its decay to the middle.
+  template <typename Ops, int threads, typename T>
+  __device__ __forceinline__ static void halves(const T* q, const T* k, const T* g,
+                                                const float* sums, int level,
+                                                typename Ops::element* out) {
+    for (int item = threadIdx.x; item < items; item += threads) {
+      const int b = item / pairs, key = item % pairs * 2, first = b >> level << level;
+      if (b >> level & 1)
+        prefix<Ops>(q, g, 8 * b, key, total(sums, key, first, b), out, ld);
+      else
+        suffix<Ops>(k, g, 8 * b, key, total(sums, key, b + 1, first + (1 << level)), {1.0f, 1.0f},
+                    out);
+    }
+  }
+
+  /// q and k times their decays from the middle of their 8 tokens, one of them a growth of at most
+  /// e^80. Products instead of sums: what grows must be the inverse of what decays.
+  template <typename Ops, int threads, typename T>
+  __device__ __forceinline__ static void centred(const T* q, const T* k, const T* g,
+                                                 typename Ops::element* out_q,
+                                                 typename Ops::element* out_k) {
+    for (int item = threadIdx.x; item < items; item += threads) {
+      const int first = item / pairs * 8 * ld + item % pairs * 2;
+      float2 e[8], decay = {1.0f, 1.0f};
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        e[i] = {0.0f, 0.0f};
+        add_gate(e[i], g + first + i * ld);
+        e[i] = {device::exp2_fast(e[i].x), device::exp2_fast(e[i].y)};
+      }
+#pragma unroll
+      for (int i = 3; i >= 0; --i) {
+        const int at = first + i * ld;
+        put<Ops>(out_k + at, k + at, decay);
+        put<Ops>(out_q + at, q + at, inverse(decay));
+        decay = {decay.x * e[i].x, decay.y * e[i].y};
+      }
+      decay = {1.0f, 1.0f};
+#pragma unroll
+      for (int i = 4; i < 8; ++i) {
+        const int at = first + i * ld;
+        decay = {decay.x * e[i].x, decay.y * e[i].y};
+        put<Ops>(out_q + at, q + at, decay);
+        put<Ops>(out_k + at, k + at, inverse(decay));
+      }
+    }
+  }
+
+ private:
+  template <typename T>
+  __device__ __forceinline__ static void add_gate(float2& x, const T* g) {
+    const float2 gate = device::load_pair(g);
+    x.x += device::log2_gate(gate.x);
+    x.y += device::log2_gate(gate.y);
+  }
+
+  __device__ __forceinline__ static float2 inverse(float2 x) {
+    return {device::reciprocal_fast(x.x), device::reciprocal_fast(x.y)};
+  }
+
+  /// Sum over blocks first..last-1.
+  __device__ __forceinline__ static float2 total(const float* sums, int key, int first, int last) {
+    float2 x = {0.0f, 0.0f};
+    for (int b = first; b < last; ++b) {
+      const float2 next = device::load_pair(sums + b * keys + key);
+      x.x += next.x;
+      x.y += next.y;
+    }
+    return x;
+  }
+
+  template <typename Ops, typename T>
+  __device__ __forceinline__ static void put(typename Ops::element* to, const T* from,
+                                             float2 factor) {
+    const float2 x = device::load_pair(from);
+    Ops::store_rounded(to, x.x * factor.x, x.y * factor.y);
+  }
+
+  template <typename Ops, typename T>
+  __device__ __forceinline__ static void prefix(const T* q, const T* g, int row, int key, float2 x,
+                                                typename Ops::element* out, int out_ld) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int at = (row + i) * ld + key;
+      add_gate(x, g + at);
+      put<Ops>(out + (row + i) * out_ld + key, q + at,
+               {device::exp2_fast(x.x), device::exp2_fast(x.y)});
+    }
+  }
+
+  template <typename Ops, typename T>
+  __device__ __forceinline__ static void suffix(const T* k, const T* g, int row, int key, float2 x,
+                                                float2 decay, typename Ops::element* out) {
+#pragma unroll
+    for (int i = 7; i >= 0; --i) {
+      const int at = (row + i) * ld + key;
+      put<Ops>(out + at, k + at,
+               {decay.x * device::exp2_fast(x.x), decay.y * device::exp2_fast(x.y)});
+      add_gate(x, g + at);
+    }
+  }
+};
+
+}  // namespace gla_bench::linear_recurrence

@@ -1,0 +1,143 @@
+// Host side of parallel.cuh: one launch for the outputs, one for the final state where it is asked
+// for.
+
+#include "kernels/linear_recurrence/family.hpp"
+#include "kernels/linear_recurrence/parallel_layout.h"
+#include "kernels/linear_recurrence/refusal.hpp"
+#include "kernels/linear_recurrence/variants.hpp"
+
+namespace gla_bench::linear_recurrence {
+namespace {
+
+TileSpace space() {
+  return {{"block", {64, 32, 128}, "query rows of a block, and keys that they meet at once"},
+          {"block_k", {64, 32, 128}, "key dimensions in hand at once"},
+          {"block_v", {64, 32, 128}, "columns of V that a block owns"},
+          {"terms", {1, 3}, "tf32 products per float32 product: 3 gives float32's accuracy"}};
+}
+
+ParallelLayout layout(const Problem& problem, const Tile& tile) {
+  const int key = static_cast<int>(problem.shape.key_dim);
+  return {key,
+          static_cast<int>(problem.shape.value_dim),
+          static_cast<int>(size_of(problem.dtype)),
+          operand_bytes(problem),
+          choice(tile, "block"),
+          choice(tile, "block_k"),
+          choice(tile, "block_v")};
+}
+
+double slices(const Problem& problem, const Tile& tile) {
+  return static_cast<double>(ceil_div(problem.shape.value_dim, choice(tile, "block_v")));
+}
+
+/// Query blocks of a sequence, and pairs of blocks that its walks visit where no decay dies out.
+double query_blocks(const Problem& problem, const Tile& tile) {
+  return static_cast<double>(ceil_div(problem.shape.seq, choice(tile, "block")));
+}
+double block_pairs(const Problem& problem, const Tile& tile) {
+  const double blocks = query_blocks(problem, tile);
+  return blocks * (blocks + 1) / 2;
+}
+
+/// Accumulators of scores and outputs and what surrounds them.
+int registers(const Tile& tile) {
+  return choice(tile, "block") / 2 + choice(tile, "block_v") / 2 +
+         (choice(tile, "terms") == 3 ? 88 : 64);
+}
+
+std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
+  if (auto reason = refuse_choice(space(), tile)) return reason;
+  if (auto reason = refuse_sizes(problem)) return reason;
+  if (auto reason = refuse_architecture(limits)) return reason;
+  if (auto reason = refuse_terms(problem, choice(tile, "terms"))) return reason;
+  const int block_k = choice(tile, "block_k"), block_v = choice(tile, "block_v");
+  if (block_v > 64 && block_v / 2 >= problem.shape.value_dim)
+    return "half of block_v=" + std::to_string(block_v) + " already covers value_dim";
+  if (block_k > 64 && block_k / 2 >= problem.shape.key_dim)
+    return "half of block_k=" + std::to_string(block_k) + " already covers key_dim";
+  if (registers(tile) > 255)
+    return "about " + std::to_string(registers(tile)) + " registers a thread, 255 are there";
+  const ParallelLayout at = layout(problem, tile);
+  if (auto reason = refuse_shared(at.shared_bytes, limits)) return reason;
+  const auto batch = static_cast<double>(sequences(problem));
+  if (auto reason = refuse_blocks(batch * query_blocks(problem, tile) * slices(problem, tile)))
+    return reason;
+  return refuse_blocks(batch * at.chunks * slices(problem, tile));
+}
+
+/// Keys and gates of every pair of blocks once per slice, values once, queries on the diagonal.
+Traffic traffic(const Problem& problem, const Tile& tile) {
+  const double across = slices(problem, tile);
+  const double blocks = query_blocks(problem, tile), pairs = block_pairs(problem, tile);
+  const ParallelLayout at = layout(problem, tile);
+  const double states = state_bytes(problem), key = key_bytes(problem),
+               value = value_bytes(problem);
+  Traffic bytes;
+  bytes.read_bytes = across * (key + 2 * key * pairs / blocks) + value * pairs / blocks;
+  if (problem.initial_state) bytes.read_bytes += states * blocks;
+  bytes.write_bytes = value;
+  if (problem.final_state) {
+    bytes.read_bytes += 2 * key * across + value * at.chunks + (problem.initial_state ? states : 0);
+    bytes.write_bytes += states;
+  }
+  return bytes;
+}
+
+double flops(const Problem& problem, const Tile& tile) {
+  const Shape& s = problem.shape;
+  const auto key = static_cast<double>(s.key_dim), value = static_cast<double>(s.value_dim);
+  const double block = choice(tile, "block"), batch = static_cast<double>(sequences(problem));
+  const double pair = 2 * block * block * (key * slices(problem, tile) + value);
+  const double tokens = static_cast<double>(s.seq);
+  const double states = 2 * tokens * key * value;
+  return batch * (pair * block_pairs(problem, tile) + (problem.initial_state ? states : 0) +
+                  (problem.final_state ? states : 0));
+}
+
+Recipe recipe(const Problem& problem, const Tile& tile) {
+  const ParallelLayout at = layout(problem, tile);
+  Recipe r{"linear_recurrence/parallel.cuh", constants(problem, tile), {}};
+  const auto across = ceil_div(problem.shape.value_dim, choice(tile, "block_v"));
+  const auto blocks = ceil_div(problem.shape.seq, choice(tile, "block"));
+  const auto grid = [&](std::int64_t each) {
+    return Dim3{static_cast<unsigned>(sequences(problem) * each * across), 1, 1};
+  };
+  r.steps.push_back(KernelLaunch{"gla_parallel",
+                                 grid(blocks),
+                                 {static_cast<unsigned>(at.threads), 1, 1},
+                                 static_cast<std::size_t>(at.shared_bytes)});
+  if (problem.final_state)
+    r.steps.push_back(KernelLaunch{"gla_parallel_state",
+                                   grid(at.chunks),
+                                   {static_cast<unsigned>(at.state_threads), 1, 1},
+                                   static_cast<std::size_t>(at.state_shared_bytes)});
+  return r;
+}
+
+}  // namespace
+
+Variant parallel() {
+  Variant v;
+  v.op = "gla";
+  v.name = "parallel";
+  v.summary = "quadratic in T, fused: scores never leave the chip, dead blocks are skipped";
+  v.backend = BackendId::cuda;
+  v.space = space();
+  v.sources = {"linear_recurrence/parallel.cuh", "linear_recurrence/parallel.cpp",
+               "linear_recurrence/refusal.cpp"};
+  v.arithmetic = [](const Problem& problem, const Tile& tile) {
+    return product_arithmetic(problem, choice(tile, "terms"));
+  };
+  v.reject = reject;
+  v.traffic = traffic;
+  v.flops = flops;
+  v.workspace = [](const Problem&, const Tile&) { return std::vector<Region>{}; };
+  v.bind = [](const Problem& problem, const Tile&, const Address& address) {
+    return bind(problem, address, {});
+  };
+  v.code = recipe;
+  return v;
+}
+
+}  // namespace gla_bench::linear_recurrence
