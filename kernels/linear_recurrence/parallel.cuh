@@ -149,7 +149,7 @@ struct Outputs {
     {
       Scores scores = {};
       diagonal(scores);
-      add_values(result, scores, 0);
+      add_values<true>(result, scores, 0);
     }
     if (walk(result) && p.initial_state != nullptr) add_initial(result);
     store(result);
@@ -231,21 +231,42 @@ struct Outputs {
         if (8 * n + column + x % 2 > row + x / 2 * 8) scores[n][x] = 0.0f;
   }
 
-  /// result += scores times the block's v.
+  /// result += scores times the block's v. Precise: 16-bit scores come in two parts, for a score's
+  /// rounding error is shared by a whole row of outputs and few scores matter near the diagonal.
+  template <bool precise>
   __device__ __forceinline__ void add_values(Result& result, const Scores& scores,
                                              int stage) const {
     const io_t* v = shared.values_of(stage);
 #pragma unroll
     for (int step = 0; step < block / Ops::depth; ++step) {
       const typename Ops::A a = Ops::from_accumulators(scores, step);
+      typename Ops::A rest;
+      if constexpr (precise && sizeof(operand_t) == 2) rest = remainder(scores, step);
 #pragma unroll
       for (int n = 0; n < tiles_v; n += 2) {
         typename Ops::B b[2];
         Ops::load_paired_columns(b, v + step * Ops::depth * value_ld + n * 8, value_ld);
-        Ops::multiply(result[n], a, b[0]);
-        Ops::multiply(result[n + 1], a, b[1]);
+#pragma unroll
+        for (int x = 0; x < 2; ++x) {
+          if constexpr (precise && sizeof(operand_t) == 2) Ops::multiply(result[n + x], rest, b[x]);
+          Ops::multiply(result[n + x], a, b[x]);
+        }
       }
     }
+  }
+
+  /// What from_accumulators() loses.
+  __device__ __forceinline__ static typename Ops::A remainder(const Scores& scores, int step) {
+    constexpr int tiles = Ops::depth / 8;
+    float lost[tiles][4];
+#pragma unroll
+    for (int t = 0; t < tiles; ++t)
+#pragma unroll
+      for (int x = 0; x < 4; ++x) {
+        const float score = scores[step * tiles + t][x];
+        lost[t][x] = score - device::to_float(Ops::rounded(score));
+      }
+    return Ops::from_accumulators(lost, 0);
   }
 
   /// Starts the copies of step n of the walk: chunk n % chunks of block i - 1 - n / chunks.
@@ -286,7 +307,7 @@ struct Outputs {
       multiply_whole(scores, c);
       if (c == chunks - 1) {
         const long long j = i - 1 - n / chunks;
-        add_values(result, scores, static_cast<int>((i - j) % 2));
+        add_values<false>(result, scores, static_cast<int>((i - j) % 2));
 #pragma unroll
         for (int t = 0; t < tiles_j; ++t)
 #pragma unroll
