@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <type_traits>
 #include <utility>
 
 #include "harness/rounding.hpp"
 #include "reference/inputs.hpp"
+#include "reference/linear_recurrence_quadratic.hpp"
+#include "reference/linear_recurrence_traits.hpp"
 
 namespace gla_bench {
 namespace {
@@ -18,22 +18,6 @@ using Role = TensorSpec::Role;
 
 // Below this much work threads are not worth waking.
 constexpr double small_flops = 1e7;
-
-// What tells gla from its relatives: the gate tensor's extents and which of its elements decays
-// state row `key` at token number (b T + t) H + h.
-struct Gla {
-  static constexpr std::string_view name = "gla";
-  static constexpr std::string_view summary =
-      "gated linear attention: S = diag(exp(g)) S + k v^T, o = scale S^T q";
-  static constexpr std::string_view gate = "g";
-  static std::int64_t gate_channels(const Shape& s) { return s.key_dim; }
-  static std::int64_t gate_index(const Shape& s, std::int64_t token, std::int64_t key) {
-    return token * s.key_dim + key;
-  }
-  static double default_scale(const Shape& s) {
-    return 1.0 / std::sqrt(static_cast<double>(s.key_dim));
-  }
-};
 
 template <class Traits>
 std::vector<TensorSpec> tensors(const Problem& problem) {
@@ -111,11 +95,6 @@ Outputs<Real> empty_outputs(const Problem& problem) {
     if (spec.role == Role::output)
       outputs[spec.name].resize(static_cast<std::size_t>(spec.elements()));
   return outputs;
-}
-
-const float* find(const HostTensors& tensors, const std::string& name) {
-  const auto found = tensors.find(name);
-  return found == tensors.end() ? nullptr : found->second.data();
 }
 
 // The recurrence over one slice in the arithmetic of Real. `operand` rounds what enters a product
@@ -211,85 +190,15 @@ HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmet
   return outputs;
 }
 
-// Sums of gates over token ranges without inf - inf: a prefix counts the -inf gates apart from the
-// sum of the finite ones, and a range that holds one has decayed to nothing.
-struct GatePrefix {
-  std::vector<double> sum;        // [T+1, K]
-  std::vector<std::int64_t> cut;  // [T+1, K]
-  std::int64_t keys = 0;
-
-  template <class Traits>
-  static GatePrefix of(const Shape& s, const float* gate, std::int64_t b, std::int64_t h) {
-    GatePrefix p;
-    p.keys = s.key_dim;
-    p.sum.resize(static_cast<std::size_t>((s.seq + 1) * p.keys));
-    p.cut.resize(p.sum.size());
-    for (std::int64_t t = 0; t < s.seq; ++t)
-      for (std::int64_t i = 0; i < p.keys; ++i) {
-        const double g = gate[Traits::gate_index(s, (b * s.seq + t) * s.heads + h, i)];
-        const bool reset = g == -std::numeric_limits<double>::infinity();
-        p.sum[(t + 1) * p.keys + i] = p.sum[t * p.keys + i] + (reset ? 0.0 : g);
-        p.cut[(t + 1) * p.keys + i] = p.cut[t * p.keys + i] + (reset ? 1 : 0);
-      }
-    return p;
-  }
-
-  // exp of the sum of the gates of tokens [from, to).
-  double decay(std::int64_t from, std::int64_t to, std::int64_t key) const {
-    if (cut[to * keys + key] != cut[from * keys + key]) return 0.0;
-    return std::exp(sum[to * keys + key] - sum[from * keys + key]);
-  }
-};
-
+// The second form fills outputs of the right sizes.
 template <class Traits>
-void quadratic_outputs(const Problem& problem, const HostTensors& inputs, std::int64_t b,
-                       std::int64_t h, ReferenceTensors& outputs) {
-  const Shape& s = problem.shape;
-  const double scale = problem.scale.value_or(Traits::default_scale(s));
-  const float *q = inputs.at("q").data(), *k = inputs.at("k").data(), *v = inputs.at("v").data();
-  const float* initial = find(inputs, "initial_state");
-  const auto prefix = GatePrefix::of<Traits>(s, inputs.at(std::string(Traits::gate)).data(), b, h);
-  const std::int64_t state_at = (b * s.heads + h) * s.key_dim * s.value_dim;
-  const auto token = [&](std::int64_t t) { return (b * s.seq + t) * s.heads + h; };
-  for (std::int64_t t = 0; t < s.seq; ++t) {
-    double* o = outputs.at("o").data() + token(t) * s.value_dim;
-    const float* query = q + token(t) * s.key_dim;
-    for (std::int64_t j = 0; j <= t; ++j) {
-      double score = 0;
-      for (std::int64_t i = 0; i < s.key_dim; ++i)
-        score += static_cast<double>(query[i]) * k[token(j) * s.key_dim + i] *
-                 prefix.decay(j + 1, t + 1, i);
-      for (std::int64_t e = 0; e < s.value_dim; ++e)
-        o[e] += scale * score * v[token(j) * s.value_dim + e];
-    }
-    for (std::int64_t i = 0; initial && i < s.key_dim; ++i)
-      for (std::int64_t e = 0; e < s.value_dim; ++e)
-        o[e] +=
-            scale * query[i] * prefix.decay(0, t + 1, i) * initial[state_at + i * s.value_dim + e];
-  }
-  if (!problem.final_state) return;
-  double* last = outputs.at("final_state").data() + state_at;
-  for (std::int64_t i = 0; i < s.key_dim; ++i)
-    for (std::int64_t e = 0; e < s.value_dim; ++e) {
-      double sum =
-          initial ? prefix.decay(0, s.seq, i) * initial[state_at + i * s.value_dim + e] : 0.0;
-      for (std::int64_t t = 0; t < s.seq; ++t)
-        sum += prefix.decay(t + 1, s.seq, i) * k[token(t) * s.key_dim + i] *
-               v[token(t) * s.value_dim + e];
-      last[i * s.value_dim + e] = sum;
-    }
-}
-
-// The same operator as a masked quadratic form: o_t = scale sum_{j<=t} (q_t . (k_j (.)
-// decay_{j..t})) v_j plus what is left of the initial state. Shares nothing with the recurrence.
-template <class Traits>
-ReferenceTensors quadratic(const Problem& problem, const HostTensors& inputs) {
+ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs) {
   ReferenceTensors outputs = empty_outputs<Traits, double>(problem);
   const std::int64_t pairs = problem.shape.batch * problem.shape.heads;
 #pragma omp parallel for schedule(dynamic) if (work <Traits>(problem).flops > small_flops)
   for (std::int64_t pair = 0; pair < pairs; ++pair)
-    quadratic_outputs<Traits>(problem, inputs, pair / problem.shape.heads,
-                              pair % problem.shape.heads, outputs);
+    linear_recurrence::quadratic<Traits>(problem, inputs, pair / problem.shape.heads,
+                                         pair % problem.shape.heads, outputs);
   return outputs;
 }
 
@@ -305,7 +214,7 @@ Operator make() {
   op.work = work<Traits>;
   op.draw = draw<Traits>;
   op.reference = reference<Traits>;
-  op.second_form = quadratic<Traits>;
+  op.second_form = second_form<Traits>;
   op.baseline = baseline<Traits>;
   return op;
 }
@@ -313,7 +222,7 @@ Operator make() {
 }  // namespace
 
 Operator gla_operator() {
-  return make<Gla>();
+  return make<linear_recurrence::Gla>();
 }
 
 }  // namespace gla_bench

@@ -48,14 +48,14 @@ double cap(const Tolerance& tolerance, Arithmetic arithmetic, DType output) {
 
 Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output,
               const BaselineError& baseline) {
-  const Tolerance::PerArithmetic& policy = tolerance.of(arithmetic);
   const Arithmetic stored = arithmetic_of(output);
   const bool stored_is_coarser = unit_roundoff(stored) > unit_roundoff(arithmetic);
-  const Tolerance::PerArithmetic& coarser = stored_is_coarser ? tolerance.of(stored) : policy;
-  const double u = std::max(unit_roundoff(arithmetic), unit_roundoff(stored));
+  const Arithmetic coarser = stored_is_coarser ? stored : arithmetic;
+  const Tolerance::PerArithmetic& policy = tolerance.of(coarser);
+  const double u = unit_roundoff(coarser);
   const double most = cap(tolerance, arithmetic, output);
   const auto floor = [&](std::int64_t elements) {
-    return u * (coarser.steady + coarser.small * per_root(elements));
+    return u * (policy.steady + policy.small * per_root(elements));
   };
   Bounds result;
   result.rel_l2 =

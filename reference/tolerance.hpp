@@ -27,17 +27,18 @@ struct Bounds {
   double max_abs = 0;
 };
 
-/// The policy of configs/tolerance.json.
+/// The policy of configs/tolerance.json. The error of an output is governed by the coarser of the
+/// arithmetic and the output's dtype, so that one's numbers hold:
 ///
 ///   cap   = the larger of cap(arithmetic) and cap(dtype of the output), for rel_l2;
 ///           times `worst_chunk` for a chunk, times `max_abs` for the largest single error
-///   floor = u (steady + small / sqrt(n)), u the unit roundoff of the coarser of the two, n the
-///   elements
-///           of the tensor or of its smallest chunk; for max_abs u (steady + small) peak
+///   floor = u (steady + small / sqrt(n)), u the unit roundoff, n the elements of the tensor or of
+///           its smallest chunk; for max_abs u (steady + small) peak
 ///   bound = min(cap, max(factor * error of the plain computation, floor))
 ///
-/// The floor is there because a plain computation can be exact by luck (one element, whole
-/// numbers).
+/// The floor is there because the plain computation may owe nothing to rounding: by luck (one
+/// element, whole numbers), or because the recurrence adds k v^T to the state as they are, where
+/// every chunk form has to round the decayed keys first. It allows each element one whole rounding.
 struct Tolerance {
   struct PerArithmetic {
     double cap = 0;           ///< rel_l2 of an output

@@ -67,6 +67,12 @@ TEST(Tolerance, AnExactPlainComputationLeavesAFloor) {
   EXPECT_LE(rounded.rel_l2, 4e-3);
 }
 
+TEST(Tolerance, AnOutputCoarserThanTheArithmeticIsHeldByItsOwnFactor) {
+  const Bounds b =
+      bounds(policy(), Arithmetic::float32, DType::float16, large_tensor(2.1e-4, 2.1e-4, 2e-3));
+  EXPECT_DOUBLE_EQ(b.rel_l2, policy().of(Arithmetic::float16).factor * 2.1e-4);
+}
+
 TEST(Tolerance, BoundsGrowWithTheError) {
   double last = 0;
   for (const double error : {0.0, 1e-8, 1e-7, 3e-7, 1e-6, 1e-5, 1e-4}) {
