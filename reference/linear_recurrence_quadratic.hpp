@@ -12,7 +12,7 @@
 namespace gla_bench::linear_recurrence {
 
 /// Sums of gates over token ranges without inf - inf: a prefix counts the -inf gates apart from the
-// sum of the finite ones, and a range that holds one has decayed to nothing.
+/// sum of the finite ones, and a range that holds one has decayed to nothing.
 struct GatePrefix {
   std::vector<double> sum;        // [T+1, K]
   std::vector<std::int64_t> cut;  // [T+1, K]
