@@ -1,7 +1,5 @@
 // Host side of chunk_fused.cuh: one launch, the state on chip.
 
-#include <limits>
-
 #include "kernels/linear_recurrence/chunk_walk.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
@@ -16,16 +14,14 @@ TileSpace space() {
 }
 
 WalkLayout layout(const Problem& problem, const Tile& tile) {
-  return {walk_shape(problem, tile, axis_value(tile, "chunk"), true)};
+  return {walk_shape(problem, tile, choice(tile, "chunk"), true)};
 }
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
-  if (auto reason = reject_tile(space(), tile)) return reason;
-  if (auto reason = reject_walk(problem, tile, axis_value(tile, "chunk"), limits)) return reason;
-  if (static_cast<double>(sequences(problem)) * static_cast<double>(walk_slices(problem, tile)) >
-      std::numeric_limits<int>::max())
-    return "more blocks than a grid holds";
-  return std::nullopt;
+  if (auto reason = refuse_choice(space(), tile)) return reason;
+  if (auto reason = refuse_walk(problem, tile, choice(tile, "chunk"), limits)) return reason;
+  return refuse_blocks(static_cast<double>(sequences(problem)) *
+                       static_cast<double>(walk_slices(problem, tile)));
 }
 
 Traffic traffic(const Problem& problem, const Tile& tile) {
@@ -63,7 +59,7 @@ Variant chunk_fused() {
   v.reject = reject;
   v.traffic = traffic;
   v.flops = [](const Problem& problem, const Tile& tile) {
-    return walk_flops(problem, tile, axis_value(tile, "chunk"), true);
+    return walk_flops(problem, tile, choice(tile, "chunk"), true);
   };
   v.workspace = [](const Problem&, const Tile&) { return std::vector<Region>{}; };
   v.bind = [](const Problem& problem, const Tile&, const Address& address) {

@@ -1,7 +1,5 @@
 // Host side of chunk_materialized.cuh: chunk states, scan over the chunks, outputs.
 
-#include <limits>
-
 #include "kernels/linear_recurrence/chunk_walk.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
@@ -23,7 +21,7 @@ TileSpace space() {
 }
 
 std::int64_t chunks(const Problem& problem, const Tile& tile) {
-  return ceil_div(problem.shape.seq, axis_value(tile, "chunk"));
+  return ceil_div(problem.shape.seq, choice(tile, "chunk"));
 }
 
 /// Blocks of chunk_scan: a lane owns 4 neighbours in a row of V, or 1 where rows are not aligned so
@@ -40,18 +38,28 @@ double decay_bytes(const Problem& problem, const Tile& tile) {
 }
 
 WalkLayout layout(const Problem& problem, const Tile& tile, bool outputs) {
-  return {walk_shape(problem, tile, axis_value(tile, "step"), outputs)};
+  return {walk_shape(problem, tile, choice(tile, "step"), outputs)};
+}
+
+std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
+  const auto states = static_cast<std::size_t>(sequences(problem) * chunks(problem, tile));
+  const auto keys = static_cast<std::size_t>(problem.shape.key_dim);
+  const auto values = static_cast<std::size_t>(problem.shape.value_dim);
+  return {{"chunk_states", states * keys * values * sizeof(float)},
+          {"chunk_decays", states * keys * sizeof(float)}};
 }
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
-  if (auto reason = reject_tile(space(), tile)) return reason;
-  if (auto reason = reject_walk(problem, tile, axis_value(tile, "step"), limits)) return reason;
+  if (auto reason = refuse_choice(space(), tile)) return reason;
+  if (auto reason = refuse_walk(problem, tile, choice(tile, "step"), limits)) return reason;
   const auto count = static_cast<double>(sequences(problem));
   const double blocks = count * static_cast<double>(chunks(problem, tile)) *
                         static_cast<double>(walk_slices(problem, tile));
-  constexpr double most = std::numeric_limits<int>::max();
-  if (blocks > most || count * 512 * 512 > most * 32) return "more blocks than a grid holds";
-  return std::nullopt;
+  if (auto reason = refuse_blocks(blocks)) return reason;
+  if (auto reason = refuse_blocks(static_cast<double>(scan_blocks(problem)))) return reason;
+  const std::vector<Region> regions = workspace(problem, tile);
+  return refuse_workspace(
+      static_cast<double>(regions[0].bytes) + static_cast<double>(regions[1].bytes), limits);
 }
 
 Traffic traffic(const Problem& problem, const Tile& tile) {
@@ -69,17 +77,9 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
 }
 
 double flops(const Problem& problem, const Tile& tile) {
-  const int step = axis_value(tile, "step");
+  const int step = choice(tile, "step");
   const double scan = 2 * state_bytes(problem) / 4 * static_cast<double>(chunks(problem, tile));
   return walk_flops(problem, tile, step, false) + scan + walk_flops(problem, tile, step, true);
-}
-
-std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
-  const auto states = static_cast<std::size_t>(sequences(problem) * chunks(problem, tile));
-  const auto keys = static_cast<std::size_t>(problem.shape.key_dim);
-  const auto values = static_cast<std::size_t>(problem.shape.value_dim);
-  return {{"chunk_states", states * keys * values * sizeof(float)},
-          {"chunk_decays", states * keys * sizeof(float)}};
 }
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
@@ -95,7 +95,7 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
                         {static_cast<unsigned>(sizes.threads), 1, 1},
                         static_cast<std::size_t>(sizes.bytes)};
   };
-  const auto scan_threads = static_cast<unsigned>(32 * axis_value(tile, "scan_warps"));
+  const auto scan_threads = static_cast<unsigned>(32 * choice(tile, "scan_warps"));
   r.steps.push_back(walk("chunk_states", states));
   r.steps.push_back(KernelLaunch{
       "chunk_scan", {static_cast<unsigned>(scan_blocks(problem)), 1, 1}, {scan_threads, 1, 1}, 0});

@@ -22,24 +22,25 @@ TileSpace space() {
 PipelineLayout layout(const Problem& problem, const Tile& tile) {
   const bool bfloat16 = problem.dtype == DType::bfloat16 && problem.shape.key_dim >= 16;
   return {{static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
-           static_cast<int>(size_of(problem.dtype)), bfloat16 ? 2 : 4, axis_value(tile, "chunk"),
-           axis_value(tile, "block_k"), axis_value(tile, "block_v"), axis_value(tile, "stages")}};
+           static_cast<int>(size_of(problem.dtype)), bfloat16 ? 2 : 4, choice(tile, "chunk"),
+           choice(tile, "block_k"), choice(tile, "block_v"), choice(tile, "stages")}};
 }
 
 std::int64_t chunks(const Problem& problem, const Tile& tile) {
-  return ceil_div(problem.shape.seq, axis_value(tile, "chunk"));
+  return ceil_div(problem.shape.seq, choice(tile, "chunk"));
 }
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
-  if (auto reason = reject_tile(space(), tile)) return reason;
-  if (limits.arch < 80) return "needs tensor cores of compute capability 8.0 or newer";
-  if (auto reason = reject_problem(problem, tile)) return reason;
+  if (auto reason = refuse_choice(space(), tile)) return reason;
+  if (auto reason = refuse_architecture(limits)) return reason;
+  if (auto reason = refuse_sizes(problem)) return reason;
+  if (auto reason = refuse_terms(problem, choice(tile, "terms"))) return reason;
   const Shape& s = problem.shape;
-  if (axis_value(tile, "terms") == 3 && problem.gate == "strong")
+  if (choice(tile, "terms") == 3 && problem.gate == "strong")
     return "strong gates: differences of a chunk's sums lose what float32 promises";
   for (const auto& [axis, extent] : {std::pair{"block_k", s.key_dim}, {"block_v", s.value_dim}})
-    if (axis_value(tile, axis) > 16 && axis_value(tile, axis) / 2 >= extent)
-      return std::string("half of ") + axis + "=" + std::to_string(axis_value(tile, axis)) +
+    if (choice(tile, axis) > 16 && choice(tile, axis) / 2 >= extent)
+      return std::string("half of ") + axis + "=" + std::to_string(choice(tile, axis)) +
              " already covers the dimension";
   const PipelineLayout sizes = layout(problem, tile);
   const int bytes = std::max({sizes.inter_bytes, sizes.intra_bytes, sizes.combine_bytes});
@@ -57,7 +58,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
 /// Elements of a padded [sequences, seq, `row`] workspace.
 double padded(const Problem& problem, const Tile& tile, int row) {
   return static_cast<double>(sequences(problem)) * static_cast<double>(chunks(problem, tile)) *
-         axis_value(tile, "chunk") * row;
+         choice(tile, "chunk") * row;
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
@@ -93,7 +94,7 @@ double flops(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
   const auto tokens = static_cast<double>(sequences(problem)) * static_cast<double>(s.seq);
   const auto keys = static_cast<double>(s.key_dim), values = static_cast<double>(s.value_dim);
-  const int chunk = axis_value(tile, "chunk");
+  const int chunk = choice(tile, "chunk");
   return tokens * (4 * keys * values + (chunk + 1) * (1.5 * keys + values));
 }
 

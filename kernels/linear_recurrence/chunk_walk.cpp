@@ -11,19 +11,13 @@ constexpr int registers_per_multiprocessor = 65536;
 constexpr int registers_per_thread = 255;
 
 /// Registers besides accumulators: addresses and operands in flight.
-int other_registers(int terms) {
-  return terms == 3 ? 88 : 56;
+int other_registers(const Tile& tile) {
+  return (choice(tile, "terms") == 3 ? 88 : 56) + (choice(tile, "warp_v") > 16 ? 12 : 0);
 }
 
-std::string joined(const std::vector<int>& values) {
-  std::string text;
-  for (const int value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
-  return text;
-}
-
-std::optional<std::string> reject_split(const Problem& problem, const Tile& tile) {
-  const int block_v = axis_value(tile, "block_v"), warp_v = axis_value(tile, "warp_v");
-  const int warps_k = axis_value(tile, "warps_k");
+std::optional<std::string> refuse_split(const Problem& problem, const Tile& tile) {
+  const int block_v = choice(tile, "block_v"), warp_v = choice(tile, "warp_v");
+  const int warps_k = choice(tile, "warps_k");
   const std::int64_t keys = ceil_div(problem.shape.key_dim, 16);
   if (block_v % warp_v != 0)
     return "block_v=" + std::to_string(block_v) + " is not a multiple of warp_v";
@@ -34,55 +28,23 @@ std::optional<std::string> reject_split(const Problem& problem, const Tile& tile
   return std::nullopt;
 }
 
-std::optional<std::string> reject_resources(const WalkShape& shape, const Tile& tile,
+std::optional<std::string> refuse_resources(const WalkShape& shape, const Tile& tile,
                                             const Limits& limits) {
   const WalkLayout layout{shape};
-  const int residency = axis_value(tile, "residency");
+  const int residency = choice(tile, "residency");
   if (layout.threads > 1024)
     return std::to_string(layout.threads) + " threads are more than 1024 a block";
   const int limit = std::min(registers_per_thread,
                              registers_per_multiprocessor / (layout.threads * residency) / 8 * 8);
-  const int needed = layout.accumulators + other_registers(axis_value(tile, "terms"));
+  const int needed = layout.accumulators + other_registers(tile);
   if (needed > limit)
     return "about " + std::to_string(needed) + " registers a thread, " + std::to_string(limit) +
            " are there";
   // Each resident block takes 1 KiB besides its own.
-  const auto bytes = static_cast<std::size_t>(residency) * (layout.bytes + 1024) - 1024;
-  if (bytes > limits.shared_per_block)
-    return std::to_string(bytes) + " bytes of shared memory, " +
-           std::to_string(limits.shared_per_block) + " are there";
-  return std::nullopt;
+  return refuse_shared(std::int64_t{residency} * (layout.bytes + 1024) - 1024, limits);
 }
 
 }  // namespace
-
-int axis_value(const Tile& tile, std::string_view axis) {
-  const auto found = tile.find(std::string(axis));
-  return found == tile.end() ? 0 : found->second;
-}
-
-std::optional<std::string> reject_tile(const TileSpace& space, const Tile& tile) {
-  for (const TileAxis& axis : space) {
-    const auto found = tile.find(axis.name);
-    if (found == tile.end()) return "the tile lacks " + axis.name;
-    if (std::find(axis.values.begin(), axis.values.end(), found->second) == axis.values.end())
-      return axis.name + "=" + std::to_string(found->second) + " is not one of " +
-             joined(axis.values);
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> reject_problem(const Problem& problem, const Tile& tile) {
-  const Shape& s = problem.shape;
-  if (s.batch < 1 || s.seq < 1 || s.heads < 1) return "batch, seq and heads must be at least 1";
-  if (s.key_dim < 1 || s.key_dim > 512)
-    return "key_dim " + std::to_string(s.key_dim) + " is not in 1..512";
-  if (s.value_dim < 1 || s.value_dim > 512)
-    return "value_dim " + std::to_string(s.value_dim) + " is not in 1..512";
-  if (axis_value(tile, "terms") != 1 && problem.dtype != DType::float32)
-    return "terms=3 is for float32: products of 16-bit inputs gain nothing";
-  return std::nullopt;
-}
 
 TileSpace walk_axes() {
   return {{"block_v", {64, 128, 32, 256, 16}, "columns of V that a block owns"},
@@ -99,29 +61,28 @@ WalkShape walk_shape(const Problem& problem, const Tile& tile, int chunk, bool o
           static_cast<int>(size_of(problem.dtype)),
           bfloat16 ? 2 : 4,
           chunk,
-          axis_value(tile, "block_v"),
-          axis_value(tile, "warp_v"),
-          axis_value(tile, "warps_k"),
-          axis_value(tile, "stages"),
+          choice(tile, "block_v"),
+          choice(tile, "warp_v"),
+          choice(tile, "warps_k"),
+          choice(tile, "stages"),
           outputs};
 }
 
-std::optional<std::string> reject_walk(const Problem& problem, const Tile& tile, int chunk,
+std::optional<std::string> refuse_walk(const Problem& problem, const Tile& tile, int chunk,
                                        const Limits& limits) {
-  if (limits.arch < 80) return "needs tensor cores of compute capability 8.0 or newer";
-  if (auto reason = reject_problem(problem, tile)) return reason;
-  if (auto reason = reject_split(problem, tile)) return reason;
-  return reject_resources(walk_shape(problem, tile, chunk, true), tile, limits);
+  if (auto reason = refuse_sizes(problem)) return reason;
+  if (auto reason = refuse_architecture(limits)) return reason;
+  if (auto reason = refuse_terms(problem, choice(tile, "terms"))) return reason;
+  if (auto reason = refuse_split(problem, tile)) return reason;
+  return refuse_resources(walk_shape(problem, tile, chunk, true), tile, limits);
 }
 
 Arithmetic walk_arithmetic(const Problem& problem, const Tile& tile) {
-  if (problem.dtype == DType::bfloat16) return Arithmetic::bfloat16;
-  if (problem.dtype == DType::float16) return Arithmetic::float16;
-  return axis_value(tile, "terms") == 3 ? Arithmetic::float32 : Arithmetic::tf32;
+  return product_arithmetic(problem, choice(tile, "terms"));
 }
 
 std::int64_t walk_slices(const Problem& problem, const Tile& tile) {
-  return ceil_div(problem.shape.value_dim, axis_value(tile, "block_v"));
+  return ceil_div(problem.shape.value_dim, choice(tile, "block_v"));
 }
 
 double walk_flops(const Problem& problem, const Tile& tile, int chunk, bool outputs) {

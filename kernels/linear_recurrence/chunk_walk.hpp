@@ -3,23 +3,12 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "harness/variant.hpp"
 #include "kernels/linear_recurrence/chunk_walk_layout.h"
+#include "kernels/linear_recurrence/refusal.hpp"
 
 namespace gla_bench::linear_recurrence {
-
-/// The tile's value of an axis, or 0 where the tile lacks it.
-int axis_value(const Tile& tile, std::string_view axis);
-
-/// "chunk=48 is not one of 64, 32, 16" for the first axis of the space that the tile lacks or gives
-/// another value than those listed, or nothing.
-std::optional<std::string> reject_tile(const TileSpace& space, const Tile& tile);
-
-/// Why no tensor-core variant takes the problem: sizes out of range, or terms=3 for a 16-bit dtype;
-/// or nothing.
-std::optional<std::string> reject_problem(const Problem& problem, const Tile& tile);
 
 /// Axes that every walk has: block_v, warp_v, warps_k, stages, residency, terms.
 TileSpace walk_axes();
@@ -28,12 +17,11 @@ TileSpace walk_axes();
 WalkShape walk_shape(const Problem& problem, const Tile& tile, int chunk, bool outputs);
 
 /// Why such a walk cannot run: sizes out of range, threads, registers, shared memory, architecture;
-/// or nothing. `tile` has passed reject_tile().
-std::optional<std::string> reject_walk(const Problem& problem, const Tile& tile, int chunk,
+/// or nothing. `tile` has passed refuse_choice().
+std::optional<std::string> refuse_walk(const Problem& problem, const Tile& tile, int chunk,
                                        const Limits& limits);
 
-/// What the products declare: the problem's 16-bit dtype, or for float32 tf32 (terms=1), float32
-/// (terms=3).
+/// What the products declare: product_arithmetic() of the tile's terms.
 Arithmetic walk_arithmetic(const Problem& problem, const Tile& tile);
 
 /// Slices of V: ceil(value_dim / block_v).

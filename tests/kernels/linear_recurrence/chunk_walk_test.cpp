@@ -70,18 +70,11 @@ TEST(WalkLayout, RowsAreFreeOfBankConflicts) {
   }
 }
 
-TEST(RejectTile, NamesTheAxisAndItsValues) {
-  const TileSpace space{{"chunk", {64, 32}, ""}};
-  EXPECT_EQ(reject_tile(space, {{"chunk", 32}}), std::nullopt);
-  EXPECT_EQ(reject_tile(space, {}), "the tile lacks chunk");
-  EXPECT_EQ(reject_tile(space, {{"chunk", 48}}), "chunk=48 is not one of 64, 32");
-}
-
-TEST(RejectWalk, NamesWhatDoesNotFit) {
+TEST(RefuseWalk, NamesWhatDoesNotFit) {
   const auto reason = [](const Problem& problem, Tile change, int chunk) {
     Tile tile = default_tile(walk_axes());
     for (const auto& [axis, value] : change) tile[axis] = value;
-    return reject_walk(problem, tile, chunk, h200()).value_or("accepted");
+    return refuse_walk(problem, tile, chunk, h200()).value_or("accepted");
   };
   const Problem wide = gla(DType::float32, {1, 64, 1, 512, 512});
   const Problem usual = gla(DType::bfloat16, {1, 64, 1, 128, 128});
