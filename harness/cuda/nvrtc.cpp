@@ -81,8 +81,14 @@ std::string nvrtc_version() {
 }
 
 std::vector<std::string> nvrtc_options(int arch) {
-  return {"--std=c++17", "--gpu-architecture=" + architecture_name(arch), "--ptxas-options=-v",
-          "-lineinfo"};
+  std::vector<std::string> options{"--std=c++17", "--gpu-architecture=" + architecture_name(arch),
+                                   "--ptxas-options=-v", "-lineinfo"};
+  // From 13.0 on NVRTC keeps results beside the driver's own and then leaves the assembler's
+  // account out of the log. What is known of a binary is kept in this project's cache instead.
+  int major = 0, minor = 0;
+  check_nvrtc(nvrtcVersion(&major, &minor), "nvrtcVersion");
+  if (major >= 13) options.emplace_back("--no-cache");
+  return options;
 }
 
 std::vector<std::string> toolkit_include_folders() {

@@ -22,8 +22,9 @@ TileSpace space() {
 PipelineLayout layout(const Problem& problem, const Tile& tile) {
   const bool bfloat16 = problem.dtype == DType::bfloat16 && problem.shape.key_dim >= 16;
   return {{static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
-           static_cast<int>(size_of(problem.dtype)), bfloat16 ? 2 : 4, choice(tile, "chunk"),
-           choice(tile, "block_k"), choice(tile, "block_v"), choice(tile, "stages")}};
+           static_cast<int>(size_of(problem.dtype)), bfloat16 ? 2 : 4,
+           choice(tile, "terms") == 3 ? 8 : 4, choice(tile, "chunk"), choice(tile, "block_k"),
+           choice(tile, "block_v"), choice(tile, "stages")}};
 }
 
 std::int64_t chunks(const Problem& problem, const Tile& tile) {
@@ -36,8 +37,6 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_sizes(problem)) return reason;
   if (auto reason = refuse_terms(problem, choice(tile, "terms"))) return reason;
   const Shape& s = problem.shape;
-  if (choice(tile, "terms") == 3 && problem.gate == "strong")
-    return "strong gates: differences of a chunk's sums lose what float32 promises";
   for (const auto& [axis, extent] : {std::pair{"block_k", s.key_dim}, {"block_v", s.value_dim}})
     if (choice(tile, axis) > 16 && choice(tile, axis) / 2 >= extent)
       return std::string("half of ") + axis + "=" + std::to_string(choice(tile, axis)) +
@@ -67,7 +66,7 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
     return static_cast<std::size_t>(elements) * static_cast<std::size_t>(of_one);
   };
   const double of_keys = padded(problem, tile, sizes.keys);
-  return {{"gate_sums", bytes(of_keys, 4)},
+  return {{"gate_sums", bytes(of_keys, sizes.shape.sum_bytes)},
           {"decayed_q", bytes(of_keys, sizes.shape.operand_bytes)},
           {"decayed_k", bytes(of_keys, sizes.shape.operand_bytes)},
           {"partial_o", bytes(sizes.blocks_k * padded(problem, tile, sizes.shape.value_dim), 4)},
@@ -77,8 +76,9 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const PipelineLayout sizes = layout(problem, tile);
   const double in_k = key_bytes(problem), in_v = value_bytes(problem);
-  const double sums = 4 * padded(problem, tile, sizes.keys);
-  const double decayed = 2 * sums / 4 * sizes.shape.operand_bytes;
+  const double of_keys = padded(problem, tile, sizes.keys);
+  const double sums = sizes.shape.sum_bytes * of_keys;
+  const double decayed = 2 * sizes.shape.operand_bytes * of_keys;
   const double partial = 4 * sizes.blocks_k * padded(problem, tile, sizes.shape.value_dim);
   const double scores = 4 * sizes.blocks_k * padded(problem, tile, sizes.shape.chunk);
   const double state = state_bytes(problem);

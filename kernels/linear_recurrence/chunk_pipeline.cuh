@@ -14,7 +14,8 @@
 // Shared memory: chunk_pipeline_layout.h. Workspace rows are padded: tokens to whole chunks, keys
 // to 16.
 //
-// Bytes a token and head (e of io, p of an operand): decay_cumsum eK + 4K; prepare_qg_kg 2eK + 4K +
+// Bytes a token and head (e of io, p of an operand, a sum of gates 4, or 8 with terms=3):
+// decay_cumsum eK + 4K; prepare_qg_kg 2eK + 4K +
 // 2pK; inter_chunk NV 2pK + NK eV + 4 NK V; intra_chunk 2eK + 4K + 4 NK C; combine 4 NK (NV C + V)
 // + 2eV.
 
@@ -28,10 +29,13 @@ namespace gla_bench::linear_recurrence {
 
 using Ops = device::Products<io_t, tile::terms, dim::key_dim>;
 using operand_t = Ops::element;
+/// A chunk's sums of gates are subtracted from each other: with strong gates float32 loses the
+/// small differences that matter, more than terms=3 allows.
+using sum_t = device::Choice<tile::terms == 3, double, float>::type;
 
 constexpr int chunk = tile::chunk, block_k = tile::block_k, block_v = tile::block_v;
 constexpr PipelineLayout layout{{dim::key_dim, dim::value_dim, sizeof(io_t), sizeof(operand_t),
-                                 chunk, block_k, block_v, tile::stages}};
+                                 sizeof(sum_t), chunk, block_k, block_v, tile::stages}};
 static_assert(layout.inter_bytes == launch::inter_bytes);
 static_assert(layout.intra_bytes == launch::intra_bytes);
 static_assert(layout.combine_bytes == launch::combine_bytes);
@@ -41,14 +45,14 @@ constexpr int tiles_i = chunk / 8, tiles_k = block_k / 8;
 
 /// The pieces of the workspace, in the order of the variant's regions.
 struct Work {
-  float* sums;       ///< b [sequences, padded_seq, keys]
+  sum_t* sums;       ///< b [sequences, padded_seq, keys]
   operand_t *q, *k;  ///< q', k' [sequences, padded_seq, keys]
   float* partial;    ///< o' [NK, sequences, padded_seq, V]
   float* scores;     ///< A [NK, sequences, chunks, chunk, chunk]
   long long chunks, padded_seq, sequences;
 
   __device__ __forceinline__ explicit Work(const LinearRecurrenceParams& p)
-      : sums(static_cast<float*>(p.work[0])),
+      : sums(static_cast<sum_t*>(p.work[0])),
         q(static_cast<operand_t*>(p.work[1])),
         k(static_cast<operand_t*>(p.work[2])),
         partial(static_cast<float*>(p.work[3])),
@@ -79,6 +83,11 @@ __device__ __forceinline__ long long token_offset(const LinearRecurrenceParams& 
          sequence % p.heads * strides.heads;
 }
 
+/// e^sum, of a sum in units of log2.
+__device__ __forceinline__ float decay_of(sum_t sum) {
+  return device::exp2_fast(static_cast<float>(sum));
+}
+
 __device__ __forceinline__ int lane_row() {
   return threadIdx.x % 32 / 4;
 }
@@ -107,8 +116,8 @@ struct InterChunk {
   __device__ __forceinline__ io_t* values(long long c) const {
     return reinterpret_cast<io_t*>(operand(c, 2));
   }
-  __device__ __forceinline__ float* decays(long long c) const {
-    return reinterpret_cast<float*>(shared + c % tile::stages * layout.inter_stage +
+  __device__ __forceinline__ sum_t* decays(long long c) const {
+    return reinterpret_cast<sum_t*>(shared + c % tile::stages * layout.inter_stage +
                                     2 * layout.operand_tile + layout.value_tile);
   }
 
@@ -164,8 +173,8 @@ struct InterChunk {
   __device__ __forceinline__ void update(long long c, State& state) const {
 #pragma unroll
     for (int n = 0; n < tiles_k; ++n) {
-      const float2 sum = device::load_pair(decays(c) + 8 * n + lane_column());
-      const float x = device::exp2_fast(sum.x), y = device::exp2_fast(sum.y);
+      const sum_t* sum = decays(c) + 8 * n + lane_column();
+      const float x = decay_of(sum[0]), y = decay_of(sum[1]);
       state[0][n][0] *= x;
       state[0][n][1] *= y;
       state[0][n][2] *= x;
@@ -240,7 +249,7 @@ extern "C" __global__ void __launch_bounds__(tile::block_k)
   if (key >= keys) return;
   const io_t* g =
       static_cast<const io_t*>(p.g) + token_offset(p, p.key_strides, at.sequence, at.c * chunk);
-  float sum = 0.0f;
+  sum_t sum = 0;
 #pragma unroll 16
   for (int i = 0; i < chunk; ++i) {
     if (i < at.rows && key < dim::key_dim)
@@ -260,16 +269,16 @@ extern "C" __global__ void __launch_bounds__(tile::block_k)
   if (key >= keys) return;
   const long long from = token_offset(p, p.key_strides, at.sequence, at.c * chunk) + key;
   const io_t *q = static_cast<const io_t*>(p.q) + from, *k = static_cast<const io_t*>(p.k) + from;
-  const float last = w.sums[(at.row + chunk - 1) * keys + key];
+  const sum_t last = w.sums[(at.row + chunk - 1) * keys + key];
 #pragma unroll 16
   for (int i = 0; i < chunk; ++i) {
     const bool exists = i < at.rows && key < dim::key_dim;
     const long long to = (at.row + i) * keys + key;
-    const float b = w.sums[to];
+    const sum_t b = w.sums[to];
     const float x = exists ? device::to_float(q[i * p.key_strides.seq]) : 0.0f;
     const float y = exists ? device::to_float(k[i * p.key_strides.seq]) : 0.0f;
-    w.q[to] = device::from_float<operand_t>(Ops::rounded(p.scale * x * device::exp2_fast(b)));
-    w.k[to] = device::from_float<operand_t>(Ops::rounded(y * device::exp2_fast(last - b)));
+    w.q[to] = device::from_float<operand_t>(Ops::rounded(p.scale * x * decay_of(b)));
+    w.k[to] = device::from_float<operand_t>(Ops::rounded(y * decay_of(last - b)));
   }
 }
 
@@ -296,8 +305,9 @@ extern "C" __global__ void __launch_bounds__(128)
   using namespace gla_bench;
   extern __shared__ __align__(128) unsigned char shared[];
   constexpr int row = layout.score_row;
-  float* q = reinterpret_cast<float*>(shared);
-  float *k = q + chunk * row, *b = k + chunk * row;
+  sum_t* b = reinterpret_cast<sum_t*>(shared);
+  float* q = reinterpret_cast<float*>(b + chunk * row);
+  float* k = q + chunk * row;
   const Work w(p);
   const Place at(p, w, layout.blocks_k);
   const long long from = token_offset(p, p.key_strides, at.sequence, at.c * chunk);
@@ -308,7 +318,7 @@ extern "C" __global__ void __launch_bounds__(128)
     const long long source = from + i * p.key_strides.seq + key;
     q[to] = exists ? device::to_float(static_cast<const io_t*>(p.q)[source]) : 0.0f;
     k[to] = exists ? device::to_float(static_cast<const io_t*>(p.k)[source]) : 0.0f;
-    b[to] = exists ? w.sums[(at.row + i) * keys + key] : 0.0f;
+    b[to] = exists ? w.sums[(at.row + i) * keys + key] : sum_t(0);
   }
   __syncthreads();
   float* scores =
@@ -319,7 +329,7 @@ extern "C" __global__ void __launch_bounds__(128)
     if (j <= i && i < at.rows) {
 #pragma unroll 8
       for (int x = 0; x < block_k; ++x)
-        sum += q[i * row + x] * k[j * row + x] * device::exp2_fast(b[i * row + x] - b[j * row + x]);
+        sum += q[i * row + x] * k[j * row + x] * decay_of(b[i * row + x] - b[j * row + x]);
     }
     scores[pair] = p.scale * sum;
   }

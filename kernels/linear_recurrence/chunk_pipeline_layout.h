@@ -8,6 +8,7 @@ struct PipelineShape {
   int key_dim, value_dim;
   int io_bytes;       ///< of an element of the tensors
   int operand_bytes;  ///< of an element that the tensor cores are fed with
+  int sum_bytes;      ///< of a sum of gates: 8 where float32's accuracy is declared, else 4
   int chunk, block_k, block_v, stages;
 };
 
@@ -27,12 +28,12 @@ struct PipelineLayout {
 
   // inter_chunk: per stage q, k and v of a chunk and the chunk's decays.
   int operand_tile = shape.chunk * key_ld * shape.operand_bytes;
-  int inter_stage = 2 * operand_tile + value_tile + shape.block_k * 4;
+  int inter_stage = 2 * operand_tile + value_tile + shape.block_k * shape.sum_bytes;
   int inter_bytes = shape.stages * inter_stage;
 
-  // intra_chunk: q, k and the sums of the gates in float32, rows free of bank conflicts.
+  // intra_chunk: the sums of the gates, q and k in float32, rows free of bank conflicts.
   int score_row = shape.block_k + 1;
-  int intra_bytes = 3 * shape.chunk * score_row * 4;
+  int intra_bytes = shape.chunk * score_row * (shape.sum_bytes + 2 * 4);
 
   // combine: v, the scores (in bfloat16 in two parts side by side), the products in float32.
   int score_ld = shape.operand_bytes == 2 ? 2 * shape.chunk + 8 : shape.chunk + 4;

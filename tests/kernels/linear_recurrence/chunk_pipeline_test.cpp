@@ -12,12 +12,6 @@ const Variant& variant() {
   return v;
 }
 
-Problem gla_with_gate(DType dtype, const Shape& shape, const std::string& gate) {
-  Problem problem = gla(dtype, shape);
-  problem.gate = gate;
-  return problem;
-}
-
 TEST(ChunkPipeline, StartsFromTheSourcesChunkOf16) {
   EXPECT_EQ(default_tile(variant().space).at("chunk"), 16);
 }
@@ -58,17 +52,12 @@ TEST(ChunkPipeline, WorkspaceHoldsPaddedTokensAndKeys) {
   EXPECT_EQ(regions[4].bytes, 2u * 6 * 32 * 16 * 4);
 }
 
-TEST(ChunkPipeline, RefusesStrongGatesInFloat32ByName) {
+TEST(ChunkPipeline, SumsGatesInFloat64WhereItDeclaresFloat32) {
   Tile tile = default_tile(variant().space);
+  const Problem problem = gla(DType::float32, {1, 64, 1, 64, 64});
+  const std::size_t bytes = variant().workspace(problem, tile)[0].bytes;
   tile["terms"] = 3;
-  const auto reason =
-      variant().reject(gla_with_gate(DType::float32, {1, 64, 1, 64, 64}, "strong"), tile, h200());
-  ASSERT_TRUE(reason.has_value());
-  EXPECT_NE(reason->find("strong gates"), std::string::npos);
-  tile["terms"] = 1;
-  EXPECT_EQ(
-      variant().reject(gla_with_gate(DType::float32, {1, 64, 1, 64, 64}, "strong"), tile, h200()),
-      std::nullopt);
+  EXPECT_EQ(variant().workspace(problem, tile)[0].bytes, 2 * bytes);
 }
 
 TEST(ChunkPipeline, EveryShapeAndDtypeHasATile) {
