@@ -22,6 +22,7 @@
 #include "device/math.cuh"
 #include "device/products.cuh"
 #include "device/store_rows.cuh"
+#include "linear_recurrence/diagonal_scores.cuh"
 #include "linear_recurrence/gate_blocks.cuh"
 #include "linear_recurrence/parallel_layout.h"
 #include "linear_recurrence/params.h"
@@ -40,6 +41,7 @@ constexpr int key_ld = layout.key_ld, query_ld = layout.query_ld, value_ld = lay
 constexpr int slices = (value_dim + block_v - 1) / block_v;
 
 using Gates = GateBlocks<block, chunk, key_ld>;
+using Diagonal = DiagonalScores<Ops, block, chunk, key_ld>;
 
 /// One sequence's tensors, v and o at the first column of the slice.
 struct Sequence {
@@ -136,7 +138,7 @@ __device__ __forceinline__ int warp_row() {
 struct Outputs {
   static constexpr int threads = layout.threads;
   static constexpr int tiles_j = block / 8, tiles_v = block_v / 8;
-  using Scores = float[tiles_j][4];
+  using Scores = Diagonal::Scores;
   using Result = float[tiles_v][4];
 
   const LinearRecurrenceParams& p;
@@ -156,40 +158,6 @@ struct Outputs {
   }
 
  private:
-  /// Which columns, in tiles of 16, the rows of this warp meet at a level of the tree: level -1 is
-  /// the 8-token blocks themselves, level n joins blocks of 8 << n.
-  __device__ __forceinline__ static bool meets(int level, int columns) {
-    const int row = warp_row() / 16;
-    if (level <= 0) return columns == row;
-    const int half = 1 << (level - 1);  // in tiles of 16
-    return (row / half & 1) != 0 && columns / half == row / half - 1;
-  }
-
-  /// scores += rows of `a` times rows of `b`, where they meet at this level.
-  __device__ __forceinline__ static void multiply(Scores& scores, const operand_t* a,
-                                                  const operand_t* b, int level) {
-    if (level > 0 && (warp_row() >> (level + 3) & 1) == 0) return;  // a left half
-#pragma unroll 2
-    for (int step = 0; step < chunk; step += Ops::depth) {
-      const typename Ops::A whole = Ops::load_rows(a + warp_row() * key_ld + step, key_ld);
-#pragma unroll
-      for (int n = 0; n < tiles_j; n += 2)
-        if (meets(level, n / 2)) {
-          typename Ops::B columns[2];
-          Ops::load_rows(columns, b + n * 8 * key_ld + step, key_ld);
-          if (level > 0) {
-            Ops::multiply(scores[n], whole, columns[0]);
-            Ops::multiply(scores[n + 1], whole, columns[1]);
-          } else if (level == 0) {
-            Ops::multiply(scores[n], Ops::lower_rows(whole), columns[0]);
-          } else {
-            Ops::multiply(scores[n], Ops::upper_rows(whole), columns[0]);
-            Ops::multiply(scores[n + 1], Ops::lower_rows(whole), columns[1]);
-          }
-        }
-    }
-  }
-
   /// Scores of the query block with itself; leaves the queries with their decay from the block's
   /// start.
   __device__ __forceinline__ void diagonal(Scores& scores) {
@@ -207,28 +175,9 @@ struct Outputs {
       __syncthreads();
       Gates::template prefixed<Ops, threads>(q, g, shared.sums(), shared.queries() + c * chunk,
                                              query_ld);
-      Gates::template centred<Ops, threads>(q, k, g, shared.operand(0), shared.operand(1));
-      __syncthreads();
-      multiply(scores, shared.operand(0), shared.operand(1), -1);
-#pragma unroll
-      for (int level = 0; 8 << level < block; ++level) {
-        __syncthreads();
-        Gates::template halves<Ops, threads>(q, k, g, shared.sums(), level, shared.operand(0));
-        __syncthreads();
-        multiply(scores, shared.operand(0), shared.operand(0), level);
-      }
-      __syncthreads();
+      Diagonal::add(scores, q, k, g, shared.sums(), shared.operand(0), shared.operand(1));
     }
-    keep_lower(scores);
-  }
-
-  __device__ __forceinline__ static void keep_lower(Scores& scores) {
-    const int row = warp_row() + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
-#pragma unroll
-    for (int n = 0; n < tiles_j; ++n)
-#pragma unroll
-      for (int x = 0; x < 4; ++x)
-        if (8 * n + column + x % 2 > row + x / 2 * 8) scores[n][x] = 0.0f;
+    Diagonal::keep_lower(scores);
   }
 
   /// result += scores times the block's v. Precise: 16-bit scores come in two parts, for a score's

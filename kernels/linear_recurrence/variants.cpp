@@ -9,6 +9,7 @@ std::vector<Variant> variants() {
       // CUDA
       recurrent(),
       parallel(),
+      parallel_cublas(),
       chunk_materialized(),
       chunk_fused(),
       chunk_pipeline(),

@@ -1,0 +1,93 @@
+#pragma once
+// Scores of a block of tokens with itself, A_ij = sum_k q_ik k_jk e^(g_(j+1)k + .. + g_ik) for i >=
+// j, on the tensor cores and without an exponent that could overflow.
+//
+// A binary tree: where i lies in the right and j in the left half of n = 2, 4 .. blocks of 8
+// tokens, q's decay from the middle times k's decay to the middle is the pair's decay, and both are
+// <= 1. Inside 8 tokens both refer to their middle (GateBlocks::centred). A warp owns 16 rows and
+// all columns up to them, in accumulators.
+
+#include "device/products.cuh"
+#include "linear_recurrence/gate_blocks.cuh"
+
+namespace gla_bench::linear_recurrence {
+
+/// `block` tokens by 2 * block threads; `chunk` keys at once; `ld`: of raw tiles and operand tiles.
+template <typename Ops, int block, int chunk, int ld>
+struct DiagonalScores {
+  using operand_t = typename Ops::element;
+  using Gates = GateBlocks<block, chunk, ld>;
+  static constexpr int threads = 2 * block, tiles = block / 8;
+  using Scores = float[tiles][4];
+
+  /// Adds the part of a chunk of keys. q, k, g: raw tiles [block, ld]; sums: Gates::sum of g,
+  /// behind a barrier; first, second: operand tiles that are free. Ends with a barrier.
+  template <typename T>
+  __device__ __forceinline__ static void add(Scores& scores, const T* q, const T* k, const T* g,
+                                             const float* sums, operand_t* first,
+                                             operand_t* second) {
+    Gates::template centred<Ops, threads>(q, k, g, first, second);
+    __syncthreads();
+    multiply(scores, first, second, -1);
+#pragma unroll
+    for (int level = 0; 8 << level < block; ++level) {
+      __syncthreads();
+      Gates::template halves<Ops, threads>(q, k, g, sums, level, first);
+      __syncthreads();
+      multiply(scores, first, first, level);
+    }
+    __syncthreads();
+  }
+
+  /// Drops what lies above the diagonal.
+  __device__ __forceinline__ static void keep_lower(Scores& scores) {
+    const int row = warp_row() + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int n = 0; n < tiles; ++n)
+#pragma unroll
+      for (int x = 0; x < 4; ++x)
+        if (8 * n + column + x % 2 > row + x / 2 * 8) scores[n][x] = 0.0f;
+  }
+
+  /// First row of this warp.
+  __device__ __forceinline__ static int warp_row() {
+    return static_cast<int>(threadIdx.x) / 32 * 16;
+  }
+
+ private:
+  /// Whether this warp's rows meet a tile of 16 columns at a level: -1 stands for the blocks of 8
+  /// themselves, level n joins two halves of 8 << n.
+  __device__ __forceinline__ static bool meets(int level, int columns) {
+    const int row = warp_row() / 16;
+    if (level <= 0) return columns == row;
+    const int half = level - 1;  // log2 of its length in tiles of 16
+    return (row >> half & 1) != 0 && columns >> half == (row >> half) - 1;
+  }
+
+  /// scores += rows of `a` times rows of `b`, where they meet.
+  __device__ __forceinline__ static void multiply(Scores& scores, const operand_t* a,
+                                                  const operand_t* b, int level) {
+    if (level > 0 && (warp_row() >> (level + 3) & 1) == 0) return;  // a left half
+#pragma unroll 2
+    for (int step = 0; step < chunk; step += Ops::depth) {
+      const typename Ops::A whole = Ops::load_rows(a + warp_row() * ld + step, ld);
+#pragma unroll
+      for (int n = 0; n < tiles; n += 2)
+        if (meets(level, n / 2)) {
+          typename Ops::B columns[2];
+          Ops::load_rows(columns, b + n * 8 * ld + step, ld);
+          if (level > 0) {
+            Ops::multiply(scores[n], whole, columns[0]);
+            Ops::multiply(scores[n + 1], whole, columns[1]);
+          } else if (level == 0) {
+            Ops::multiply(scores[n], Ops::lower_rows(whole), columns[0]);
+          } else {
+            Ops::multiply(scores[n], Ops::upper_rows(whole), columns[0]);
+            Ops::multiply(scores[n + 1], Ops::lower_rows(whole), columns[1]);
+          }
+        }
+    }
+  }
+};
+
+}  // namespace gla_bench::linear_recurrence

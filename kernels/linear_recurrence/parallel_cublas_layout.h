@@ -1,0 +1,43 @@
+#pragma once
+// Sizes of parallel_cublas.cuh, stated once for the kernels and for their host side. Includes
+// nothing, has no function: NVRTC takes a plain one for host code.
+
+namespace gla_bench::linear_recurrence {
+
+/// What does not depend on the number of tokens.
+struct CublasLayout {
+  int key_dim, value_dim, io_bytes;
+  int block;  ///< the longest leaf: the tile of the kernel that scores the leaves
+
+  /// Leading dimensions of the workspace's rows, for whole accesses of 16 bytes.
+  int key_ld = (key_dim + 7) / 8 * 8;
+  int value_ld = (value_dim + 7) / 8 * 8;
+  /// The kernels without products: a thread per key, or per column.
+  int row_threads = key_dim < 33 ? 32 : key_dim < 65 ? 64 : 128;
+  int value_threads = value_dim < 33 ? 32 : value_dim < 65 ? 64 : 128;
+
+  /// The leaves' scores: raw q, k, g tiles [block, tile_ld], sums, two operand tiles in float32.
+  int score_threads = 2 * block;
+  int chunk = (key_dim + 15) / 16 * 16 < 64 ? (key_dim + 15) / 16 * 16 : 64;
+  int chunks = (key_dim + chunk - 1) / chunk;
+  int tile_ld = chunk + 8;
+  int raw_tile = block * tile_ld * io_bytes;
+  int sums = 3 * raw_tile;
+  int operands = sums + block / 8 * chunk * 4;
+  int operand_tile = block * tile_ld * 4;
+  int score_shared_bytes = operands + 2 * operand_tile;
+};
+
+/// A sequence is cut into 2^levels leaves of the same length, a multiple of 4, at most `block`; the
+/// last ones may be partly or wholly beyond its end.
+struct CublasTree {
+  long long seq, leaves;
+  long long leaf = ((seq + leaves - 1) / leaves + 3) / 4 * 4;
+  long long padded = leaf * leaves;
+  /// Elements between two sequences' scores: the pair of halves of L tokens after a pair lies
+  /// 2 L (padded + 1) elements on, so this keeps all pairs of all sequences in one arithmetic
+  /// progression, and one strided product serves a level.
+  long long score_stride = padded * (padded + 1);
+};
+
+}  // namespace gla_bench::linear_recurrence

@@ -1,0 +1,231 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+
+#include "harness/operator.hpp"
+#include "kernels/linear_recurrence/family.hpp"
+#include "kernels/linear_recurrence/parallel_cublas_layout.h"
+#include "kernels/linear_recurrence/variants.hpp"
+#include "tests/kernels/linear_recurrence/problems.hpp"
+
+namespace gla_bench::linear_recurrence {
+namespace {
+
+const Variant& variant() {
+  static const Variant v = parallel_cublas();
+  return v;
+}
+
+std::vector<Step> steps(const Problem& problem, const Tile& tile) {
+  return std::get<0>(variant().code)(problem, tile).steps;
+}
+
+std::vector<MatrixProduct> products(const Problem& problem, const Tile& tile) {
+  std::vector<MatrixProduct> list;
+  for (const Step& step : steps(problem, tile))
+    if (const auto* product = std::get_if<MatrixProduct>(&step)) list.push_back(*product);
+  return list;
+}
+
+CublasTree tree_of(const Problem& problem, const Tile& tile) {
+  for (const Step& step : steps(problem, tile))
+    if (const auto* launch = std::get_if<KernelLaunch>(&step))
+      return {problem.shape.seq, launch->grid.y};
+  return {};
+}
+
+/// How often each element of every sequence's [T, T] scores is written, leaves by the kernel.
+std::vector<int> score_writes(const Problem& problem, const Tile& tile) {
+  const std::int64_t seq = problem.shape.seq, batch = sequences(problem);
+  const CublasTree tree = tree_of(problem, tile);
+  std::vector<int> count(static_cast<std::size_t>(batch * seq * seq), 0);
+  const auto write = [&](std::int64_t b, std::int64_t i, std::int64_t j) {
+    if (i < seq && j < seq) ++count[static_cast<std::size_t>((b * seq + i) * seq + j)];
+  };
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t i = 0; i < tree.padded; ++i)
+      for (std::int64_t j = i / tree.leaf * tree.leaf; j <= i; ++j) write(b, i, j);
+  for (const MatrixProduct& p : products(problem, tile)) {
+    if (p.c.buffer != "scores") continue;
+    for (std::int64_t n = 0; n < p.batch; ++n)
+      for (std::int64_t x = 0; x < p.m; ++x)
+        for (std::int64_t y = 0; y < p.n; ++y) {
+          const std::int64_t at = p.c.offset + n * p.c.stride + x * p.c.ld + y;
+          const std::int64_t b = at / tree.score_stride, within = at % tree.score_stride;
+          write(b, within / tree.padded, within % tree.padded);
+        }
+  }
+  return count;
+}
+
+TEST(ParallelCublas, ScoresCoverTheLowerTriangleExactlyOnce) {
+  for (const std::int64_t seq : {1, 3, 31, 32, 33, 63, 64, 65, 100, 129, 200})
+    for (const Tile& tile : all_tiles(variant().space)) {
+      if (tile.at("tf32") != 0) continue;
+      const Problem problem = gla(DType::bfloat16, {2, seq, 1, 8, 8});
+      const std::vector<int> count = score_writes(problem, tile);
+      std::int64_t wrong = 0;
+      for (std::int64_t at = 0; at < 2 * seq * seq; ++at) {
+        const bool lower = at % seq <= at / seq % seq;
+        if (count[static_cast<std::size_t>(at)] != (lower ? 1 : 0)) ++wrong;
+      }
+      EXPECT_EQ(wrong, 0) << "T=" << seq << " " << describe(tile);
+    }
+}
+
+// Rows of a right half with columns of the left half beside it, of the same sequence.
+TEST(ParallelCublas, ScoreOperandsAreTheRowsAndColumnsThatTheyFill) {
+  for (const std::int64_t seq : {33, 100, 257}) {
+    const Problem problem = gla(DType::float32, {2, seq, 3, 24, 8});
+    const Tile tile = default_tile(variant().space);
+    const CublasTree tree = tree_of(problem, tile);
+    const CublasLayout at{24, 8, 4, tile.at("leaf")};
+    const std::int64_t slot = sequences(problem) * tree.padded;
+    std::int64_t level = 0;
+    for (const MatrixProduct& p : products(problem, tile)) {
+      if (p.c.buffer != "scores") continue;
+      for (std::int64_t n = 0; n < p.batch; ++n) {
+        const std::int64_t c = p.c.offset + n * p.c.stride;
+        const std::int64_t b = c / tree.score_stride, within = c % tree.score_stride;
+        const std::int64_t row = (p.a.offset + n * p.a.stride) / at.key_ld - level * slot;
+        const std::int64_t column = (p.b.offset + n * p.b.stride) / at.key_ld - level * slot;
+        EXPECT_EQ(row, b * tree.padded + within / tree.padded);
+        EXPECT_EQ(column, b * tree.padded + within % tree.padded);
+        EXPECT_EQ(row - column, p.m);
+        EXPECT_EQ(column % (2 * p.m), b * tree.padded % (2 * p.m));
+      }
+      ++level;
+    }
+    EXPECT_EQ(tree.leaves, 1 << level);
+  }
+}
+
+TEST(ParallelCublas, OutputBandsCoverEveryRowOnceAndReachTheirDiagonal) {
+  for (const std::int64_t seq : {1, 64, 65, 1000, 4096})
+    for (const Tile& tile : all_tiles(variant().space)) {
+      if (tile.at("tf32") != 0) continue;
+      Problem problem = gla(DType::bfloat16, {1, seq, 2, 16, 16});
+      problem.final_state = false;
+      const CublasLayout at{16, 16, 2, tile.at("leaf")};
+      std::int64_t next = 0;
+      for (const MatrixProduct& p : products(problem, tile)) {
+        if (p.c.buffer != "outputs") continue;
+        EXPECT_EQ(p.c.offset, next * at.value_ld);
+        next += p.m;
+        EXPECT_EQ(p.k, next);
+        EXPECT_EQ(p.n, 16);
+        EXPECT_EQ(p.batch, 2);
+      }
+      EXPECT_EQ(next, seq) << describe(tile);
+    }
+}
+
+TEST(ParallelCublas, ProductsStayInsideTheirBuffers) {
+  for (const Layout layout : {Layout::seq_first, Layout::head_first})
+    for (const std::int64_t seq : {1, 65, 1000})
+      for (const Tile& tile : all_tiles(variant().space)) {
+        Problem problem = gla(DType::float32, {2, seq, 3, 100, 72});
+        problem.layout = layout;
+        problem.initial_state = true;
+        std::map<std::string, std::int64_t> bytes;
+        for (const Region& region : variant().workspace(problem, tile))
+          bytes[region.name] = static_cast<std::int64_t>(region.bytes);
+        for (const TensorSpec& spec : find_operator("gla")->tensors(problem))
+          bytes[spec.name] = spec.bytes();
+        const auto inside = [&](const MatrixOperand& operand, std::int64_t rows,
+                                std::int64_t columns, std::int64_t batch) {
+          const std::int64_t last =
+              operand.offset + (batch - 1) * operand.stride + (rows - 1) * operand.ld + columns;
+          ASSERT_TRUE(bytes.contains(operand.buffer)) << operand.buffer;
+          EXPECT_LE(last * 4, bytes[operand.buffer]) << operand.buffer << " T=" << seq;
+          EXPECT_GE(operand.ld, columns);
+        };
+        for (const MatrixProduct& p : products(problem, tile)) {
+          inside(p.a, p.a.transposed ? p.k : p.m, p.a.transposed ? p.m : p.k, p.batch);
+          inside(p.b, p.b.transposed ? p.n : p.k, p.b.transposed ? p.k : p.n, p.batch);
+          inside(p.c, p.m, p.n, p.batch);
+          EXPECT_EQ(p.a.dtype, p.b.dtype);
+        }
+      }
+}
+
+// Params has six places; their order is the kernels' order.
+TEST(ParallelCublas, RegionsStandWhereTheKernelsLook) {
+  Problem problem = gla(DType::bfloat16, {2, 100, 3, 64, 60});
+  const Tile tile = default_tile(variant().space);
+  for (const bool initial : {false, true}) {
+    problem.initial_state = initial;
+    const std::vector<Region> regions = variant().workspace(problem, tile);
+    ASSERT_EQ(regions.size(), initial ? 6u : 5u);
+    EXPECT_EQ(regions[1].name, "operands");
+    EXPECT_EQ(regions[2].name, "scores");
+    EXPECT_EQ(regions[3].name, "outputs");
+    EXPECT_EQ(regions[initial ? 5 : 4].name, "values");
+    if (initial) EXPECT_EQ(regions[4].name, "from_start");
+  }
+}
+
+TEST(ParallelCublas, TakesHeadFirstValuesWhereTheyLie) {
+  Problem problem = gla(DType::bfloat16, {2, 100, 3, 64, 64});
+  const Tile tile = default_tile(variant().space);
+  const auto reads_v = [&] {
+    bool found = false;
+    for (const MatrixProduct& p : products(problem, tile)) found |= p.b.buffer == "v";
+    return found;
+  };
+  EXPECT_FALSE(reads_v());
+  problem.layout = Layout::head_first;
+  EXPECT_TRUE(reads_v());
+}
+
+TEST(ParallelCublas, RefusesScoresBeyondTheMemoryWithTheirSize) {
+  const Problem problem = gla(DType::bfloat16, {8, 32768, 16, 128, 128});
+  const auto reason = variant().reject(problem, default_tile(variant().space), h200());
+  ASSERT_TRUE(reason);
+  EXPECT_NE(reason->find("MiB of workspace"), std::string::npos) << *reason;
+  Limits unknown = h200();
+  unknown.memory_bytes = 0;
+  EXPECT_EQ(variant().reject(problem, default_tile(variant().space), unknown), std::nullopt);
+}
+
+TEST(ParallelCublas, EveryShapeAndDtypeHasATile) {
+  expect_a_tile_for_all_sizes(variant());
+}
+
+TEST(ParallelCublas, RejectsByNameAndNeverThrows) {
+  expect_total_reject(variant());
+}
+
+TEST(ParallelCublas, AcceptedTilesFitTheLimitsAndMoveAtLeastTheFloor) {
+  int accepted = 0;
+  for (const Problem& problem : assorted_problems())
+    for (const Tile& tile : all_tiles(variant().space)) {
+      if (variant().reject(problem, tile, h200())) continue;
+      ++accepted;
+      for (const Step& step : steps(problem, tile))
+        if (const auto* launch = std::get_if<KernelLaunch>(&step)) {
+          EXPECT_LE(launch->shared_bytes, h200().shared_per_block);
+          EXPECT_LE(launch->block.x, 1024u);
+          EXPECT_LE(launch->grid.y, 65535u);
+        }
+      const Traffic traffic = variant().traffic(problem, tile);
+      EXPECT_GE(traffic.read_bytes + traffic.write_bytes,
+                find_operator("gla")->work(problem).floor_bytes)
+          << describe(problem) << " " << describe(tile);
+      EXPECT_GT(variant().flops(problem, tile), 0);
+    }
+  EXPECT_GT(accepted, 50);
+}
+
+TEST(ParallelCublas, DeclaresFloat32UnlessTf32IsAskedFor) {
+  Tile tile = default_tile(variant().space);
+  EXPECT_EQ(variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::float32);
+  EXPECT_EQ(variant().arithmetic(gla(DType::bfloat16, {}), tile), Arithmetic::bfloat16);
+  tile["tf32"] = 1;
+  EXPECT_EQ(variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::tf32);
+  EXPECT_TRUE(variant().reject(gla(DType::bfloat16, {1, 64, 1, 64, 64}), tile, h200()));
+}
+
+}  // namespace
+}  // namespace gla_bench::linear_recurrence
