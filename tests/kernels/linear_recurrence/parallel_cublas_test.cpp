@@ -162,7 +162,7 @@ TEST(ParallelCublas, RegionsStandWhereTheKernelsLook) {
     EXPECT_EQ(regions[2].name, "scores");
     EXPECT_EQ(regions[3].name, "outputs");
     EXPECT_EQ(regions[initial ? 5 : 4].name, "values");
-    if (initial) EXPECT_EQ(regions[4].name, "from_start");
+    EXPECT_EQ(regions[4].name, initial ? "from_start" : "values");
   }
 }
 
