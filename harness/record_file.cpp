@@ -36,7 +36,7 @@ int write_at(int descriptor, std::string_view text, std::int64_t offset) {
 std::string header_text(const Facts& facts, const Json& config) {
   Json environment = Json::object();
   for (const auto& [key, fact] : facts)
-    std::visit([&](const auto& value) { environment[key] = value; }, fact);
+    std::visit([&, &name = key](const auto& value) { environment[name] = value; }, fact);
   return "{\"schema_version\": " + std::to_string(schema_version) +
          ",\n\"environment\": " + environment.dump(1, ' ', false, Json::error_handler_t::replace) +
          ",\n\"config\": " + config.dump(1, ' ', false, Json::error_handler_t::replace) +
