@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs flash-linear-attention on the problems of a config and writes records with `peer: true`.
 
-    scripts/peers/fla.py configs/h200/gla.json -o results/peers.json
+    scripts/peers/run_fla.py configs/h200/gla.json -o results/peers.json
 
 Each peer is verified against a float64 recurrence from the same rounded inputs and timed as the
 project's own candidates are: events round one call, L2 made cold before each sample by reading a
