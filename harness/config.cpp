@@ -203,14 +203,10 @@ Policy read_policy(const JsonNode& node, const std::string& folder) {
   if (const auto timing = node.find("timing")) policy.timing = read_timing(*timing);
   if (const auto verification = node.find("verification")) {
     verification->expect_keys({"reference"});
-    using Reference = VerificationPolicy::Reference;
-    if (const auto reference = verification->find("reference")) {
-      const std::string text =
-          reference->one_of({"auto", "host", "device"}, "a place for the float64 reference");
-      policy.verification.reference = text == "host"     ? Reference::host
-                                      : text == "device" ? Reference::device
-                                                         : Reference::automatic;
-    }
+    if (const auto reference = verification->find("reference"))
+      policy.verification.reference = *parse_reference_place(reference->one_of(
+          names_of({ReferencePlace::automatic, ReferencePlace::host, ReferencePlace::device}),
+          "a place for the float64 reference"));
   }
   if (const auto tolerance = node.find("tolerance"))
     policy.tolerance = resolve(folder, tolerance->text());

@@ -11,6 +11,7 @@
 #include "harness/json.hpp"
 #include "harness/problem.hpp"
 #include "harness/tile.hpp"
+#include "harness/verify.hpp"
 
 namespace gla_bench {
 
@@ -56,8 +57,7 @@ struct TimingPolicy {
 };
 
 struct VerificationPolicy {
-  enum class Reference { automatic, host, device };
-  Reference reference = Reference::automatic;
+  ReferencePlace reference = ReferencePlace::automatic;
 };
 
 struct Policy {

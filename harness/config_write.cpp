@@ -43,8 +43,6 @@ Json sweep_to_json(const Sweep& sweep) {
 
 Json policy_to_json(const Policy& policy) {
   const TimingPolicy& timing = policy.timing;
-  using Reference = VerificationPolicy::Reference;
-  const Reference reference = policy.verification.reference;
   Json json;
   json["timing"] = {{"warmup", timing.warmup},
                     {"min_samples", timing.min_samples},
@@ -53,9 +51,7 @@ Json policy_to_json(const Policy& policy) {
                     {"max_seconds", timing.max_seconds},
                     {"max_noise", timing.max_noise},
                     {"hot", timing.hot}};
-  json["verification"]["reference"] = reference == Reference::host     ? "host"
-                                      : reference == Reference::device ? "device"
-                                                                       : "auto";
+  json["verification"]["reference"] = name(policy.verification.reference);
   if (!policy.tolerance.empty()) json["tolerance"] = policy.tolerance;
   return json;
 }

@@ -1,6 +1,65 @@
-#include <cstdio>
+// gla-bench: the command line. Exit codes: 0 done, 1 a check failed, 2 bad usage or bad input.
 
-int main() {
-  std::puts("gla-bench");
-  return 0;
+#include <csignal>
+#include <exception>
+#include <iostream>
+
+#include "harness/commands/commands.hpp"
+#include "harness/environment.hpp"
+#include "harness/error.hpp"
+
+namespace {
+
+/// The command line as a shell would take it again.
+std::string quoted(int count, char** arguments) {
+  std::string line;
+  for (int i = 0; i < count; ++i) {
+    const std::string argument = arguments[i];
+    if (i > 0) line += ' ';
+    if (!argument.empty() && argument.find_first_of(" \t\n\"'\\$&|;<>*?()") == std::string::npos) {
+      line += argument;
+      continue;
+    }
+    line += '\'';
+    for (const char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace gla_bench;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is an error of the write, not the end
+  commands::Context context;
+  context.command_line = quoted(argc, argv);
+  CLI::App program{
+      "Runs, verifies, measures and records gated linear attention, on a CPU and on "
+      "NVIDIA GPUs.\nExit codes: 0 done, 1 a check failed, 2 bad usage or bad input.",
+      "gla-bench"};
+  program.set_version_flag("--version", program_version());
+  program.require_subcommand(1);
+  commands::add_list(program, context);
+  commands::add_info(program, context);
+  commands::add_plan(program, context);
+  commands::add_compile(program, context);
+  commands::add_run(program, context);
+  commands::add_verify(program, context);
+  commands::add_exec(program, context);
+  commands::add_bench(program, context);
+  commands::add_gate(program, context);
+  commands::add_report(program, context);
+  try {
+    program.parse(argc, argv);
+    return context.exit_code;
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? commands::done : commands::bad_usage;
+  } catch (const InputError& error) {
+    std::cerr << "gla-bench: " << error.what() << "\n";
+    return commands::bad_usage;
+  } catch (const std::exception& error) {
+    std::cerr << "gla-bench: " << error.what() << "\n";
+    return commands::check_failed;
+  }
 }

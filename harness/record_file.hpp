@@ -1,9 +1,9 @@
 #pragma once
 // A results file: {"schema_version", "environment", "config", "records"}, one record per line.
 //
-// It is written so that it can be read whenever the writer dies: a record is appended by one write over
-// the closing "\n]}\n", which it ends with again. A write that the system cuts in two (a kill in the
-// middle of it, a full disk) leaves at most a torn last line, which the reader here drops.
+// It is written so that it can be read whenever the writer dies: a record is appended by one write
+// over the closing "\n]}\n", which it ends with again. A write that the system cuts in two (a kill
+// in the middle of it, a full disk) leaves at most a torn last line, which the reader here drops.
 
 #include <cstdint>
 #include <memory>
@@ -24,8 +24,9 @@ struct Results {
   Facts environment;
   std::shared_ptr<const Json> config;  ///< an object, as config_to_json() writes it
   std::vector<Record> records;
-  bool torn = false;       ///< a half-written last line was dropped
-  std::int64_t tail = -1;  ///< where the closing text starts, in bytes; -1: not written by RecordFile
+  bool torn = false;  ///< a half-written last line was dropped
+  std::int64_t tail =
+      -1;  ///< where the closing text starts, in bytes; -1: not written by RecordFile
 };
 
 /// @throws InputError for a file that is not of this kind

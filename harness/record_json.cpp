@@ -76,7 +76,8 @@ Json build_to_json(const BuildInfo& build) {
           {"shared_bytes", build.shared_bytes},
           {"seconds", number_to_json(build.seconds)},
           {"cached", build.cached},
-          {"kernels", std::move(kernels)}};
+          {"kernels", std::move(kernels)},
+          {"warnings", build.warnings}};
 }
 
 }  // namespace

@@ -132,13 +132,15 @@ Io read_io(const JsonNode& node) {
 }
 
 BuildInfo read_build(const JsonNode& node) {
-  node.expect_keys({"registers", "spill_bytes", "shared_bytes", "seconds", "cached", "kernels"});
+  node.expect_keys(
+      {"registers", "spill_bytes", "shared_bytes", "seconds", "cached", "kernels", "warnings"});
   BuildInfo build;
   build.registers = read_int(node.at("registers"));
   build.spill_bytes = read_int(node.at("spill_bytes"));
   build.shared_bytes = read_int(node.at("shared_bytes"));
   build.seconds = node.at("seconds").any_number();
   build.cached = node.at("cached").boolean();
+  build.warnings = text_or(node, "warnings", "");
   const auto kernels = present(node, "kernels");
   for (const JsonNode& kernel : kernels ? kernels->items() : std::vector<JsonNode>{}) {
     kernel.expect_keys({"entry", "registers", "spill_bytes", "shared_bytes"});

@@ -1,0 +1,124 @@
+#include "harness/assignment.hpp"
+
+#include <set>
+#include <tuple>
+
+#include "harness/sweep.hpp"
+
+namespace gla_bench {
+namespace {
+
+using Key = std::tuple<Problem, std::string, BackendId, Tile>;
+
+Record blank_record(const Operator& op, const Problem& problem, std::string variant,
+                    BackendId backend) {
+  Record record;
+  record.problem = problem;
+  record.variant = std::move(variant);
+  record.backend = backend;
+  record.io.floor_bytes = op.work(problem).floor_bytes;
+  return record;
+}
+
+Record refusal(Record record, std::string reason) {
+  record.status = Status::rejected;
+  record.reason = std::move(reason);
+  return record;
+}
+
+MemoryNeed need_at(const Place& place, const Operator& op, const Problem& problem) {
+  MemoryNeed need = memory_need(op, problem);
+  if (place.backend == BackendId::host) need.host += need.tensors;  // one memory holds both
+  return need;
+}
+
+void add_request(const Request& request, const Catalog& catalog, const Place& place,
+                 Assignment& work, std::set<std::pair<std::string, Tile>>& seen) {
+  const Problem& problem = work.problem;
+  const Variant* variant =
+      catalog.find_variant(problem.op, request.variant, place.backend, problem.direction);
+  if (variant == nullptr) {
+    if (seen.emplace(request.variant, Tile{}).second)
+      work.refused.push_back(
+          refusal(blank_record(*work.op, problem, request.variant, place.backend),
+                  "no implementation for the backend " + std::string(name(place.backend))));
+    return;
+  }
+  const Candidates found =
+      candidates(*variant, problem, request.narrowing, place.limits, request.max_tiles);
+  work.narrowed += found.narrowed;
+  for (const Rejected& rejected : found.rejected) {
+    if (!seen.emplace(variant->name, rejected.candidate.tile).second) continue;
+    Record record = blank_record(*work.op, problem, variant->name, place.backend);
+    record.tile = rejected.candidate.tile;
+    record.source_hash = place.source_hash(*variant);
+    work.refused.push_back(refusal(std::move(record), rejected.reason));
+  }
+  const MemoryNeed need = need_at(place, *work.op, problem);
+  for (const Candidate& candidate : found.accepted) {
+    if (!seen.emplace(variant->name, candidate.tile).second) continue;
+    const auto workspace = static_cast<double>(workspace_bytes(candidate));
+    if (auto reason = does_not_fit(need, workspace, static_cast<double>(place.limits.memory_bytes),
+                                   place.host_memory))
+      work.refused.push_back(refusal(new_record(*work.op, candidate, place), std::move(*reason)));
+    else
+      work.accepted.push_back(candidate);
+  }
+}
+
+}  // namespace
+
+Record new_record(const Operator& op, const Candidate& candidate, const Place& place) {
+  const Variant& variant = *candidate.variant;
+  Record record = blank_record(op, candidate.problem, variant.name, place.backend);
+  record.tile = candidate.tile;
+  const Traffic traffic = variant.traffic(candidate.problem, candidate.tile);
+  record.io.model_read_bytes = traffic.read_bytes;
+  record.io.model_write_bytes = traffic.write_bytes;
+  record.io.workspace_bytes = static_cast<double>(workspace_bytes(candidate));
+  record.flops = variant.flops(candidate.problem, candidate.tile);
+  record.source_hash = place.source_hash(variant);
+  return record;
+}
+
+std::vector<Assignment> assignments(const Config& config, const Catalog& catalog,
+                                    const Place& place) {
+  std::vector<Assignment> list;
+  for (const Point& point : points(config)) {
+    Assignment work;
+    work.op = catalog.find_operator(point.problem.op);
+    work.problem = point.problem;
+    std::set<std::pair<std::string, Tile>> seen;
+    for (const Request& request : point.requests) add_request(request, catalog, place, work, seen);
+    list.push_back(std::move(work));
+  }
+  return list;
+}
+
+std::size_t drop_recorded(std::vector<Assignment>& assignments, std::span<const Record> recorded) {
+  std::set<Key> done;
+  for (const Record& record : recorded)
+    done.emplace(record.problem, record.variant, record.backend, record.tile);
+  std::size_t dropped = 0;
+  for (Assignment& work : assignments) {
+    dropped += std::erase_if(work.accepted, [&](const Candidate& candidate) {
+      return done.contains(Key{candidate.problem, candidate.variant->name,
+                               candidate.variant->backend, candidate.tile});
+    });
+    dropped += std::erase_if(work.refused, [&](const Record& record) {
+      return done.contains(Key{record.problem, record.variant, record.backend, record.tile});
+    });
+  }
+  return dropped;
+}
+
+std::string describe(const Record& record) {
+  std::string text(name(record.status));
+  text += " " + record.variant + " [" + std::string(name(record.backend)) + "]";
+  if (!record.tile.empty()) text += " " + describe(record.tile);
+  text += " on " + describe(record.problem);
+  if (!record.reason.empty()) text += ": " + record.reason;
+  return text;
+}
+
+}  // namespace gla_bench

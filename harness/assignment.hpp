@@ -1,0 +1,48 @@
+#pragma once
+// A config on one backend: per problem the candidates to try, and the refused as finished records.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/catalog.hpp"
+#include "harness/config.hpp"
+#include "harness/record.hpp"
+
+namespace gla_bench {
+
+/// Where the candidates are to run.
+struct Place {
+  BackendId backend = BackendId::host;
+  Limits limits;
+  double host_memory = 0;  ///< bytes that may be taken on the host; 0: unknown
+  /// Name of the sources that a variant is made of.
+  std::function<std::string(const Variant&)> source_hash;
+};
+
+struct Assignment {
+  const Operator* op = nullptr;
+  Problem problem;
+  std::vector<Candidate> accepted;
+  std::vector<Record> refused;  ///< each with its reason
+  std::size_t narrowed = 0;     ///< tiles that the config left out
+};
+
+/// In the config's order, each problem and each candidate once. A variant that has no
+/// implementation on the backend, a tile that a variant refuses and a problem that does not fit
+/// give a refused record.
+std::vector<Assignment> assignments(const Config& config, const Catalog& catalog,
+                                    const Place& place);
+
+/// Takes out what is recorded already (same problem, variant, backend and tile). Returns how many.
+std::size_t drop_recorded(std::vector<Assignment>& assignments, std::span<const Record> recorded);
+
+/// A record of a candidate before anything happened to it: what was asked and what it moves on
+/// paper.
+Record new_record(const Operator& op, const Candidate& candidate, const Place& place);
+
+/// "wrong chunk_fused [cuda] block_v=32 on gla forward ...: reason", for messages.
+std::string describe(const Record& record);
+
+}  // namespace gla_bench

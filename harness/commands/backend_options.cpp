@@ -1,0 +1,65 @@
+#include "harness/commands/commands.hpp"
+#include "harness/error.hpp"
+#include "harness/source_hash.hpp"
+#include "harness/sweep.hpp"
+
+namespace gla_bench::commands {
+
+void BackendOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--backend", backend,
+                  "where to run: auto (the GPU where there is one, else the host), host or cuda "
+                  "(default: as the config says)")
+      ->check(CLI::IsMember({"auto", "host", "cuda"}));
+  command.add_option("--device", cuda.device, "number of the CUDA device")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--threads", host.threads, "threads of the host backend (0: all cores)")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  command
+      .add_option("--compile-threads", cuda.compile_threads,
+                  "threads that compile kernels (0: all cores)")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  command.add_option("--cache-dir", cuda.cache_dir,
+                     "folder of compiled kernels (default: the user's cache folder)");
+  command
+      .add_option("--kernels", cuda.source_dir,
+                  "read kernel sources from this kernels/ folder instead of from the program")
+      ->check(CLI::ExistingDirectory);
+}
+
+std::unique_ptr<Backend> open_backend(const BackendOptions& options,
+                                      std::optional<BackendId> configured) {
+  std::optional<BackendId> wanted = configured;
+  if (!options.backend.empty()) wanted = parse_backend(options.backend);  // "auto": nothing
+  if (wanted == BackendId::host) return make_host_backend(options.host);
+  auto cuda = make_cuda_backend(options.cuda);
+  if (wanted == BackendId::cuda) {
+    if (!cuda)
+      throw InputError("the backend cuda is not in this program: " + cuda_build_description());
+    return cuda;
+  }
+  if (cuda && cuda->can_run()) return cuda;
+  return make_host_backend(options.host);
+}
+
+Place place_of(const Backend& backend) {
+  Place place;
+  place.backend = backend.id();
+  place.limits = backend.limits();
+  place.host_memory = available_host_memory();
+  place.source_hash = [](const Variant& variant) { return source_hash(variant); };
+  return place;
+}
+
+std::string where(const Backend& backend) {
+  std::string text(name(backend.id()));
+  const Environment environment = backend.environment();
+  const auto device = environment.find("device");
+  if (device != environment.end()) text += " (" + device->second + ")";
+  return text;
+}
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,69 @@
+// gla-bench bench: a config's candidates under Google Benchmark.
+
+#include <iostream>
+
+#include "harness/bench.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/environment.hpp"
+#include "harness/error.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+struct Options {
+  std::string config;
+  bool hot = false;
+  BackendOptions backend;
+};
+
+int execute(const Options& options, const std::vector<std::string>& arguments,
+            const std::string& command_line) {
+  const Catalog catalog = program_catalog();
+  const Config config = load_config(options.config, catalog);
+  const auto backend = open_backend(options.backend, config.backend);
+  const Place place = place_of(*backend);
+  std::vector<Candidate> candidates;
+  for (const Assignment& work : assignments(config, catalog, place))
+    candidates.insert(candidates.end(), work.accepted.begin(), work.accepted.end());
+  BenchOptions bench_options;
+  bench_options.arguments = arguments;
+  bench_options.hot = options.hot;
+  bench_options.reference = config.policy.verification.reference;
+  if (!config.policy.tolerance.empty())
+    bench_options.tolerance = load_tolerance(config.policy.tolerance);
+  const Facts environment = make_environment(*backend, command_line, std::nullopt);
+  for (const auto& [key, fact] : environment)
+    bench_options.context[key] = fact_text(environment, key);
+  const BenchOutcome outcome = bench(*backend, candidates, bench_options);
+  for (const auto& [name, failure] : outcome.failures)
+    std::cerr << "FAIL " << name << ": " << failure << "\n";
+  return outcome.failures.empty() ? done : check_failed;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& program, Context& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand(
+      "bench",
+      "Measures a config's candidates under Google Benchmark, each verified before and "
+      "after");
+  command->add_option("config", options->config, "the config")->required();
+  command->add_flag("--hot", options->hot, "each candidate a second time with warm caches");
+  options->backend.add_to(*command);
+  command->allow_extras();  // Google Benchmark's own options
+  command->footer(
+      "All --benchmark_... options of Google Benchmark are handed on.\nExamples:\n"
+      "  gla-bench bench configs/quick.json --benchmark_filter=chunk_fused\n"
+      "  gla-bench bench configs/quick.json --benchmark_out=new.json "
+      "--benchmark_repetitions=9\n  compare.py benchmarks old.json new.json");
+  command->callback([options, command, &context] {
+    const std::vector<std::string> extras = command->remaining();
+    for (const std::string& extra : extras)
+      if (!extra.starts_with("--benchmark_"))
+        throw InputError("bench: unknown argument \"" + extra + "\"");
+    context.exit_code = execute(*options, extras, context.command_line);
+  });
+}
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,56 @@
+#pragma once
+// The commands, one file each. Only these files and main.cpp know CLI11.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "harness/assignment.hpp"
+#include "harness/backend.hpp"
+#include "harness/config.hpp"
+
+namespace gla_bench::commands {
+
+/// Exit codes of the program.
+enum Exit { done = 0, check_failed = 1, bad_usage = 2 };
+
+/// What a command leaves for main().
+struct Context {
+  std::string command_line;
+  int exit_code = done;
+};
+
+// Each adds its command to the program; the command sets context.exit_code.
+void add_list(CLI::App& program, Context& context);
+void add_info(CLI::App& program, Context& context);
+void add_plan(CLI::App& program, Context& context);
+void add_compile(CLI::App& program, Context& context);
+void add_run(CLI::App& program, Context& context);
+void add_verify(CLI::App& program, Context& context);
+void add_exec(CLI::App& program, Context& context);
+void add_bench(CLI::App& program, Context& context);
+void add_gate(CLI::App& program, Context& context);
+void add_report(CLI::App& program, Context& context);
+
+/// The options that say where things run, shared by several commands.
+struct BackendOptions {
+  std::string backend;  ///< "auto", "host", "cuda"; empty: as the config says
+  CudaOptions cuda;
+  HostOptions host;
+
+  void add_to(CLI::App& command);
+};
+
+/// The backend asked for on the command line, else by the config, else the GPU where there is one
+/// and the host otherwise. @throws InputError for "cuda" in a build without it
+std::unique_ptr<Backend> open_backend(const BackendOptions& options,
+                                      std::optional<BackendId> configured = std::nullopt);
+
+/// The place that a backend is, for assignments(). Memory of the host is what is free now.
+Place place_of(const Backend& backend);
+
+/// "host (AMD EPYC ...)", for people.
+std::string where(const Backend& backend);
+
+}  // namespace gla_bench::commands

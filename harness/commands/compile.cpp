@@ -1,0 +1,147 @@
+// gla-bench compile: every CUDA candidate of a config for some architectures, with no GPU.
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <set>
+
+#include "harness/architecture.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/compile.hpp"
+#include "harness/error.hpp"
+#include "harness/progress.hpp"
+#include "harness/prologue.hpp"
+#include "harness/table.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+struct CompileOptions {
+  std::string config, architectures = "sm_80,sm_90a", emit;
+  BackendOptions backend;
+};
+
+/// Candidates that differ in their text: one for each kernel that has to be compiled.
+std::vector<Candidate> compile_jobs(const std::vector<Assignment>& work) {
+  std::vector<Candidate> jobs;
+  std::set<std::string> seen;
+  for (const Assignment& point : work)
+    for (const Candidate& candidate : point.accepted)
+      if (seen.insert(candidate.variant->name + full_source(candidate)).second)
+        jobs.push_back(candidate);
+  return jobs;
+}
+
+std::string file_name(const Candidate& candidate) {
+  const Shape& shape = candidate.problem.shape;
+  std::string text = candidate.variant->name + "-" + std::string(name(candidate.problem.dtype)) +
+                     "-" + std::to_string(shape.key_dim) + "x" + std::to_string(shape.value_dim);
+  for (const auto& [axis, value] : candidate.tile) text += "-" + axis + std::to_string(value);
+  return text + ".cu";
+}
+
+/// Writes what is compiled, for another compiler or a reader.
+void emit(const std::vector<Candidate>& jobs, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const Candidate& candidate : jobs) {
+    const auto path = std::filesystem::path(folder) / file_name(candidate);
+    std::ofstream out(path, std::ios::binary);
+    out << full_source(candidate) << std::flush;
+    if (!out) throw InputError(path.string() + ": can not be written");
+  }
+}
+
+std::vector<std::string> row_of(const Candidate& candidate, const Compiled& compiled) {
+  const Shape& shape = candidate.problem.shape;
+  std::vector<std::string> row{
+      candidate.variant->name, describe(candidate.tile), std::string(name(candidate.problem.dtype)),
+      std::to_string(shape.key_dim) + "x" + std::to_string(shape.value_dim)};
+  if (!compiled.build) {
+    row.insert(row.end(), {"-", "-", "-", "-", "FAILED"});
+    return row;
+  }
+  const BuildInfo& build = *compiled.build;
+  std::array<char, 32> seconds{};
+  std::snprintf(seconds.data(), seconds.size(), "%.2f", build.seconds);
+  row.insert(row.end(), {std::to_string(build.registers), std::to_string(build.shared_bytes),
+                         std::to_string(build.spill_bytes), seconds.data(),
+                         build.cached ? "cached" : "built"});
+  return row;
+}
+
+/// Compiles for one architecture; how many failed. Counts what was tried in `tried`.
+std::size_t compile_for(int arch, const CompileOptions& options, const Config& config,
+                        std::size_t& tried) {
+  BackendOptions with_arch = options.backend;
+  with_arch.backend = "cuda";
+  with_arch.cuda.arch = arch;
+  const auto backend = open_backend(with_arch);
+  Place place = place_of(*backend);
+  place.limits = limits_of(arch);  // what the architecture allows, not what this machine has
+  place.host_memory = 0;
+  const auto work = assignments(config, program_catalog(), place);
+  const auto jobs = compile_jobs(work);
+  if (!options.emit.empty()) emit(jobs, options.emit);
+  tried += jobs.size();
+  Progress progress(std::cerr, jobs.size(), stderr_style());
+  const auto compiled = compile_candidates(*backend, jobs, [&](std::size_t index) {
+    progress.at(describe(jobs[index]));
+    progress.advance();
+  });
+  progress.finish();
+  Table table{{{"variant", false},
+               {"tile", false},
+               {"dtype", false},
+               {"KxV", false},
+               {"registers", true},
+               {"shared", true},
+               {"spills", true},
+               {"seconds", true},
+               {"", false}},
+              {}};
+  std::size_t failed = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) table.rows.push_back(row_of(jobs[i], compiled[i]));
+  std::cout << architecture_name(arch) << "\n" << table.text();
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (compiled[i].build) continue;
+    ++failed;
+    std::cout << "FAIL " << describe(jobs[i]) << ": " << compiled[i].error << "\n";
+  }
+  std::cout << jobs.size() << " compiled for " << architecture_name(arch) << ", " << failed
+            << " failed\n\n";
+  return failed;
+}
+
+int compile(const CompileOptions& options) {
+  const Config config = load_config(options.config, program_catalog());
+  std::size_t failed = 0, tried = 0;
+  for (const int arch : parse_architectures(options.architectures))
+    failed += compile_for(arch, options, config, tried);
+  if (tried == 0) std::cout << "FAIL there was nothing to compile\n";
+  return failed == 0 && tried > 0 ? done : check_failed;
+}
+
+}  // namespace
+
+void add_compile(CLI::App& program, Context& context) {
+  auto options = std::make_shared<CompileOptions>();
+  CLI::App* command = program.add_subcommand(
+      "compile",
+      "Builds every CUDA candidate of a config, on all cores, with no GPU: registers, "
+      "shared memory, spills");
+  command->add_option("config", options->config, "the config")->required();
+  command->add_option("--arch", options->architectures, "architectures, separated by commas")
+      ->capture_default_str();
+  command->add_option("--emit", options->emit,
+                      "also write each kernel's whole source, with its constants, to this folder");
+  options->backend.add_to(*command);
+  command->footer(
+      "Examples:\n  gla-bench compile configs/ci.json --arch sm_80,sm_90a\n"
+      "  gla-bench compile configs/quick.json --arch sm_90a --emit build/kernels");
+  command->callback([options, &context] { context.exit_code = compile(*options); });
+}
+
+}  // namespace gla_bench::commands

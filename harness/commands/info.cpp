@@ -1,0 +1,51 @@
+// gla-bench info: what there is to run on.
+
+#include <iomanip>
+#include <iostream>
+
+#include "harness/commands/commands.hpp"
+#include "harness/environment.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+void print(const std::string& key, const std::string& value) {
+  std::cout << "  " << std::left << std::setw(26) << key << value << "\n";
+}
+
+void print_backend(Backend& backend, bool measure) {
+  std::cout << name(backend.id()) << (backend.can_run() ? "" : " (can compile, not run)") << "\n";
+  for (const auto& [key, value] : backend.environment()) print(key, value);
+  if (const auto clock = backend.clock_mhz()) print("clock_mhz", std::to_string(*clock));
+  if (!measure || !backend.can_run()) return;
+  if (const auto ceilings = backend.measure_ceilings()) {
+    std::cout << std::fixed << std::setprecision(1);
+    std::cout << "  measured now: copy " << ceilings->copy_gb_per_s << " GB/s, matrix products "
+              << std::setprecision(3) << ceilings->matrix_tflop_per_s << " TFLOP/s ("
+              << ceilings->matrix << ")\n";
+  }
+}
+
+void info(const BackendOptions& options, bool quick) {
+  std::cout << "gla-bench " << program_version() << "\n  CUDA: " << cuda_build_description()
+            << "\n";
+  const bool only_host = options.backend == "host", only_cuda = options.backend == "cuda";
+  if (!only_cuda) print_backend(*make_host_backend(options.host), !quick);
+  if (only_host) return;
+  if (const auto cuda = make_cuda_backend(options.cuda)) print_backend(*cuda, !quick);
+}
+
+}  // namespace
+
+void add_info(CLI::App& program, Context&) {
+  auto options = std::make_shared<BackendOptions>();
+  auto quick = std::make_shared<bool>(false);
+  CLI::App* command = program.add_subcommand(
+      "info", "Devices, toolkit, driver, and the ceilings measured on the spot");
+  options->add_to(*command);
+  command->add_flag("--quick", *quick, "do not measure the ceilings");
+  command->footer("Examples:\n  gla-bench info\n  gla-bench info --backend cuda --device 1");
+  command->callback([options, quick] { info(*options, *quick); });
+}
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,104 @@
+// gla-bench list: what there is to run.
+
+#include <iostream>
+#include <map>
+
+#include "harness/architecture.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/error.hpp"
+#include "harness/sweep.hpp"
+#include "harness/text.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+struct ListOptions {
+  std::string op;
+  std::vector<std::int64_t> shape{8, 4096, 16, 128, 128};
+  std::string dtype = "bfloat16";
+  std::string arch = "sm_90a";
+};
+
+std::string values_of(const TileAxis& axis) {
+  std::vector<std::string> texts;
+  for (const int value : axis.values) texts.push_back(std::to_string(value));
+  return join(texts);
+}
+
+void print_constraints(const Variant& variant, const Problem& problem, const Limits& limits) {
+  const Candidates found = candidates(variant, problem, {}, limits);
+  const std::size_t total = found.accepted.size() + found.rejected.size();
+  std::cout << "      " << total << (total == 1 ? " tile, " : " tiles, ") << found.accepted.size()
+            << " accepted\n";
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const Rejected& rejected : found.rejected)
+    by_reason[rejected.reason].push_back(describe(rejected.candidate.tile));
+  for (const auto& [reason, tiles] : by_reason) {
+    std::cout << "      refuses " << (tiles.front().empty() ? "it" : tiles.front());
+    if (tiles.size() > 1) std::cout << " and " << tiles.size() - 1 << " more";
+    std::cout << ": " << reason << "\n";
+  }
+}
+
+void print_variant(const Variant& variant, const Problem& problem, const Limits& limits) {
+  std::cout << "    " << variant.name << " [" << name(variant.backend) << "] " << variant.summary
+            << "\n";
+  for (const TileAxis& axis : variant.space)
+    std::cout << "      " << axis.name << ": " << values_of(axis) << "  (" << axis.meaning << ")\n";
+  print_constraints(variant, problem, limits);
+}
+
+void list(const ListOptions& options) {
+  const auto arch = parse_architecture(options.arch);
+  if (!arch) throw InputError("--arch: found \"" + options.arch + "\", expected one like sm_90a");
+  const Catalog catalog = program_catalog();
+  if (!options.op.empty() && !catalog.find_operator(options.op))
+    throw InputError("unknown operator \"" + options.op + "\", expected one of " +
+                     join(catalog.operator_names()));
+  Problem problem;
+  problem.dtype = *parse_dtype(options.dtype);
+  const auto& s = options.shape;
+  problem.shape = {s[0], s[1], s[2], s[3], s[4]};
+  for (const Operator& op : catalog.operators) {
+    if (!options.op.empty() && op.name != options.op) continue;
+    problem.op = op.name;
+    problem.gate = op.gates.empty() ? "none" : op.gates.front();
+    std::vector<std::string> directions;
+    for (const Direction direction : op.directions) directions.emplace_back(name(direction));
+    std::cout << op.name << ": " << op.summary << "\n  directions: " << join(directions)
+              << "\n  gates: " << join(op.gates) << "\n  variants, with their tiles for "
+              << describe(problem) << " on the host and " << options.arch << ":\n";
+    for (const Variant& variant : catalog.variants) {
+      if (variant.op != op.name) continue;
+      problem.direction = variant.direction;
+      print_variant(variant, problem,
+                    variant.backend == BackendId::cuda ? limits_of(*arch) : Limits{});
+    }
+  }
+}
+
+}  // namespace
+
+void add_list(CLI::App& program, Context&) {
+  auto options = std::make_shared<ListOptions>();
+  CLI::App* command = program.add_subcommand(
+      "list", "Operators, variants and tiles, and which tiles a variant refuses and why");
+  command->add_option("operator", options->op, "only this operator");
+  command
+      ->add_option("--shape", options->shape,
+                   "batch seq heads key_dim value_dim of the problem that tiles are tried on")
+      ->expected(5)
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32))
+      ->capture_default_str();
+  command->add_option("--dtype", options->dtype, "its dtype")
+      ->check(CLI::IsMember({"float32", "bfloat16", "float16"}))
+      ->capture_default_str();
+  command->add_option("--arch", options->arch, "the architecture that CUDA tiles are tried on")
+      ->capture_default_str();
+  command->footer(
+      "Examples:\n  gla-bench list\n"
+      "  gla-bench list gla --shape 4 8192 32 64 64 --dtype float32 --arch sm_80");
+  command->callback([options] { list(*options); });
+}
+
+}  // namespace gla_bench::commands

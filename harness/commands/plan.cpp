@@ -1,0 +1,112 @@
+// gla-bench plan: what would run, without running it.
+
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "harness/commands/commands.hpp"
+#include "harness/prologue.hpp"
+#include "harness/sweep.hpp"
+#include "harness/table.hpp"
+#include "harness/text.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+struct Largest {
+  double bytes = -1;
+  std::string where = "-";
+
+  void take(double candidate, const std::string& name) {
+    if (candidate > bytes) {
+      bytes = candidate;
+      where = name;
+    }
+  }
+};
+
+struct Totals {
+  std::size_t candidates = 0, narrowed = 0, refused = 0;
+  std::map<std::string, std::size_t> by_variant;
+  std::map<std::string, std::size_t> by_reason;
+  std::vector<std::string> too_large;
+  std::set<std::string> compile_jobs;
+  Largest device, host;
+};
+
+void count(const Assignment& work, BackendId backend, Totals& totals) {
+  const std::string problem = describe(work.problem);
+  totals.candidates += work.accepted.size();
+  totals.narrowed += work.narrowed;
+  totals.refused += work.refused.size();
+  for (const Record& record : work.refused) {
+    const bool size = record.reason.starts_with("does not fit");
+    if (size) totals.too_large.push_back(describe(record));
+    ++totals.by_reason[record.variant + ": " + (size ? "does not fit" : record.reason)];
+  }
+  if (work.accepted.empty()) return;
+  const MemoryNeed need = memory_need(*work.op, work.problem);
+  totals.host.take(need.host + (backend == BackendId::host ? need.tensors : 0), problem);
+  for (const Candidate& candidate : work.accepted) {
+    ++totals.by_variant[candidate.variant->name];
+    totals.device.take(need.tensors + static_cast<double>(workspace_bytes(candidate)),
+                       candidate.variant->name + " on " + problem);
+    if (backend == BackendId::cuda) totals.compile_jobs.insert(full_source(candidate));
+  }
+}
+
+void print_counts(const std::string& title, const std::map<std::string, std::size_t>& counts) {
+  if (counts.empty()) return;
+  Table table{{{"count", true}, {title, false}}, {}};
+  for (const auto& [what, number] : counts) table.rows.push_back({std::to_string(number), what});
+  std::cout << "\n" << table.text();
+}
+
+void plan(const std::string& path, const BackendOptions& options) {
+  const Catalog catalog = program_catalog();
+  const Config config = load_config(path, catalog);
+  const auto backend = open_backend(options, config.backend);
+  const Place place = place_of(*backend);
+  const auto work = assignments(config, catalog, place);
+  Totals totals;
+  for (const Assignment& point : work) count(point, place.backend, totals);
+  std::cout << path << (config.description.empty() ? "" : ": " + config.description) << "\n"
+            << "backend         " << where(*backend)
+            << (backend->can_run() ? "" : ", which can not run here: candidates end as `built`")
+            << "\nproblems        " << work.size() << "\ncandidates      " << totals.candidates
+            << "\nrejected        " << totals.refused << "\nnarrowed away   " << totals.narrowed
+            << "\ncompile jobs    " << totals.compile_jobs.size() << "\n";
+  if (totals.device.bytes >= 0)
+    std::cout << "tensors         at most " << format_bytes(totals.device.bytes) << " ("
+              << totals.device.where << ")\nhost memory     at most "
+              << format_bytes(totals.host.bytes) << " (" << totals.host.where << ")\n";
+  if (place.limits.memory_bytes > 0)
+    std::cout << "memory there    " << format_bytes(static_cast<double>(place.limits.memory_bytes))
+              << " for tensors, " << format_bytes(place.host_memory) << " free on the host\n";
+  print_counts("candidates of", totals.by_variant);
+  print_counts("rejected because", totals.by_reason);
+  if (!totals.too_large.empty()) std::cout << "\ntoo large:\n";
+  for (const std::string& text : totals.too_large) std::cout << "  " << text << "\n";
+}
+
+}  // namespace
+
+void add_plan(CLI::App& program, Context&) {
+  struct Options {
+    std::string config;
+    BackendOptions backend;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand(
+      "plan",
+      "What a config would run: problems, candidates, refusals by reason, compile jobs, "
+      "memory");
+  command->add_option("config", options->config, "the config")->required();
+  options->backend.add_to(*command);
+  command->footer(
+      "Examples:\n  gla-bench plan configs/h200/gla.json\n"
+      "  gla-bench plan configs/ci.json --backend cuda");
+  command->callback([options] { plan(options->config, options->backend); });
+}
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,26 @@
+#pragma once
+// Where and how a run was made: the environment of a results file.
+
+#include <optional>
+#include <string>
+
+#include "harness/backend.hpp"
+#include "harness/facts.hpp"
+
+namespace gla_bench {
+
+/// "backend", "host", "host_compiler", "git_commit", "git_dirty", "program_version", "started"
+/// (UTC), "command_line", what the backend knows of itself (sizes and counts as numbers), the clock
+/// now
+/// ("clock_mhz"), and the ceilings where they were measured ("copy_gb_per_s",
+/// "matrix_tflop_per_s", "matrix").
+Facts make_environment(Backend& backend, const std::string& command_line,
+                       const std::optional<Ceilings>& ceilings);
+
+/// The last-level cache in bytes as the backend's environment has it; 0 where it does not.
+double last_level_cache(const Facts& environment);
+
+/// Name of this version of the program.
+std::string program_version();
+
+}  // namespace gla_bench

@@ -1,0 +1,156 @@
+#include "harness/gate.hpp"
+
+#include <map>
+#include <set>
+
+#include "harness/error.hpp"
+#include "harness/sweep.hpp"
+
+namespace gla_bench {
+namespace {
+
+bool counts_as_verified(const Record& record) {
+  return !record.peer && record.verification && record.verification->ok &&
+         (record.status == Status::measured || record.status == Status::verified);
+}
+
+/// What a file holds of one variant on one problem.
+struct Evidence {
+  std::size_t verified = 0, rejected = 0, others = 0;
+  std::string first_reason;
+
+  void add(const Record& record) {
+    if (counts_as_verified(record)) {
+      ++verified;
+    } else if (record.status == Status::rejected) {
+      if (++rejected == 1) first_reason = record.reason;
+    } else {
+      ++others;
+    }
+  }
+};
+
+class RequestedVariants {
+ public:
+  RequestedVariants(const Results& results, const GatePolicy& policy)
+      : results_(results), policy_(policy) {
+    if (const auto id = parse_backend(fact_text(results.environment, "backend")))
+      backends_.insert(*id);
+    for (const Record& record : results.records) {
+      if (record.peer) continue;
+      if (fact_text(results.environment, "backend").empty()) backends_.insert(record.backend);
+      evidence_[{record.problem, record.variant}].add(record);
+      if (!record.problem.tensors.empty())
+        evidence_[{by_file(record.problem), record.variant}].add(record);
+      if (counts_as_verified(record)) verified_.insert(record.variant);
+    }
+  }
+
+  std::vector<Verdict> judge() {
+    const Config config =
+        read_config(JsonNode(*results_.config, results_.file, "/config"), policy_.catalog, "");
+    for (const Sweep& sweep : config.sweeps) {
+      std::set<std::string> never;
+      for (const Problem& problem : requested_problems(sweep))
+        for (const std::string& variant : sweep.variants)
+          if (implemented(sweep, variant)) judge_request(sweep, problem, variant, never);
+      for (const std::string& variant : never)
+        fail(variant + " of " + sweep.op, "requested, but refused everywhere: never verified");
+    }
+    return std::move(verdicts_);
+  }
+
+ private:
+  /// Of a problem from a file, what the config knows without reading that file.
+  static Problem by_file(const Problem& problem) {
+    Problem known;
+    known.op = problem.op;
+    known.direction = problem.direction;
+    known.layout = problem.layout;
+    known.final_state = problem.final_state;
+    known.tensors = problem.tensors;
+    return known;
+  }
+
+  static std::vector<Problem> requested_problems(const Sweep& sweep) {
+    if (!sweep.tensors) return problems(sweep);
+    std::vector<Problem> list;
+    for (const Layout layout : sweep.layouts)
+      for (const bool final_state : sweep.final_state) {
+        Problem known;
+        known.op = sweep.op;
+        known.direction = sweep.direction;
+        known.layout = layout;
+        known.final_state = final_state;
+        known.tensors = sweep.tensors->file;
+        list.push_back(known);
+      }
+    return list;
+  }
+
+  bool implemented(const Sweep& sweep, const std::string& variant) const {
+    for (const BackendId backend : backends_)
+      if (policy_.catalog.find_variant(sweep.op, variant, backend, sweep.direction)) return true;
+    return backends_.empty();
+  }
+
+  void fail(const std::string& subject, std::string failure) {
+    verdicts_.push_back({results_.file, subject, {std::move(failure)}, {}, ""});
+  }
+
+  void judge_request(const Sweep& sweep, const Problem& problem, const std::string& variant,
+                     std::set<std::string>& never) {
+    const auto found = evidence_.find({problem, variant});
+    const Evidence evidence = found == evidence_.end() ? Evidence{} : found->second;
+    if (evidence.verified > 0) return;
+    const bool all_refused = evidence.rejected > 0 && evidence.others == 0;
+    if (all_refused && sweep.refusals_allowed) {
+      if (!verified_.contains(variant)) never.insert(variant);
+      return;
+    }
+    std::string failure = "requested, but there is no verified record";
+    if (all_refused) failure += ": every tile is rejected (" + evidence.first_reason + ")";
+    fail(variant + " on " + describe(problem), std::move(failure));
+  }
+
+  const Results& results_;
+  const GatePolicy& policy_;
+  std::set<BackendId> backends_;
+  std::map<std::pair<Problem, std::string>, Evidence> evidence_;
+  std::set<std::string> verified_;
+  std::vector<Verdict> verdicts_;
+};
+
+void judge_file(const Results& results, const GatePolicy& policy, std::vector<Verdict>& verdicts) {
+  Verdict whole{results.file, "the file", {}, {}, ""};
+  if (results.records.empty()) whole.failures.push_back("no records");
+  if (results.torn)
+    whole.warnings.push_back("its last line was half-written and is left out; --resume mends it");
+  verdicts.push_back(std::move(whole));
+  for (const Record& record : results.records)
+    verdicts.push_back(judge_record(record, results.file, policy));
+  // A file of another project's figures has borrowed the config: it need not answer it.
+  if (!fact_text(results.environment, "peer").empty()) return;
+  try {
+    for (Verdict& verdict : RequestedVariants(results, policy).judge())
+      verdicts.push_back(std::move(verdict));
+  } catch (const InputError& error) {
+    verdicts.push_back({results.file, "its config", {error.what()}, {}, ""});
+  }
+}
+
+}  // namespace
+
+std::vector<Verdict> gate(std::span<const Results> files, const GatePolicy& policy) {
+  std::vector<Verdict> verdicts;
+  for (const Results& results : files) judge_file(results, policy, verdicts);
+  return verdicts;
+}
+
+bool passed(std::span<const Verdict> verdicts) {
+  for (const Verdict& verdict : verdicts)
+    if (!verdict.failures.empty()) return false;
+  return !verdicts.empty();
+}
+
+}  // namespace gla_bench

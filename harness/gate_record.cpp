@@ -1,0 +1,163 @@
+// The verdict on one record.
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "harness/assignment.hpp"
+#include "harness/gate.hpp"
+#include "harness/statistics.hpp"
+
+namespace gla_bench {
+namespace {
+
+/// A claim about a number: "o: rel_l2 0.5 is not at most 0.004 (its bound)".
+std::string not_at_most(const std::string& what, double value, double limit,
+                        const std::string& limit_name) {
+  std::ostringstream text;
+  text << what << " " << value << " is not at most " << limit << " (" << limit_name << ")";
+  return text.str();
+}
+
+void judge_tensor(const std::string& tensor, const TensorVerdict& v, const Record& record,
+                  DType output, const Tolerance& tolerance, std::vector<std::string>& failures) {
+  const double highest = cap(tolerance, record.verification->arithmetic, output);
+  const auto at_most = [&](const std::string& what, double value, double limit,
+                           const std::string& limit_name) {
+    if (!(value <= limit))
+      failures.push_back(not_at_most(tensor + ": " + what, value, limit, limit_name));
+  };
+  if (!v.ok) failures.push_back(tensor + ": not ok");
+  at_most("rel_l2", v.rel_l2, v.bound, "its bound");
+  at_most("bound", v.bound, highest, "the cap");
+  if (!(v.bound > 0)) failures.push_back(tensor + ": its bound is not positive");
+  if (!(v.rel_l2 >= 0)) failures.push_back(tensor + ": rel_l2 is no error");
+  if (record.peer) {  // others judge the whole tensor only, but report the rest
+    at_most("max_abs", v.max_abs, highest * tolerance.max_abs, "the cap");
+    return;
+  }
+  at_most("worst_chunk_rel_l2", v.worst_chunk_rel_l2, v.worst_chunk_bound, "its bound");
+  at_most("worst_chunk_bound", v.worst_chunk_bound, highest * tolerance.worst_chunk, "the cap");
+  at_most("max_abs", v.max_abs, v.max_abs_bound, "its bound");
+  at_most("max_abs_bound", v.max_abs_bound, highest * tolerance.max_abs, "the cap");
+}
+
+void judge_verification(const Record& record, const GatePolicy& policy,
+                        std::vector<std::string>& failures) {
+  if (!record.verification) {
+    failures.push_back("no verification");
+    return;
+  }
+  const Verification& verification = *record.verification;
+  if (!verification.ok)
+    failures.push_back("verification not ok" +
+                       (verification.fault.empty() ? "" : ": " + verification.fault));
+  if (verification.last_timed_ok == false)
+    failures.push_back("the last timed launch gave a wrong result");
+  if (record.status == Status::measured && !record.peer && !verification.last_timed_ok)
+    failures.push_back("the last timed launch was not verified");
+  if (verification.tensors.empty()) failures.push_back("no output was verified");
+  const Operator* op = policy.catalog.find_operator(record.problem.op);
+  if (op == nullptr) {
+    failures.push_back("unknown operator \"" + record.problem.op + "\"");
+    return;
+  }
+  for (const TensorSpec& spec : op->tensors(record.problem)) {
+    if (spec.role != TensorSpec::Role::output) continue;
+    const auto found = verification.tensors.find(spec.name);
+    if (found == verification.tensors.end())
+      failures.push_back(spec.name + ": not verified");
+    else
+      judge_tensor(spec.name, found->second, record, spec.dtype, policy.tolerance, failures);
+  }
+}
+
+void judge_series(const std::string& which, const Series& series,
+                  std::vector<std::string>& failures) {
+  if (series.samples_ms.empty()) {
+    failures.push_back(which + ": no samples");
+    return;
+  }
+  for (const double sample : series.samples_ms)
+    if (!(sample > 0) || !std::isfinite(sample)) {
+      failures.push_back(which + ": a sample is not a positive time");
+      return;
+    }
+  const auto follows = [](double value, double expected) {
+    return std::abs(value - expected) <= 1e-6 * expected + 1e-9;
+  };
+  if (!follows(series.median_ms, quantile(series.samples_ms, 0.5)) ||
+      !follows(series.min_ms, quantile(series.samples_ms, 0)) ||
+      !follows(series.p20_ms, quantile(series.samples_ms, 0.2)) ||
+      !follows(series.p80_ms, quantile(series.samples_ms, 0.8)))
+    failures.push_back(which + ": median, min, p20 or p80 do not follow from the samples");
+}
+
+void judge_timing(const Record& record, Verdict& verdict) {
+  if (!record.timing) {
+    if (record.status == Status::measured) verdict.failures.push_back("measured without a time");
+    return;
+  }
+  judge_series("cold", record.timing->cold, verdict.failures);
+  if (record.timing->hot) judge_series("hot", *record.timing->hot, verdict.failures);
+  if (record.timing->suspect)
+    verdict.warnings.push_back("suspect: faster than the floor allows at the measured copy rate");
+}
+
+/// Whether the record speaks of the sources, and of the arithmetic, that the program has now.
+void judge_freshness(const Record& record, const GatePolicy& policy, Verdict& verdict) {
+  auto& stale = policy.require_fresh ? verdict.failures : verdict.warnings;
+  const Variant* variant = policy.catalog.find_variant(record.problem.op, record.variant,
+                                                       record.backend, record.problem.direction);
+  if (variant == nullptr) {
+    stale.push_back("stale: there is no such variant any more");
+    return;
+  }
+  if (policy.source_hash(*variant) != record.source_hash) {
+    stale.push_back("stale: its sources have changed since");
+    return;
+  }
+  const auto spaces = all_tiles(variant->space);
+  if (std::find(spaces.begin(), spaces.end(), record.tile) == spaces.end()) {
+    verdict.failures.push_back("its tile is not in the variant's space");
+    return;
+  }
+  const Arithmetic declared = variant->arithmetic(record.problem, record.tile);
+  if (record.verification && record.verification->arithmetic != declared)
+    verdict.failures.push_back("judged as " + std::string(name(record.verification->arithmetic)) +
+                               ", but the variant declares " + std::string(name(declared)));
+}
+
+}  // namespace
+
+Verdict judge_record(const Record& record, const std::string& file, const GatePolicy& policy) {
+  Verdict verdict;
+  verdict.file = file;
+  Record identity = record;
+  identity.reason.clear();
+  verdict.subject = describe(identity);
+  switch (record.status) {
+    case Status::wrong:
+    case Status::build_failed:
+    case Status::run_failed:
+      verdict.failures.push_back(std::string(name(record.status)) + ": " +
+                                 (record.reason.empty() ? "no reason given" : record.reason));
+      break;
+    case Status::rejected:
+      verdict.skipped = record.reason;
+      if (record.reason.empty()) verdict.failures.push_back("rejected without a reason");
+      break;
+    case Status::built:
+      verdict.skipped = "built, but there was no device to run it";
+      break;
+    case Status::measured:
+    case Status::verified:
+      judge_verification(record, policy, verdict.failures);
+      judge_timing(record, verdict);
+      if (!record.peer) judge_freshness(record, policy, verdict);
+      break;
+  }
+  return verdict;
+}
+
+}  // namespace gla_bench

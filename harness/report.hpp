@@ -1,0 +1,24 @@
+#pragma once
+// Records -> tables, for people: per problem each variant's best tile, the winner marked.
+
+#include <span>
+#include <string>
+
+#include "harness/record_file.hpp"
+
+namespace gla_bench {
+
+struct ReportStyle {
+  bool markdown = false;
+  std::size_t width = 0;  ///< columns of the terminal; 0: no limit
+};
+
+/// Failures first (with their reasons), then a table per problem over all the files: variant, best
+/// tile, cold and hot ms, GB/s (the operator's floor bytes over the cold time), share of the floor
+/// (the time that the floor bytes take at the file's measured copy rate, over the cold time),
+/// traffic (the variant's modelled bytes over the floor's), error (rel_l2 of the worst output over
+/// its bound), notes. Peers stand in the same tables. The winner is the fastest verified row that
+/// is not a peer's and not suspect.
+std::string report(std::span<const Results> files, const ReportStyle& style);
+
+}  // namespace gla_bench

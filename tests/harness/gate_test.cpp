@@ -1,0 +1,316 @@
+#include "harness/gate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "tests/harness/toy.hpp"
+
+namespace gla_bench {
+namespace {
+
+const double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+GatePolicy policy() {
+  return {toy::catalog(), default_tolerance(), false,
+          [](const Variant& variant) { return "hash of " + variant.name; }};
+}
+
+Record good(const std::string& variant = "slow") {
+  Record record;
+  record.problem = toy::problem();
+  record.variant = variant;
+  if (variant == "fast") record.tile = {{"chunk", 16}};
+  record.status = Status::measured;
+  record.source_hash = "hash of " + variant;
+  record.io = {100, 100, 100, 0};
+  Verification verification;
+  verification.ok = true;
+  verification.reference = "host";
+  verification.deterministic = true;
+  verification.last_timed_ok = true;
+  verification.tensors["o"] = {1e-7, 1e-6, 2e-7, 1e-6, 4e-6, 1e-5, 1e-7, {}, true};
+  record.verification = verification;
+  Timing timing;
+  timing.cold.samples_ms = {1, 2, 3};
+  timing.cold.median_ms = 2;
+  timing.cold.min_ms = 1;
+  timing.cold.p20_ms = 1.4;
+  timing.cold.p80_ms = 2.6;
+  timing.cold.stopped_because = "noise";
+  timing.hot = timing.cold;
+  record.timing = timing;
+  return record;
+}
+
+Results file(std::vector<Record> records, const std::string& variants = R"(["slow"])",
+             const std::string& more = "") {
+  Results results;
+  results.file = "r.json";
+  results.environment["backend"] = std::string("host");
+  results.config = std::make_shared<const Json>(parse_json(
+      R"({"sweeps": [{"operator": "toy", "dtypes": ["float32"], "shapes": [[1, 8, 2, 4, 4]],
+          "variants": )" +
+          variants + more + "}]}",
+      "c"));
+  results.records = std::move(records);
+  return results;
+}
+
+std::vector<Verdict> judge(const Results& results, const GatePolicy& by = policy()) {
+  return gate(std::span(&results, 1), by);
+}
+
+std::string failures(const std::vector<Verdict>& verdicts) {
+  std::string text;
+  for (const Verdict& verdict : verdicts)
+    for (const std::string& failure : verdict.failures)
+      text += verdict.subject + ": " + failure + "\n";
+  return text;
+}
+
+TEST(Gate, PassesWhatIsVerifiedAsAsked) {
+  const auto verdicts = judge(file({good()}));
+  EXPECT_TRUE(passed(verdicts)) << failures(verdicts);
+}
+
+TEST(Gate, NothingDoesNotPass) {
+  EXPECT_FALSE(passed({}));
+  const auto verdicts = judge(file({}));
+  EXPECT_FALSE(passed(verdicts));
+  EXPECT_NE(failures(verdicts).find("no records"), std::string::npos);
+  EXPECT_NE(failures(verdicts).find("slow on toy"), std::string::npos);
+}
+
+struct Plant {
+  std::string name;
+  std::function<void(Record&)> fault;
+  std::string expected;
+};
+
+void PrintTo(const Plant& plant, std::ostream* out) {
+  *out << plant.name;
+}
+
+class PlantedRecord : public testing::TestWithParam<Plant> {};
+
+TEST_P(PlantedRecord, Fails) {
+  Record record = good();
+  GetParam().fault(record);
+  // A good record of the same request beside it: only the record itself can fail.
+  const auto verdicts = judge(file({record, good()}));
+  EXPECT_FALSE(passed(verdicts));
+  EXPECT_NE(failures(verdicts).find(GetParam().expected), std::string::npos) << failures(verdicts);
+}
+
+TensorVerdict& o(Record& record) {
+  return record.verification->tensors["o"];
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, PlantedRecord,
+    testing::Values(
+        Plant{"wrong", [](Record& r) { r.status = Status::wrong; }, "wrong: no reason"},
+        Plant{"build_failed",
+              [](Record& r) {
+                r.status = Status::build_failed;
+                r.reason = "x";
+              },
+              "build_failed: x"},
+        Plant{"run_failed", [](Record& r) { r.status = Status::run_failed; }, "run_failed"},
+        Plant{"refusal without reason", [](Record& r) { r.status = Status::rejected; },
+              "without a reason"},
+        Plant{"no verification", [](Record& r) { r.verification.reset(); }, "no verification"},
+        Plant{"not ok",
+              [](Record& r) {
+                r.verification->ok = false;
+                r.verification->fault = "guard";
+              },
+              "verification not ok: guard"},
+        Plant{"last timed wrong", [](Record& r) { r.verification->last_timed_ok = false; },
+              "last timed launch gave a wrong"},
+        Plant{"last timed unknown", [](Record& r) { r.verification->last_timed_ok.reset(); },
+              "last timed launch was not verified"},
+        Plant{"no tensors", [](Record& r) { r.verification->tensors.clear(); }, "o: not verified"},
+        Plant{"another tensor",
+              [](Record& r) {
+                r.verification->tensors["p"] = o(r);
+                r.verification->tensors.erase("o");
+              },
+              "o: not verified"},
+        Plant{"tensor not ok", [](Record& r) { o(r).ok = false; }, "o: not ok"},
+        Plant{"nan error", [](Record& r) { o(r).rel_l2 = nan_value; }, "rel_l2 nan"},
+        Plant{"nan bound", [](Record& r) { o(r).bound = nan_value; }, "bound nan"},
+        Plant{"nan max_abs", [](Record& r) { o(r).max_abs = nan_value; }, "max_abs nan"},
+        Plant{"nan chunk", [](Record& r) { o(r).worst_chunk_rel_l2 = nan_value; },
+              "worst_chunk_rel_l2 nan"},
+        Plant{"above its bound", [](Record& r) { o(r).rel_l2 = 2e-6; },
+              "rel_l2 2e-06 is not at most 1e-06"},
+        Plant{"chunk above its bound", [](Record& r) { o(r).worst_chunk_rel_l2 = 5e-6; },
+              "worst_chunk_rel_l2 5e-06"},
+        Plant{"bound above the cap", [](Record& r) { o(r).bound = 1.1e-5; },
+              "bound 1.1e-05 is not at most 1e-05 (the cap)"},
+        Plant{"chunk bound above the cap", [](Record& r) { o(r).worst_chunk_bound = 1; },
+              "worst_chunk_bound 1 "},
+        Plant{"max_abs bound above the cap", [](Record& r) { o(r).max_abs_bound = 1; },
+              "max_abs_bound 1 "},
+        Plant{"zero bound",
+              [](Record& r) {
+                o(r).bound = 0;
+                o(r).rel_l2 = 0;
+              },
+              "bound is not positive"},
+        Plant{"negative error", [](Record& r) { o(r).rel_l2 = -1; }, "rel_l2 is no error"},
+        Plant{"another arithmetic",
+              [](Record& r) { r.verification->arithmetic = Arithmetic::bfloat16; },
+              "declares float32"},
+        Plant{"another tile",
+              [](Record& r) {
+                r.tile = {{"chunk", 7}};
+              },
+              "tile is not in the variant's space"},
+        Plant{"no time", [](Record& r) { r.timing.reset(); }, "measured without a time"},
+        Plant{"no samples", [](Record& r) { r.timing->cold.samples_ms.clear(); },
+              "cold: no samples"},
+        Plant{"nan time", [](Record& r) { r.timing->hot->samples_ms[0] = nan_value; },
+              "hot: a sample is not"},
+        Plant{"zero time", [](Record& r) { r.timing->cold.samples_ms[0] = 0; },
+              "cold: a sample is not"},
+        Plant{"better median", [](Record& r) { r.timing->cold.median_ms = 1.5; },
+              "do not follow"}));
+
+TEST(Gate, ARequestedVariantNeedsAVerifiedRecord) {
+  const auto missing = judge(file({good("slow")}, R"(["slow", "fast"])"));
+  EXPECT_NE(failures(missing).find("fast on toy"), std::string::npos) << failures(missing);
+  EXPECT_TRUE(passed(judge(file({good("slow"), good("fast")}, R"(["slow", "fast"])"))));
+  Record built = good("fast");
+  built.status = Status::built;
+  EXPECT_FALSE(passed(judge(file({good("slow"), built}, R"(["slow", "fast"])"))));
+  Record peer = good("fast");
+  peer.peer = true;
+  EXPECT_FALSE(passed(judge(file({good("slow"), peer}, R"(["slow", "fast"])"))));
+  Record elsewhere = good("fast");
+  elsewhere.problem.seed = 2;
+  EXPECT_FALSE(passed(judge(file({good("slow"), elsewhere}, R"(["slow", "fast"])"))));
+}
+
+TEST(Gate, VariantsWithoutAnImplementationOnTheBackendAreNotMissed) {
+  EXPECT_TRUE(passed(judge(file({good("slow")}, R"(["slow", "device_only"])"))));
+  Results cuda = file({good("slow")}, R"(["slow", "device_only"])");
+  cuda.environment["backend"] = std::string("cuda");
+  EXPECT_FALSE(passed(judge(cuda)));
+}
+
+Record refused(const std::string& variant) {
+  Record record = good(variant);
+  record.status = Status::rejected;
+  record.reason = "too strong gates";
+  record.verification.reset();
+  record.timing.reset();
+  return record;
+}
+
+TEST(Gate, RefusedTilesAreFineBesideAVerifiedOne) {
+  Record tile = refused("fast");
+  tile.tile = {{"chunk", 32}};
+  EXPECT_TRUE(passed(judge(file({good("fast"), tile}, R"(["fast"])"))));
+}
+
+TEST(Gate, AProblemThatIsRefusedWholeFailsUnlessTheSweepAllowsIt) {
+  const std::string two = R"(["slow", "picky"])";
+  const auto strict = judge(file({good("slow"), refused("picky")}, two));
+  EXPECT_NE(failures(strict).find("every tile is rejected (too strong gates)"), std::string::npos);
+  // Allowed, but then it must have been verified somewhere.
+  const std::string allowed = R"(, "refusals_allowed": true, "seed": 1)";
+  EXPECT_NE(failures(judge(file({good("slow"), refused("picky")}, two, allowed)))
+                .find("refused everywhere"),
+            std::string::npos);
+  Record verified = good("picky");
+  verified.problem.gate = "strong";
+  const std::string gates = allowed + R"(, "gates": ["mild", "strong"])";
+  Record slow_strong = good("slow");
+  slow_strong.problem.gate = "strong";
+  const auto verdicts =
+      judge(file({good("slow"), slow_strong, refused("picky"), verified}, two, gates));
+  EXPECT_TRUE(passed(verdicts)) << failures(verdicts);
+}
+
+TEST(Gate, StaleSourcesWarnOrFail) {
+  Record stale = good();
+  stale.source_hash = "older";
+  const auto verdicts = judge(file({stale}));
+  EXPECT_TRUE(passed(verdicts));
+  EXPECT_NE(verdicts[1].warnings.at(0).find("stale"), std::string::npos);
+  GatePolicy fresh = policy();
+  fresh.require_fresh = true;
+  EXPECT_FALSE(passed(judge(file({stale}), fresh)));
+  EXPECT_TRUE(passed(judge(file({good()}), fresh)));
+}
+
+TEST(Gate, SuspectTimesWarn) {
+  Record suspect = good();
+  suspect.timing->suspect = true;
+  const auto verdicts = judge(file({suspect}));
+  EXPECT_TRUE(passed(verdicts));
+  EXPECT_NE(verdicts[1].warnings.at(0).find("suspect"), std::string::npos);
+}
+
+TEST(Gate, PeersFilesNeedNotAnswerTheConfig) {
+  Record peer = good("theirs");
+  peer.peer = true;
+  peer.verification->last_timed_ok.reset();
+  Results results = file({peer});
+  results.environment["peer"] = std::string("flash-linear-attention");
+  const auto verdicts = judge(results);
+  EXPECT_TRUE(passed(verdicts)) << failures(verdicts);
+  results.records[0].verification->tensors["o"].rel_l2 = 1;
+  EXPECT_FALSE(passed(judge(results)));
+  results.records.clear();
+  EXPECT_FALSE(passed(judge(results)));
+}
+
+TEST(Gate, AConfigThatCanNotBeReadFails) {
+  Results results = file({good()}, R"(["gone"])");
+  const auto verdicts = judge(results);
+  EXPECT_NE(failures(verdicts).find("/config/sweeps/0/variants/0"), std::string::npos)
+      << failures(verdicts);
+}
+
+TEST(Gate, TensorsFromAFileAreMatchedByTheFile) {
+  Results results = file({good()});
+  results.config = std::make_shared<const Json>(parse_json(
+      R"({"sweeps": [{"operator": "toy", "variants": ["slow"], "tensors": {"file": "x.safetensors"}}]})",
+      "c"));
+  EXPECT_FALSE(passed(judge(results)));
+  results.records[0].problem.tensors = "x.safetensors";
+  results.records[0].problem.gate = "file";
+  const auto verdicts = judge(results);
+  EXPECT_TRUE(passed(verdicts)) << failures(verdicts);
+}
+
+TEST(Junit, IsWellFormedWhateverTheText) {
+  const std::vector<Verdict> verdicts{
+      {"a<&>\"'.json", "bad \x01 one", {"x < y & \"z\"\nline"}, {"w1", "w2"}, ""},
+      {"a<&>\"'.json", "skipped", {}, {}, "refused"},
+      {"b.json", "fine", {}, {}, ""}};
+  const std::string xml = junit_xml(verdicts);
+  EXPECT_NE(xml.find("tests=\"2\" failures=\"1\" skipped=\"1\""), std::string::npos) << xml;
+  EXPECT_NE(xml.find("message=\"x &lt; y &amp; &quot;z&quot;&#10;line\""), std::string::npos)
+      << xml;
+  EXPECT_EQ(xml.find('\x01'), std::string::npos);
+  // Tags are balanced: what opens closes.
+  for (const std::string tag : {"testsuites", "testsuite", "testcase"}) {
+    std::size_t opened = 0, closed = 0;
+    for (std::size_t at = 0; (at = xml.find("<" + tag, at)) != std::string::npos; ++at)
+      opened += xml.find_first_of(" >", at + 1) == at + 1 + tag.size() ? 1 : 0;
+    for (std::size_t at = 0; (at = xml.find("</" + tag + ">", at)) != std::string::npos; ++at)
+      ++closed;
+    EXPECT_EQ(opened, closed) << tag;
+    EXPECT_GT(opened, 0u) << tag;
+  }
+}
+
+}  // namespace
+}  // namespace gla_bench

@@ -1,0 +1,77 @@
+#include "harness/measure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/harness/toy.hpp"
+#include "tests/harness/toy_backend.hpp"
+
+namespace gla_bench {
+namespace {
+
+/// 1e9 bytes at 100 GB/s: 10 ms.
+SpeedLimit limit() {
+  return {1e9, 100, 1e6};
+}
+
+TEST(Suspect, WhatBeatsTheFloorByMoreThanTheMargin) {
+  EXPECT_FALSE(is_suspect(0.010, limit()));
+  EXPECT_FALSE(is_suspect(0.010 / suspect_margin * 1.01, limit()));
+  EXPECT_TRUE(is_suspect(0.010 / suspect_margin * 0.99, limit()));
+  EXPECT_TRUE(is_suspect(0, limit()));
+  EXPECT_TRUE(is_suspect(std::numeric_limits<double>::quiet_NaN(), limit()));
+}
+
+TEST(Suspect, NoClaimWithoutARateOrForWhatFitsTheCache) {
+  SpeedLimit l = limit();
+  l.copy_gb_per_s = 0;
+  EXPECT_FALSE(is_suspect(1e-9, l));
+  l = limit();
+  l.last_level_cache = 0;
+  EXPECT_FALSE(is_suspect(1e-9, l));
+  l.last_level_cache = 0.6e9;
+  EXPECT_FALSE(is_suspect(1e-9, l));
+  l.last_level_cache = 0.4e9;
+  EXPECT_TRUE(is_suspect(1e-9, l));
+}
+
+class CountingPlan final : public Plan {
+ public:
+  BuildInfo info() const override { return {}; }
+  void prepare(Workset&) override {}
+  void poison_workspace() override {}
+  std::optional<std::string> damage() override { return std::nullopt; }
+  void run() override { ++runs; }
+  double sample(CacheState cache, int calls) override {
+    (cache == CacheState::cold ? cold : hot).push_back(calls);
+    return 1e-4;
+  }
+  int runs = 0;
+  std::vector<int> cold, hot;
+};
+
+TEST(Measure, WarmsUpThenColdThenHot) {
+  toy::Script script;
+  toy::ToyBackend backend(BackendId::host, script);
+  CountingPlan plan;
+  TimingPolicy policy;
+  policy.warmup = 3;
+  policy.min_samples = 5;
+  policy.min_seconds = 0;
+  const Timing timing = measure(plan, backend, policy, {});
+  EXPECT_EQ(plan.runs, 3);
+  EXPECT_EQ(plan.cold, std::vector<int>(5, 1)) << "a cold sample is one call";
+  ASSERT_EQ(plan.hot.size(), 5u);
+  EXPECT_EQ(plan.hot[0], 10) << "calls that fill a millisecond";
+  EXPECT_EQ(timing.cold.samples_ms.size(), 5u);
+  EXPECT_EQ(timing.clock_mhz_before, 1000);
+  EXPECT_EQ(timing.clock_mhz_after, 1000);
+  EXPECT_FALSE(timing.suspect);
+  EXPECT_TRUE(measure(plan, backend, policy, limit()).suspect);
+  policy.hot = false;
+  EXPECT_FALSE(measure(plan, backend, policy, {}).hot);
+}
+
+}  // namespace
+}  // namespace gla_bench

@@ -1,0 +1,196 @@
+#include "harness/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <sstream>
+
+#include "harness/progress.hpp"
+#include "harness/table.hpp"
+#include "tests/harness/toy.hpp"
+
+namespace gla_bench {
+namespace {
+
+Record timed(const std::string& variant, double ms, int chunk = 16) {
+  Record record;
+  record.problem = toy::problem();
+  record.variant = variant;
+  record.tile = {{"chunk", chunk}};
+  record.status = Status::measured;
+  Verification verification;
+  verification.ok = verification.deterministic = true;
+  verification.tensors["o"] = {1e-4, 0, 0, 1e-3, 0, 0, 0, {}, true};
+  record.verification = verification;
+  Timing timing;
+  timing.cold.median_ms = ms;
+  record.timing = timing;
+  record.io = {1e6, 1.5e6, 0.5e6, 0};
+  return record;
+}
+
+Results file(std::vector<Record> records) {
+  Results results;
+  results.file = "r.json";
+  results.environment["device"] = std::string("toy");
+  results.environment["copy_gb_per_s"] = 10.0;
+  results.records = std::move(records);
+  return results;
+}
+
+std::string text_of(std::vector<Results> files, bool markdown = false) {
+  return report(files, {markdown, 0});
+}
+
+/// The line of the text that starts with a word.
+std::string line_of(const std::string& text, const std::string& start) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(start)) return line;
+  return "";
+}
+
+TEST(Report, TellsTimeBandwidthShareTrafficAndError) {
+  const std::string text = text_of({file({timed("fast", 0.2)})});
+  // 1e6 bytes in 0.2 ms: 5 GB/s; at 10 GB/s they take 0.1 ms, half of it.
+  const std::string line = line_of(text, "fast");
+  for (const char* part :
+       {"chunk=16", "0.2000", "5.0", "50.0 %", "2.00", "o 1.0e-04 (10 %)", "winner"})
+    EXPECT_NE(line.find(part), std::string::npos) << part << " in: " << line;
+  EXPECT_NE(text.find("copy rate of 10 GB/s"), std::string::npos) << text;
+}
+
+TEST(Report, ShowsEachVariantsBestTileAndOneWinner) {
+  const std::string text =
+      text_of({file({timed("fast", 0.2, 16), timed("fast", 0.1, 32), timed("slow", 0.4)})});
+  EXPECT_NE(line_of(text, "fast").find("chunk=32"), std::string::npos) << text;
+  EXPECT_NE(line_of(text, "fast").find("winner"), std::string::npos);
+  EXPECT_EQ(line_of(text, "slow").find("winner"), std::string::npos);
+  EXPECT_LT(text.find("\nfast"), text.find("\nslow"));
+}
+
+TEST(Report, WrongSuspectAndPeersDoNotWin) {
+  Record wrong = timed("wrong_one", 0.01);
+  wrong.status = Status::wrong;
+  wrong.verification->ok = false;
+  wrong.reason = "o: too far";
+  Record suspect = timed("suspect_one", 0.02);
+  suspect.timing->suspect = true;
+  Record peer = timed("peer_one", 0.03);
+  peer.peer = true;
+  const std::string text = text_of({file({wrong, suspect, peer, timed("slow", 0.4)})});
+  EXPECT_NE(line_of(text, "slow").find("winner"), std::string::npos) << text;
+  EXPECT_EQ(line_of(text, "suspect_one").find("winner"), std::string::npos);
+  EXPECT_NE(line_of(text, "suspect_one").find("suspect"), std::string::npos);
+  EXPECT_NE(line_of(text, "peer_one").find("peer"), std::string::npos);
+  EXPECT_EQ(line_of(text, "peer_one").find("winner"), std::string::npos);
+  EXPECT_NE(text.find("Failures"), std::string::npos);
+  EXPECT_LT(text.find("o: too far"), text.find("slow"));
+}
+
+TEST(Report, NaNErrorsShow) {
+  Record record = timed("fast", 1);
+  record.verification->tensors["o"].rel_l2 = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_NE(line_of(text_of({file({record})}), "fast").find("o nan"), std::string::npos);
+}
+
+TEST(Report, RefusedVariantsAreNamedWithTheirReason) {
+  Record refused = timed("picky", 1);
+  refused.status = Status::rejected;
+  refused.reason = "gates too strong";
+  refused.timing.reset();
+  const std::string text = text_of({file({timed("fast", 1), refused})});
+  EXPECT_NE(text.find("refused: picky: gates too strong"), std::string::npos) << text;
+}
+
+TEST(Report, MergesFilesOfOneDevice) {
+  Record peer = timed("theirs", 0.5);
+  peer.peer = true;
+  Results theirs = file({peer});
+  theirs.environment.erase("copy_gb_per_s");
+  const std::string text = text_of({file({timed("fast", 0.2)}), theirs});
+  EXPECT_NE(line_of(text, "theirs").find("20.0 %"), std::string::npos) << text;
+  Results elsewhere = theirs;
+  elsewhere.environment["device"] = std::string("other");
+  const std::string apart = text_of({file({timed("fast", 0.2)}), elsewhere});
+  EXPECT_EQ(line_of(apart, "theirs").find(" %  "), std::string::npos) << apart;
+}
+
+TEST(Report, WithoutRecordsItSaysSo) {
+  EXPECT_NE(text_of({file({})}).find("no records"), std::string::npos);
+}
+
+TEST(Report, MarkdownIsATable) {
+  const std::string text = text_of({file({timed("fast", 0.2)})}, true);
+  EXPECT_NE(text.find("| variant | best tile | ms |"), std::string::npos) << text;
+  EXPECT_NE(text.find("| --- | --- | ---: |"), std::string::npos);
+  EXPECT_NE(text.find("| fast | chunk=16 | 0.2000 |"), std::string::npos);
+}
+
+TEST(Table, FitsTheWidthByCuttingTheWidestColumn) {
+  const Table table{{{"a", false}, {"number", true}},
+                    {{std::string(60, 'x'), "1.5"}, {"short", "22.5"}}};
+  std::istringstream in(table.text(30));
+  for (std::string line; std::getline(in, line);) EXPECT_LE(line.size(), 30u) << line;
+  EXPECT_NE(table.text(30).find("xx.."), std::string::npos);
+  EXPECT_NE(table.text().find(std::string(60, 'x')), std::string::npos);
+  EXPECT_NE(table.text(30).find("  22.5\n"), std::string::npos);
+}
+
+TEST(Table, CountsCodePoints) {
+  EXPECT_EQ(display_width("\u00e4\u2265x"), 3u);
+  const Table table{{{"a", false}, {"b", false}}, {{"\u00e4", "1"}, {"aa", "2"}}};
+  EXPECT_NE(table.text().find("\u00e4   1\n"), std::string::npos);
+}
+
+TEST(Table, MarkdownEscapesBars) {
+  const Table table{{{"a", false}}, {{"x|y\nz"}}};
+  EXPECT_NE(table.markdown().find("| x\\|y z |"), std::string::npos);
+}
+
+TEST(Progress, LineTellsDoneAndLeft) {
+  EXPECT_EQ(progress_line(200, 0, 4, 10, "x"), "[--------------------] 0/4  x");
+  EXPECT_EQ(progress_line(200, 1, 4, 10, "x"), "[#####---------------] 1/4  30s left  x");
+  EXPECT_EQ(progress_line(200, 4, 4, 10, "x"), "[####################] 4/4  x");
+  EXPECT_EQ(progress_line(30, 1, 4, 10, std::string(99, 'y')).size(), 30u);
+  EXPECT_EQ(format_duration(59.4), "59s");
+  EXPECT_EQ(format_duration(65), "1m05s");
+  EXPECT_EQ(format_duration(7380), "2h03m");
+}
+
+TEST(Progress, PlainLinesComeAtMostEverySoOften) {
+  std::ostringstream out;
+  double time = 0;
+  {
+    Progress progress(out, 100, {false, 80, 5, [&] { return time; }});
+    for (int i = 0; i < 100; ++i) {
+      progress.at("step " + std::to_string(i));
+      time += 0.1;
+      progress.advance();
+    }
+    progress.message("a line that stays");
+  }
+  const std::string text = out.str();
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  EXPECT_GE(lines, 2);
+  EXPECT_LE(lines, 4) << text;
+  EXPECT_NE(text.find("a line that stays\n"), std::string::npos);
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+}
+
+TEST(Progress, ATerminalKeepsOneLine) {
+  std::ostringstream out;
+  {
+    Progress progress(out, 2, {true, 60, 5, [] { return 0.0; }});
+    progress.at("first");
+    progress.advance();
+    progress.at("second");
+  }
+  const std::string text = out.str();
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_TRUE(text.ends_with("\r\033[K")) << "the bar is taken away";
+}
+
+}  // namespace
+}  // namespace gla_bench

@@ -1,0 +1,64 @@
+#include "harness/resume.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/error.hpp"
+#include "tests/harness/temporary_folder.hpp"
+#include "tests/harness/toy.hpp"
+
+namespace gla_bench {
+namespace {
+
+Config config(const std::string& seed = "1") {
+  const Json document = parse_json(R"({"sweeps": [{"operator": "toy", "variants": ["fast"],
+      "dtypes": ["float32"], "shapes": [[1, 8, 2, 4, 4]], "seed": )" +
+                                       seed + "}]}",
+                                   "c.json");
+  return read_config(JsonNode(document, "c.json"), toy::catalog(), "");
+}
+
+const Facts here{{"backend", "host"}, {"device", "toy"}, {"git_commit", "abc"}};
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Resume, NeedsTheSameConfig) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.json");
+  { create_run(path, here, config(), RecordFile::Existing::refuse); }
+  Results results;
+  EXPECT_EQ(error_of([&] { resume_run(path, here, config(), results); }), "no error");
+  const std::string error = error_of([&] { resume_run(path, here, config("2"), results); });
+  EXPECT_NE(error.find("/config/sweeps/0/seed: 2 here, 1 there"), std::string::npos) << error;
+}
+
+TEST(Resume, NeedsTheSameDeviceButNotTheSameCommit) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.json");
+  { create_run(path, here, config(), RecordFile::Existing::refuse); }
+  Results results;
+  Facts other = here;
+  other["git_commit"] = std::string("def");
+  EXPECT_EQ(error_of([&] { resume_run(path, other, config(), results); }), "no error");
+  other["device"] = std::string("H200");
+  const std::string error = error_of([&] { resume_run(path, other, config(), results); });
+  EXPECT_NE(error.find("another device (\"toy\", this is \"H200\")"), std::string::npos) << error;
+}
+
+TEST(Resume, StartsAFileThatIsNotThere) {
+  const TemporaryFolder folder;
+  Results results;
+  { resume_run(folder.file("r.json"), here, config(), results); }
+  EXPECT_TRUE(read_results(folder.file("r.json")).records.empty());
+}
+
+}  // namespace
+}  // namespace gla_bench

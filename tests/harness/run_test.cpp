@@ -1,0 +1,244 @@
+#include "harness/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/harness/toy.hpp"
+#include "tests/harness/toy_backend.hpp"
+
+namespace gla_bench {
+namespace {
+
+Config config_of(const std::string& variants, const std::string& more = "") {
+  const Json document = parse_json(R"({"sweeps": [{"operator": "toy", "dtypes": ["float32"],
+        "shapes": [[1, 8, 2, 4, 4], [1, 16, 2, 4, 4]], "variants": )" +
+                                       variants + more + "}]}",
+                                   "c.json");
+  return read_config(JsonNode(document, "c.json"), toy::catalog(), "");
+}
+
+Place place(BackendId backend) {
+  Place p;
+  p.backend = backend;
+  p.source_hash = [](const Variant& variant) { return "hash of " + variant.name; };
+  return p;
+}
+
+struct Ran {
+  RunSummary summary;
+  std::vector<Record> records;
+  std::string output;
+};
+
+Ran run_toy(toy::Script& script, const std::string& variants, BackendId id = BackendId::host,
+            bool measure = true) {
+  toy::ToyBackend backend(id, script);
+  const auto work = assignments(config_of(variants), toy::catalog(), place(id));
+  RunPlan plan;
+  plan.place = place(id);
+  plan.measure = measure;
+  plan.tolerance = default_tolerance();
+  plan.timing.min_samples = 4;
+  plan.timing.min_seconds = 0;
+  std::ostringstream out;
+  Ran ran;
+  {
+    Progress progress(out, progress_steps(work, measure), {});
+    ran.summary = run(
+        backend, work, plan, [&](const Record& record) { ran.records.push_back(record); },
+        progress);
+  }
+  ran.output = out.str();
+  return ran;
+}
+
+std::size_t count(const std::vector<std::string>& log, const std::string& entry) {
+  return static_cast<std::size_t>(std::count(log.begin(), log.end(), entry));
+}
+
+TEST(Run, MeasuresWhatIsRight) {
+  toy::Script script;
+  const Ran ran = run_toy(script, R"(["fast", "slow"])");
+  EXPECT_TRUE(ran.summary.ok());
+  EXPECT_EQ(ran.summary.count(Status::measured), 6u);  // two problems, fast with two tiles
+  for (const Record& record : ran.records) {
+    ASSERT_TRUE(record.verification && record.timing);
+    EXPECT_TRUE(record.verification->ok);
+    EXPECT_TRUE(record.verification->deterministic);
+    EXPECT_EQ(record.verification->last_timed_ok, true);
+    EXPECT_EQ(record.timing->cold.stopped_because, "noise");
+    EXPECT_TRUE(record.timing->hot.has_value());
+    EXPECT_DOUBLE_EQ(record.timing->cold.median_ms, 1);
+    EXPECT_EQ(record.timing->clock_mhz_before, 1000);
+    EXPECT_EQ(record.source_hash, "hash of " + record.variant);
+    EXPECT_GT(record.io.floor_bytes, 0);
+    EXPECT_GT(record.flops, 0);
+  }
+  EXPECT_EQ(script.built_ahead, 6u);
+}
+
+TEST(Run, VerifiesAllOfAProblemBeforeItTimesAny) {
+  toy::Script script;
+  run_toy(script, R"(["fast", "slow"])");
+  const auto first_sample = std::find_if(script.log.begin(), script.log.end(),
+                                         [](const auto& e) { return e.starts_with("sample"); });
+  const std::vector<std::string> before(script.log.begin(), first_sample);
+  EXPECT_GE(count(before, "run fast"), 4u);  // two tiles, each run twice
+  EXPECT_GE(count(before, "run slow"), 2u);
+}
+
+TEST(Run, OneWorksetAndOnePlanAtATime) {
+  toy::Script script;
+  run_toy(script, R"(["fast", "slow"])");
+  EXPECT_EQ(script.most_worksets, 1u);
+  EXPECT_EQ(script.most_plans, 1u);
+  EXPECT_EQ(script.live_worksets + script.live_plans, 0u);
+  EXPECT_EQ(count(script.log, "stage"), 2u);
+}
+
+TEST(Run, VerifyAloneTimesNothing) {
+  toy::Script script;
+  const Ran ran = run_toy(script, R"(["slow"])", BackendId::host, false);
+  EXPECT_TRUE(ran.summary.ok());
+  EXPECT_EQ(ran.summary.count(Status::verified), 2u);
+  EXPECT_EQ(count(script.log, "sample slow"), 0u);
+  EXPECT_FALSE(ran.records[0].timing);
+}
+
+TEST(Run, WrongCandidatesAreNotTimedAndSayWhy) {
+  toy::Script script;
+  script.wrong = "slow";
+  const Ran ran = run_toy(script, R"(["fast", "slow"])");
+  EXPECT_FALSE(ran.summary.ok());
+  EXPECT_EQ(ran.summary.count(Status::wrong), 2u);
+  EXPECT_EQ(ran.summary.count(Status::measured), 4u);
+  EXPECT_EQ(count(script.log, "sample slow"), 0u);
+  for (const Record& record : ran.records) {
+    if (record.variant == "slow") {
+      EXPECT_NE(record.reason.find("o"), std::string::npos);
+      EXPECT_FALSE(record.reason.empty());
+      EXPECT_NEAR(record.verification->tensors.at("o").rel_l2, 0.25, 1e-6);
+    }
+  }
+  EXPECT_NE(ran.output.find("wrong slow [host]"), std::string::npos) << ran.output;
+}
+
+TEST(Run, AWrongLastTimedLaunchIsWrong) {
+  toy::Script script;
+  script.wrong_when_timed = "slow";
+  const Ran ran = run_toy(script, R"(["slow"])");
+  EXPECT_EQ(ran.summary.count(Status::wrong), 2u);
+  EXPECT_EQ(ran.records[0].verification->last_timed_ok, false);
+  EXPECT_FALSE(ran.records[0].reason.empty());
+  EXPECT_FALSE(ran.summary.ok());
+}
+
+TEST(Run, FaultsBecomeStatusesAndTheRestGoesOn) {
+  toy::Script script;
+  script.build_fails = "slow";
+  Ran ran = run_toy(script, R"(["fast", "slow"])");
+  EXPECT_EQ(ran.summary.count(Status::build_failed), 2u);
+  EXPECT_EQ(ran.summary.count(Status::measured), 4u);
+  EXPECT_FALSE(ran.summary.ok());
+
+  script = {};
+  script.run_fails = "slow";
+  ran = run_toy(script, R"(["slow", "fast"])");
+  EXPECT_EQ(ran.summary.count(Status::run_failed), 2u);
+  EXPECT_EQ(ran.records[0].reason, "launch failed");
+  EXPECT_EQ(ran.summary.count(Status::measured), 4u);
+
+  script = {};
+  script.throws = "slow";
+  ran = run_toy(script, R"(["slow", "fast"])");
+  EXPECT_EQ(ran.summary.count(Status::run_failed), 2u);
+
+  script = {};
+  script.stage_fails = true;
+  ran = run_toy(script, R"(["slow"])");
+  EXPECT_EQ(ran.summary.count(Status::run_failed), 2u);
+  EXPECT_NE(ran.records[0].reason.find("out of device memory"), std::string::npos);
+}
+
+TEST(Run, ALostDeviceEndsTheRunBehindItsRecord) {
+  toy::Script script;
+  script.lost = "slow";
+  const Ran ran = run_toy(script, R"(["slow", "fast"])");
+  EXPECT_TRUE(ran.summary.device_lost);
+  EXPECT_FALSE(ran.summary.ok());
+  ASSERT_EQ(ran.records.size(), 1u);
+  EXPECT_EQ(ran.records[0].status, Status::run_failed);
+  EXPECT_EQ(ran.records[0].reason, "an illegal address");
+}
+
+TEST(Run, WithoutADeviceCandidatesEndAsBuilt) {
+  toy::Script script;
+  script.device = false;
+  const Ran ran = run_toy(script, R"(["slow", "device_only"])", BackendId::cuda);
+  EXPECT_EQ(ran.summary.count(Status::built), 4u);
+  EXPECT_FALSE(ran.summary.ok()) << "nothing was verified";
+  ASSERT_TRUE(ran.records[0].build);
+  EXPECT_EQ(ran.records[0].build->registers, 32);
+  EXPECT_TRUE(script.log.empty());
+}
+
+TEST(Run, RefusalsAndMissingImplementationsAreRows) {
+  toy::Script script;
+  const Ran ran = run_toy(script, R"(["slow", "picky", "device_only"])");
+  EXPECT_EQ(ran.summary.count(Status::rejected), 4u);
+  for (const Record& record : ran.records) {
+    if (record.variant == "picky") {
+      EXPECT_EQ(record.reason, "not today");
+    }
+    if (record.variant == "device_only") {
+      EXPECT_NE(record.reason.find("no implementation for the backend host"), std::string::npos);
+    }
+  }
+  EXPECT_TRUE(ran.summary.ok());
+}
+
+TEST(Run, NothingButRefusalsIsNotOk) {
+  toy::Script script;
+  const Ran ran = run_toy(script, R"(["picky"])");
+  EXPECT_FALSE(ran.summary.ok());
+  EXPECT_TRUE(script.log.empty()) << "no reference for problems without a candidate";
+}
+
+TEST(Assignments, TooLargeProblemsAreRefusedWithTheirSize) {
+  Place small = place(BackendId::host);
+  small.host_memory = 100;
+  const auto work = assignments(config_of(R"(["slow"])"), toy::catalog(), small);
+  ASSERT_EQ(work.size(), 2u);
+  EXPECT_TRUE(work[0].accepted.empty());
+  ASSERT_EQ(work[0].refused.size(), 1u);
+  EXPECT_EQ(work[0].refused[0].status, Status::rejected);
+  EXPECT_NE(work[0].refused[0].reason.find("does not fit"), std::string::npos);
+}
+
+TEST(Assignments, WhatIsRecordedIsDropped) {
+  toy::Script script;
+  const Ran ran = run_toy(script, R"(["fast", "slow", "picky"])");
+  auto work = assignments(config_of(R"(["fast", "slow", "picky"])"), toy::catalog(),
+                          place(BackendId::host));
+  std::vector<Record> some(ran.records.begin(), ran.records.begin() + 3);
+  EXPECT_EQ(drop_recorded(work, some), 3u);
+  EXPECT_EQ(drop_recorded(work, ran.records), ran.records.size() - 3);
+  for (const Assignment& point : work) {
+    EXPECT_TRUE(point.accepted.empty());
+    EXPECT_TRUE(point.refused.empty());
+  }
+}
+
+TEST(Assignments, RecordsOfAnotherTileOrSeedDropNothing) {
+  toy::Script script;
+  Ran ran = run_toy(script, R"(["fast"])");
+  for (Record& record : ran.records) record.problem.seed += 1;
+  auto work = assignments(config_of(R"(["fast"])"), toy::catalog(), place(BackendId::host));
+  EXPECT_EQ(drop_recorded(work, ran.records), 0u);
+}
+
+}  // namespace
+}  // namespace gla_bench
