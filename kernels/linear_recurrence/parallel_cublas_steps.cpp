@@ -1,0 +1,181 @@
+#include "kernels/linear_recurrence/parallel_cublas_steps.hpp"
+
+#include <algorithm>
+
+#include "harness/operator.hpp"
+#include "kernels/linear_recurrence/family.hpp"
+#include "kernels/linear_recurrence/refusal.hpp"
+
+namespace gla_bench::linear_recurrence {
+namespace {
+
+int levels(std::int64_t leaf_count) {
+  int n = 0;
+  while (std::int64_t{1} << n < leaf_count) ++n;
+  return n;
+}
+
+/// Builds the list of steps: what each product reads and writes is stated once, here.
+class StepList {
+ public:
+  StepList(const Problem& problem, const Tile& tile)
+      : problem_(problem),
+        tree_(cublas_tree(problem, tile)),
+        at_(cublas_layout(problem, tile)),
+        batch_(sequences(problem)),
+        levels_(levels(tree_.leaves)),
+        arithmetic_(cublas_arithmetic(problem, tile)) {}
+
+  std::vector<Step> steps(int bands) {
+    const std::int64_t slots = operand_slots(problem_, tree_.leaves) + problem_.initial_state;
+    launch("gla_sum_gates", at_.row_threads);
+    if (slots > 0) launch("gla_form_operands", at_.row_threads, slots);
+    if (!values_in_place(problem_)) launch("gla_copy_values", at_.value_threads);
+    list_.push_back(Zero{"scores"});
+    launch("gla_score_leaves", at_.score_threads, 1, at_.score_shared_bytes);
+    for (int level = 0; level < levels_; ++level) score(level);
+    multiply_values(bands);
+    if (problem_.initial_state) add_initial();
+    if (problem_.final_state) form_final();
+    launch("gla_round_outputs", at_.value_threads);
+    return std::move(list_);
+  }
+
+ private:
+  void launch(const char* entry, int threads, std::int64_t depth = 1, int shared = 0) {
+    list_.push_back(
+        KernelLaunch{entry,
+                     {static_cast<unsigned>(batch_), static_cast<unsigned>(tree_.leaves),
+                      static_cast<unsigned>(depth)},
+                     {static_cast<unsigned>(threads), 1, 1},
+                     static_cast<std::size_t>(shared)});
+  }
+
+  MatrixProduct extents(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) const {
+    MatrixProduct product;
+    product.m = m;
+    product.n = n;
+    product.k = k;
+    product.batch = batch;
+    product.arithmetic = arithmetic_;
+    return product;
+  }
+
+  double scale() const { return scale_of(*find_operator(problem_.op), problem_); }
+
+  MatrixOperand operand(int slot, std::int64_t token, std::int64_t stride) const {
+    return {"operands", problem_.dtype,      (slot * batch_ * tree_.padded + token) * at_.key_ld,
+            at_.key_ld, stride * at_.key_ld, false};
+  }
+
+  MatrixOperand values() const {
+    if (values_in_place(problem_))
+      return {"v", problem_.dtype, 0, at_.value_dim, tree_.seq * at_.value_dim, false};
+    return {"values", problem_.dtype, 0, at_.value_ld, tree_.seq * at_.value_ld, false};
+  }
+
+  MatrixOperand outputs(std::int64_t row) const {
+    return {"outputs",    DType::float32,           row * at_.value_ld,
+            at_.value_ld, tree_.seq * at_.value_ld, false};
+  }
+
+  /// Scores of right halves with left halves of L tokens, all pairs of all sequences.
+  void score(int level) {
+    const std::int64_t half = tree_.leaf << level, pair = 2 * half;
+    MatrixProduct product = extents(half, half, at_.key_dim, batch_ * (tree_.padded / pair));
+    product.alpha = scale();
+    product.a = operand(level, half, pair);
+    product.b = operand(level, 0, pair);
+    product.b.transposed = true;
+    product.c = {
+        "scores", problem_.dtype, half * tree_.padded, tree_.padded, pair * (tree_.padded + 1),
+        false};
+    list_.push_back(product);
+  }
+
+  /// O = P V in bands of rows, each over the columns up to its last row.
+  void multiply_values(int bands) {
+    const std::int64_t rows = ceil_div(ceil_div(tree_.seq, bands), tree_.leaf) * tree_.leaf;
+    for (std::int64_t first = 0; first < tree_.seq; first += rows) {
+      const std::int64_t last = std::min(first + rows, static_cast<std::int64_t>(tree_.seq));
+      MatrixProduct product = extents(last - first, at_.value_dim, last, batch_);
+      product.a = {"scores",     problem_.dtype,     first * tree_.padded,
+                   tree_.padded, tree_.score_stride, false};
+      product.b = values();
+      product.c = outputs(first);
+      product.arithmetic = arithmetic_;
+      list_.push_back(product);
+    }
+  }
+
+  /// O += scale (q e^prefix) S0 in float32 operands, in tf32 unless float32 is declared.
+  void add_initial() {
+    MatrixProduct product = extents(tree_.seq, at_.value_dim, at_.key_dim, batch_);
+    product.alpha = scale();
+    product.beta = 1;
+    product.a = {"from_start", DType::float32, 0, at_.key_ld, tree_.seq * at_.key_ld, false};
+    product.b = {"initial_state",
+                 DType::float32,
+                 0,
+                 at_.value_dim,
+                 std::int64_t{at_.key_dim} * at_.value_dim,
+                 false};
+    product.c = outputs(0);
+    product.arithmetic =
+        arithmetic_ == Arithmetic::float32 ? Arithmetic::float32 : Arithmetic::tf32;
+    list_.push_back(product);
+  }
+
+  /// S = (k e^suffix)^T V, beside what is left of the initial state.
+  void form_final() {
+    if (problem_.initial_state) launch("gla_carry_state", at_.value_threads);
+    MatrixProduct product = extents(at_.key_dim, at_.value_dim, tree_.seq, batch_);
+    product.beta = problem_.initial_state ? 1 : 0;
+    product.a = operand(levels_, 0, tree_.padded);
+    product.a.transposed = true;
+    product.b = values();
+    product.c = {
+        "final_state", DType::float32, 0, at_.value_dim, std::int64_t{at_.key_dim} * at_.value_dim,
+        false};
+    list_.push_back(product);
+  }
+
+  const Problem& problem_;
+  CublasTree tree_;
+  CublasLayout at_;
+  std::int64_t batch_;
+  int levels_;
+  Arithmetic arithmetic_;
+  std::vector<Step> list_;
+};
+
+}  // namespace
+
+CublasTree cublas_tree(const Problem& problem, const Tile& tile) {
+  std::int64_t leaves = 1;
+  while (ceil_div(problem.shape.seq, leaves) > choice(tile, "leaf")) leaves *= 2;
+  return {problem.shape.seq, leaves};
+}
+
+CublasLayout cublas_layout(const Problem& problem, const Tile& tile) {
+  return {static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
+          static_cast<int>(size_of(problem.dtype)), choice(tile, "leaf")};
+}
+
+bool values_in_place(const Problem& problem) {
+  return problem.layout == Layout::head_first && problem.shape.value_dim % 8 == 0;
+}
+
+int operand_slots(const Problem& problem, std::int64_t leaf_count) {
+  return levels(leaf_count) + (problem.final_state ? 1 : 0);
+}
+
+Arithmetic cublas_arithmetic(const Problem& problem, const Tile& tile) {
+  return product_arithmetic(problem, choice(tile, "tf32") != 0 ? 1 : 3);
+}
+
+std::vector<Step> cublas_steps(const Problem& problem, const Tile& tile) {
+  return StepList(problem, tile).steps(choice(tile, "bands"));
+}
+
+}  // namespace gla_bench::linear_recurrence

@@ -1,0 +1,30 @@
+#pragma once
+// The plan of parallel_cublas.cuh as data: its tree of leaves, and its launches and products in
+// order.
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/variant.hpp"
+#include "kernels/linear_recurrence/parallel_cublas_layout.h"
+
+namespace gla_bench::linear_recurrence {
+
+/// The least number of leaves, a power of two, that keeps each within the tile.
+CublasTree cublas_tree(const Problem& problem, const Tile& tile);
+
+CublasLayout cublas_layout(const Problem& problem, const Tile& tile);
+
+/// Whether cuBLAS can take v where it lies: one progression of matrices with aligned rows.
+bool values_in_place(const Problem& problem);
+
+/// Operands in the problem's dtype: one per level, and k's decay to the end for the final state.
+int operand_slots(const Problem& problem, std::int64_t leaf_count);
+
+/// What the products declare, and how exact the leaves' own scores are.
+Arithmetic cublas_arithmetic(const Problem& problem, const Tile& tile);
+
+/// All steps in order. The tile's `bands`: products that share the rows of O = P V.
+std::vector<Step> cublas_steps(const Problem& problem, const Tile& tile);
+
+}  // namespace gla_bench::linear_recurrence
