@@ -16,6 +16,15 @@ __device__ __forceinline__ float exp2_fast(float x) {
   return y;
 }
 
+/// e^g of a single gate g <= 0. Where it is near 1 it is multiplied up over many tokens, and
+/// exp2_fast's errors, alike for like gates, would add up: there a series, good to half a unit in
+/// the last place.
+__device__ __forceinline__ float single_decay(float g) {
+  const float series = fmaf(
+      g, fmaf(g, fmaf(g, fmaf(g, fmaf(g, 1.0f / 120, 1.0f / 24), 1.0f / 6), 0.5f), 1.0f), 1.0f);
+  return g > -0.125f ? series : exp2_fast(g * log2_e);
+}
+
 /// 1/x with a relative error of about 2^-23, for normal x.
 __device__ __forceinline__ float reciprocal_fast(float x) {
   float y;

@@ -69,8 +69,7 @@ __device__ inline void prepare(const Block& block, const io_t* raw, float* ready
       const bool valid = live && col + x < key_dim;
       q[x] = valid ? device::to_float(source[x]) * block.scale : 0.0f;
       k[x] = valid ? device::to_float(source[raw_part + x]) : 0.0f;
-      e[x] = valid ? device::exp2_fast(device::to_float(source[2 * raw_part + x]) * device::log2_e)
-                   : 1.0f;
+      e[x] = valid ? device::single_decay(device::to_float(source[2 * raw_part + x])) : 1.0f;
     }
     float* target = ready + row * padded_key + col;
     *reinterpret_cast<float4*>(target) = make_float4(q[0], q[1], q[2], q[3]);
