@@ -10,7 +10,9 @@ gaps) and as called from Python (`.eager`). What is not installed is skipped by 
 """
 
 import argparse
+import itertools
 import json
+import os
 import platform
 import statistics
 import subprocess
@@ -181,10 +183,20 @@ def records_of(dtype, gate, seed, shape, timer, calls):
             yield {**record, "status": "run_failed", "reason": f"{type(error).__name__}: {error}"}
 
 
+def write(path, environment, config, records):
+    """The whole file, replaced at once: what was measured so far survives an interruption."""
+    rows = ",\n".join(json.dumps(record) for record in records)
+    with open(path + ".new", "w") as file:
+        file.write('{"schema_version": 1,\n"environment": %s,\n"config": %s,\n"records": [\n%s\n]}\n'
+                   % (json.dumps(environment), json.dumps(config), rows))
+    os.replace(path + ".new", path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("config")
     parser.add_argument("-o", "--output", required=True)
+    parser.add_argument("--first", type=int, help="only the first so many problems")
     arguments = parser.parse_args()
     try:
         import fla
@@ -210,7 +222,7 @@ def main():
     }
     records = []
     timer = Timer()
-    for dtype, gate, seed, shape in problems(config):
+    for dtype, gate, seed, shape in itertools.islice(problems(config), arguments.first):
         begin = time.time()
         for record in records_of(dtype, gate, seed, shape, timer, calls):
             records.append(record)
@@ -218,10 +230,7 @@ def main():
             print(record["variant"], dtype, gate, list(shape.values()), record["status"], cold,
                   f"{time.time() - begin:.1f} s", record["reason"], file=sys.stderr)
         torch.cuda.empty_cache()
-    with open(arguments.output, "w") as file:
-        rows = ",\n".join(json.dumps(record) for record in records)
-        file.write('{"schema_version": 1,\n"environment": %s,\n"config": %s,\n"records": [\n%s\n]}\n'
-                   % (json.dumps(environment), json.dumps(config), rows))
+        write(arguments.output, environment, config, records)
     return 0
 
 
