@@ -1,6 +1,5 @@
 // gla-bench exec: one variant on tensors from a file.
 
-#include <charconv>
 #include <iostream>
 
 #include "harness/commands/commands.hpp"
@@ -28,17 +27,11 @@ std::pair<std::string, std::string> halves(const std::string& text, const std::s
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+/// The values of every --tile together: "chunk=64,block_v=64", in one piece or several.
 Tile tile_of(const std::vector<std::string>& texts) {
-  Tile tile;
-  for (const std::string& text : texts) {
-    const auto [axis, value] = halves(text, "--tile");
-    int number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc{} || end != value.data() + value.size())
-      throw InputError("--tile: found \"" + text + "\", expected axis=integer");
-    tile[axis] = number;
-  }
-  return tile;
+  std::string all;
+  for (const std::string& text : texts) all.append(all.empty() ? "" : ",").append(text);
+  return parse_tile(all);
 }
 
 void execute(const ExecOptions& options) {
@@ -77,7 +70,7 @@ void add_exec(CLI::App& program, Context&) {
       "exec",
       "Runs one variant on tensors from a .safetensors file, writes its outputs to another");
   command
-      ->add_option("input", options->input,
+      ->add_option("-i,--input,input", options->input,
                    "file with q, k, v, g and, if there is one, "
                    "initial_state")
       ->required();
@@ -85,7 +78,9 @@ void add_exec(CLI::App& program, Context&) {
       ->required();
   command->add_option("--variant", options->variant, "the variant")->required();
   command->add_option("--operator", options->op, "the operator")->capture_default_str();
-  command->add_option("--tile", options->tile, "axis=value of the tile, as often as needed");
+  command->add_option(
+      "--tile", options->tile,
+      "axis=value of the tile, several by commas (default: the first tile accepted)");
   command->add_option("--name", options->names,
                       "input=name where a tensor has another name in the file (q=model.q)");
   command->add_option("--layout", options->layout, "layout of the file's tensors")
@@ -98,7 +93,9 @@ void add_exec(CLI::App& program, Context&) {
       "Examples:\n"
       "  gla-bench exec in.safetensors -o out.safetensors --variant chunk_fused\n"
       "  gla-bench exec in.safetensors -o out.safetensors --variant recurrent "
-      "--backend host --name q=model.q");
+      "--backend host --name q=model.q\n"
+      "  gla-bench exec --input in.safetensors --output out.safetensors --variant chunk_fused "
+      "--tile chunk=64,block_v=64");
   command->callback([options] { execute(*options); });
 }
 
