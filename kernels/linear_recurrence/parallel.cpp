@@ -40,10 +40,10 @@ double block_pairs(const Problem& problem, const Tile& tile) {
   return blocks * (blocks + 1) / 2;
 }
 
-/// Accumulators of scores and outputs and what surrounds them.
+/// Accumulators of scores and outputs and what surrounds them; three terms split every operand.
 int registers(const Tile& tile) {
-  return choice(tile, "block") / 2 + choice(tile, "block_v") / 2 +
-         (choice(tile, "terms") == 3 ? 88 : 64);
+  const int block = choice(tile, "block");
+  return block / 2 + choice(tile, "block_v") / 2 + 64 + (choice(tile, "terms") == 3 ? block : 0);
 }
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
