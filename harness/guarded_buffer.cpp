@@ -5,6 +5,7 @@
 #include <new>
 
 #include "harness/error.hpp"
+#include "harness/host_machine.hpp"
 
 namespace gla_bench {
 namespace {
@@ -23,7 +24,11 @@ GuardedBuffer::GuardedBuffer(std::string name, std::size_t bytes)
     : name_(std::move(name)), size_(bytes) {
   // The zone behind starts at the very byte after the data, aligned or not.
   const std::size_t whole = size_ + 2 * guard_bytes;
-  auto* memory = static_cast<std::byte*>(::operator new[](whole, alignment, std::nothrow));
+  // Systems promise more memory than they have, and end the process that takes them at their word.
+  const std::size_t most = host_memory_bytes();
+  const bool fits = most == 0 || whole <= most;
+  auto* memory =
+      fits ? static_cast<std::byte*>(::operator new[](whole, alignment, std::nothrow)) : nullptr;
   if (!memory)
     throw RunError("no host memory for '" + name_ + "': " + std::to_string(whole) + " bytes");
   memory_.reset(memory);
