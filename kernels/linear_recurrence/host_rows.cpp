@@ -31,6 +31,13 @@ void store_as(const Call& call, void* tensor, const TokenStrides& strides, const
   }
 }
 
+// Types of their own, where a pointer to a function would hide the conversion from the loops.
+constexpr auto same = [](float x) { return x; };
+constexpr auto widen_bfloat16 = [](std::uint16_t x) { return bfloat16_value(x); };
+constexpr auto widen_float16 = [](std::uint16_t x) { return float16_value(x); };
+constexpr auto narrow_bfloat16 = [](float x) { return bfloat16_bits(x); };
+constexpr auto narrow_float16 = [](float x) { return float16_bits(x); };
+
 LinearRecurrenceParams params_of(const HostCall& call) {
   LinearRecurrenceParams params;
   std::memcpy(&params, call.params.data(), sizeof params);
@@ -50,11 +57,11 @@ void load(const Call& call, const void* tensor, const TokenStrides& strides, con
           float* out) {
   switch (call.dtype) {
     case DType::float32:
-      return load_as<float>(call, tensor, strides, at, out, [](float x) { return x; });
+      return load_as<float>(call, tensor, strides, at, out, same);
     case DType::bfloat16:
-      return load_as<std::uint16_t>(call, tensor, strides, at, out, bfloat16_value);
+      return load_as<std::uint16_t>(call, tensor, strides, at, out, widen_bfloat16);
     case DType::float16:
-      return load_as<std::uint16_t>(call, tensor, strides, at, out, float16_value);
+      return load_as<std::uint16_t>(call, tensor, strides, at, out, widen_float16);
   }
 }
 
@@ -62,11 +69,11 @@ void store(const Call& call, void* tensor, const TokenStrides& strides, const Ro
            const float* in) {
   switch (call.dtype) {
     case DType::float32:
-      return store_as<float>(call, tensor, strides, at, in, [](float x) { return x; });
+      return store_as<float>(call, tensor, strides, at, in, same);
     case DType::bfloat16:
-      return store_as<std::uint16_t>(call, tensor, strides, at, in, bfloat16_bits);
+      return store_as<std::uint16_t>(call, tensor, strides, at, in, narrow_bfloat16);
     case DType::float16:
-      return store_as<std::uint16_t>(call, tensor, strides, at, in, float16_bits);
+      return store_as<std::uint16_t>(call, tensor, strides, at, in, narrow_float16);
   }
 }
 
