@@ -179,7 +179,7 @@ __device__ __forceinline__ void copy_values(const Leaf& leaf) {
               (leaf.sequence * p.seq + leaf.first()) * value_ld;
   const int rows = leaf.valid();
   for (int t = 0; t < rows; ++t)
-    for (int column = threadIdx.x; column < value_dim; column += layout.value_threads)
+    for (int column = threadIdx.x; column < value_dim; column += layout.value_threads, 8)
       out[static_cast<long long>(t) * value_ld + column] = v[t * p.value_strides.seq + column];
 }
 
@@ -192,7 +192,7 @@ __device__ __forceinline__ void round_outputs(const Leaf& leaf) {
   const int rows = leaf.valid();
 #pragma unroll 2
   for (int t = 0; t < rows; ++t)
-    for (int column = threadIdx.x; column < value_dim; column += layout.value_threads)
+    for (int column = threadIdx.x; column < value_dim; column += layout.value_threads, 8)
       o[t * p.value_strides.seq + column] =
           device::from_float<io_t>(in[static_cast<long long>(t) * value_ld + column]);
 }
@@ -213,22 +213,24 @@ __device__ __forceinline__ void carry_state(const Leaf& leaf) {
 
 }  // namespace gla_bench::linear_recurrence::parallel_cublas
 
+// A second launch bound everywhere: without one the compiler spills to fit more blocks than it
+// need.
 extern "C" __global__ void __launch_bounds__(
-    gla_bench::linear_recurrence::parallel_cublas::layout.row_threads)
+    gla_bench::linear_recurrence::parallel_cublas::layout.row_threads, 8)
     gla_sum_gates(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence::parallel_cublas;
   sum_gates(Leaf(p));
 }
 
 extern "C" __global__ void __launch_bounds__(
-    gla_bench::linear_recurrence::parallel_cublas::layout.row_threads)
+    gla_bench::linear_recurrence::parallel_cublas::layout.row_threads, 8)
     gla_form_operands(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence::parallel_cublas;
   form_operand(Leaf(p));
 }
 
 extern "C" __global__ void __launch_bounds__(
-    gla_bench::linear_recurrence::parallel_cublas::layout.score_threads)
+    gla_bench::linear_recurrence::parallel_cublas::layout.score_threads, 1)
     gla_score_leaves(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence::parallel_cublas;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -236,21 +238,21 @@ extern "C" __global__ void __launch_bounds__(
 }
 
 extern "C" __global__ void __launch_bounds__(
-    gla_bench::linear_recurrence::parallel_cublas::layout.value_threads)
+    gla_bench::linear_recurrence::parallel_cublas::layout.value_threads, 8)
     gla_copy_values(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence::parallel_cublas;
   copy_values(Leaf(p));
 }
 
 extern "C" __global__ void __launch_bounds__(
-    gla_bench::linear_recurrence::parallel_cublas::layout.value_threads)
+    gla_bench::linear_recurrence::parallel_cublas::layout.value_threads, 8)
     gla_carry_state(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence::parallel_cublas;
   carry_state(Leaf(p));
 }
 
 extern "C" __global__ void __launch_bounds__(
-    gla_bench::linear_recurrence::parallel_cublas::layout.value_threads)
+    gla_bench::linear_recurrence::parallel_cublas::layout.value_threads, 8)
     gla_round_outputs(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence::parallel_cublas;
   round_outputs(Leaf(p));
