@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "harness/sweep.hpp"
+#include "harness/text.hpp"
 
 namespace gla_bench {
 namespace {
@@ -20,10 +21,18 @@ Record blank_record(const Operator& op, const Problem& problem, std::string vari
   return record;
 }
 
-Record refusal(Record record, std::string reason) {
+/// Adds a refused record, or counts it to one that was refused for such a reason.
+void refuse(Assignment& work, Record record, std::string reason) {
+  const std::string kind = without_digits(reason);
+  for (Record& known : work.refused)
+    if (known.variant == record.variant && without_digits(known.reason) == kind) {
+      ++known.refused_tiles;
+      return;
+    }
   record.status = Status::rejected;
   record.reason = std::move(reason);
-  return record;
+  record.refused_tiles = 1;
+  work.refused.push_back(std::move(record));
 }
 
 MemoryNeed need_at(const Place& place, const Operator& op, const Problem& problem) {
@@ -39,9 +48,8 @@ void add_request(const Request& request, const Catalog& catalog, const Place& pl
       catalog.find_variant(problem.op, request.variant, place.backend, problem.direction);
   if (variant == nullptr) {
     if (seen.emplace(request.variant, Tile{}).second)
-      work.refused.push_back(
-          refusal(blank_record(*work.op, problem, request.variant, place.backend),
-                  "no implementation for the backend " + std::string(name(place.backend))));
+      refuse(work, blank_record(*work.op, problem, request.variant, place.backend),
+             "no implementation for the backend " + std::string(name(place.backend)));
     return;
   }
   const Candidates found =
@@ -52,7 +60,7 @@ void add_request(const Request& request, const Catalog& catalog, const Place& pl
     Record record = blank_record(*work.op, problem, variant->name, place.backend);
     record.tile = rejected.candidate.tile;
     record.source_hash = place.source_hash(*variant);
-    work.refused.push_back(refusal(std::move(record), rejected.reason));
+    refuse(work, std::move(record), rejected.reason);
   }
   const MemoryNeed need = need_at(place, *work.op, problem);
   for (const Candidate& candidate : found.accepted) {
@@ -60,7 +68,7 @@ void add_request(const Request& request, const Catalog& catalog, const Place& pl
     const auto workspace = static_cast<double>(workspace_bytes(candidate));
     if (auto reason = does_not_fit(need, workspace, static_cast<double>(place.limits.memory_bytes),
                                    place.host_memory))
-      work.refused.push_back(refusal(new_record(*work.op, candidate, place), std::move(*reason)));
+      refuse(work, new_record(*work.op, candidate, place), std::move(*reason));
     else
       work.accepted.push_back(candidate);
   }

@@ -29,7 +29,8 @@ struct Assignment {
   std::size_t narrowed = 0;     ///< tiles that the config left out
 };
 
-/// In the config's order, each problem and each candidate once. A variant that has no
+/// In the config's order, each problem and each candidate once. Refused tiles are one record for
+/// each reason (numbers in it aside), with the first tile and their count. A variant that has no
 /// implementation on the backend, a tile that a variant refuses and a problem that does not fit
 /// give a refused record.
 std::vector<Assignment> assignments(const Config& config, const Catalog& catalog,

@@ -74,6 +74,7 @@ struct Record {
   Tile tile;
   Status status = Status::rejected;
   std::string reason;
+  std::int64_t refused_tiles = 0;  ///< rejected: tiles refused for such a reason, `tile` the first
   std::optional<Verification> verification;
   std::optional<Timing> timing;
   Io io;

@@ -107,6 +107,7 @@ Json record_to_json(const Record& record) {
   json["tile"] = record.tile.empty() ? Json::object() : Json(record.tile);
   json["status"] = name(record.status);
   json["reason"] = record.reason;
+  if (record.refused_tiles > 0) json["refused_tiles"] = record.refused_tiles;
   json.update(problem_to_json(record.problem));
   json["verification"] = optional_to_json(record.verification, verification_to_json);
   json["timing"] = optional_to_json(record.timing, timing_to_json);

@@ -1,5 +1,6 @@
 #pragma once
-// Problems and records as JSON, both ways. The names are a contract: configs/schema/results.schema.json.
+// Problems and records as JSON, both ways. The names are a contract:
+// configs/schema/results.schema.json.
 
 #include "harness/json.hpp"
 #include "harness/record.hpp"

@@ -176,10 +176,11 @@ Problem read_problem(const JsonNode& node) {
 }
 
 Record read_record(const JsonNode& node) {
-  node.expect_keys({"operator", "direction", "variant", "backend",       "dtype",        "layout",
-                    "shape",    "gate",      "seed",    "initial_state", "final_state",  "scale",
-                    "tensors",  "tile",      "status",  "reason",        "verification", "timing",
-                    "io",       "flops",     "build",   "source_hash",   "peer"});
+  node.expect_keys({"operator",    "direction",    "variant", "backend",      "dtype",
+                    "layout",      "shape",        "gate",    "seed",         "initial_state",
+                    "final_state", "scale",        "tensors", "tile",         "status",
+                    "reason",      "verification", "timing",  "io",           "flops",
+                    "build",       "source_hash",  "peer",    "refused_tiles"});
   Record record;
   record.problem = read_problem(node);
   record.variant = node.at("variant").text();
@@ -189,6 +190,8 @@ Record read_record(const JsonNode& node) {
                             "a status: measured, verified, wrong, rejected, build_failed, "
                             "run_failed, built");
   record.reason = node.at("reason").text();
+  if (const auto tiles = present(node, "refused_tiles"))
+    record.refused_tiles = tiles->integer(1, std::numeric_limits<std::int64_t>::max());
   if (const auto found = present(node, "verification"))
     record.verification = read_verification(*found, plain_arithmetic(record.problem.dtype));
   if (const auto found = present(node, "timing")) record.timing = read_timing(*found);

@@ -99,13 +99,12 @@ Candidates candidates(const Variant& variant, const Problem& problem, const Narr
   result.narrowed = all_tiles(variant.space).size() - tiles.size();
   for (const Tile& tile : tiles) {
     const Candidate candidate{&variant, problem, tile};
-    if (auto reason = variant.reject(problem, tile, limits)) {
-      result.rejected.push_back({candidate, std::move(*reason)});
-    } else if (max_tiles > 0 && result.accepted.size() >= static_cast<std::size_t>(max_tiles)) {
+    if (max_tiles > 0 && result.accepted.size() >= static_cast<std::size_t>(max_tiles))
       ++result.narrowed;
-    } else {
+    else if (auto reason = variant.reject(problem, tile, limits))
+      result.rejected.push_back({candidate, std::move(*reason)});
+    else
       result.accepted.push_back(candidate);
-    }
   }
   return result;
 }

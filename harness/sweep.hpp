@@ -47,7 +47,8 @@ struct Candidates {
 
 /// Tiles of a variant on a problem. A narrowing names values per axis; an axis that this
 /// implementation lacks, or none of whose values it has, keeps its own default value. With
-/// `max_tiles` only the first so many accepted tiles, in the space's order.
+/// `max_tiles` only the first so many accepted tiles, in the space's order; those behind them count
+/// as narrowed.
 Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
                       const Limits& limits, int max_tiles = 0);
 

@@ -48,6 +48,13 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return text;
 }
 
+std::string without_digits(std::string_view text) {
+  std::string kept;
+  for (const char c : text)
+    if (c < '0' || c > '9') kept += c;
+  return kept;
+}
+
 std::string format_bytes(double bytes) {
   constexpr std::array<const char*, 5> units{"B", "kB", "MB", "GB", "TB"};
   std::size_t unit = 0;

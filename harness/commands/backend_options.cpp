@@ -1,3 +1,5 @@
+#include <map>
+
 #include "harness/commands/commands.hpp"
 #include "harness/error.hpp"
 #include "harness/source_hash.hpp"
@@ -50,7 +52,12 @@ Place place_of(const Backend& backend) {
   place.backend = backend.id();
   place.limits = backend.limits();
   place.host_memory = available_host_memory();
-  place.source_hash = [](const Variant& variant) { return source_hash(variant); };
+  place.source_hash =
+      [known = std::make_shared<std::map<const Variant*, std::string>>()](const Variant& variant) {
+        const auto [entry, fresh] = known->try_emplace(&variant);
+        if (fresh) entry->second = source_hash(variant);
+        return entry->second;
+      };
   return place;
 }
 

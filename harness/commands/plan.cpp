@@ -28,7 +28,8 @@ struct Largest {
 struct Totals {
   std::size_t candidates = 0, narrowed = 0, refused = 0;
   std::map<std::string, std::size_t> by_variant;
-  std::map<std::string, std::size_t> by_reason;
+  /// By the reason with its numbers taken out; with how it reads the first time.
+  std::map<std::string, std::pair<std::size_t, std::string>> by_reason;
   std::vector<std::string> too_large;
   std::set<std::string> compile_jobs;
   Largest device, host;
@@ -38,11 +39,14 @@ void count(const Assignment& work, BackendId backend, Totals& totals) {
   const std::string problem = describe(work.problem);
   totals.candidates += work.accepted.size();
   totals.narrowed += work.narrowed;
-  totals.refused += work.refused.size();
   for (const Record& record : work.refused) {
     const bool size = record.reason.starts_with("does not fit");
     if (size) totals.too_large.push_back(describe(record));
-    ++totals.by_reason[record.variant + ": " + (size ? "does not fit" : record.reason)];
+    auto& [number, example] =
+        totals.by_reason[record.variant + ": " + (size ? "" : without_digits(record.reason))];
+    if (number == 0) example = record.variant + ": " + (size ? "does not fit" : record.reason);
+    totals.refused += static_cast<std::size_t>(record.refused_tiles);
+    number += static_cast<std::size_t>(record.refused_tiles);
   }
   if (work.accepted.empty()) return;
   const MemoryNeed need = memory_need(*work.op, work.problem);
@@ -84,7 +88,9 @@ void plan(const std::string& path, const BackendOptions& options) {
     std::cout << "memory there    " << format_bytes(static_cast<double>(place.limits.memory_bytes))
               << " for tensors, " << format_bytes(place.host_memory) << " free on the host\n";
   print_counts("candidates of", totals.by_variant);
-  print_counts("rejected because", totals.by_reason);
+  std::map<std::string, std::size_t> reasons;
+  for (const auto& [key, entry] : totals.by_reason) reasons[entry.second] += entry.first;
+  print_counts("rejected because (numbers of the first)", reasons);
   if (!totals.too_large.empty()) std::cout << "\ntoo large:\n";
   for (const std::string& text : totals.too_large) std::cout << "  " << text << "\n";
 }

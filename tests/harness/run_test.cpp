@@ -218,6 +218,33 @@ TEST(Assignments, TooLargeProblemsAreRefusedWithTheirSize) {
   EXPECT_NE(work[0].refused[0].reason.find("does not fit"), std::string::npos);
 }
 
+TEST(Assignments, RefusedTilesOfOneReasonAreOneRecordWithTheirCount) {
+  std::vector<Variant> variants{
+      toy::make_variant("odd", BackendId::host, {{"chunk", {16, 32, 48, 64, 80}, "tokens"}})};
+  variants[0].reject = [](const Problem&, const Tile& tile,
+                          const Limits&) -> std::optional<std::string> {
+    const int chunk = tile.at("chunk");
+    if (chunk == 16) return std::nullopt;
+    if (chunk == 80) return "too odd";
+    return std::to_string(chunk) + " tokens are too many";
+  };
+  const std::vector<Operator> operators{toy::make_operator()};
+  const Catalog catalog{operators, variants};
+  const Json document = parse_json(R"({"sweeps": [{"operator": "toy", "dtypes": ["float32"],
+      "shapes": [[1, 8, 2, 4, 4]], "variants": ["odd"]}]})",
+                                   "c.json");
+  const auto work = assignments(read_config(JsonNode(document, "c.json"), catalog, ""), catalog,
+                                place(BackendId::host));
+  ASSERT_EQ(work.size(), 1u);
+  EXPECT_EQ(work[0].accepted.size(), 1u);
+  ASSERT_EQ(work[0].refused.size(), 2u);
+  EXPECT_EQ(work[0].refused[0].reason, "32 tokens are too many");
+  EXPECT_EQ(work[0].refused[0].tile, (Tile{{"chunk", 32}}));
+  EXPECT_EQ(work[0].refused[0].refused_tiles, 3);
+  EXPECT_EQ(work[0].refused[1].reason, "too odd");
+  EXPECT_EQ(work[0].refused[1].refused_tiles, 1);
+}
+
 TEST(Assignments, WhatIsRecordedIsDropped) {
   toy::Script script;
   const Ran ran = run_toy(script, R"(["fast", "slow", "picky"])");
