@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Holds configs and results to the checked-in JSON Schemas: schema_test.py PROGRAM SOURCE_DIR
+
+Good documents validate, planted faults do not, and the schema refuses of the corpus of bad configs
+(which the program's reader refuses whole: bad_configs_test.cpp) exactly what it can express.
+"""
+import copy
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    from jsonschema import Draft202012Validator
+except ImportError:
+    print("skipped: python3-jsonschema is not installed")
+    sys.exit(77)
+
+program, source = sys.argv[1], pathlib.Path(sys.argv[2])
+failures = []
+
+
+def load(path):
+    return json.loads(pathlib.Path(path).read_text())
+
+
+def validator(name):
+    schema = load(source / "configs" / "schema" / name)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+config_schema = validator("config.schema.json")
+results_schema = validator("results.schema.json")
+
+
+def expect(valid, schema, document, what):
+    errors = [f"{error.json_path}: {error.message}" for error in schema.iter_errors(document)]
+    if valid and errors:
+        failures.append(f"{what}: refused: {errors[0][:300]}")
+    if not valid and not errors:
+        failures.append(f"{what}: accepted")
+
+
+def step(document, pointer):
+    """The container of what a JSON pointer names, and its key there."""
+    *parents, last = pointer.lstrip("/").split("/")
+    for part in parents:
+        document = document[int(part)] if isinstance(document, list) else document[part]
+    return document, int(last) if isinstance(document, list) else last
+
+
+def changed(document, entry):
+    if "config" in entry:
+        return entry["config"]
+    document = copy.deepcopy(document)
+    for pointer in entry.get("remove", []):
+        container, key = step(document, pointer)
+        del container[key]
+    for pointer, value in entry.get("change", {}).items():
+        container, key = step(document, pointer)
+        container[key] = value
+    return document
+
+
+def check_configs():
+    paths = [p for p in (source / "configs").rglob("*.json")
+             if p.parent.name != "schema" and p.name != "tolerance.json"]
+    for path in paths:
+        expect(True, config_schema, load(path), path)
+    if len(paths) < 3:
+        failures.append("fewer configs than there should be")
+    good = load(source / "tests/harness/good_config.json")
+    expect(True, config_schema, good, "good_config.json")
+    corpus = load(source / "tests/harness/bad_configs.json")
+    for entry in corpus:
+        expect(not entry["schema"], config_schema, changed(good, entry), entry["name"])
+    return len(paths) + len(corpus)
+
+
+def check_produced():
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "results.json"
+        done = subprocess.run([program, "run", source / "tests/harness/good_config.json",
+                               "--backend", "host", "-q", "-o", output],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            failures.append(f"run ended with {done.returncode}: {done.stdout}{done.stderr}")
+            return
+        results = load(output)
+    expect(True, results_schema, results, "produced results")
+    expect(True, config_schema, results["config"], "the config in produced results")
+    record = "/records/0/"
+    planted = {
+        "no schema version": {"remove": ["/schema_version"]},
+        "another schema version": {"change": {"/schema_version": 2}},
+        "no environment": {"remove": ["/environment"]},
+        "unknown member": {"change": {"/extra": 1}},
+        "unknown status": {"change": {record + "status": "fine"}},
+        "no variant": {"remove": [record + "variant"]},
+        "unknown member of a record": {"change": {record + "speed": 1}},
+        "measured without a time": {"change": {record + "timing": None}},
+        "measured without a verification": {"change": {record + "verification": None}},
+        "an error as text": {"change": {record + "verification/tensors/o/rel_l2": "small"}},
+        "no bound": {"remove": [record + "verification/tensors/o/bound"]},
+        "no samples": {"remove": [record + "timing/cold/samples_ms"]},
+        "unknown reason to stop": {"change": {record + "timing/cold/stopped_because": "bored"}},
+        "a shape of four": {"remove": [record + "shape/heads"]},
+        "a tile value as text": {"change": {record + "tile": {"chunk": "64"}}},
+    }
+    for name, entry in planted.items():
+        expect(False, results_schema, changed(results, entry), name)
+    nan = changed(results, {"change": {record + "verification/tensors/o/rel_l2": "nan"}})
+    expect(True, results_schema, nan, "NaN as text")
+
+
+def check_committed():
+    for path in (source / "results").rglob("*.json"):
+        expect(True, results_schema, load(path), path)
+
+
+checked = check_configs()
+check_produced()
+check_committed()
+for failure in failures:
+    print("FAIL", failure)
+print(f"{checked} configs checked, {len(failures)} failures")
+sys.exit(1 if failures else 0)
