@@ -1,0 +1,189 @@
+// The program as a user meets it: exit codes, messages, files.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+
+#include "harness/json.hpp"
+#include "harness/record_file.hpp"
+#include "tests/harness/temporary_folder.hpp"
+
+namespace gla_bench {
+namespace {
+
+struct Outcome {
+  int code = -1;
+  std::string text;  ///< standard output and error together
+};
+
+Outcome program(const std::string& arguments) {
+  const std::string command = std::string(GLA_BENCH_PROGRAM) + " " + arguments + " 2>&1 </dev/null";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  Outcome outcome;
+  if (pipe == nullptr) return outcome;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    outcome.text.append(buffer.data(), read);
+  const int status = ::pclose(pipe);
+  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+  return outcome;
+}
+
+class Cli : public testing::Test {
+ protected:
+  /// Two small problems, one tile each.
+  std::string write_config(const std::string& more = "", const std::string& name = "c.json") {
+    const std::string path = folder_.file(name);
+    std::ofstream(path) << R"({"backend": "host", "sweeps": [{"operator": "gla",
+      "variants": ["recurrent", "chunk_fused"], "dtypes": ["float32"],
+      "shapes": [[1, 20, 2, 8, 4], [1, 9, 1, 8, 4]], "max_tiles": 1)"
+                        << more << R"(}],
+      "policy": {"timing": {"warmup": 0, "min_samples": 2, "max_samples": 2, "min_seconds": 0}}})";
+    return path;
+  }
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  static bool has(const Outcome& outcome, const std::string& text) {
+    return outcome.text.find(text) != std::string::npos;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Cli, HelpAndVersionAreDone) {
+  EXPECT_EQ(program("--help").code, 0);
+  EXPECT_EQ(program("--version").code, 0);
+  for (const std::string command :
+       {"list", "info", "plan", "compile", "run", "verify", "exec", "bench", "gate", "report"}) {
+    const Outcome outcome = program(command + " --help");
+    EXPECT_EQ(outcome.code, 0) << command;
+    EXPECT_TRUE(has(outcome, "Examples:")) << command;
+  }
+}
+
+TEST_F(Cli, BadUsageIsTwo) {
+  for (const std::string arguments :
+       {"", "dance", "run", "gate", "run a b", "run x.json --backend rocm", "list --shape 1 2",
+        "list --dtype fp8", "list --arch volta", "list attention", "report --width x",
+        "gate /nowhere.json", "plan /nowhere.json", "run /nowhere.json"}) {
+    const Outcome outcome = program(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.text;
+    EXPECT_FALSE(outcome.text.empty()) << arguments;
+  }
+}
+
+TEST_F(Cli, ConfigErrorsNameFilePointerAndExpectation) {
+  const std::string path = write_config(R"(, "gates": ["mildd"])");
+  for (const std::string command : {"run", "verify", "plan", "compile", "bench"}) {
+    const Outcome outcome = program(command + " " + path);
+    EXPECT_EQ(outcome.code, 2) << command;
+    EXPECT_TRUE(has(outcome, path + ": /sweeps/0/gates/0: found \"mildd\"")) << outcome.text;
+    EXPECT_TRUE(has(outcome, "did you mean \"mild\"?")) << outcome.text;
+  }
+}
+
+TEST_F(Cli, RunsGatesAndReports) {
+  const std::string path = write_config(), out = file("deep/out.json");
+  const Outcome ran = program("run " + path + " -o " + out);
+  EXPECT_EQ(ran.code, 0) << ran.text;
+  EXPECT_TRUE(has(ran, "winner")) << ran.text;
+  EXPECT_TRUE(has(ran, "4 measured")) << ran.text;
+  const Results results = read_results(out);
+  ASSERT_EQ(results.records.size(), 4u);
+  for (const std::string key : {"device", "host", "host_compiler", "git_commit", "command_line",
+                                "started", "backend", "copy_gb_per_s"})
+    EXPECT_FALSE(fact_text(results.environment, key).empty()) << key;
+  const Outcome gated = program("gate " + out + " --require-fresh --junit " + file("j.xml"));
+  EXPECT_EQ(gated.code, 0) << gated.text;
+  EXPECT_NE(read_text_file(file("j.xml")).find("<testsuite "), std::string::npos);
+  EXPECT_TRUE(has(program("report " + out + " --markdown"), "| recurrent |"));
+}
+
+TEST_F(Cli, ResultsAreNotReplacedUnlessForced) {
+  const std::string path = write_config(), out = file("out.json");
+  EXPECT_EQ(program("verify " + path + " -o " + out).code, 0);
+  const Outcome again = program("verify " + path + " -o " + out);
+  EXPECT_EQ(again.code, 2);
+  EXPECT_TRUE(has(again, "exists already")) << again.text;
+  EXPECT_EQ(program("verify " + path + " --force -o " + out).code, 0);
+  EXPECT_EQ(program("verify " + path + " --force --resume -o " + out).code, 2);
+  EXPECT_EQ(program("verify " + path + " --resume").code, 2);
+}
+
+TEST_F(Cli, ResumeSkipsWhatIsThere) {
+  const std::string path = write_config(), out = file("out.json");
+  ASSERT_EQ(program("verify " + path + " -o " + out).code, 0);
+  const std::string whole = read_text_file(out);
+  // Cut in the middle of the third record, as a kill might leave it.
+  std::size_t at = whole.find("\"records\": [");
+  for (int line = 0; line < 3; ++line) at = whole.find('\n', at + 1);
+  std::ofstream(out, std::ios::binary) << whole.substr(0, at + 40);
+  const Outcome resumed = program("verify " + path + " --resume -o " + out);
+  EXPECT_EQ(resumed.code, 0) << resumed.text;
+  EXPECT_TRUE(has(resumed, "2 candidates are recorded already")) << resumed.text;
+  EXPECT_EQ(read_results(out).records.size(), 4u);
+  const Outcome other =
+      program("verify " + write_config(", \"seed\": 5", "d.json") + " --resume -o " + out);
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(has(other, "/config/sweeps/0/seed: 5 here, 1 there")) << other.text;
+}
+
+TEST_F(Cli, GateFailsWhatIsMissing) {
+  const std::string path = write_config(), out = file("out.json");
+  ASSERT_EQ(program("verify " + path + " -o " + out).code, 0);
+  std::string text = read_text_file(out);
+  // The last record goes.
+  text.erase(text.rfind(",\n{"), text.rfind("\n]}") - text.rfind(",\n{"));
+  std::ofstream(out, std::ios::binary) << text;
+  const Outcome gated = program("gate " + out);
+  EXPECT_EQ(gated.code, 1) << gated.text;
+  EXPECT_TRUE(has(gated, "FAIL")) << gated.text;
+  EXPECT_TRUE(has(gated, "no verified record")) << gated.text;
+}
+
+TEST_F(Cli, PlanCountsAndRunsNothing) {
+  const Outcome outcome = program("plan " + write_config());
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_TRUE(has(outcome, "problems        2")) << outcome.text;
+  EXPECT_TRUE(has(outcome, "candidates      4")) << outcome.text;
+}
+
+TEST_F(Cli, PlanRefusesWhatCanNotFitWithItsSize) {
+  const std::string path = file("c.json");
+  std::ofstream(path) << R"({"backend": "host", "sweeps": [{"operator": "gla",
+      "variants": ["recurrent"], "dtypes": ["float32"], "max_tiles": 1,
+      "shapes": [[1024, 65536, 64, 64, 64]]}]})";
+  const Outcome planned = program("plan " + path);
+  EXPECT_EQ(planned.code, 0) << planned.text;
+  EXPECT_TRUE(has(planned, "does not fit: ")) << planned.text;
+  EXPECT_TRUE(has(planned, " TB")) << planned.text;
+  EXPECT_EQ(program("verify " + path).code, 1) << "nothing was verified";
+}
+
+TEST_F(Cli, ListAndInfoSayWhatThereIs) {
+  const Outcome list = program("list gla");
+  EXPECT_EQ(list.code, 0);
+  for (const std::string part :
+       {"recurrent [host]", "chunk_fused [host]", "block_v:", "gates: none"})
+    EXPECT_TRUE(has(list, part)) << part;
+  const Outcome info = program("info --quick");
+  EXPECT_EQ(info.code, 0);
+  EXPECT_TRUE(has(info, "CUDA: ")) << info.text;
+  EXPECT_TRUE(has(info, "host")) << info.text;
+}
+
+TEST_F(Cli, AFullDiskIsReportedWithWhatIsKept) {
+  const std::string path = write_config(), out = file("out.json");
+  const Outcome outcome = program("--version; ulimit -f 8; " + std::string(GLA_BENCH_PROGRAM) +
+                                  " run " + path + " -q -o " + out);
+  EXPECT_EQ(outcome.code, 2) << outcome.text;
+  EXPECT_TRUE(has(outcome, "--resume goes on")) << outcome.text;
+  const Results results = read_results(out);
+  EXPECT_FALSE(results.torn);
+  EXPECT_LT(results.records.size(), 4u);
+}
+
+}  // namespace
+}  // namespace gla_bench
