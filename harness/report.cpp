@@ -38,6 +38,10 @@ std::string milliseconds(double ms) {
   return number(ms, ms < 1 ? "%.4f" : ms < 100 ? "%.3f" : "%.1f");
 }
 
+std::string rate(double gb_per_s) {
+  return number(gb_per_s, gb_per_s < 1 ? "%.3f" : gb_per_s < 100 ? "%.2f" : "%.0f");
+}
+
 /// The output that uses most of its bound: "o 1.2e-03 (31 %)".
 std::string error_of(const Record& record) {
   if (!record.verification || record.verification->tensors.empty()) return "-";
@@ -77,7 +81,7 @@ std::vector<std::string> cells(const Row& row, bool winner) {
           record.tile.empty() ? "-" : describe(record.tile),
           milliseconds(ms),
           milliseconds(hot),
-          number(record.io.floor_bytes / (ms * 1e6), "%.1f"),
+          rate(record.io.floor_bytes / (ms * 1e6)),
           number(100 * floor_ms / ms, "%.1f %%"),
           number(moved > 0 ? moved / record.io.floor_bytes : unknown, "%.2f"),
           error_of(record),
@@ -164,8 +168,8 @@ std::string origin_of(const Results& results) {
   for (const std::string_view key : {"driver", "toolkit", "peer", "git_commit", "started"})
     if (const std::string fact = fact_text(results.environment, key); !fact.empty())
       text += ", " + std::string(key) + " " + fact;
-  if (const double rate = fact_number(results.environment, "copy_gb_per_s"); rate > 0)
-    text += ", floor at the measured copy rate of " + number(rate, "%.0f") + " GB/s";
+  if (const double copy = fact_number(results.environment, "copy_gb_per_s"); copy > 0)
+    text += ", floor at the measured copy rate of " + number(copy, "%.0f") + " GB/s";
   if (results.torn) text += " (last line torn)";
   return text;
 }
@@ -179,14 +183,14 @@ std::string report(std::span<const Results> files, const ReportStyle& style) {
   std::vector<std::pair<Problem, std::string>> keys;
   for (const Results& results : files) {
     text += line(origin_of(results), style);
-    const double rate = fact_number(results.environment, "copy_gb_per_s");
+    const double copy = fact_number(results.environment, "copy_gb_per_s");
     const std::string device = fact_text(results.environment, "device");
     for (const Record& record : results.records) {
       ++count;
       const std::pair<Problem, std::string> key{record.problem, device};
       auto& rows = by_problem[key];
       if (rows.empty()) keys.push_back(key);
-      rows.push_back({&record, rate, device});
+      rows.push_back({&record, copy, device});
     }
   }
   text += "\n" + failures(files, style);
@@ -194,9 +198,9 @@ std::string report(std::span<const Results> files, const ReportStyle& style) {
   for (const auto& key : keys) {
     std::vector<Row>& rows = by_problem[key];
     // A peer's file measures no copy rate of its own: on one device the others' stands for it.
-    double rate = 0;
-    for (const Row& row : rows) rate = std::max(rate, row.copy_gb_per_s);
-    for (Row& row : rows) row.copy_gb_per_s = rate;
+    double copy = 0;
+    for (const Row& row : rows) copy = std::max(copy, row.copy_gb_per_s);
+    for (Row& row : rows) row.copy_gb_per_s = copy;
     text +=
         heading(describe(key.first) + (key.second.empty() ? "" : " on " + key.second), style, 3);
     const Table table = table_of(rows);

@@ -56,7 +56,7 @@ TEST(Report, TellsTimeBandwidthShareTrafficAndError) {
   // 1e6 bytes in 0.2 ms: 5 GB/s; at 10 GB/s they take 0.1 ms, half of it.
   const std::string line = line_of(text, "fast");
   for (const char* part :
-       {"chunk=16", "0.2000", "5.0", "50.0 %", "2.00", "o 1.0e-04 (10 %)", "winner"})
+       {"chunk=16", "0.2000", "5.00", "50.0 %", "2.00", "o 1.0e-04 (10 %)", "winner"})
     EXPECT_NE(line.find(part), std::string::npos) << part << " in: " << line;
   EXPECT_NE(text.find("copy rate of 10 GB/s"), std::string::npos) << text;
 }
