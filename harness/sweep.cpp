@@ -137,12 +137,17 @@ std::optional<std::string> does_not_fit(const MemoryNeed& need, double workspace
 double available_host_memory() {
   std::ifstream in("/proc/meminfo");
   std::string key, unit;
-  double kibibytes = 0;
-  while (in >> key >> kibibytes) {
+  double kibibytes = 0, available = 0;
+  while (available == 0 && in >> key >> kibibytes) {
     std::getline(in, unit);
-    if (key == "MemAvailable:") return kibibytes * 1024;
+    if (key == "MemAvailable:") available = kibibytes * 1024;
   }
-  return 0;
+  // In a container its own limit may be the lower one; "max" does not read as a number.
+  std::ifstream limit("/sys/fs/cgroup/memory.max"), usage("/sys/fs/cgroup/memory.current");
+  double most = 0, used = 0;
+  if (limit >> most && usage >> used)
+    available = available > 0 ? std::min(available, std::max(1.0, most - used)) : most - used;
+  return available;
 }
 
 }  // namespace gla_bench
