@@ -13,7 +13,7 @@ RecordFile create_run(const std::string& path, const Facts& environment, const C
 }
 
 RecordFile resume_run(const std::string& path, const Facts& environment, const Config& config,
-                      Results& results) {
+                      Results& results, std::string& note) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     return create_run(path, environment, config, RecordFile::Existing::refuse);
@@ -29,6 +29,10 @@ RecordFile resume_run(const std::string& path, const Facts& environment, const C
       throw InputError(path + ": was made on another " + std::string(key) + " (\"" + there +
                        "\", this is \"" + here + "\"), so it can not be resumed");
   }
+  const std::string commit = fact_text(environment, "git_commit");
+  const std::string first = fact_text(before.environment, "git_commit");
+  if (commit != first)
+    note = "the records in " + path + " were begun with commit " + first + ", this is " + commit;
   return RecordFile::resume(path, results);
 }
 

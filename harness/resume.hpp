@@ -15,6 +15,6 @@ RecordFile create_run(const std::string& path, const Facts& environment, const C
 /// Goes on with a file of the same config, on the same backend and device; `results` receives what
 /// it holds. A file that does not exist yet is made. @throws InputError naming the first difference
 RecordFile resume_run(const std::string& path, const Facts& environment, const Config& config,
-                      Results& results);
+                      Results& results, std::string& note);
 
 }  // namespace gla_bench

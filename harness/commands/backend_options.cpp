@@ -47,15 +47,20 @@ std::unique_ptr<Backend> open_backend(const BackendOptions& options,
   return make_host_backend(options.host);
 }
 
-Place place_of(const Backend& backend) {
+Place place_of(const Backend& backend, const BackendOptions& options) {
   Place place;
   place.backend = backend.id();
   place.limits = backend.limits();
   place.host_memory = available_host_memory();
+  // Of the sources that are compiled: the program's, or the folder's. Each variant is hashed once.
+  auto store = options.cuda.source_dir.empty()
+                   ? std::make_shared<SourceStore>()
+                   : std::make_shared<SourceStore>(options.cuda.source_dir);
   place.source_hash =
-      [known = std::make_shared<std::map<const Variant*, std::string>>()](const Variant& variant) {
+      [store = std::move(store),
+       known = std::make_shared<std::map<const Variant*, std::string>>()](const Variant& variant) {
         const auto [entry, fresh] = known->try_emplace(&variant);
-        if (fresh) entry->second = source_hash(variant);
+        if (fresh) entry->second = source_hash(variant, *store);
         return entry->second;
       };
   return place;

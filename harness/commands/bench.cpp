@@ -21,7 +21,7 @@ int execute(const Options& options, const std::vector<std::string>& arguments,
   const Catalog catalog = program_catalog();
   const Config config = load_config(options.config, catalog);
   const auto backend = open_backend(options.backend, config.backend);
-  const Place place = place_of(*backend);
+  const Place place = place_of(*backend, options.backend);
   std::vector<Candidate> candidates;
   for (const Assignment& work : assignments(config, catalog, place))
     candidates.insert(candidates.end(), work.accepted.begin(), work.accepted.end());

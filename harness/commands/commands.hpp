@@ -47,8 +47,9 @@ struct BackendOptions {
 std::unique_ptr<Backend> open_backend(const BackendOptions& options,
                                       std::optional<BackendId> configured = std::nullopt);
 
-/// The place that a backend is, for assignments(). Memory of the host is what is free now.
-Place place_of(const Backend& backend);
+/// The place that a backend is, for assignments(): memory of the host is what is free now, sources
+/// are those that are compiled. @throws InputError when the folder of sources can not be read
+Place place_of(const Backend& backend, const BackendOptions& options);
 
 /// "host (AMD EPYC ...)", for people.
 std::string where(const Backend& backend);

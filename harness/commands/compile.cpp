@@ -79,7 +79,7 @@ std::size_t compile_for(int arch, const CompileOptions& options, const Config& c
   with_arch.backend = "cuda";
   with_arch.cuda.arch = arch;
   const auto backend = open_backend(with_arch);
-  Place place = place_of(*backend);
+  Place place = place_of(*backend, with_arch);
   place.limits = limits_of(arch);  // what the architecture allows, not what this machine has
   place.host_memory = 0;
   const auto work = assignments(config, program_catalog(), place);

@@ -30,13 +30,13 @@ void print_constraints(const Variant& variant, const Problem& problem, const Lim
   const std::size_t total = found.accepted.size() + found.rejected.size();
   std::cout << "      " << total << (total == 1 ? " tile, " : " tiles, ") << found.accepted.size()
             << " accepted\n";
-  std::map<std::string, std::vector<std::string>> by_reason;
+  std::map<std::string, std::vector<const Rejected*>> by_kind;
   for (const Rejected& rejected : found.rejected)
-    by_reason[rejected.reason].push_back(describe(rejected.candidate.tile));
-  for (const auto& [reason, tiles] : by_reason) {
-    std::cout << "      refuses " << (tiles.front().empty() ? "it" : tiles.front());
-    if (tiles.size() > 1) std::cout << " and " << tiles.size() - 1 << " more";
-    std::cout << ": " << reason << "\n";
+    by_kind[without_digits(rejected.reason)].push_back(&rejected);
+  for (const auto& [kind, list] : by_kind) {
+    const std::string tile = describe(list.front()->candidate.tile);
+    std::cout << "      refuses " << list.size() << ", such as "
+              << (tile.empty() ? "the tile" : tile) << ": " << list.front()->reason << "\n";
   }
 }
 
@@ -58,6 +58,7 @@ void list(const ListOptions& options) {
   Problem problem;
   problem.dtype = *parse_dtype(options.dtype);
   const auto& s = options.shape;
+  if (s[3] > 512 || s[4] > 512) throw InputError("--shape: key_dim and value_dim are 1 to 512");
   problem.shape = {s[0], s[1], s[2], s[3], s[4]};
   for (const Operator& op : catalog.operators) {
     if (!options.op.empty() && op.name != options.op) continue;

@@ -70,7 +70,7 @@ void plan(const std::string& path, const BackendOptions& options) {
   const Catalog catalog = program_catalog();
   const Config config = load_config(path, catalog);
   const auto backend = open_backend(options, config.backend);
-  const Place place = place_of(*backend);
+  const Place place = place_of(*backend, options);
   const auto work = assignments(config, catalog, place);
   Totals totals;
   for (const Assignment& point : work) count(point, place.backend, totals);

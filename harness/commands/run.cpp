@@ -49,7 +49,12 @@ RunPlan plan_of(const Config& config, const Place& place, const Facts& environme
 std::optional<RecordFile> open_output(const RunOptions& options, const Config& config,
                                       const Facts& environment, Results& results) {
   std::string path = options.output;
-  if (options.resume) return resume_run(path, environment, config, results);
+  if (options.resume) {
+    std::string note;
+    auto file = resume_run(path, environment, config, results, note);
+    if (!note.empty()) std::cerr << "warning: " << note << "\n";
+    return file;
+  }
   if (path.empty() && !options.measure) return std::nullopt;
   if (path.empty()) path = default_output(options.config);
   return create_run(path, environment, config,
@@ -73,7 +78,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
   const Config config = load_config(options.config, catalog);
   const auto backend = open_backend(options.backend, config.backend);
   std::cerr << "running on " << where(*backend) << "\n";
-  const Place place = place_of(*backend);
+  const Place place = place_of(*backend, options.backend);
   const auto ceilings = options.measure && backend->can_run() ? backend->measure_ceilings()
                                                               : std::optional<Ceilings>{};
   Results results;

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 #include "harness/json.hpp"
 #include "harness/record_file.hpp"
+#include "harness/safetensors.hpp"
 #include "tests/harness/temporary_folder.hpp"
 
 namespace gla_bench {
@@ -160,6 +162,66 @@ TEST_F(Cli, PlanRefusesWhatCanNotFitWithItsSize) {
   EXPECT_TRUE(has(planned, "does not fit: ")) << planned.text;
   EXPECT_TRUE(has(planned, " TB")) << planned.text;
   EXPECT_EQ(program("verify " + path).code, 1) << "nothing was verified";
+}
+
+TEST_F(Cli, TakesTensorsFromAFile) {
+  const auto tensor = [](const std::string& name, std::int64_t dim, float value) {
+    return SafetensorsTensor{name,
+                             DType::float32,
+                             {1, 12, 2, dim},
+                             std::vector<float>(static_cast<std::size_t>(12 * 2 * dim), value)};
+  };
+  const std::vector<SafetensorsTensor> tensors{tensor("model.q", 8, 0.5F), tensor("k", 8, 0.25F),
+                                               tensor("v", 4, 2), tensor("g", 8, -0.125F)};
+  write_safetensors(file("x.safetensors"), tensors);
+  const std::string path = file("c.json"), out = file("out.json");
+  std::ofstream(path) << R"({"backend": "host", "sweeps": [{"operator": "gla", "max_tiles": 1,
+      "variants": ["recurrent"], "tensors": {"file": "x.safetensors", "q": "model.q"}}]})";
+  const Outcome verified = program("verify " + path + " -o " + out);
+  EXPECT_EQ(verified.code, 0) << verified.text;
+  const Results results = read_results(out);
+  ASSERT_EQ(results.records.size(), 1u);
+  EXPECT_EQ(results.records[0].problem.shape, (Shape{1, 12, 2, 8, 4}));
+  EXPECT_EQ(results.records[0].problem.gate, "file");
+  const Outcome gated = program("gate " + out);
+  EXPECT_EQ(gated.code, 0) << gated.text;
+  const std::string whole = read_text_file(file("x.safetensors"));
+  std::ofstream(file("x.safetensors"), std::ios::binary) << whole.substr(0, whole.size() - 8);
+  const Outcome shortened = program("verify " + path);
+  EXPECT_EQ(shortened.code, 2);
+  EXPECT_TRUE(has(shortened, "x.safetensors")) << shortened.text;
+}
+
+#ifdef GLA_BENCH_WITH_CUDA
+TEST_F(Cli, CompileFailsWhereAKernelDoes) {
+  const std::string path = file("c.json"), kernels = file("tree/kernels");
+  std::ofstream(path) << R"({"sweeps": [{"operator": "gla", "variants": ["recurrent"],
+      "dtypes": ["bfloat16"], "shapes": [[1, 20, 1, 16, 16]], "max_tiles": 1}]})";
+  std::filesystem::create_directories(file("tree"));
+  std::filesystem::copy(std::string(GLA_BENCH_SOURCE_DIR) + "/kernels", kernels,
+                        std::filesystem::copy_options::recursive);
+  const std::string arguments = "compile " + path + " --arch sm_80 --kernels " + kernels +
+                                " --cache-dir " + file("cache") + " --emit " + file("emitted");
+  const Outcome good = program(arguments);
+  EXPECT_EQ(good.code, 0) << good.text;
+  EXPECT_TRUE(has(good, "1 compiled for sm_80, 0 failed")) << good.text;
+  EXPECT_FALSE(std::filesystem::is_empty(file("emitted")));
+  std::ofstream(kernels + "/linear_recurrence/recurrent.cuh", std::ios::app)
+      << "\nnonsense here;\n";
+  const Outcome bad = program(arguments);
+  EXPECT_EQ(bad.code, 1) << bad.text;
+  EXPECT_TRUE(has(bad, "FAIL recurrent [cuda]")) << bad.text;
+  EXPECT_TRUE(has(bad, "nonsense")) << bad.text;
+}
+#endif
+
+TEST_F(Cli, CompileNamesWhatIsNoArchitecture) {
+  const std::string path = file("c.json");
+  std::ofstream(path) << R"({"sweeps": [{"operator": "gla", "variants": ["parallel"],
+      "dtypes": ["bfloat16"], "shapes": [[1, 20, 1, 16, 16]], "max_tiles": 1}]})";
+  const Outcome outcome = program("compile " + path + " --arch sm_80,volta");
+  EXPECT_EQ(outcome.code, 2) << outcome.text;
+  EXPECT_TRUE(has(outcome, "volta")) << outcome.text;
 }
 
 TEST_F(Cli, ListAndInfoSayWhatThereIs) {

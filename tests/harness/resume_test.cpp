@@ -35,8 +35,9 @@ TEST(Resume, NeedsTheSameConfig) {
   const std::string path = folder.file("r.json");
   { create_run(path, here, config(), RecordFile::Existing::refuse); }
   Results results;
-  EXPECT_EQ(error_of([&] { resume_run(path, here, config(), results); }), "no error");
-  const std::string error = error_of([&] { resume_run(path, here, config("2"), results); });
+  std::string note;
+  EXPECT_EQ(error_of([&] { resume_run(path, here, config(), results, note); }), "no error");
+  const std::string error = error_of([&] { resume_run(path, here, config("2"), results, note); });
   EXPECT_NE(error.find("/config/sweeps/0/seed: 2 here, 1 there"), std::string::npos) << error;
 }
 
@@ -45,18 +46,23 @@ TEST(Resume, NeedsTheSameDeviceButNotTheSameCommit) {
   const std::string path = folder.file("r.json");
   { create_run(path, here, config(), RecordFile::Existing::refuse); }
   Results results;
+  std::string note;
   Facts other = here;
+  EXPECT_EQ(error_of([&] { resume_run(path, other, config(), results, note); }), "no error");
+  EXPECT_EQ(note, "");
   other["git_commit"] = std::string("def");
-  EXPECT_EQ(error_of([&] { resume_run(path, other, config(), results); }), "no error");
+  EXPECT_EQ(error_of([&] { resume_run(path, other, config(), results, note); }), "no error");
+  EXPECT_NE(note.find("begun with commit abc, this is def"), std::string::npos) << note;
   other["device"] = std::string("H200");
-  const std::string error = error_of([&] { resume_run(path, other, config(), results); });
+  const std::string error = error_of([&] { resume_run(path, other, config(), results, note); });
   EXPECT_NE(error.find("another device (\"toy\", this is \"H200\")"), std::string::npos) << error;
 }
 
 TEST(Resume, StartsAFileThatIsNotThere) {
   const TemporaryFolder folder;
   Results results;
-  { resume_run(folder.file("r.json"), here, config(), results); }
+  std::string note;
+  { resume_run(folder.file("r.json"), here, config(), results, note); }
   EXPECT_TRUE(read_results(folder.file("r.json")).records.empty());
 }
 
