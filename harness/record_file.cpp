@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,25 @@ int write_at(int descriptor, std::string_view text, std::int64_t offset) {
     offset += written;
   }
   return 0;
+}
+
+/// Gives a file its name; with `refuse` never in place of another, also one made in the meantime.
+int publish(const std::string& fresh, const std::string& path, bool refuse) {
+  if (refuse) {
+    if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0)
+      return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;  // else: a file system without the flag
+  }
+  return ::rename(fresh.c_str(), path.c_str()) == 0 ? 0 : errno;
+}
+
+/// Refuses a file that another run is writing to.
+void refuse_if_locked(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0;
+  ::close(descriptor);
+  if (locked) throw InputError(path + ": another run is writing to it");
 }
 
 std::string header_text(const Facts& facts, const Json& config) {
@@ -72,6 +92,7 @@ RecordFile RecordFile::create(const std::string& path, const Facts& environment,
   if (fs::is_directory(path, error)) throw InputError(path + ": is a folder, expected a file");
   if (existing == Existing::refuse && fs::exists(path, error))
     throw InputError(path + ": exists already; --resume goes on with it, --force replaces it");
+  refuse_if_locked(path);
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty() && !fs::create_directories(folder, error) && error)
     throw InputError(path + ": its folder can not be made: " + error.message());
@@ -84,7 +105,7 @@ RecordFile RecordFile::create(const std::string& path, const Facts& environment,
   const std::string header = header_text(environment, config);
   file.tail_ = static_cast<std::int64_t>(header.size());
   int failure = write_at(descriptor, header + std::string(closing), 0);
-  if (failure == 0 && ::rename(fresh.c_str(), path.c_str()) != 0) failure = errno;
+  if (failure == 0) failure = publish(fresh, path, existing == Existing::refuse);
   if (failure != 0) {
     ::unlink(fresh.c_str());
     fail(path, "can not be written", failure);

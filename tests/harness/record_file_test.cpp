@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -188,6 +189,12 @@ TEST(RecordFile, OneWriterAtATime) {
   Results content;
   EXPECT_NE(error_of([&] { RecordFile::resume(path, content); }).find("another run"),
             std::string::npos);
+  const auto replace = [&] {
+    RecordFile::create(path, {}, config(), RecordFile::Existing::replace);
+  };
+  EXPECT_NE(error_of(replace).find("another run"), std::string::npos);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1)
+      << "nothing is left behind";
 }
 
 TEST(RecordFile, ResumeGoesOnBehindTheLastRecord) {
