@@ -26,9 +26,12 @@ struct Chunks {
   std::int64_t tokens = 1;  // T
   std::int64_t inner = 1;   // H
   std::int64_t row = 1;     // contiguous elements of one token and head
-  std::int64_t length = 1;  // tokens of a chunk
+  std::int64_t length = 1;  // tokens of a chunk; the last one takes the ragged rest as well
 
-  std::int64_t pieces() const { return (tokens + length - 1) / length; }
+  std::int64_t pieces() const { return std::max<std::int64_t>(tokens / length, 1); }
+  std::int64_t end(std::int64_t piece) const {
+    return piece + 1 == pieces() ? tokens : (piece + 1) * length;
+  }
   std::int64_t count() const { return outer * inner * pieces(); }
 };
 
@@ -62,8 +65,7 @@ Partial compare_chunk(const Chunks& chunks, std::int64_t index, const float* got
   Partial p;
   const std::int64_t piece = index % chunks.pieces(), pair = index / chunks.pieces();
   const std::int64_t outer = pair / chunks.inner, inner = pair % chunks.inner;
-  const std::int64_t end = std::min(chunks.tokens, (piece + 1) * chunks.length);
-  for (std::int64_t t = piece * chunks.length; t < end; ++t) {
+  for (std::int64_t t = piece * chunks.length; t < chunks.end(piece); ++t) {
     const std::int64_t start = ((outer * chunks.tokens + t) * chunks.inner + inner) * chunks.row;
     for (std::int64_t i = start; i < start + chunks.row; ++i) {
       const double value = got[i], truth = expected[i];

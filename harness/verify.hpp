@@ -16,7 +16,9 @@
 
 namespace gla_bench {
 
-/// Tokens of a chunk, the unit in which errors are followed along T.
+/// Tokens of a chunk, the unit in which errors are followed along T. The last chunk of a sequence
+/// takes the ragged rest as well: a chunk of one token could be a single element near zero, whose
+/// relative error says nothing of the kernel.
 constexpr std::int64_t chunk_tokens = 64;
 
 /// A chunk's reference norm counts as at least this share of what it would be at the tensor's RMS,

@@ -34,18 +34,18 @@ TEST(Compare, ExactIsZero) {
   EXPECT_EQ(m.max_abs, 0);
   EXPECT_EQ(m.worst_chunk_rel_l2, 0);
   EXPECT_EQ(m.elements, 2 * 70 * 3 * 4);
-  EXPECT_EQ(m.smallest_chunk, 6 * 4);  // the last 6 of 70 tokens
+  EXPECT_EQ(m.smallest_chunk, 70 * 4);  // 64 tokens and the ragged 6
 }
 
 TEST(Compare, OneWrongElementByHand) {
   const auto spec = token_spec({1, 130, 2, 1});
   std::vector<double> expected(260, 2.0);
   auto got = as_float(expected);
-  got[2 * 129 + 1] = 2.5f;  // token 129 of head 1: in the chunk of its last two tokens
+  got[2 * 129 + 1] = 2.5f;  // token 129 of head 1: in the chunk of its last 66 tokens
   const ErrorMetrics m = compare(spec, got, expected);
   EXPECT_DOUBLE_EQ(m.rel_l2, 0.5 / (2.0 * std::sqrt(260.0)));
   EXPECT_DOUBLE_EQ(m.max_abs, 0.25);
-  EXPECT_DOUBLE_EQ(m.worst_chunk_rel_l2, 0.5 / (2.0 * std::sqrt(2.0)));
+  EXPECT_DOUBLE_EQ(m.worst_chunk_rel_l2, 0.5 / (2.0 * std::sqrt(66.0)));
   EXPECT_DOUBLE_EQ(m.peak, 1.0);
   EXPECT_EQ(m.worst.index, (std::vector<std::int64_t>{0, 129, 1, 0}));
   EXPECT_EQ(m.worst.got, 2.5);

@@ -140,7 +140,7 @@ TEST_F(GpuBackend, TimesTheKernelAndNotTheLaunch) {
 }
 
 TEST_F(GpuBackend, ColdIsSlowerThanHotWhereTheCacheHoldsTheProblem) {
-  const Variant v = variant("twice");
+  const Variant v = variant("waits_for_memory");
   problem_.shape = {1, 1024, 16, 128, 128};  // 8 MiB in, 8 MiB out
   const auto workset = backend_->stage(op_, problem_, inputs());
   const auto plan = backend_->build({&v, problem_, {}});

@@ -68,6 +68,13 @@ extern "C" __global__ void takes_200_us(const __grid_constant__ Params p) {
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   } while (now - start < 200000);
 }
+extern "C" __global__ void waits_for_memory(const __grid_constant__ Params p) {
+  if (thread() != 0) return;  // 1000 loads, each where the one before says
+  long long at = 0;
+  for (int i = 0; i < 1000; ++i)
+    at = (at + 2099 + (static_cast<float>(p.x[at]) > 1000.0f ? 1 : 0)) % p.count;
+  p.y[0] = static_cast<io_t>(static_cast<float>(at % 64));
+}
 extern "C" __global__ void needs_much_shared(const __grid_constant__ Params p) {
   extern __shared__ float line[];
   for (int i = threadIdx.x; i < 20000; i += blockDim.x) line[i] = static_cast<float>(i);
