@@ -4,11 +4,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(g++ cmake ninja-build git python3 python3-jsonschema libcli11-dev nlohmann-json3-dev
-  libbenchmark-dev libgtest-dev libopenblas-dev)
+# package:command where any provider of the command will do.
+packages=(g++:g++ cmake:cmake ninja-build:ninja git:git python3:python3 python3-jsonschema
+  libcli11-dev nlohmann-json3-dev libbenchmark-dev libgtest-dev libopenblas-dev)
 
 missing=()
-for package in "${packages[@]}"; do
+for entry in "${packages[@]}"; do
+  package=${entry%%:*}
+  if [[ $entry == *:* ]] && command -v "${entry#*:}" >/dev/null; then continue; fi
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' ||
     missing+=("$package")
 done
