@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/config_shapes.hpp"
+#include "harness/sweep.hpp"
 
 namespace gla_bench {
 namespace {
@@ -124,12 +125,39 @@ void read_inputs_of_sweep(const JsonNode& node, const Operator& op, const std::s
   }
   sweep.dtypes = read_enums(node.at("dtypes"), {DType::float32, DType::bfloat16, DType::float16},
                             "a dtype", parse_dtype);
-  sweep.shapes = without_duplicates(read_shapes(node.at("shapes")));
+  sweep.shapes = without_duplicates(read_shapes(node.at("shapes"), op));
   sweep.gates = {op.gates.empty() ? std::string("none") : op.gates.front()};
   if (const auto gates = node.find("gates"))
     sweep.gates = read_names(*gates, op.gates, "a gate regime of " + op.name);
   if (const auto flags = node.find("initial_state")) sweep.initial_state = read_flags(*flags);
   if (const auto seed = node.find("seed")) sweep.seed = seed->unsigned_integer();
+}
+
+/// {"causal": false, "lse": [true, false]}: a value, or a list of them; true and false stand for
+/// "true" and "false".
+std::map<std::string, std::vector<std::string>> read_options(const JsonNode& node,
+                                                             const Operator& op) {
+  std::vector<std::string> names;
+  for (const OptionAxis& axis : op.options) names.push_back(axis.name);
+  node.expect_keys(names);
+  std::map<std::string, std::vector<std::string>> options;
+  for (const OptionAxis& axis : op.options) {
+    const auto given = node.find(axis.name);
+    if (!given) continue;
+    const auto value = [&](const JsonNode& item) {
+      if (item.is_boolean() &&
+          std::find(axis.values.begin(), axis.values.end(), "true") != axis.values.end())
+        return std::string(item.boolean() ? "true" : "false");
+      return item.one_of(axis.values, "a value of " + axis.name);
+    };
+    std::vector<std::string>& list = options[axis.name];
+    if (given->is_array())
+      for (const JsonNode& item : given->items(1)) list.push_back(value(item));
+    else
+      list.push_back(value(*given));
+    list = without_duplicates(list);
+  }
+  return options;
 }
 
 Direction read_direction(const JsonNode& node, const Operator& op) {
@@ -138,10 +166,18 @@ Direction read_direction(const JsonNode& node, const Operator& op) {
   return *parse_direction(node.one_of(known, "a direction of " + op.name));
 }
 
+/// A sweep whose problems the operator knows not to exist is a mistake, not a row of refusals.
+void refuse_problems(const JsonNode& node, const Operator& op, const Sweep& sweep) {
+  if (!op.refuse || sweep.tensors) return;
+  for (const Problem& problem : problems(sweep))
+    if (const auto reason = op.refuse(problem))
+      node.fail("problems that " + op.name + " has: " + *reason + " (" + describe(problem) + ")");
+}
+
 Sweep read_sweep(const JsonNode& node, const Catalog& catalog, const std::string& folder) {
   node.expect_keys({"operator", "direction", "variants", "refusals_allowed", "dtypes", "layouts",
                     "gates", "shapes", "initial_state", "final_state", "scale", "seed", "tiles",
-                    "max_tiles", "tensors"});
+                    "max_tiles", "tensors", "options"});
   Sweep sweep;
   sweep.op = node.at("operator").one_of(catalog.operator_names(), "an operator");
   const Operator& op = *catalog.find_operator(sweep.op);
@@ -163,6 +199,7 @@ Sweep read_sweep(const JsonNode& node, const Catalog& catalog, const std::string
     sweep.scale = scale->number(-1e6, 1e6);
     if (*sweep.scale == 0) scale->fail("a scale other than 0, or null for the operator's default");
   }
+  if (const auto options = node.find("options")) sweep.options = read_options(*options, op);
   if (const auto tiles = node.find("tiles")) {
     tiles->expect_keys(sweep.variants);
     for (const auto& [variant, axes] : tiles->members())
@@ -170,6 +207,7 @@ Sweep read_sweep(const JsonNode& node, const Catalog& catalog, const std::string
   }
   if (const auto most = node.find("max_tiles"); most)
     sweep.max_tiles = static_cast<int>(most->integer(0, 1000000));
+  refuse_problems(node, op, sweep);
   return sweep;
 }
 

@@ -41,6 +41,8 @@ struct Sweep {
   std::vector<bool> final_state{true};
   std::optional<double> scale;
   std::uint64_t seed = 1;
+  /// The operator's options that the config names, with the values to try.
+  std::map<std::string, std::vector<std::string>> options;
   std::map<std::string, Narrowing> tiles;  ///< by variant
   int max_tiles = 0;  ///< at most so many tiles of a variant per problem; 0: all
   std::optional<TensorSource> tensors;

@@ -4,6 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "harness/text.hpp"
+
 namespace gla_bench {
 namespace {
 
@@ -13,107 +15,159 @@ struct Axis {
   std::int64_t most;
 };
 
-constexpr std::array<Axis, 5> axes{{{"batch", &Shape::batch, 1 << 20},
-                                    {"seq", &Shape::seq, std::int64_t{1} << 32},
-                                    {"heads", &Shape::heads, 1 << 16},
-                                    {"key_dim", &Shape::key_dim, 512},
-                                    {"value_dim", &Shape::value_dim, 512}}};
+constexpr std::array<Axis, 10> all_axes{{{"batch", &Shape::batch, 1 << 20},
+                                         {"seq", &Shape::seq, std::int64_t{1} << 32},
+                                         {"heads", &Shape::heads, 1 << 16},
+                                         {"key_dim", &Shape::key_dim, 512},
+                                         {"value_dim", &Shape::value_dim, 512},
+                                         {"key_seq", &Shape::key_seq, std::int64_t{1} << 32},
+                                         {"key_heads", &Shape::key_heads, 1 << 16},
+                                         {"model_dim", &Shape::model_dim, 1 << 20},
+                                         {"columns", &Shape::columns, 1 << 24},
+                                         {"sequences", &Shape::sequences, 1 << 20}}};
+constexpr std::size_t token_axes = 5;  // batch .. value_dim
 
 constexpr double most_elements = 0x1p48;
 
 void refuse_huge(const JsonNode& node, const Shape& s) {
-  const double elements = static_cast<double>(s.batch) * static_cast<double>(s.seq) *
-                          static_cast<double>(s.heads) *
-                          static_cast<double>(std::max(s.key_dim, s.value_dim));
+  const auto product = [](auto... extents) { return (static_cast<double>(extents) * ... * 1.0); };
+  const double elements = std::max(
+      {product(s.batch, std::max(s.seq, s.key_seq), s.heads, std::max(s.key_dim, s.value_dim)),
+       product(s.batch, s.seq, s.model_dim), product(s.batch, s.columns)});
   if (!(elements <= most_elements)) node.fail("a shape of at most 2^48 elements per tensor");
 }
 
-Shape read_tuple(const JsonNode& node) {
+const Axis& axis_of(std::string_view name) {
+  return *std::find_if(all_axes.begin(), all_axes.end(),
+                       [&](const Axis& axis) { return axis.name == name; });
+}
+
+std::vector<std::string> names_of(const Operator& op) {
+  std::vector<std::string> names = op.extents;
+  names.insert(names.end(), op.optional_extents.begin(), op.optional_extents.end());
+  return names;
+}
+
+Shape read_tuple(const JsonNode& node, const Operator& op) {
   const auto items = node.items();
-  if (items.size() != axes.size())
-    node.fail("[batch, seq, heads, key_dim, value_dim], five integers");
+  if (items.size() != op.extents.size())
+    node.fail("[" + join(op.extents) + "], " + std::to_string(op.extents.size()) + " integers");
   Shape shape;
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    shape.*axes[i].extent = items[i].integer(1, axes[i].most);
-  refuse_huge(node, shape);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Axis& axis = axis_of(op.extents[i]);
+    shape.*axis.extent = items[i].integer(1, axis.most);
+  }
   return shape;
 }
 
-/// The values of each axis, in the order of `axes`: a number stands for a list of one.
-std::vector<std::vector<std::int64_t>> read_axes(const JsonNode& node) {
-  node.expect_keys({"batch", "seq", "heads", "key_dim", "value_dim"});
-  std::vector<std::vector<std::int64_t>> lists;
-  for (const Axis& axis : axes) {
-    const JsonNode values = node.at(axis.name);
-    auto& list = lists.emplace_back();
-    if (!values.is_array()) {
-      list.push_back(values.integer(1, axis.most));
+/// An axis and its values: a number stands for a list of one.
+struct AxisValues {
+  Axis axis;
+  std::vector<std::int64_t> values;
+};
+
+/// The operator's axes in its order; optional ones only where they are given.
+std::vector<AxisValues> read_axes(const JsonNode& node, const Operator& op) {
+  node.expect_keys(names_of(op));
+  for (const std::string& name : op.extents) node.at(name);
+  std::vector<AxisValues> lists;
+  for (const std::string& name : names_of(op)) {
+    const auto values = node.find(name);
+    if (!values) continue;
+    AxisValues& list = lists.emplace_back(AxisValues{axis_of(name), {}});
+    if (!values->is_array()) {
+      list.values.push_back(values->integer(1, list.axis.most));
       continue;
     }
-    for (const JsonNode& value : values.items(1)) list.push_back(value.integer(1, axis.most));
+    for (const JsonNode& value : values->items(1))
+      list.values.push_back(value.integer(1, list.axis.most));
   }
   return lists;
 }
 
-std::vector<Shape> product(const JsonNode& node) {
-  const auto lists = read_axes(node);
+std::vector<Shape> product(const JsonNode& node, const Operator& op) {
   std::vector<Shape> shapes{{}};
-  for (std::size_t i = 0; i < axes.size(); ++i) {
+  for (const auto& [axis, values] : read_axes(node, op)) {
     std::vector<Shape> wider;
     for (const Shape& shape : shapes)
-      for (const std::int64_t value : lists[i]) {
+      for (const std::int64_t value : values) {
         wider.push_back(shape);
-        wider.back().*axes[i].extent = value;
+        wider.back().*axis.extent = value;
       }
     shapes = std::move(wider);
   }
   return shapes;
 }
 
-std::vector<Shape> zip(const JsonNode& node) {
-  const auto lists = read_axes(node);
+std::vector<Shape> zip(const JsonNode& node, const Operator& op) {
+  const auto lists = read_axes(node, op);
   std::size_t length = 1;
-  for (const auto& list : lists) length = std::max(length, list.size());
+  for (const auto& list : lists) length = std::max(length, list.values.size());
   std::vector<Shape> shapes(length);
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (lists[i].size() != 1 && lists[i].size() != length)
-      node.at(axes[i].name)
-          .fail("a list of " + std::to_string(length) + " values, as the longest, or a single one");
+  for (const auto& [axis, values] : lists) {
+    if (values.size() != 1 && values.size() != length)
+      node.at(axis.name).fail("a list of " + std::to_string(length) +
+                              " values, as the longest, or a single one");
     for (std::size_t row = 0; row < length; ++row)
-      shapes[row].*axes[i].extent = lists[i][lists[i].size() == 1 ? 0 : row];
+      shapes[row].*axis.extent = values[values.size() == 1 ? 0 : row];
   }
   return shapes;
+}
+
+Shape read_object(const JsonNode& node, const Operator& op) {
+  Shape shape;
+  for (const auto& [axis, values] : read_axes(node, op)) {
+    if (values.size() != 1) node.at(axis.name).fail("an integer");
+    shape.*axis.extent = values.front();
+  }
+  return shape;
 }
 
 }  // namespace
 
 Shape read_shape(const JsonNode& node) {
-  node.expect_keys({"batch", "seq", "heads", "key_dim", "value_dim"});
+  std::vector<std::string> names;
+  for (const Axis& axis : all_axes) names.emplace_back(axis.name);
+  node.expect_keys(names);
+  const bool rows = node.find("columns").has_value();
   Shape shape;
-  for (const Axis& axis : axes) shape.*axis.extent = node.at(axis.name).integer(1, axis.most);
+  for (std::size_t i = 0; i < all_axes.size(); ++i) {
+    const Axis& axis = all_axes[i];
+    const bool needed = i == 0 || (i < token_axes && !rows);
+    if (const auto value = node.find(axis.name))
+      shape.*axis.extent = value->integer(1, axis.most);
+    else if (needed)
+      node.at(axis.name);
+  }
   refuse_huge(node, shape);
   return shape;
 }
 
-std::vector<Shape> read_shapes(const JsonNode& node) {
+std::vector<Shape> read_shapes(const JsonNode& node, const Operator& op) {
   std::vector<Shape> shapes;
   if (node.is_array()) {
-    for (const JsonNode& item : node.items(1))
-      shapes.push_back(item.is_array() ? read_tuple(item) : read_shape(item));
+    for (const JsonNode& item : node.items(1)) {
+      shapes.push_back(item.is_array() ? read_tuple(item, op) : read_object(item, op));
+      refuse_huge(item, shapes.back());
+    }
     return shapes;
   }
   if (!node.is_object()) node.fail("a list of shapes, {\"product\": {...}} or {\"zip\": {...}}");
   node.expect_keys({"product", "zip"});
   if (node.json().size() != 1) node.fail("either \"product\" or \"zip\"");
   const auto [kind, lists] = node.members().front();
-  shapes = kind == "product" ? product(lists) : zip(lists);
+  shapes = kind == "product" ? product(lists, op) : zip(lists, op);
   for (const Shape& shape : shapes) refuse_huge(lists, shape);
   return shapes;
 }
 
 Json shape_to_json(const Shape& shape) {
   Json json;
-  for (const Axis& axis : axes) json[std::string(axis.name)] = shape.*axis.extent;
+  for (std::size_t i = 0; i < all_axes.size(); ++i) {
+    const std::int64_t extent = shape.*all_axes[i].extent;
+    const bool written = i == 0 || (i < token_axes ? shape.columns == 0 : extent > 0);
+    if (written) json[std::string(all_axes[i].name)] = extent;
+  }
   return json;
 }
 

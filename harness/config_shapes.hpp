@@ -4,16 +4,20 @@
 #include <vector>
 
 #include "harness/json.hpp"
+#include "harness/operator.hpp"
 #include "harness/problem.hpp"
 
 namespace gla_bench {
 
 /// [{"batch": 8, ...} or [B,T,H,K,V], ...], {"product": {"batch": [1, 8], ...}} (the first axis
-/// slowest) or {"zip": {...}} (lists of one length; a single number stands for all).
+/// slowest) or {"zip": {...}} (lists of one length; a single number stands for all). The axes are
+/// the operator's: all of its extents must be there, its optional ones may. A tuple has its extents
+/// in their order.
 /// @throws InputError, also for a shape with more elements than 64-bit offsets can hold with ease
-std::vector<Shape> read_shapes(const JsonNode& node);
+std::vector<Shape> read_shapes(const JsonNode& node, const Operator& op);
 
-/// {"batch": 8, "seq": 4096, "heads": 16, "key_dim": 128, "value_dim": 128}
+/// {"batch": 8, "seq": 4096, "heads": 16, "key_dim": 128, "value_dim": 128}, behind them the
+/// extents that are 0 unless given; rows of softmax as {"batch": 8, "columns": 4096}.
 Json shape_to_json(const Shape& shape);
 
 /// What shape_to_json() writes.

@@ -35,6 +35,7 @@ Json sweep_to_json(const Sweep& sweep) {
   }
   json["final_state"] = sweep.final_state;
   json["scale"] = sweep.scale ? Json(*sweep.scale) : Json(nullptr);
+  if (!sweep.options.empty()) json["options"] = sweep.options;
   json["tiles"] = Json::object();
   for (const auto& [variant, narrowing] : sweep.tiles) json["tiles"][variant] = narrowing;
   json["max_tiles"] = sweep.max_tiles;

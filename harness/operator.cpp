@@ -1,5 +1,7 @@
 #include "harness/operator.hpp"
 
+#include <stdexcept>
+
 namespace gla_bench {
 
 std::int64_t TensorSpec::elements() const {
@@ -20,6 +22,28 @@ const Operator* find_operator(std::string_view name) {
 
 double scale_of(const Operator& op, const Problem& problem) {
   return problem.scale.value_or(op.default_scale(problem));
+}
+
+const std::string& option(const Operator& op, const Problem& problem, std::string_view name) {
+  for (const OptionAxis& axis : op.options) {
+    if (axis.name != name) continue;
+    const auto chosen = problem.options.find(axis.name);
+    return chosen == problem.options.end() ? axis.values.front() : chosen->second;
+  }
+  throw std::out_of_range("operator " + op.name + " has no option '" + std::string(name) + "'");
+}
+
+std::string option(const Problem& problem, std::string_view name) {
+  const auto chosen = problem.options.find(std::string(name));
+  if (chosen != problem.options.end()) return chosen->second;
+  if (const Operator* op = find_operator(problem.op))
+    for (const OptionAxis& axis : op->options)
+      if (axis.name == name) return axis.values.front();
+  return "";
+}
+
+bool flag(const Problem& problem, std::string_view name) {
+  return option(problem, name) == "true";
 }
 
 }  // namespace gla_bench

@@ -1,9 +1,11 @@
 #pragma once
-// What is true: an operator's tensors, its least work, its float64 definition. One per operator, in reference/.
+// What is true: an operator's tensors, its least work, its float64 definition. One per operator, in
+// reference/.
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +24,9 @@ struct TensorSpec {
   DType dtype = DType::float32;
   std::vector<std::int64_t> extents;
   bool tokens = false;  ///< has the axes [B,T,H,...]: permuted by the layout, judged per chunk of T
+  bool value_first = false;  ///< a state [..,K,V] that is stored as [..,V,K]
+  /// An output that shares its memory with this input: the input is updated in place.
+  std::string in_place_of = {};
 
   std::int64_t elements() const;
   std::int64_t bytes() const;
@@ -33,6 +38,14 @@ using HostTensors = std::map<std::string, std::vector<float>>;
 /// Float64 values in logical order.
 using ReferenceTensors = std::map<std::string, std::vector<double>>;
 
+/// A choice that a problem makes besides its sizes: {"causal", {"true", "false"}, ..}. The first
+/// value is the default.
+struct OptionAxis {
+  std::string name;
+  std::vector<std::string> values;
+  std::string meaning;  ///< one line for `gla-bench list`
+};
+
 /// The operator's own cost, whatever the variant.
 struct Work {
   double floor_bytes = 0;  ///< each input read once, each output written once
@@ -41,9 +54,16 @@ struct Work {
 
 struct Operator {
   std::string name;
-  std::string summary;                 ///< one line for `gla-bench list`
+  std::string summary;  ///< one line for `gla-bench list`
   std::vector<Direction> directions;
-  std::vector<std::string> gates;      ///< regimes that mean something to it; the first is the default
+  /// Regimes of its inputs that matter to it (gates, logits); the first is the default.
+  std::vector<std::string> gates;
+  /// Extents by their names in Shape: those that each of its problems has, and those it may have.
+  std::vector<std::string> extents{"batch", "seq", "heads", "key_dim", "value_dim"};
+  std::vector<std::string> optional_extents;
+  std::vector<OptionAxis> options;
+  /// Why there is no such problem ("heads is not a multiple of key_heads"), or nothing.
+  std::function<std::optional<std::string>(const Problem&)> refuse;
   std::function<double(const Problem&)> default_scale;
   std::function<std::vector<TensorSpec>(const Problem&)> tensors;
   std::function<Work(const Problem&)> work;
@@ -53,7 +73,8 @@ struct Operator {
   std::function<ReferenceTensors(const Problem&, const HostTensors&)> reference;
   /// The same by another route (quadratic in seq), to check the reference itself.
   std::function<ReferenceTensors(const Problem&, const HostTensors&)> second_form;
-  /// A plain computation in the arithmetic given, outputs rounded to their dtypes: its error sets the bound.
+  /// A plain computation in the arithmetic given, outputs rounded to their dtypes: its error sets
+  /// the bound.
   std::function<HostTensors(const Problem&, const HostTensors&, Arithmetic)> baseline;
 };
 
@@ -65,5 +86,16 @@ const Operator* find_operator(std::string_view name);
 
 /// The problem's scale, or the operator's default.
 double scale_of(const Operator& op, const Problem& problem);
+
+/// The problem's choice for an option, or the operator's default.
+/// @throws std::out_of_range for an option that the operator lacks
+const std::string& option(const Operator& op, const Problem& problem, std::string_view name);
+
+/// The same by the problem's own operator; "" for an operator or option that is not in the list, so
+/// that families can ask for options which only some of their members have.
+std::string option(const Problem& problem, std::string_view name);
+
+/// Whether that is "true".
+bool flag(const Problem& problem, std::string_view name);
 
 }  // namespace gla_bench

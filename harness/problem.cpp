@@ -1,6 +1,7 @@
 #include "harness/problem.hpp"
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "harness/rounding.hpp"
@@ -11,8 +12,10 @@ namespace {
 template <class Enum, std::size_t n>
 using Names = std::array<std::pair<Enum, std::string_view>, n>;
 
-constexpr Names<DType, 3> dtype_names{
-    {{DType::float32, "float32"}, {DType::bfloat16, "bfloat16"}, {DType::float16, "float16"}}};
+constexpr Names<DType, 4> dtype_names{{{DType::float32, "float32"},
+                                       {DType::bfloat16, "bfloat16"},
+                                       {DType::float16, "float16"},
+                                       {DType::int32, "int32"}}};
 constexpr Names<Layout, 2> layout_names{
     {{Layout::seq_first, "seq_first"}, {Layout::head_first, "head_first"}}};
 constexpr Names<Direction, 2> direction_names{
@@ -39,7 +42,7 @@ std::optional<Enum> find_value(const Names<Enum, n>& names, std::string_view tex
 }  // namespace
 
 std::size_t size_of(DType dtype) {
-  return dtype == DType::float32 ? 4 : 2;
+  return dtype == DType::float32 || dtype == DType::int32 ? 4 : 2;
 }
 
 std::string_view name(DType dtype) {
@@ -70,10 +73,19 @@ std::string describe(const Problem& problem) {
   text.append(" ").append(name(problem.direction));
   text.append(" ").append(name(problem.dtype));
   text.append(" ").append(name(problem.layout));
-  text += " B=" + std::to_string(s.batch) + " T=" + std::to_string(s.seq) +
-          " H=" + std::to_string(s.heads) + " K=" + std::to_string(s.key_dim) +
-          " V=" + std::to_string(s.value_dim) + " gate=" + problem.gate +
-          " seed=" + std::to_string(problem.seed);
+  text += " B=" + std::to_string(s.batch);
+  if (s.columns > 0) {
+    text += " columns=" + std::to_string(s.columns);
+  } else {
+    text += " T=" + std::to_string(s.seq) + " H=" + std::to_string(s.heads) +
+            " K=" + std::to_string(s.key_dim) + " V=" + std::to_string(s.value_dim);
+  }
+  if (s.key_seq > 0) text += " Tk=" + std::to_string(s.key_seq);
+  if (s.key_heads > 0) text += " Hk=" + std::to_string(s.key_heads);
+  if (s.model_dim > 0) text += " d=" + std::to_string(s.model_dim);
+  if (s.sequences > 0) text += " N=" + std::to_string(s.sequences);
+  text += " gate=" + problem.gate + " seed=" + std::to_string(problem.seed);
+  for (const auto& [option, value] : problem.options) text += " " + option + "=" + value;
   if (problem.initial_state) text += " initial_state";
   if (!problem.tensors.empty()) text += " tensors=" + problem.tensors;
   return text;
@@ -87,6 +99,8 @@ float round_to(DType dtype, double value) {
       return round_to_bfloat16(value);
     case DType::float16:
       return round_to_float16(value);
+    case DType::int32:
+      return static_cast<float>(std::nearbyint(value));
   }
   return static_cast<float>(value);
 }

@@ -1,5 +1,6 @@
 #pragma once
-// What is asked: one point of a sweep. Values only: printable, comparable, JSON both ways (json.hpp).
+// What is asked: one point of a sweep. Values only: printable, comparable, JSON both ways
+// (json.hpp).
 
 #include <compare>
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace gla_bench {
 
-enum class DType { float32, bfloat16, float16 };
+/// What a tensor stores. int32 is for index tensors (cu_seqlens): no problem has it as its dtype.
+enum class DType { float32, bfloat16, float16, int32 };
 
 /// Storage order of a tensor with token axes: seq_first is [B,T,H,D], head_first is [B,H,T,D].
 enum class Layout { seq_first, head_first };
@@ -21,14 +23,24 @@ enum class Direction { forward, backward };
 /// The precision that a candidate declares for its products; it decides which bound applies.
 enum class Arithmetic { float32, tf32, bfloat16, float16 };
 
-/// Extents of a problem: B, T, H, K, V.
+/// Extents of a problem. An operator names those that it has (Operator::extents); the others keep
+/// their defaults. Those from key_seq on are 0 where they are not given.
 struct Shape {
-  std::int64_t batch = 1;
-  std::int64_t seq = 1;
-  std::int64_t heads = 1;
-  std::int64_t key_dim = 64;
-  std::int64_t value_dim = 64;
+  std::int64_t batch = 1;       ///< B; rows, for softmax
+  std::int64_t seq = 1;         ///< T; the tokens of all sequences where there are several in a row
+  std::int64_t heads = 1;       ///< H; of the queries, where keys have fewer
+  std::int64_t key_dim = 64;    ///< K, of a head
+  std::int64_t value_dim = 64;  ///< V, of a head
+  std::int64_t key_seq = 0;     ///< tokens of keys and values; 0: as many as `seq`
+  std::int64_t key_heads = 0;   ///< heads of keys and values, a divisor of `heads`; 0: as many
+  std::int64_t model_dim = 0;   ///< d, of a layer's input and output
+  std::int64_t columns = 0;     ///< of a row, for softmax
+  /// N, ragged sequences one behind the other in `seq` tokens, batch being 1; 0: none are ragged.
+  std::int64_t sequences = 0;
   auto operator<=>(const Shape&) const = default;
+
+  std::int64_t keys_seq() const { return key_seq > 0 ? key_seq : seq; }
+  std::int64_t keys_heads() const { return key_heads > 0 ? key_heads : heads; }
 };
 
 /// One problem: an operator, its extents and how its inputs come about.
@@ -38,20 +50,24 @@ struct Problem {
   DType dtype = DType::float32;
   Layout layout = Layout::seq_first;
   Shape shape;
-  std::string gate = "mild";        ///< regime name (reference/inputs.hpp), or "file"
-  bool initial_state = false;       ///< an initial state is an input
-  bool final_state = true;          ///< the final state is an output
-  std::optional<double> scale;      ///< nothing: the operator's default
-  std::uint64_t seed = 1;           ///< inputs are a pure function of the problem and this
-  std::string tensors;              ///< path of a .safetensors file; empty: inputs are drawn
+  std::string gate = "mild";    ///< regime of the inputs (Operator::gates), or "file"
+  bool initial_state = false;   ///< an initial state is an input
+  bool final_state = true;      ///< the final state is an output
+  std::optional<double> scale;  ///< nothing: the operator's default
+  std::uint64_t seed = 1;       ///< inputs are a pure function of the problem and this
+  std::string tensors;          ///< path of a .safetensors file; empty: inputs are drawn
   /// Names in that file by the operator's: {"q": "model.q"}; a tensor not listed has its own name.
   std::map<std::string, std::string> tensor_names;
+  /// The operator's options that are not at their defaults: {"normalize": "true"}. Read them with
+  /// option() (operator.hpp).
+  std::map<std::string, std::string> options;
   auto operator<=>(const Problem&) const = default;
 };
 
 std::size_t size_of(DType dtype);
 
-/// Names as they stand in configs and records. The parse_* functions return nothing for an unknown name.
+/// Names as they stand in configs and records. The parse_* functions return nothing for an unknown
+/// name.
 std::string_view name(DType dtype);
 std::string_view name(Layout layout);
 std::string_view name(Direction direction);
@@ -60,10 +76,12 @@ std::optional<DType> parse_dtype(std::string_view text);
 std::optional<Layout> parse_layout(std::string_view text);
 std::optional<Direction> parse_direction(std::string_view text);
 
-/// One line for messages: "gla forward bfloat16 seq_first B=8 T=4096 H=16 K=128 V=128 gate=mild seed=1".
+/// One line for messages: "gla forward bfloat16 seq_first B=8 T=4096 H=16 K=128 V=128 gate=mild
+/// seed=1".
 std::string describe(const Problem& problem);
 
-/// Rounds to the nearest value of the dtype (ties to even), returned as the float that equals it exactly.
+/// Rounds to the nearest value of the dtype (ties to even), returned as the float that equals it
+/// exactly.
 float round_to(DType dtype, double value);
 
 }  // namespace gla_bench

@@ -16,6 +16,8 @@ std::string_view device_type(DType dtype) {
       return "__nv_bfloat16";
     case DType::float16:
       return "__half";
+    case DType::int32:
+      return "int";
   }
   return "?";
 }
@@ -27,8 +29,8 @@ std::string prologue(DType dtype, const Recipe& recipe) {
   text.append("using io_t = ").append(device_type(dtype)).append(";\n");
   std::map<std::string, std::string> scopes;
   for (const Constant& constant : recipe.constants)
-    scopes[constant.scope] +=
-        "constexpr int " + constant.name + " = " + std::to_string(constant.value) + ";\n";
+    scopes[constant.scope] += "[[maybe_unused]] constexpr int " + constant.name + " = " +
+                              std::to_string(constant.value) + ";\n";
   for (const auto& [scope, lines] : scopes)
     text += "namespace " + scope + " {\n" + lines + "}  // namespace " + scope + "\n";
   text += "#include \"" + recipe.source + "\"\n";

@@ -97,6 +97,7 @@ Json problem_to_json(const Problem& problem) {
   json["tensors"] = nullptr;
   if (!problem.tensors.empty())
     json["tensors"] = {{"file", problem.tensors}, {"names", problem.tensor_names}};
+  if (!problem.options.empty()) json["options"] = problem.options;
   return json;
 }
 

@@ -172,15 +172,17 @@ Problem read_problem(const JsonNode& node) {
     for (const auto& [input, stored] : tensors->at("names").members())
       problem.tensor_names[input] = stored.text();
   }
+  if (const auto options = present(node, "options"))
+    for (const auto& [option, value] : options->members()) problem.options[option] = value.text();
   return problem;
 }
 
 Record read_record(const JsonNode& node) {
-  node.expect_keys({"operator",    "direction",    "variant", "backend",      "dtype",
-                    "layout",      "shape",        "gate",    "seed",         "initial_state",
-                    "final_state", "scale",        "tensors", "tile",         "status",
-                    "reason",      "verification", "timing",  "io",           "flops",
-                    "build",       "source_hash",  "peer",    "refused_tiles"});
+  node.expect_keys(
+      {"operator",    "direction", "variant",       "backend",     "dtype", "layout",  "shape",
+       "gate",        "seed",      "initial_state", "final_state", "scale", "tensors", "tile",
+       "status",      "reason",    "verification",  "timing",      "io",    "flops",   "build",
+       "source_hash", "peer",      "refused_tiles", "options"});
   Record record;
   record.problem = read_problem(node);
   record.variant = node.at("variant").text();

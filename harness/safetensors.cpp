@@ -64,7 +64,7 @@ std::int64_t SafetensorsEntry::elements() const {
 }
 
 std::optional<DType> dtype_of(const SafetensorsEntry& entry) {
-  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16, DType::int32})
     if (safetensors_dtype(dtype) == entry.dtype) return dtype;
   return std::nullopt;
 }
@@ -99,7 +99,7 @@ std::vector<float> SafetensorsFile::read(const SafetensorsEntry& entry) const {
   const std::optional<DType> dtype = dtype_of(entry);
   if (!dtype)
     throw InputError(path_ + ": tensor '" + entry.name + "' is " + describe(entry) + "; dtype " +
-                     entry.dtype + " is not supported, expected F32, BF16 or F16");
+                     entry.dtype + " is not supported, expected F32, BF16, F16 or I32");
   std::vector<float> values(static_cast<std::size_t>(entry.elements()));
   std::ifstream file = open_file(path_);
   file.seekg(static_cast<std::streamoff>(data_start_ + entry.begin));

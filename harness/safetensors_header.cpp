@@ -201,6 +201,8 @@ std::string_view safetensors_dtype(DType dtype) {
       return "BF16";
     case DType::float16:
       return "F16";
+    case DType::int32:
+      return "I32";
   }
   return "?";
 }

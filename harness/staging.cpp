@@ -31,6 +31,11 @@ struct Rows {
 };
 
 Rows rows_of(const TensorSpec& spec, Layout layout) {
+  if (spec.value_first) {  // [.., K, V] with its last two axes exchanged
+    const std::int64_t values = spec.extents.back(),
+                       keys = spec.extents.at(spec.extents.size() - 2);
+    return {spec.elements() / (keys * values), keys, values, 1, true};
+  }
   if (!spec.tokens || layout == Layout::seq_first) {
     // Any cut will do where nothing moves: the widest that divides evenly, for loops worth
     // vectorising.
@@ -89,6 +94,8 @@ void unpack_rows(const Rows& rows, const std::byte* stored, float* values, Conve
 constexpr auto same = [](float value) { return value; };
 constexpr auto to_bfloat16 = [](float value) { return bfloat16_bits(value); };
 constexpr auto to_float16 = [](float value) { return float16_bits(value); };
+constexpr auto to_int32 = [](float value) { return static_cast<std::int32_t>(value); };
+constexpr auto from_int32 = [](std::int32_t value) { return static_cast<float>(value); };
 constexpr auto from_bfloat16 = [](std::uint16_t bits) { return bfloat16_value(bits); };
 constexpr auto from_float16 = [](std::uint16_t bits) { return float16_value(bits); };
 
@@ -100,6 +107,8 @@ void pack_as(DType dtype, const Rows& rows, const float* values, std::byte* stor
       return pack_rows<std::uint16_t>(rows, values, stored, to_bfloat16);
     case DType::float16:
       return pack_rows<std::uint16_t>(rows, values, stored, to_float16);
+    case DType::int32:
+      return pack_rows<std::int32_t>(rows, values, stored, to_int32);
   }
 }
 
@@ -111,6 +120,8 @@ void unpack_as(DType dtype, const Rows& rows, const std::byte* stored, float* va
       return unpack_rows<std::uint16_t>(rows, stored, values, from_bfloat16);
     case DType::float16:
       return unpack_rows<std::uint16_t>(rows, stored, values, from_float16);
+    case DType::int32:
+      return unpack_rows<std::int32_t>(rows, stored, values, from_int32);
   }
 }
 
@@ -157,6 +168,7 @@ void decode(DType dtype, std::span<const std::byte> bytes, std::span<float> valu
 std::vector<std::int64_t> storage_extents(const TensorSpec& spec, Layout layout) {
   std::vector<std::int64_t> extents = spec.extents;
   if (permuted(spec, layout)) std::swap(extents.at(1), extents.at(2));
+  if (spec.value_first) std::swap(extents.back(), extents.at(extents.size() - 2));
   return extents;
 }
 

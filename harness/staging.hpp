@@ -27,7 +27,8 @@ void pack(const TensorSpec& spec, Layout layout, std::span<const float> values,
 void unpack(const TensorSpec& spec, Layout layout, std::span<const std::byte> stored,
             std::span<float> values);
 
-/// Extents in storage order: axes 1 and 2 exchanged for a tensor with token axes in head_first.
+/// Extents in storage order: axes 1 and 2 exchanged for a tensor with token axes in head_first, the
+/// last two for a state that is stored value first.
 std::vector<std::int64_t> storage_extents(const TensorSpec& spec, Layout layout);
 
 /// Values in storage order from values in logical order.

@@ -17,20 +17,39 @@ Problem with_flags(Problem problem, bool initial_state, bool final_state) {
   return problem;
 }
 
+/// Every choice of options, without those that are the operator's defaults; the first option
+/// slowest.
+std::vector<std::map<std::string, std::string>> option_choices(const Sweep& sweep) {
+  const Operator* op = find_operator(sweep.op);
+  std::vector<std::map<std::string, std::string>> choices{{}};
+  for (const auto& [name, values] : sweep.options) {
+    std::vector<std::map<std::string, std::string>> wider;
+    for (const auto& choice : choices)
+      for (const std::string& value : values) {
+        wider.push_back(choice);
+        if (op == nullptr || option(*op, {}, name) != value) wider.back()[name] = value;
+      }
+    choices = std::move(wider);
+  }
+  return choices;
+}
+
 std::vector<Problem> problems_from_file(const Sweep& sweep) {
   std::vector<Problem> list;
   for (const Layout layout : sweep.layouts)
-    for (const bool final_state : sweep.final_state) {
-      Problem wanted;
-      wanted.op = sweep.op;
-      wanted.direction = sweep.direction;
-      wanted.layout = layout;
-      wanted.scale = sweep.scale;
-      wanted.final_state = final_state;
-      wanted.tensors = sweep.tensors->file;
-      wanted.tensor_names = sweep.tensors->names;
-      list.push_back(problem_from_file(wanted));
-    }
+    for (const bool final_state : sweep.final_state)
+      for (const auto& options : option_choices(sweep)) {
+        Problem wanted;
+        wanted.options = options;
+        wanted.op = sweep.op;
+        wanted.direction = sweep.direction;
+        wanted.layout = layout;
+        wanted.scale = sweep.scale;
+        wanted.final_state = final_state;
+        wanted.tensors = sweep.tensors->file;
+        wanted.tensor_names = sweep.tensors->names;
+        list.push_back(problem_from_file(wanted));
+      }
   return list;
 }
 
@@ -70,7 +89,10 @@ std::vector<Problem> problems(const Sweep& sweep) {
           problem.gate = gate;
           for (const bool initial_state : sweep.initial_state)
             for (const bool final_state : sweep.final_state)
-              list.push_back(with_flags(problem, initial_state, final_state));
+              for (const auto& options : option_choices(sweep)) {
+                list.push_back(with_flags(problem, initial_state, final_state));
+                list.back().options = options;
+              }
         }
   return list;
 }

@@ -25,6 +25,8 @@ Arithmetic arithmetic_of(DType dtype) {
       return Arithmetic::bfloat16;
     case DType::float16:
       return Arithmetic::float16;
+    case DType::int32:
+      break;
   }
   return Arithmetic::float32;
 }

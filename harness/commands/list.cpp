@@ -67,8 +67,13 @@ void list(const ListOptions& options) {
     std::vector<std::string> directions;
     for (const Direction direction : op.directions) directions.emplace_back(name(direction));
     std::cout << op.name << ": " << op.summary << "\n  directions: " << join(directions)
-              << "\n  gates: " << join(op.gates) << "\n  variants, with their tiles for "
-              << describe(problem) << " on the host and " << options.arch << ":\n";
+              << "\n  gates: " << join(op.gates) << "\n";
+    if (!op.optional_extents.empty())
+      std::cout << "  optional extents: " << join(op.optional_extents) << "\n";
+    for (const OptionAxis& axis : op.options)
+      std::cout << "  " << axis.name << ": " << join(axis.values) << "  (" << axis.meaning << ")\n";
+    std::cout << "  variants, with their tiles for " << describe(problem) << " on the host and "
+              << options.arch << ":\n";
     for (const Variant& variant : catalog.variants) {
       if (variant.op != op.name) continue;
       problem.direction = variant.direction;

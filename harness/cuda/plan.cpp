@@ -14,6 +14,8 @@ cudaDataType data_type(DType dtype) {
       return CUDA_R_16BF;
     case DType::float16:
       return CUDA_R_16F;
+    case DType::int32:
+      return CUDA_R_32I;
   }
   return CUDA_R_32F;
 }

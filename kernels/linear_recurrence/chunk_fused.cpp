@@ -46,27 +46,21 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
 
 }  // namespace
 
-Variant chunk_fused() {
-  Variant v;
-  v.op = "gla";
-  v.name = "chunk_fused";
-  v.summary = "one launch: a block walks a sequence by chunks with the state in registers";
-  v.backend = BackendId::cuda;
-  v.space = space();
-  v.sources = {"linear_recurrence/chunk_fused.cuh", "linear_recurrence/chunk_fused.cpp",
-               "linear_recurrence/chunk_walk.cpp"};
-  v.arithmetic = walk_arithmetic;
-  v.reject = reject;
-  v.traffic = traffic;
-  v.flops = [](const Problem& problem, const Tile& tile) {
-    return walk_flops(problem, tile, choice(tile, "chunk"), true);
-  };
-  v.workspace = [](const Problem&, const Tile&) { return std::vector<Region>{}; };
-  v.bind = [](const Problem& problem, const Tile&, const Address& address) {
-    return linear_recurrence::bind(problem, address, {});
-  };
-  v.code = recipe;
-  return v;
+Variant chunk_fused(const Member& member) {
+  return cuda_variant(member,
+                      {"chunk_fused",
+                       "one launch: a block walks a sequence by chunks with the state in registers",
+                       space(),
+                       {"linear_recurrence/chunk_fused.cuh", "linear_recurrence/chunk_fused.cpp",
+                        "linear_recurrence/chunk_walk.cpp"},
+                       walk_arithmetic,
+                       reject,
+                       traffic,
+                       [](const Problem& problem, const Tile& tile) {
+                         return walk_flops(problem, tile, choice(tile, "chunk"), true);
+                       },
+                       {},
+                       recipe});
 }
 
 }  // namespace gla_bench::linear_recurrence

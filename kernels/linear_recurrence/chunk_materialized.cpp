@@ -105,25 +105,19 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
 
 }  // namespace
 
-Variant chunk_materialized() {
-  Variant v;
-  v.op = "gla";
-  v.name = "chunk_materialized";
-  v.summary = "three launches: chunk states, parallel scan over the chunks, outputs";
-  v.backend = BackendId::cuda;
-  v.space = space();
-  v.sources = {"linear_recurrence/chunk_materialized.cuh",
-               "linear_recurrence/chunk_materialized.cpp", "linear_recurrence/chunk_walk.cpp"};
-  v.arithmetic = walk_arithmetic;
-  v.reject = reject;
-  v.traffic = traffic;
-  v.flops = flops;
-  v.workspace = workspace;
-  v.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
-    return linear_recurrence::bind(problem, address, workspace(problem, tile));
-  };
-  v.code = recipe;
-  return v;
+Variant chunk_materialized(const Member& member) {
+  return cuda_variant(
+      member, {"chunk_materialized",
+               "three launches: chunk states, parallel scan over the chunks, outputs",
+               space(),
+               {"linear_recurrence/chunk_materialized.cuh",
+                "linear_recurrence/chunk_materialized.cpp", "linear_recurrence/chunk_walk.cpp"},
+               walk_arithmetic,
+               reject,
+               traffic,
+               flops,
+               workspace,
+               recipe});
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -122,25 +122,19 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
 
 }  // namespace
 
-Variant chunk_pipeline() {
-  Variant v;
-  v.op = "gla";
-  v.name = "chunk_pipeline";
-  v.summary = "five launches: gate sums, q and k decayed, walk over chunks, scores, combination";
-  v.backend = BackendId::cuda;
-  v.space = space();
-  v.sources = {"linear_recurrence/chunk_pipeline.cuh", "linear_recurrence/chunk_pipeline.cpp",
-               "linear_recurrence/chunk_walk.cpp"};
-  v.arithmetic = walk_arithmetic;
-  v.reject = reject;
-  v.traffic = traffic;
-  v.flops = flops;
-  v.workspace = workspace;
-  v.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
-    return linear_recurrence::bind(problem, address, workspace(problem, tile));
-  };
-  v.code = recipe;
-  return v;
+Variant chunk_pipeline(const Member& member) {
+  return cuda_variant(
+      member, {"chunk_pipeline",
+               "five launches: gate sums, q and k decayed, walk over chunks, scores, combination",
+               space(),
+               {"linear_recurrence/chunk_pipeline.cuh", "linear_recurrence/chunk_pipeline.cpp",
+                "linear_recurrence/chunk_walk.cpp"},
+               walk_arithmetic,
+               reject,
+               traffic,
+               flops,
+               workspace,
+               recipe});
 }
 
 }  // namespace gla_bench::linear_recurrence

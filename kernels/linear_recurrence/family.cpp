@@ -1,5 +1,6 @@
 #include "kernels/linear_recurrence/family.hpp"
 
+#include <array>
 #include <cstring>
 
 #include "harness/operator.hpp"
@@ -7,10 +8,28 @@
 namespace gla_bench::linear_recurrence {
 namespace {
 
+constexpr std::array<Member, 5> all_members{{{"linear_attention", Decay::none, "", false},
+                                             {"retention", Decay::per_head, "log_decay", false},
+                                             {"simple_gla", Decay::per_token, "g", false},
+                                             {"gla", Decay::per_key, "g", false},
+                                             {"rwkv6", Decay::per_key, "w", true}}};
+
+constexpr float normalizer_epsilon = 1e-6f;  // reference/linear_recurrence has the same
+
 TokenStrides token_strides(const Problem& problem, std::int64_t dim) {
   const Shape& s = problem.shape;
   if (problem.layout == Layout::seq_first) return {s.seq * s.heads * dim, s.heads * dim, dim};
   return {s.heads * s.seq * dim, dim, s.seq * dim};
+}
+
+StateStrides state_strides(const Problem& problem) {
+  const Shape& s = problem.shape;
+  const bool value_first = option(problem, "state_layout") == "value_first";
+  return {s.key_dim * s.value_dim, value_first ? 1 : s.value_dim, value_first ? s.key_dim : 1};
+}
+
+bool bfloat16_state(const Problem& problem) {
+  return option(problem, "state_dtype") == "bfloat16";
 }
 
 double tokens(const Problem& problem) {
@@ -18,32 +37,62 @@ double tokens(const Problem& problem) {
   return static_cast<double>(s.batch) * static_cast<double>(s.seq) * static_cast<double>(s.heads);
 }
 
+double io_bytes(const Problem& problem) {
+  return static_cast<double>(size_of(problem.dtype));
+}
+
 }  // namespace
 
+std::span<const Member> members() {
+  return all_members;
+}
+
+const Member& member_of(const Problem& problem) {
+  for (const Member& member : all_members)
+    if (member.op == problem.op) return member;
+  return all_members[3];
+}
+
+bool ragged(const Problem& problem) {
+  return problem.shape.sequences > 0;
+}
+
 std::int64_t sequences(const Problem& problem) {
-  return problem.shape.batch * problem.shape.heads;
+  const Shape& s = problem.shape;
+  return (s.sequences > 0 ? s.sequences : s.batch) * s.heads;
 }
 
 LinearRecurrenceParams params(const Problem& problem, const Address& address,
                               const std::vector<Region>& regions) {
   const Shape& s = problem.shape;
+  const Member& member = member_of(problem);
+  const bool constant = member.decay == Decay::per_head;
   LinearRecurrenceParams p{};
   p.q = address("q");
   p.k = address("k");
   p.v = address("v");
-  p.g = address("g");
+  p.g = constant || member.gate.empty() ? nullptr : address(member.gate);
+  p.log_decay = constant ? static_cast<const float*>(address(member.gate)) : nullptr;
+  p.u = address("u");
+  p.cu_seqlens = static_cast<const int*>(address("cu_seqlens"));
   p.initial_state = static_cast<const float*>(address("initial_state"));
+  p.initial_normalizer = static_cast<const float*>(address("initial_normalizer"));
   p.o = address("o");
   p.final_state = static_cast<float*>(address("final_state"));
+  p.final_normalizer = static_cast<float*>(address("final_normalizer"));
   for (std::size_t i = 0; i < regions.size(); ++i) p.work[i] = address(regions[i].name);
   p.key_strides = token_strides(problem, s.key_dim);
   p.value_strides = token_strides(problem, s.value_dim);
+  p.gate_strides = token_strides(problem, member.decay == Decay::per_key ? s.key_dim : 1);
+  p.state_strides = state_strides(problem);
   p.batch = s.batch;
   p.seq = s.seq;
   p.heads = s.heads;
+  p.sequences = s.sequences > 0 ? s.sequences : s.batch;
   p.key_dim = static_cast<int>(s.key_dim);
   p.value_dim = static_cast<int>(s.value_dim);
   p.scale = static_cast<float>(scale_of(*find_operator(problem.op), problem));
+  p.epsilon = normalizer_epsilon;
   return p;
 }
 
@@ -56,25 +105,81 @@ ParamBytes bind(const Problem& problem, const Address& address,
 }
 
 std::vector<Constant> constants(const Problem& problem, const Tile& tile) {
-  std::vector<Constant> list{{"dim", "key_dim", static_cast<int>(problem.shape.key_dim)},
-                             {"dim", "value_dim", static_cast<int>(problem.shape.value_dim)}};
+  const Member& member = member_of(problem);
+  std::vector<Constant> list{
+      {"dim", "key_dim", static_cast<int>(problem.shape.key_dim)},
+      {"dim", "value_dim", static_cast<int>(problem.shape.value_dim)},
+      {"trait", "decay", static_cast<int>(member.decay)},
+      {"trait", "before_update", member.before_update},
+      {"trait", "elu_features", option(problem, "feature_map") == "elu_plus_one"},
+      {"trait", "normalize", flag(problem, "normalize")},
+      {"trait", "raw_gate", option(problem, "gate_input") == "raw"},
+      {"trait", "ragged", ragged(problem)},
+      {"trait", "value_first", option(problem, "state_layout") == "value_first"},
+      {"trait", "state_bytes", bfloat16_state(problem) ? 2 : 4}};
   for (const auto& [axis, value] : tile) list.push_back({"tile", axis, value});
   return list;
 }
 
 double key_bytes(const Problem& problem) {
-  return tokens(problem) * static_cast<double>(problem.shape.key_dim) *
-         static_cast<double>(size_of(problem.dtype));
+  return tokens(problem) * static_cast<double>(problem.shape.key_dim) * io_bytes(problem);
 }
 
 double value_bytes(const Problem& problem) {
-  return tokens(problem) * static_cast<double>(problem.shape.value_dim) *
-         static_cast<double>(size_of(problem.dtype));
+  return tokens(problem) * static_cast<double>(problem.shape.value_dim) * io_bytes(problem);
+}
+
+double gate_bytes(const Problem& problem) {
+  switch (member_of(problem).decay) {
+    case Decay::none:
+      return 0;
+    case Decay::per_head:
+      return static_cast<double>(problem.shape.heads) * 4;
+    case Decay::per_token:
+      return tokens(problem) * io_bytes(problem);
+    case Decay::per_key:
+      return key_bytes(problem);
+  }
+  return 0;
+}
+
+double small_bytes(const Problem& problem) {
+  const Shape& s = problem.shape;
+  const double bonus = member_of(problem).before_update
+                           ? static_cast<double>(s.heads * s.key_dim) * io_bytes(problem)
+                           : 0;
+  return bonus + (ragged(problem) ? static_cast<double>(s.sequences + 1) * 4 : 0);
 }
 
 double state_bytes(const Problem& problem) {
-  return static_cast<double>(sequences(problem)) * static_cast<double>(problem.shape.key_dim) *
-         static_cast<double>(problem.shape.value_dim) * 4.0;
+  const auto keys =
+      static_cast<double>(sequences(problem)) * static_cast<double>(problem.shape.key_dim);
+  return keys * static_cast<double>(problem.shape.value_dim) * (bfloat16_state(problem) ? 2 : 4) +
+         (flag(problem, "normalize") ? keys * 4 : 0);
+}
+
+Variant cuda_variant(const Member& member, const CudaForm& form) {
+  Variant v;
+  v.op = member.op;
+  v.name = form.name;
+  v.summary = form.summary;
+  v.backend = BackendId::cuda;
+  v.space = form.space;
+  v.sources = form.sources;
+  v.sources.push_back("linear_recurrence/family.cpp");
+  v.sources.push_back("linear_recurrence/refusal.cpp");
+  v.arithmetic = form.arithmetic;
+  v.reject = form.reject;
+  v.traffic = form.traffic;
+  v.flops = form.flops;
+  v.workspace = form.workspace ? form.workspace
+                               : [](const Problem&, const Tile&) { return std::vector<Region>{}; };
+  v.bind = [workspace = v.workspace](const Problem& problem, const Tile& tile,
+                                     const Address& address) {
+    return linear_recurrence::bind(problem, address, workspace(problem, tile));
+  };
+  v.code = form.recipe;
+  return v;
 }
 
 }  // namespace gla_bench::linear_recurrence

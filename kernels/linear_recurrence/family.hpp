@@ -1,8 +1,11 @@
 #pragma once
-// What the host side of every linear-recurrence variant shares: parameters, constants, byte counts.
+// What the host side of every linear-recurrence variant shares: members, parameters, constants,
+// byte counts.
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,12 +14,35 @@
 
 namespace gla_bench::linear_recurrence {
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+/// What a token's decay depends on. Kernels see the number as trait::decay.
+enum class Decay { none = 0, per_head = 1, per_token = 2, per_key = 3 };
 
-/// Independent sequences: batch * heads.
+/// An operator of the family, as its kernels tell it from the others.
+struct Member {
+  std::string_view op;
+  Decay decay;
+  std::string_view gate;  ///< the tensor that holds the log decays: "g", "w", "log_decay", or ""
+  /// The output reads the state before the update, and the token itself through the bonus u.
+  bool before_update;
+};
+
+/// The family's operators, in the order of the list of variants.
+std::span<const Member> members();
+
+/// The member that solves the problem; gla for a problem of another family.
+const Member& member_of(const Problem& problem);
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Ragged sequences (cu_seqlens)?
+bool ragged(const Problem& problem);
+
+/// Independent sequences: batch (or the ragged sequences) * heads.
 std::int64_t sequences(const Problem& problem);
 
-/// Params with the tensors' addresses, strides of the problem's layout, sizes and scale.
+/// Params with the tensors' addresses, strides of the problem's layouts, sizes and scale.
 /// `regions`: the workspace regions' names, in the order of Params::work.
 LinearRecurrenceParams params(const Problem& problem, const Address& address,
                               const std::vector<Region>& regions);
@@ -24,15 +50,38 @@ LinearRecurrenceParams params(const Problem& problem, const Address& address,
 /// params() as the bytes that a launch takes.
 ParamBytes bind(const Problem& problem, const Address& address, const std::vector<Region>& regions);
 
-/// dim::key_dim, dim::value_dim and every axis of the tile as tile::<axis>.
+/// dim::key_dim, dim::value_dim, every axis of the tile as tile::<axis>, and what the member and
+/// the problem's options mean to a kernel: trait::decay (Decay), ::before_update, ::elu_features,
+/// ::normalize, ::raw_gate (g holds w_raw, the log decay is -exp(w_raw)), ::ragged, ::value_first
+/// (states are [V,K]), ::state_bytes.
 std::vector<Constant> constants(const Problem& problem, const Tile& tile);
 
-/// One pass over q, k, g: bytes of a [B,T,H,K] tensor in the problem's dtype.
+/// One pass over q (or k): bytes of a [B,T,H,K] tensor in the problem's dtype.
 double key_bytes(const Problem& problem);
 /// Bytes of a [B,T,H,V] tensor in the problem's dtype.
 double value_bytes(const Problem& problem);
-/// Bytes of one float32 [B,H,K,V] state.
+/// Bytes of the log decays, whatever they depend on.
+double gate_bytes(const Problem& problem);
+/// Bytes of what is read besides: bonus, cu_seqlens.
+double small_bytes(const Problem& problem);
+/// Bytes of one state [N,H,K,V] in its dtype, with its normalizer where there is one.
 double state_bytes(const Problem& problem);
+
+/// The parts of a CUDA variant that differ. Empty functions: no workspace.
+struct CudaForm {
+  std::string_view name, summary;
+  TileSpace space;
+  std::vector<std::string> sources;  ///< below kernels/; family.cpp and refusal.cpp are added
+  std::function<Arithmetic(const Problem&, const Tile&)> arithmetic;
+  std::function<std::optional<std::string>(const Problem&, const Tile&, const Limits&)> reject;
+  std::function<Traffic(const Problem&, const Tile&)> traffic;
+  std::function<double(const Problem&, const Tile&)> flops;
+  std::function<std::vector<Region>(const Problem&, const Tile&)> workspace;
+  std::function<Recipe(const Problem&, const Tile&)> recipe;
+};
+
+/// The variant of one member that the form describes.
+Variant cuda_variant(const Member& member, const CudaForm& form);
 
 /// The variants of this family, CUDA and host, for the operators it covers.
 std::vector<Variant> variants();

@@ -50,9 +50,9 @@ void run(const HostCall& host_call) {
 
 }  // namespace
 
-Variant host_chunk_fused() {
+Variant host_chunk_fused(const Member& member) {
   Variant variant =
-      make_variant("chunk_fused", "chunk by chunk, the state never written out",
+      make_variant(member, "chunk_fused", "chunk by chunk, the state never written out",
                    {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"},
                     {"block_v", {128, 64, 32, 256}, "columns of the state that a task owns"}},
                    run,

@@ -175,14 +175,15 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
 
 }  // namespace
 
-Variant host_chunk_materialized() {
-  Variant variant = make_variant(
-      "chunk_materialized", "chunk states in memory, a parallel scan over chunks, then the outputs",
-      {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"},
-       {"block_v", {128, 64, 32, 256}, "columns of v that a task takes"}},
-      run,
-      {"linear_recurrence/host_chunk_materialized.cpp", "linear_recurrence/host_chunk.cpp",
-       "linear_recurrence/host_rows.cpp"});
+Variant host_chunk_materialized(const Member& member) {
+  Variant variant =
+      make_variant(member, "chunk_materialized",
+                   "chunk states in memory, a parallel scan over chunks, then the outputs",
+                   {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"},
+                    {"block_v", {128, 64, 32, 256}, "columns of v that a task takes"}},
+                   run,
+                   {"linear_recurrence/host_chunk_materialized.cpp",
+                    "linear_recurrence/host_chunk.cpp", "linear_recurrence/host_rows.cpp"});
   variant.workspace = workspace;
   variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
     return linear_recurrence::bind(problem, address, workspace(problem, tile));

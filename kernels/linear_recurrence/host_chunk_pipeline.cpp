@@ -197,14 +197,15 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
 
 }  // namespace
 
-Variant host_chunk_pipeline() {
-  Variant variant = make_variant(
-      "chunk_pipeline", "decay cumsum, q/k preparation, inter-chunk walk, scores, combination",
-      {{"chunk", {16, 32, 64}, "tokens of a chunk"},
-       {"block_v", {64, 32, 128}, "columns of the state in the walk over chunks"}},
-      run,
-      {"linear_recurrence/host_chunk_pipeline.cpp", "linear_recurrence/host_chunk.cpp",
-       "linear_recurrence/host_rows.cpp"});
+Variant host_chunk_pipeline(const Member& member) {
+  Variant variant =
+      make_variant(member, "chunk_pipeline",
+                   "decay cumsum, q/k preparation, inter-chunk walk, scores, combination",
+                   {{"chunk", {16, 32, 64}, "tokens of a chunk"},
+                    {"block_v", {64, 32, 128}, "columns of the state in the walk over chunks"}},
+                   run,
+                   {"linear_recurrence/host_chunk_pipeline.cpp", "linear_recurrence/host_chunk.cpp",
+                    "linear_recurrence/host_rows.cpp"});
   variant.workspace = workspace;
   variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
     return linear_recurrence::bind(problem, address, workspace(problem, tile));

@@ -213,9 +213,9 @@ double flops(const Problem& problem, const Tile& tile) {
 
 }  // namespace
 
-Variant host_parallel() {
+Variant host_parallel(const Member& member) {
   Variant variant =
-      make_variant("parallel", "the quadratic form in blocks through OpenBLAS",
+      make_variant(member, "parallel", "the quadratic form in blocks through OpenBLAS",
                    {{"block", {64, 32, 128}, "tokens of a block of queries and of keys"}}, run,
                    {"linear_recurrence/host_parallel.cpp", "linear_recurrence/host_chunk.cpp",
                     "linear_recurrence/host_rows.cpp"});

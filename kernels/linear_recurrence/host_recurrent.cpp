@@ -83,9 +83,9 @@ void run(const HostCall& host_call) {
 
 }  // namespace
 
-Variant host_recurrent() {
+Variant host_recurrent(const Member& member) {
   Variant variant =
-      make_variant("recurrent", "token by token, a block of the state in the core's cache",
+      make_variant(member, "recurrent", "token by token, a block of the state in the core's cache",
                    {{"block_v", {64, 32, 128, 256}, "columns of the state that a task owns"}}, run,
                    {"linear_recurrence/host_recurrent.cpp", "linear_recurrence/host_rows.cpp"});
   variant.traffic = [](const Problem& problem, const Tile& tile) -> Traffic {

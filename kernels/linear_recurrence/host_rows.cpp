@@ -62,6 +62,8 @@ void load(const Call& call, const void* tensor, const TokenStrides& strides, con
       return load_as<std::uint16_t>(call, tensor, strides, at, out, widen_bfloat16);
     case DType::float16:
       return load_as<std::uint16_t>(call, tensor, strides, at, out, widen_float16);
+    case DType::int32:
+      break;  // of index tensors, never of rows
   }
 }
 
@@ -74,6 +76,8 @@ void store(const Call& call, void* tensor, const TokenStrides& strides, const Ro
       return store_as<std::uint16_t>(call, tensor, strides, at, in, narrow_bfloat16);
     case DType::float16:
       return store_as<std::uint16_t>(call, tensor, strides, at, in, narrow_float16);
+    case DType::int32:
+      break;
   }
 }
 

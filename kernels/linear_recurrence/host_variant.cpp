@@ -4,10 +4,11 @@
 
 namespace gla_bench::linear_recurrence::host {
 
-Variant make_variant(const std::string& name, const std::string& summary, TileSpace space,
-                     std::function<void(const HostCall&)> code, std::vector<std::string> sources) {
+Variant make_variant(const Member& member, const std::string& name, const std::string& summary,
+                     TileSpace space, std::function<void(const HostCall&)> code,
+                     std::vector<std::string> sources) {
   Variant variant;
-  variant.op = "gla";
+  variant.op = member.op;
   variant.name = name;
   variant.summary = summary;
   variant.backend = BackendId::host;

@@ -9,10 +9,11 @@
 
 namespace gla_bench::linear_recurrence::host {
 
-/// A variant of `gla` on the host in float32: name, summary, tile space, bind and what never
+/// A member's variant on the host in float32: name, summary, tile space, bind and what never
 /// differs. Traffic, flops and (where it has any) workspace are the caller's to set.
-Variant make_variant(const std::string& name, const std::string& summary, TileSpace space,
-                     std::function<void(const HostCall&)> code, std::vector<std::string> sources);
+Variant make_variant(const Member& member, const std::string& name, const std::string& summary,
+                     TileSpace space, std::function<void(const HostCall&)> code,
+                     std::vector<std::string> sources);
 
 /// batch * seq * heads.
 double tokens(const Problem& problem);

@@ -117,27 +117,20 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
 
 }  // namespace
 
-Variant parallel() {
-  Variant v;
-  v.op = "gla";
-  v.name = "parallel";
-  v.summary = "quadratic in T, fused: scores never leave the chip, dead blocks are skipped";
-  v.backend = BackendId::cuda;
-  v.space = space();
-  v.sources = {"linear_recurrence/parallel.cuh", "linear_recurrence/parallel.cpp",
-               "linear_recurrence/refusal.cpp"};
-  v.arithmetic = [](const Problem& problem, const Tile& tile) {
-    return product_arithmetic(problem, choice(tile, "terms"));
-  };
-  v.reject = reject;
-  v.traffic = traffic;
-  v.flops = flops;
-  v.workspace = [](const Problem&, const Tile&) { return std::vector<Region>{}; };
-  v.bind = [](const Problem& problem, const Tile&, const Address& address) {
-    return bind(problem, address, {});
-  };
-  v.code = recipe;
-  return v;
+Variant parallel(const Member& member) {
+  return cuda_variant(
+      member, {"parallel",
+               "quadratic in T, fused: scores never leave the chip, dead blocks are skipped",
+               space(),
+               {"linear_recurrence/parallel.cuh", "linear_recurrence/parallel.cpp"},
+               [](const Problem& problem, const Tile& tile) {
+                 return product_arithmetic(problem, choice(tile, "terms"));
+               },
+               reject,
+               traffic,
+               flops,
+               {},
+               recipe});
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -130,25 +130,19 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
 
 }  // namespace
 
-Variant parallel_cublas() {
-  Variant v;
-  v.op = "gla";
-  v.name = "parallel_cublas";
-  v.summary = "quadratic in T, all scores in device memory, products through cuBLAS by a tree";
-  v.backend = BackendId::cuda;
-  v.space = space();
-  v.sources = {"linear_recurrence/parallel_cublas.cuh", "linear_recurrence/parallel_cublas.cpp",
-               "linear_recurrence/parallel_cublas_steps.cpp", "linear_recurrence/refusal.cpp"};
-  v.arithmetic = cublas_arithmetic;
-  v.reject = reject;
-  v.traffic = traffic;
-  v.flops = flops;
-  v.workspace = workspace;
-  v.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
-    return linear_recurrence::bind(problem, address, workspace(problem, tile));
-  };
-  v.code = recipe;
-  return v;
+Variant parallel_cublas(const Member& member) {
+  return cuda_variant(
+      member, {"parallel_cublas",
+               "quadratic in T, all scores in device memory, products through cuBLAS by a tree",
+               space(),
+               {"linear_recurrence/parallel_cublas.cuh", "linear_recurrence/parallel_cublas.cpp",
+                "linear_recurrence/parallel_cublas_steps.cpp"},
+               cublas_arithmetic,
+               reject,
+               traffic,
+               flops,
+               workspace,
+               recipe});
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -10,22 +10,38 @@ struct TokenStrides {
   long long batch, seq, heads;
 };
 
-/// S_t = diag(exp(g_t)) S_{t-1} + k_t v_t^T;  o_t = scale S_t^T q_t.
-/// q, k, g: [B,T,H,K]; v, o: [B,T,H,V] in io_t; states: float32 [B,H,K,V].
+/// Distances in elements within a state: one sequence and head to the next, and along K and V.
+struct StateStrides {
+  long long sequence, key, value;
+};
+
+/// S_t = decay_t (.) S_{t-1} + k_t v_t^T, read by q_t; which decay, when and with what else is
+/// family.hpp's Member and the constants of namespace trait. q, k: [B,T,H,K]; v, o: [B,T,H,V] in
+/// io_t; states [N,H,K,V] in float32 (bfloat16 where trait::state_bytes is 2: cast).
+/// Ragged (cu_seqlens): B = 1 and sequence n has the tokens [cu_seqlens[n], cu_seqlens[n+1]).
 struct LinearRecurrenceParams {
   const void* q;
   const void* k;
   const void* v;
-  const void* g;
-  const float* initial_state;  ///< null: zero
+  const void* g;                    ///< log decay [B,T,H,K] or [B,T,H] in io_t; null: none
+  const float* log_decay;           ///< [H], of each token alike; null: none
+  const void* u;                    ///< bonus [H,K] in io_t; null: none
+  const int* cu_seqlens;            ///< [sequences + 1]; null: every sequence has `seq` tokens
+  const float* initial_state;       ///< null: zero
+  const float* initial_normalizer;  ///< z, float32 [N,H,K]; null: zero
   void* o;
-  float* final_state;          ///< null: not asked for
+  float* final_state;          ///< null: not asked for; may be initial_state, read before written
+  float* final_normalizer;     ///< null: not asked for
   void* work[6];               ///< workspace regions in the variant's own order
-  TokenStrides key_strides;    ///< of q, k, g
+  TokenStrides key_strides;    ///< of q, k
   TokenStrides value_strides;  ///< of v, o
+  TokenStrides gate_strides;   ///< of g
+  StateStrides state_strides;
   long long batch, seq, heads;
+  long long sequences;     ///< N: batch, or the ragged sequences
   int key_dim, value_dim;  ///< for the host; kernels have them as dim::key_dim, dim::value_dim
   float scale;
+  float epsilon;  ///< added to a normalized output's denominator
 };
 
 }  // namespace gla_bench

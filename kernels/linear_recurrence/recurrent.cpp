@@ -80,24 +80,18 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
 
 }  // namespace
 
-Variant recurrent() {
-  Variant v;
-  v.op = "gla";
-  v.name = "recurrent";
-  v.summary = "one pass over the tokens, the state in float32 registers, no tensor cores";
-  v.backend = BackendId::cuda;
-  v.space = space();
-  v.sources = {"linear_recurrence/recurrent.cuh", "linear_recurrence/recurrent.cpp"};
-  v.arithmetic = [](const Problem&, const Tile&) { return Arithmetic::float32; };
-  v.reject = reject;
-  v.traffic = traffic;
-  v.flops = flops;
-  v.workspace = [](const Problem&, const Tile&) { return std::vector<Region>{}; };
-  v.bind = [](const Problem& problem, const Tile&, const Address& address) {
-    return bind(problem, address, {});
-  };
-  v.code = recipe;
-  return v;
+Variant recurrent(const Member& member) {
+  return cuda_variant(member,
+                      {"recurrent",
+                       "one pass over the tokens, the state in float32 registers, no tensor cores",
+                       space(),
+                       {"linear_recurrence/recurrent.cuh", "linear_recurrence/recurrent.cpp"},
+                       [](const Problem&, const Tile&) { return Arithmetic::float32; },
+                       reject,
+                       traffic,
+                       flops,
+                       {},
+                       recipe});
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "harness/operator.hpp"
+#include "kernels/linear_recurrence/family.hpp"
+
 namespace gla_bench::linear_recurrence {
 namespace {
 
@@ -70,6 +73,16 @@ std::optional<std::string> refuse_terms(const Problem& problem, int terms) {
   return "terms=" + std::to_string(terms) + " is for float32: 16-bit inputs gain nothing";
 }
 
+std::optional<std::string> refuse_bfloat16_state(const Problem& problem) {
+  if (option(problem, "state_dtype") != "bfloat16") return std::nullopt;
+  return "keeps its states in float32";
+}
+
+std::optional<std::string> refuse_ragged(const Problem& problem) {
+  if (!ragged(problem)) return std::nullopt;
+  return "has no cu_seqlens: all sequences have one length";
+}
+
 int operand_bytes(const Problem& problem) {
   return problem.dtype == DType::bfloat16 && problem.shape.key_dim >= 16 ? 2 : 4;
 }
@@ -81,6 +94,7 @@ Arithmetic product_arithmetic(const Problem& problem, int terms) {
     case DType::float16:
       return Arithmetic::float16;
     case DType::float32:
+    case DType::int32:
       break;
   }
   return terms == 3 ? Arithmetic::float32 : Arithmetic::tf32;

@@ -35,6 +35,12 @@ std::optional<std::string> refuse_workspace(double bytes, const Limits& limits);
 /// terms=3 for a problem that is not float32, or nothing.
 std::optional<std::string> refuse_terms(const Problem& problem, int terms);
 
+/// A state in bfloat16, or nothing.
+std::optional<std::string> refuse_bfloat16_state(const Problem& problem);
+
+/// Ragged sequences, or nothing.
+std::optional<std::string> refuse_ragged(const Problem& problem);
+
 /// Bytes of what the tensor cores are fed with (device/products.cuh, Products): bfloat16 in its own
 /// format unless there are fewer than 16 keys, all else as float32.
 int operand_bytes(const Problem& problem);

@@ -1,25 +1,44 @@
 #include "kernels/linear_recurrence/variants.hpp"
 
+#include <array>
+
 #include "kernels/linear_recurrence/family.hpp"
 
 namespace gla_bench::linear_recurrence {
+namespace {
+
+/// A maker and the members that it makes a variant of.
+struct Maker {
+  Variant (*make)(const Member&);
+  bool (*covers)(const Member&);
+};
+
+constexpr auto gla_alone = [](const Member& member) { return member.op == "gla"; };
+
+constexpr std::array makers{
+    // CUDA
+    Maker{recurrent, gla_alone},
+    Maker{parallel, gla_alone},
+    Maker{parallel_cublas, gla_alone},
+    Maker{chunk_materialized, gla_alone},
+    Maker{chunk_fused, gla_alone},
+    Maker{chunk_pipeline, gla_alone},
+    // Host
+    Maker{host_recurrent, gla_alone},
+    Maker{host_parallel, gla_alone},
+    Maker{host_chunk_materialized, gla_alone},
+    Maker{host_chunk_fused, gla_alone},
+    Maker{host_chunk_pipeline, gla_alone},
+};
+
+}  // namespace
 
 std::vector<Variant> variants() {
-  return {
-      // CUDA
-      recurrent(),
-      parallel(),
-      parallel_cublas(),
-      chunk_materialized(),
-      chunk_fused(),
-      chunk_pipeline(),
-      // Host
-      host_recurrent(),
-      host_parallel(),
-      host_chunk_materialized(),
-      host_chunk_fused(),
-      host_chunk_pipeline(),
-  };
+  std::vector<Variant> list;
+  for (const Member& member : members())
+    for (const Maker& maker : makers)
+      if (maker.covers(member)) list.push_back(maker.make(member));
+  return list;
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -1,23 +1,24 @@
 #pragma once
-// One maker per variant; variants.cpp lists them.
+// One maker per variant, for the member of the family that it is given; variants.cpp lists them.
 
 #include "harness/variant.hpp"
+#include "kernels/linear_recurrence/family.hpp"
 
 namespace gla_bench::linear_recurrence {
 
 // CUDA (each in <name>.cpp beside <name>.cuh)
-Variant recurrent();
-Variant parallel();
-Variant parallel_cublas();
-Variant chunk_materialized();
-Variant chunk_fused();
-Variant chunk_pipeline();
+Variant recurrent(const Member& member);
+Variant parallel(const Member& member);
+Variant parallel_cublas(const Member& member);
+Variant chunk_materialized(const Member& member);
+Variant chunk_fused(const Member& member);
+Variant chunk_pipeline(const Member& member);
 
 // Host (host_<name>.cpp)
-Variant host_recurrent();
-Variant host_parallel();
-Variant host_chunk_materialized();
-Variant host_chunk_fused();
-Variant host_chunk_pipeline();
+Variant host_recurrent(const Member& member);
+Variant host_parallel(const Member& member);
+Variant host_chunk_materialized(const Member& member);
+Variant host_chunk_fused(const Member& member);
+Variant host_chunk_pipeline(const Member& member);
 
 }  // namespace gla_bench::linear_recurrence

@@ -16,11 +16,11 @@ TEST(Prologue, IsTheTypeTheConstantsAndTheFile) {
             "#include <cuda_fp16.h>\n"
             "using io_t = __nv_bfloat16;\n"
             "namespace dim {\n"
-            "constexpr int key_dim = 64;\n"
+            "[[maybe_unused]] constexpr int key_dim = 64;\n"
             "}  // namespace dim\n"
             "namespace tile {\n"
-            "constexpr int warps = 4;\n"
-            "constexpr int chunk = 32;\n"
+            "[[maybe_unused]] constexpr int warps = 4;\n"
+            "[[maybe_unused]] constexpr int chunk = 32;\n"
             "}  // namespace tile\n"
             "#include \"linear_recurrence/x.cuh\"\n");
 }

@@ -10,7 +10,7 @@ namespace gla_bench::linear_recurrence {
 namespace {
 
 const Variant& variant() {
-  static const Variant v = chunk_fused();
+  static const Variant v = chunk_fused(gla_member());
   return v;
 }
 

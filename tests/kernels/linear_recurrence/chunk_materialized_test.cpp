@@ -8,7 +8,7 @@ namespace gla_bench::linear_recurrence {
 namespace {
 
 const Variant& variant() {
-  static const Variant v = chunk_materialized();
+  static const Variant v = chunk_materialized(gla_member());
   return v;
 }
 

@@ -13,7 +13,7 @@ namespace gla_bench::linear_recurrence {
 namespace {
 
 const Variant& variant() {
-  static const Variant v = parallel_cublas();
+  static const Variant v = parallel_cublas(gla_member());
   return v;
 }
 

@@ -11,7 +11,7 @@ namespace gla_bench::linear_recurrence {
 namespace {
 
 const Variant& variant() {
-  static const Variant v = parallel();
+  static const Variant v = parallel(gla_member());
   return v;
 }
 

@@ -9,12 +9,19 @@
 
 #include "harness/operator.hpp"
 #include "harness/variant.hpp"
+#include "kernels/linear_recurrence/family.hpp"
 
 namespace gla_bench::linear_recurrence {
 
 /// What an H200 allows.
 inline Limits h200() {
   return {90, 232448, std::size_t{140} << 30, 132};
+}
+
+inline const Member& gla_member() {
+  Problem problem;
+  problem.op = "gla";
+  return member_of(problem);
 }
 
 inline Problem gla(DType dtype, const Shape& shape) {

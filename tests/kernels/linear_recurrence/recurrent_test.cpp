@@ -10,7 +10,7 @@ namespace gla_bench::linear_recurrence {
 namespace {
 
 const Variant& variant() {
-  static const Variant v = recurrent();
+  static const Variant v = recurrent(gla_member());
   return v;
 }
 
