@@ -15,6 +15,8 @@ namespace {
 struct ListOptions {
   std::string op;
   std::vector<std::int64_t> shape{8, 4096, 16, 128, 128};
+  std::int64_t columns = 4096;
+  std::int64_t model_dim = 2048;
   std::string dtype = "bfloat16";
   std::string arch = "sm_90a";
 };
@@ -41,11 +43,29 @@ void print_constraints(const Variant& variant, const Problem& problem, const Lim
 }
 
 void print_variant(const Variant& variant, const Problem& problem, const Limits& limits) {
-  std::cout << "    " << variant.name << " [" << name(variant.backend) << "] " << variant.summary
+  std::cout << "    " << variant.name << " [" << name(variant.backend)
+            << (variant.direction == Direction::backward ? ", backward] " : "] ") << variant.summary
             << "\n";
   for (const TileAxis& axis : variant.space)
     std::cout << "      " << axis.name << ": " << values_of(axis) << "  (" << axis.meaning << ")\n";
   print_constraints(variant, problem, limits);
+}
+
+/// The shape asked for, with what an operator has besides.
+Shape shape_for(const Operator& op, const ListOptions& options) {
+  const auto& s = options.shape;
+  Shape shape{s[0], s[1], s[2], s[3], s[4]};
+  for (const std::string& extent : op.extents) {
+    if (extent == "columns") shape.columns = options.columns;
+    if (extent == "model_dim") shape.model_dim = options.model_dim;
+  }
+  return shape;
+}
+
+std::string extents_of(const Operator& op) {
+  std::string text = join(op.extents);
+  if (!op.optional_extents.empty()) text += " (and " + join(op.optional_extents) + ")";
+  return text;
 }
 
 void list(const ListOptions& options) {
@@ -59,17 +79,15 @@ void list(const ListOptions& options) {
   problem.dtype = *parse_dtype(options.dtype);
   const auto& s = options.shape;
   if (s[3] > 512 || s[4] > 512) throw InputError("--shape: key_dim and value_dim are 1 to 512");
-  problem.shape = {s[0], s[1], s[2], s[3], s[4]};
   for (const Operator& op : catalog.operators) {
     if (!options.op.empty() && op.name != options.op) continue;
     problem.op = op.name;
+    problem.shape = shape_for(op, options);
     problem.gate = op.gates.empty() ? "none" : op.gates.front();
     std::vector<std::string> directions;
     for (const Direction direction : op.directions) directions.emplace_back(name(direction));
     std::cout << op.name << ": " << op.summary << "\n  directions: " << join(directions)
-              << "\n  gates: " << join(op.gates) << "\n";
-    if (!op.optional_extents.empty())
-      std::cout << "  optional extents: " << join(op.optional_extents) << "\n";
+              << "\n  extents: " << extents_of(op) << "\n  gates: " << join(op.gates) << "\n";
     for (const OptionAxis& axis : op.options)
       std::cout << "  " << axis.name << ": " << join(axis.values) << "  (" << axis.meaning << ")\n";
     std::cout << "  variants, with their tiles for " << describe(problem) << " on the host and "
@@ -95,6 +113,12 @@ void add_list(CLI::App& program, Context&) {
                    "batch seq heads key_dim value_dim of the problem that tiles are tried on")
       ->expected(5)
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32))
+      ->capture_default_str();
+  command->add_option("--columns", options->columns, "columns of a row, for softmax")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
+      ->capture_default_str();
+  command->add_option("--model-dim", options->model_dim, "model_dim, for a layer")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->capture_default_str();
   command->add_option("--dtype", options->dtype, "its dtype")
       ->check(CLI::IsMember({"float32", "bfloat16", "float16"}))

@@ -68,7 +68,7 @@ TEST_F(Cli, HelpAndVersionAreDone) {
 TEST_F(Cli, BadUsageIsTwo) {
   for (const std::string arguments :
        {"", "dance", "run", "gate", "run a b", "run x.json --backend rocm", "list --shape 1 2",
-        "list --dtype fp8", "list --arch volta", "list attention", "report --width x",
+        "list --dtype fp8", "list --arch volta", "list attentions", "report --width x",
         "gate /nowhere.json", "plan /nowhere.json", "run /nowhere.json"}) {
     const Outcome outcome = program(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.text;

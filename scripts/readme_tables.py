@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Writes the README's tables of measured figures from committed records.
+
+    readme_tables.py            writes them between their markers
+    readme_tables.py --check    says what is out of date, exit code 1
+
+Every figure in such a table comes from results/h200/*.json. Needs nothing but Python 3.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DTYPES = ["float32", "bfloat16", "float16"]
+OPERATORS = ["linear_attention", "retention", "simple_gla", "gla", "rwkv6", "softmax", "attention",
+             "decay_attention", "gla_layer"]
+
+
+def load():
+    """Every record of the device's files with the copy rate of its run; peers' have none."""
+    records = []
+    for path in sorted((ROOT / "results" / "h200").glob("*.json")):
+        document = json.loads(path.read_text())
+        copy = document["environment"].get("copy_gb_per_s", 0)
+        for record in document["records"]:
+            record["copy_gb_per_s"] = copy
+            records.append(record)
+    return records
+
+
+def verified(record):
+    return record["verification"] is not None and record["verification"]["ok"]
+
+
+def timed(record):
+    return verified(record) and record["timing"] is not None and not record["timing"]["suspect"]
+
+
+def milliseconds(record):
+    return record["timing"]["cold"]["median_ms"]
+
+
+def problem_of(record):
+    keys = ("shape", "gate", "layout", "initial_state", "final_state", "dtype", "options")
+    return json.dumps([record.get(key) for key in keys], sort_keys=True)
+
+
+def extents(record):
+    """"8,4096,16,128,128": the extents in their order, those that are seldom given by name."""
+    shape = dict(record["shape"])
+    plain = [name for name in ("batch", "seq", "heads", "key_dim", "value_dim", "columns")
+             if name in shape]
+    text = ",".join(str(shape.pop(name)) for name in plain)
+    return " ".join([text] + [f"{name}={value}" for name, value in shape.items()])
+
+
+def headline(records):
+    """The bfloat16 problem that most variants were measured on; of several, the first."""
+    problems = {}
+    for record in records:
+        if record["dtype"] == "bfloat16" and timed(record):
+            problems.setdefault(problem_of(record), []).append(record)
+
+    def variants(problem):
+        return len({record["variant"] for record in problems[problem]})
+
+    return max(problems, key=variants) if problems else None
+
+
+def share(record):
+    floor_ms = record["io"]["floor_bytes"] / (record["copy_gb_per_s"] * 1e6)
+    return f"{100 * floor_ms / milliseconds(record):.0f} %"
+
+
+def row(operator, direction, variant, records, problem):
+    names = ", ".join(d for d in DTYPES if any(verified(r) for r in records if r["dtype"] == d))
+    fast = [r for r in records if timed(r) and problem_of(r) == problem]
+    if not fast:  # it solves other problems than the rest: its own largest
+        own = headline(records)
+        fast = [r for r in records if timed(r) and problem_of(r) == own]
+    if not fast:
+        return [operator, direction, variant, names or "-", "-", "-", "-", "-"]
+    best = min(fast, key=milliseconds)
+    ms = milliseconds(best)
+    return [operator, direction, f"`{variant}`", names, extents(best), f"{ms:.3g}", share(best),
+            f"{best['flops'] / ms * 1e-9:.0f}"]
+
+
+def mission(records):
+    """One row per operator, direction and variant on CUDA."""
+    own = [r for r in records if not r["peer"] and r["backend"] == "cuda"]
+    lines = ["| operator | direction | variant | verified in | extents | best ms | of the floor | TFLOP/s |",
+             "|---|---|---|---|---|---:|---:|---:|"]
+    for operator in OPERATORS:
+        for direction in ("forward", "backward"):
+            mine = [r for r in own if r["operator"] == operator and r["direction"] == direction]
+            problem = headline(mine)
+            for variant in dict.fromkeys(r["variant"] for r in mine):
+                cells = row(operator, direction, variant,
+                            [r for r in mine if r["variant"] == variant], problem)
+                lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def with_table(text, name, table):
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    head, rest = text.split(begin)
+    return head + begin + "\n" + table + "\n" + end + rest.split(end)[1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when stale")
+    options = parser.parse_args()
+    readme = ROOT / "README.md"
+    text = readme.read_text()
+    new = with_table(text, "mission", mission(load()))
+    if options.check:
+        if new != text:
+            print("README.md: its tables are not what results/h200 holds; run scripts/readme_tables.py")
+            return 1
+        return 0
+    readme.write_text(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
