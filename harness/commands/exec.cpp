@@ -1,6 +1,8 @@
 // gla-bench exec: one variant on tensors from a file.
 
+#include <algorithm>
 #include <iostream>
+#include <map>
 
 #include "harness/commands/commands.hpp"
 #include "harness/error.hpp"
@@ -13,7 +15,8 @@ namespace {
 
 struct ExecOptions {
   std::string op = "gla", variant, input, output, layout = "seq_first";
-  std::vector<std::string> tile, names;
+  std::string direction = "forward";
+  std::vector<std::string> tile, names, choices;
   std::optional<double> scale;
   bool no_final_state = false;
   BackendOptions backend;
@@ -34,6 +37,29 @@ Tile tile_of(const std::vector<std::string>& texts) {
   return parse_tile(all);
 }
 
+/// The values of every --option, without those that are the operator's defaults.
+std::map<std::string, std::string> choices_of(const Operator& op,
+                                              const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> choices;
+  for (const std::string& text : texts) {
+    const auto [name, value] = halves(text, "--option");
+    std::vector<std::string> known;
+    const OptionAxis* found = nullptr;
+    for (const OptionAxis& axis : op.options) {
+      known.push_back(axis.name);
+      if (axis.name == name) found = &axis;
+    }
+    if (found == nullptr)
+      throw InputError("--option: found \"" + name + "\", expected an option of " + op.name +
+                       (known.empty() ? ", which has none" : ": " + join(known)));
+    if (std::find(found->values.begin(), found->values.end(), value) == found->values.end())
+      throw InputError("--option " + name + ": found \"" + value + "\", expected one of " +
+                       join(found->values));
+    if (value != found->values.front()) choices[name] = value;
+  }
+  return choices;
+}
+
 void execute(const ExecOptions& options) {
   const Catalog catalog = program_catalog();
   const Operator* op = catalog.find_operator(options.op);
@@ -41,15 +67,18 @@ void execute(const ExecOptions& options) {
     throw InputError("--operator: found \"" + options.op + "\", expected one of " +
                      join(catalog.operator_names()));
   const auto backend = open_backend(options.backend);
+  const Direction direction = *parse_direction(options.direction);
   const Variant* variant =
-      catalog.find_variant(options.op, options.variant, backend->id(), Direction::forward);
+      catalog.find_variant(options.op, options.variant, backend->id(), direction);
   if (variant == nullptr)
     throw InputError("--variant: found \"" + options.variant +
                      "\", which has no implementation on " + where(*backend) + "; variants of " +
-                     options.op + ": " +
-                     join(catalog.variant_names(options.op, Direction::forward)));
+                     options.op + " " + options.direction + ": " +
+                     join(catalog.variant_names(options.op, direction)));
   ExecRequest request;
   request.wanted.op = options.op;
+  request.wanted.direction = direction;
+  request.wanted.options = choices_of(*op, options.choices);
   request.wanted.layout = *parse_layout(options.layout);
   request.wanted.scale = options.scale;
   request.wanted.final_state = !options.no_final_state;
@@ -78,6 +107,11 @@ void add_exec(CLI::App& program, Context&) {
       ->required();
   command->add_option("--variant", options->variant, "the variant")->required();
   command->add_option("--operator", options->op, "the operator")->capture_default_str();
+  command->add_option("--direction", options->direction, "forward or backward")
+      ->check(CLI::IsMember({"forward", "backward"}))
+      ->capture_default_str();
+  command->add_option("--option", options->choices,
+                      "name=value of one of the operator's options (gla-bench list OPERATOR)");
   command->add_option(
       "--tile", options->tile,
       "axis=value of the tile, several by commas (default: the first tile accepted)");

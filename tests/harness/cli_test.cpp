@@ -68,8 +68,9 @@ TEST_F(Cli, HelpAndVersionAreDone) {
 TEST_F(Cli, BadUsageIsTwo) {
   for (const std::string arguments :
        {"", "dance", "run", "gate", "run a b", "run x.json --backend rocm", "list --shape 1 2",
-        "list --dtype fp8", "list --arch volta", "list attentions", "report --width x",
-        "gate /nowhere.json", "plan /nowhere.json", "run /nowhere.json"}) {
+        "list --dtype fp8", "list --arch volta", "exec x -o y --variant recurrent --option a=b",
+        "list attentions", "report --width x", "gate /nowhere.json", "plan /nowhere.json",
+        "run /nowhere.json"}) {
     const Outcome outcome = program(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.text;
     EXPECT_FALSE(outcome.text.empty()) << arguments;
