@@ -168,6 +168,7 @@ Variant cuda_variant(const Member& member, const CudaForm& form) {
   v.sources = form.sources;
   v.sources.push_back("linear_recurrence/family.cpp");
   v.sources.push_back("linear_recurrence/refusal.cpp");
+  v.sources.push_back("refusal.cpp");
   v.arithmetic = form.arithmetic;
   v.reject = form.reject;
   v.traffic = form.traffic;

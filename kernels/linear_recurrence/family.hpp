@@ -11,6 +11,7 @@
 
 #include "harness/variant.hpp"
 #include "kernels/linear_recurrence/params.h"
+#include "kernels/refusal.hpp"
 
 namespace gla_bench::linear_recurrence {
 
@@ -31,10 +32,6 @@ std::span<const Member> members();
 
 /// The member that solves the problem; gla for a problem of another family.
 const Member& member_of(const Problem& problem);
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// Ragged sequences (cu_seqlens)?
 bool ragged(const Problem& problem);
@@ -71,7 +68,7 @@ double state_bytes(const Problem& problem);
 struct CudaForm {
   std::string_view name, summary;
   TileSpace space;
-  std::vector<std::string> sources;  ///< below kernels/; family.cpp and refusal.cpp are added
+  std::vector<std::string> sources;  ///< below kernels/; the family's own and refusal.cpp are added
   std::function<Arithmetic(const Problem&, const Tile&)> arithmetic;
   std::function<std::optional<std::string>(const Problem&, const Tile&, const Limits&)> reject;
   std::function<Traffic(const Problem&, const Tile&)> traffic;

@@ -1,14 +1,10 @@
 #pragma once
 // The one argument of every kernel of the linear-recurrence family, by value, on the GPU and on the
-// host. Includes nothing: NVRTC has no standard headers.
+// host. Includes no standard headers: NVRTC has none.
+
+#include "kernels/token_strides.h"
 
 namespace gla_bench {
-
-/// Distances in elements between neighbours along each axis of a tensor with token axes.
-/// The last axis is contiguous.
-struct TokenStrides {
-  long long batch, seq, heads;
-};
 
 /// Distances in elements within a state: one sequence and head to the next, and along K and V.
 struct StateStrides {
