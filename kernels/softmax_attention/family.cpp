@@ -1,0 +1,234 @@
+#include "kernels/softmax_attention/family.hpp"
+
+#include <cstring>
+
+#include "harness/operator.hpp"
+
+namespace gla_bench::softmax_attention {
+namespace {
+
+TokenStrides strides(const Problem& problem, std::int64_t seq, std::int64_t heads,
+                     std::int64_t dim) {
+  if (problem.layout == Layout::seq_first) return {seq * heads * dim, heads * dim, dim};
+  return {heads * seq * dim, dim, seq * dim};
+}
+
+double product(auto... extents) {
+  return (static_cast<double>(extents) * ...);
+}
+
+double io_bytes(const Problem& problem) {
+  return static_cast<double>(size_of(problem.dtype));
+}
+
+float scale(const Problem& problem) {
+  return static_cast<float>(scale_of(*find_operator(problem.op), problem));
+}
+
+template <class Params>
+ParamBytes bytes_of(const Params& params) {
+  ParamBytes bytes(sizeof params);
+  std::memcpy(bytes.data(), &params, sizeof params);
+  return bytes;
+}
+
+}  // namespace
+
+Decay decay_of(const Problem& problem) {
+  if (problem.op != "decay_attention") return Decay::none;
+  return option(problem, "decay") == "constant" ? Decay::constant : Decay::per_token;
+}
+
+bool causal(const Problem& problem) {
+  return problem.op == "decay_attention" || flag(problem, "causal");
+}
+
+bool writes_lse(const Problem& problem) {
+  return problem.direction == Direction::forward && flag(problem, "lse");
+}
+
+std::int64_t group(const Problem& problem) {
+  return problem.shape.heads / problem.shape.keys_heads();
+}
+
+double pairs(const Problem& problem) {
+  const Shape& s = problem.shape;
+  const double all = product(s.batch, s.heads), queries = static_cast<double>(s.seq);
+  const auto keys = static_cast<double>(s.keys_seq());
+  if (!causal(problem)) return all * queries * keys;
+  // Query i sees i + 1 + Tk - T keys; with fewer keys than queries the first T - Tk see none.
+  if (keys < queries) return all * keys * (keys + 1) / 2;
+  return all * queries * (2 * keys - queries + 1) / 2;
+}
+
+SoftmaxParams softmax_params(const Problem& problem, const Address& address,
+                             const std::vector<Region>& regions) {
+  SoftmaxParams p{};
+  p.x = address("x");
+  p.y = address("y");
+  for (std::size_t i = 0; i < regions.size(); ++i) p.work[i] = address(regions[i].name);
+  p.rows = problem.shape.batch;
+  p.columns = problem.shape.columns;
+  p.scale = scale(problem);
+  return p;
+}
+
+AttentionParams attention_params(const Problem& problem, const Address& address,
+                                 const std::vector<Region>& regions) {
+  const Shape& s = problem.shape;
+  const Decay decay = decay_of(problem);
+  AttentionParams p{};
+  p.q = address("q");
+  p.k = address("k");
+  p.v = address("v");
+  if (decay == Decay::per_token) p.log_decay = address("log_decay");
+  if (decay == Decay::constant)
+    p.constant_log_decay = static_cast<const float*>(address("log_decay"));
+  p.o = address("o");
+  p.lse = static_cast<float*>(address("lse"));
+  p.d_o = address("do");
+  p.dq = address("dq");
+  p.dk = address("dk");
+  p.dv = address("dv");
+  p.d_log_decay = static_cast<float*>(address("dlog_decay"));
+  for (std::size_t i = 0; i < regions.size(); ++i) p.work[i] = address(regions[i].name);
+  p.query_strides = strides(problem, s.seq, s.heads, s.key_dim);
+  p.key_strides = strides(problem, s.keys_seq(), s.keys_heads(), s.key_dim);
+  p.value_strides = strides(problem, s.keys_seq(), s.keys_heads(), s.value_dim);
+  p.output_strides = strides(problem, s.seq, s.heads, s.value_dim);
+  p.decay_strides = strides(problem, s.keys_seq(), s.heads, 1);
+  p.lse_strides = strides(problem, s.seq, s.heads, 1);
+  p.batch = s.batch;
+  p.seq = s.seq;
+  p.key_seq = s.keys_seq();
+  p.heads = s.heads;
+  p.key_heads = s.keys_heads();
+  p.key_dim = static_cast<int>(s.key_dim);
+  p.value_dim = static_cast<int>(s.value_dim);
+  p.scale = scale(problem);
+  return p;
+}
+
+ParamBytes bind(const Problem& problem, const Address& address,
+                const std::vector<Region>& regions) {
+  if (problem.op == "softmax") return bytes_of(softmax_params(problem, address, regions));
+  return bytes_of(attention_params(problem, address, regions));
+}
+
+std::vector<Constant> constants(const Problem& problem, const Tile& tile) {
+  std::vector<Constant> list;
+  if (problem.op != "softmax")
+    list = {{"dim", "key_dim", static_cast<int>(problem.shape.key_dim)},
+            {"dim", "value_dim", static_cast<int>(problem.shape.value_dim)},
+            {"trait", "causal", causal(problem)},
+            {"trait", "decay", static_cast<int>(decay_of(problem))},
+            {"trait", "lse", problem.direction == Direction::backward || writes_lse(problem)},
+            {"trait", "group", static_cast<int>(group(problem))}};
+  for (const auto& [axis, value] : tile) list.push_back({"tile", axis, value});
+  return list;
+}
+
+double row_bytes(const Problem& problem) {
+  return product(problem.shape.batch, problem.shape.columns) * io_bytes(problem);
+}
+
+double query_bytes(const Problem& problem) {
+  const Shape& s = problem.shape;
+  return product(s.batch, s.seq, s.heads, s.key_dim) * io_bytes(problem);
+}
+
+double key_bytes(const Problem& problem) {
+  const Shape& s = problem.shape;
+  return product(s.batch, s.keys_seq(), s.keys_heads(), s.key_dim) * io_bytes(problem);
+}
+
+double value_bytes(const Problem& problem) {
+  const Shape& s = problem.shape;
+  return product(s.batch, s.keys_seq(), s.keys_heads(), s.value_dim) * io_bytes(problem);
+}
+
+double output_bytes(const Problem& problem) {
+  const Shape& s = problem.shape;
+  return product(s.batch, s.seq, s.heads, s.value_dim) * io_bytes(problem);
+}
+
+double decay_bytes(const Problem& problem) {
+  const Shape& s = problem.shape;
+  switch (decay_of(problem)) {
+    case Decay::none:
+      return 0;
+    case Decay::constant:
+      return product(s.heads, 4);
+    case Decay::per_token:
+      return product(s.batch, s.keys_seq(), s.heads) * io_bytes(problem);
+  }
+  return 0;
+}
+
+double decay_gradient_bytes(const Problem& problem) {
+  return decay_of(problem) == Decay::per_token ? decay_bytes(problem) * 4 / io_bytes(problem)
+                                               : decay_bytes(problem);
+}
+
+double lse_bytes(const Problem& problem) {
+  const Shape& s = problem.shape;
+  return product(s.batch, s.seq, s.heads, 4);
+}
+
+std::optional<std::string> refuse_problem(const Problem& problem, std::string_view op,
+                                          Direction direction) {
+  const Shape& s = problem.shape;
+  if (problem.op != op) return "is a variant of " + std::string(op);
+  if (problem.direction != direction) return std::string(name(direction)) + " only";
+  if (op == "softmax")
+    return s.batch < 1 || s.columns < 1
+               ? std::optional<std::string>("batch and columns must be at least 1")
+               : std::nullopt;
+  if (s.batch < 1 || s.seq < 1 || s.heads < 1 || s.key_seq < 0 || s.key_heads < 0)
+    return "batch, seq, heads, key_seq and key_heads must be at least 1";
+  if (s.heads % s.keys_heads() != 0) return "heads is not a multiple of key_heads";
+  if (s.key_dim < 1 || s.key_dim > 512)
+    return "key_dim " + std::to_string(s.key_dim) + " is not in 1..512";
+  if (s.value_dim < 1 || s.value_dim > 512)
+    return "value_dim " + std::to_string(s.value_dim) + " is not in 1..512";
+  return std::nullopt;
+}
+
+Variant cuda_variant(std::string_view op, Direction direction, const CudaForm& form) {
+  Variant v;
+  v.op = op;
+  v.name = form.name;
+  v.summary = form.summary;
+  v.backend = BackendId::cuda;
+  v.direction = direction;
+  v.space = form.space;
+  v.sources = form.sources;
+  v.sources.push_back("softmax_attention/family.cpp");
+  v.sources.push_back("refusal.cpp");
+  v.arithmetic = form.arithmetic;
+  v.workspace = form.workspace ? form.workspace
+                               : [](const Problem&, const Tile&) { return std::vector<Region>{}; };
+  v.reject = [op = v.op, direction, space = form.space, reject = form.reject,
+              workspace = v.workspace](const Problem& problem, const Tile& tile,
+                                       const Limits& limits) -> std::optional<std::string> {
+    if (auto reason = refuse_choice(space, tile)) return reason;
+    if (auto reason = refuse_problem(problem, op, direction)) return reason;
+    if (auto reason = refuse_architecture(limits)) return reason;
+    if (reject)
+      if (auto reason = reject(problem, tile, limits)) return reason;
+    double bytes = 0;
+    for (const Region& region : workspace(problem, tile))
+      bytes += static_cast<double>(region.bytes);
+    return refuse_workspace(bytes, limits);
+  };
+  v.traffic = form.traffic;
+  v.flops = form.flops;
+  v.bind = [workspace = v.workspace](const Problem& problem, const Tile& tile,
+                                     const Address& address) {
+    return softmax_attention::bind(problem, address, workspace(problem, tile));
+  };
+  v.code = form.recipe;
+  return v;
+}
+
+}  // namespace gla_bench::softmax_attention

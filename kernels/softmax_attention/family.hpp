@@ -1,0 +1,93 @@
+#pragma once
+// What the host side of every variant of the softmax family shares: softmax, attention and
+// decay_attention. Parameters, constants, byte counts.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/variant.hpp"
+#include "kernels/refusal.hpp"
+#include "kernels/softmax_attention/params.h"
+
+namespace gla_bench::softmax_attention {
+
+/// What is added to the logits: nothing, or the sum of log decays between key and query. Kernels
+/// see the number as trait::decay.
+enum class Decay { none = 0, constant = 1, per_token = 2 };
+
+Decay decay_of(const Problem& problem);
+
+/// Whether a query sees no keys behind its own position. decay_attention always is.
+bool causal(const Problem& problem);
+
+/// Whether a forward writes lse. The backward is given it.
+bool writes_lse(const Problem& problem);
+
+/// Query heads to a key head.
+std::int64_t group(const Problem& problem);
+
+/// Products q.k that count, over batch and query heads: the causal ones, or all.
+double pairs(const Problem& problem);
+
+/// SoftmaxParams with the tensors' addresses, sizes and scale. `regions`: the workspace regions'
+/// names, in the order of Params::work.
+SoftmaxParams softmax_params(const Problem& problem, const Address& address,
+                             const std::vector<Region>& regions);
+
+/// AttentionParams with the tensors' addresses (o and lse of either direction), strides of the
+/// problem's layout, sizes and scale.
+AttentionParams attention_params(const Problem& problem, const Address& address,
+                                 const std::vector<Region>& regions);
+
+/// The operator's Params as the bytes that a launch takes.
+ParamBytes bind(const Problem& problem, const Address& address, const std::vector<Region>& regions);
+
+/// Every axis of the tile as tile::<axis>; for attention also dim::key_dim, dim::value_dim and
+/// trait::causal, ::decay (Decay), ::lse (there is one: asked for, or given), ::group.
+std::vector<Constant> constants(const Problem& problem, const Tile& tile);
+
+/// Bytes of x, or of y, of softmax.
+double row_bytes(const Problem& problem);
+/// Bytes of q (or dq), of k (or dk), of v (or dv), of o (or its gradient), in the problem's dtype.
+double query_bytes(const Problem& problem);
+double key_bytes(const Problem& problem);
+double value_bytes(const Problem& problem);
+double output_bytes(const Problem& problem);
+/// Bytes of the log decays, whatever they depend on.
+double decay_bytes(const Problem& problem);
+/// Bytes of the log decays' gradient, float32.
+double decay_gradient_bytes(const Problem& problem);
+/// Bytes of lse [B,T,H], whether or not it is asked for.
+double lse_bytes(const Problem& problem);
+
+/// Sizes outside what the kernels are written for (B, T, H, Tk, Hk >= 1; K, V in 1..512), heads
+/// that are not a multiple of the key heads, or an operator or direction that is not the variant's;
+/// or nothing.
+std::optional<std::string> refuse_problem(const Problem& problem, std::string_view op,
+                                          Direction direction);
+
+/// The parts of a CUDA variant that differ. Empty functions: no workspace.
+struct CudaForm {
+  std::string_view name, summary;
+  TileSpace space;
+  std::vector<std::string> sources;  ///< below kernels/; family.cpp and refusal.cpp are added
+  std::function<Arithmetic(const Problem&, const Tile&)> arithmetic;
+  /// Asked after refuse_problem(), refuse_choice() and refuse_architecture(), and followed by
+  /// refuse_workspace(), which therefore it need not ask itself.
+  std::function<std::optional<std::string>(const Problem&, const Tile&, const Limits&)> reject;
+  std::function<Traffic(const Problem&, const Tile&)> traffic;
+  std::function<double(const Problem&, const Tile&)> flops;
+  std::function<std::vector<Region>(const Problem&, const Tile&)> workspace;
+  std::function<Recipe(const Problem&, const Tile&)> recipe;
+};
+
+/// The variant of one operator and direction that the form describes.
+Variant cuda_variant(std::string_view op, Direction direction, const CudaForm& form);
+
+/// The variants of this family, CUDA and host.
+std::vector<Variant> variants();
+
+}  // namespace gla_bench::softmax_attention

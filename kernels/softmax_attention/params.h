@@ -1,0 +1,49 @@
+#pragma once
+// The one argument of every kernel of the softmax family, by value, on the GPU and on the host.
+// Includes no standard headers: NVRTC has none.
+
+#include "kernels/token_strides.h"
+
+namespace gla_bench {
+
+/// y = softmax(scale x) along each row of x [rows, columns]; y has the same extents, both are in
+/// io_t with rows one behind the other. A row of -inf alone becomes zeros.
+struct SoftmaxParams {
+  const void* x;
+  void* y;
+  void* work[8];  ///< workspace regions in the variant's own order
+  long long rows, columns;
+  float scale;
+};
+
+/// Attention of `seq` queries to `key_seq` keys, query i standing at key position
+/// i + key_seq - seq. q, dq [B,T,H,K]; k, dk [B,Tk,Hk,K]; v, dv [B,Tk,Hk,V]; o, d_o [B,T,H,V];
+/// log_decay, d_log_decay [B,Tk,H] or [H]; lse [B,T,H]. In io_t unless typed. Query head h reads
+/// key head h / (heads / key_heads).
+struct AttentionParams {
+  const void* q;
+  const void* k;
+  const void* v;
+  const void* log_decay;            ///< per token in io_t, trait::decay 2; null: none
+  const float* constant_log_decay;  ///< [H], trait::decay 1; null: none
+  void* o;                          ///< written by the forward, given to the backward
+  float* lse;                       ///< the same; null in a forward that is not asked for it
+  const void* d_o;                  ///< from here to d_log_decay: of the backward alone
+  void* dq;
+  void* dk;
+  void* dv;
+  float* d_log_decay;             ///< null: none
+  void* work[8];                  ///< workspace regions in the variant's own order
+  TokenStrides query_strides;     ///< of q, dq
+  TokenStrides key_strides;       ///< of k, dk
+  TokenStrides value_strides;     ///< of v, dv
+  TokenStrides output_strides;    ///< of o, d_o
+  TokenStrides decay_strides;     ///< of log_decay, d_log_decay per token
+  TokenStrides lse_strides;       ///< of lse
+  long long batch, seq, key_seq;  ///< B, T, Tk
+  long long heads, key_heads;     ///< H, Hk
+  int key_dim, value_dim;         ///< for the host; kernels have dim::key_dim, dim::value_dim
+  float scale;                    ///< of the products q.k, before the decay is added
+};
+
+}  // namespace gla_bench
