@@ -126,6 +126,35 @@ void strike_tokens(std::vector<float>& gates, Stream stream, std::int64_t channe
       std::fill_n(gates.begin() + row * channels, channels, value);
 }
 
+// elu(x) + 1
+double positive(double x) {
+  return x > 0 ? x + 1.0 : portable_exp(x);
+}
+
+// ln(1 - 2^(-5-h)). Where 1 - x is close to 1 its logarithm is -x to float32's precision.
+double retnet_decay(std::int64_t head) {
+  if (head > 1000) return 0.0;
+  const double lost = std::ldexp(1.0, -5 - static_cast<int>(head));
+  return head > 22 ? -lost : portable_log(1.0 - lost);
+}
+
+// Shares of the tokens, zero for an empty sequence.
+std::vector<double> skewed_weights(Stream stream, std::int64_t sequences) {
+  std::vector<double> weights;
+  double total = 0;
+  for (std::int64_t i = 0; i < sequences; ++i) {
+    const auto index = static_cast<std::uint64_t>(i);
+    const bool empty = random_word(stream, 3 * index) % 4 == 0;
+    // Normal number n comes from word n / 2: 3i + 1, none that `empty` takes.
+    weights.push_back(empty ? 0.0 : portable_exp(2.0 * random_normal(stream, 6 * index + 2)));
+    total += weights.back();
+  }
+  if (total == 0) weights.front() = 1;
+  if (sequences > 1 && std::find(weights.begin(), weights.end(), 0.0) == weights.end())
+    *std::min_element(weights.begin(), weights.end()) = 0;
+  return weights;
+}
+
 void fix_channels(std::vector<float>& gates, Stream stream, std::int64_t per_token) {
   const std::int64_t rows = static_cast<std::int64_t>(gates.size()) / per_token;
   for (std::int64_t channel = 0; channel < per_token; ++channel) {
@@ -161,6 +190,10 @@ std::vector<float> draw_normal(Stream stream, std::int64_t count, DType dtype) {
   return fill(stream, count, dtype, [](double normal) { return normal; });
 }
 
+std::vector<float> draw_positive(Stream stream, std::int64_t count, DType dtype) {
+  return fill(stream, count, dtype, positive);
+}
+
 const std::vector<std::string>& gate_regimes() {
   static const std::vector<std::string> names{"none",   "mild",   "typical", "rwkv",
                                               "strong", "spikes", "resets",  "per_channel"};
@@ -184,6 +217,66 @@ std::vector<float> draw_gates(std::string_view regime, std::uint64_t seed, std::
   if (regime == "per_channel")
     fix_channels(gates, stream(seed, tensor + ".channels"), heads * channels);
   return gates;
+}
+
+bool raw_gates_have(std::string_view regime) {
+  return regime != "none" && regime != "resets" && regime != "per_channel";
+}
+
+std::vector<float> draw_raw_gates(std::string_view regime, std::uint64_t seed,
+                                  std::string_view name, std::int64_t tokens, std::int64_t heads,
+                                  std::int64_t channels, DType dtype) {
+  std::vector<float> gates =
+      draw_gates(regime, seed, name, tokens, heads, channels, DType::float32);
+  const auto count = static_cast<std::int64_t>(gates.size());
+#pragma omp parallel for schedule(static) if (count > serial_limit)
+  for (std::int64_t i = 0; i < count; ++i)
+    gates[i] = round_to(dtype, portable_log(-static_cast<double>(gates[i])));
+  return gates;
+}
+
+const std::vector<std::string>& head_decay_regimes() {
+  static const std::vector<std::string> names{"retnet",  "none", "mild",
+                                              "typical", "rwkv", "strong"};
+  return names;
+}
+
+std::vector<float> draw_head_decays(std::string_view regime, std::uint64_t seed,
+                                    std::string_view name, std::int64_t heads) {
+  const auto& known = head_decay_regimes();
+  if (std::find(known.begin(), known.end(), regime) == known.end())
+    throw InputError("unknown regime of constant decays '" + std::string(regime) + "'");
+  if (regime != "retnet") return draw_gates(regime, seed, name, 1, heads, 1, DType::float32);
+  std::vector<float> decays;
+  for (std::int64_t head = 0; head < heads; ++head)
+    decays.push_back(static_cast<float>(retnet_decay(head)));
+  return decays;
+}
+
+std::vector<float> draw_boundaries(std::string_view kind, std::uint64_t seed, std::string_view name,
+                                   std::int64_t tokens, std::int64_t sequences) {
+  if (kind != "uniform" && kind != "skewed")
+    throw InputError("unknown kind of lengths '" + std::string(kind) + "'");
+  const Stream words = stream(seed, std::string(name) + "." + std::string(kind));
+  std::vector<float> ends{0};
+  if (kind == "uniform") {
+    for (std::int64_t i = 1; i < sequences; ++i) {
+      const double u = random_uniform(words, static_cast<std::uint64_t>(i));
+      ends.push_back(static_cast<float>(std::floor(u * static_cast<double>(tokens + 1))));
+    }
+    std::sort(ends.begin(), ends.end());
+  } else {
+    const std::vector<double> weights = skewed_weights(words, sequences);
+    double total = 0, sum = 0;
+    for (const double weight : weights) total += weight;
+    for (std::int64_t i = 0; i + 1 < sequences; ++i) {
+      sum += weights[i];
+      const double end = std::floor(static_cast<double>(tokens) * (sum / total) + 0.5);
+      ends.push_back(static_cast<float>(std::min(end, static_cast<double>(tokens))));
+    }
+  }
+  ends.push_back(static_cast<float>(tokens));
+  return ends;
 }
 
 }  // namespace gla_bench

@@ -33,6 +33,10 @@ double random_normal(Stream stream, std::uint64_t index);
 /// `count` values of N(0,1), rounded to the dtype. In parallel.
 std::vector<float> draw_normal(Stream stream, std::int64_t count, DType dtype);
 
+/// `count` values of elu(N(0,1)) + 1 > 0 (x + 1 above 0, e^x below), rounded to the dtype. In
+/// parallel.
+std::vector<float> draw_positive(Stream stream, std::int64_t count, DType dtype);
+
 /// The gate regimes by name, in the order in which they are listed:
 /// - none: 0
 /// - mild: logsigmoid(N(0,1)) / 16
@@ -49,5 +53,29 @@ const std::vector<std::string>& gate_regimes();
 std::vector<float> draw_gates(std::string_view regime, std::uint64_t seed, std::string_view name,
                               std::int64_t tokens, std::int64_t heads, std::int64_t channels,
                               DType dtype);
+
+/// The same gates before their activation: w with g = -exp(w), so w = ln(-g); for the regimes
+/// without g = 0 and g = -inf (raw_gates_have()). In parallel. @throws InputError as draw_gates()
+std::vector<float> draw_raw_gates(std::string_view regime, std::uint64_t seed,
+                                  std::string_view name, std::int64_t tokens, std::int64_t heads,
+                                  std::int64_t channels, DType dtype);
+
+/// Whether every gate of the regime is -exp(w) for some finite w.
+bool raw_gates_have(std::string_view regime);
+
+/// Regimes of one constant log decay per head: `retnet`, ln(1 - 2^(-5-h)) for head h, and those of
+/// gate_regimes() that are not about tokens or channels, drawn once per head.
+const std::vector<std::string>& head_decay_regimes();
+
+/// Log decays [heads] in float32. @throws InputError for a regime that head_decay_regimes() lacks
+std::vector<float> draw_head_decays(std::string_view regime, std::uint64_t seed,
+                                    std::string_view name, std::int64_t heads);
+
+/// Where `sequences` ragged sequences begin and end in `tokens` tokens, [sequences + 1], from 0 to
+/// `tokens`: whole numbers below 2^24, so that floats hold them. `uniform`: uniform cut points;
+/// `skewed`: lengths in proportion to exp(2 N(0,1)), every fourth or so (from two on at least one)
+/// empty. @throws InputError for another kind
+std::vector<float> draw_boundaries(std::string_view kind, std::uint64_t seed, std::string_view name,
+                                   std::int64_t tokens, std::int64_t sequences);
 
 }  // namespace gla_bench

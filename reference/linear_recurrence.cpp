@@ -7,91 +7,42 @@
 #include <utility>
 
 #include "harness/rounding.hpp"
-#include "reference/inputs.hpp"
 #include "reference/linear_recurrence_quadratic.hpp"
 #include "reference/linear_recurrence_traits.hpp"
 
 namespace gla_bench {
 namespace {
 
+using namespace recurrence;
 using Role = TensorSpec::Role;
 
 // Below this much work threads are not worth waking.
 constexpr double small_flops = 1e7;
 
-template <class Traits>
-std::vector<TensorSpec> tensors(const Problem& problem) {
-  const Shape& s = problem.shape;
-  const DType d = problem.dtype;
-  const std::vector<std::int64_t> keys{s.batch, s.seq, s.heads, s.key_dim};
-  const std::vector<std::int64_t> values{s.batch, s.seq, s.heads, s.value_dim};
-  const std::vector<std::int64_t> state{s.batch, s.heads, s.key_dim, s.value_dim};
-  const std::vector<std::int64_t> gates{s.batch, s.seq, s.heads, Traits::gate_channels(s)};
-  std::vector<TensorSpec> list{{"q", Role::input, d, keys, true},
-                               {"k", Role::input, d, keys, true},
-                               {"v", Role::input, d, values, true},
-                               {std::string(Traits::gate), Role::input, d, gates, true}};
-  if (problem.initial_state)
-    list.push_back({"initial_state", Role::input, DType::float32, state, false});
-  list.push_back({"o", Role::output, d, values, true});
-  if (problem.final_state)
-    list.push_back({"final_state", Role::output, DType::float32, state, false});
-  return list;
-}
-
-template <class Traits>
-Work work(const Problem& problem) {
-  const Shape& s = problem.shape;
-  Work result;
-  for (const TensorSpec& spec : tensors<Traits>(problem))
-    result.floor_bytes += static_cast<double>(spec.bytes());
-  // Per token and head: k v^T added to the state and the state read by q, 2KV each. The decay's KV
-  // products are not counted, as is usual.
-  result.flops = 4.0 * static_cast<double>(s.batch) * static_cast<double>(s.seq) *
-                 static_cast<double>(s.heads) * static_cast<double>(s.key_dim) *
-                 static_cast<double>(s.value_dim);
-  return result;
-}
-
-template <class Traits>
-HostTensors draw(const Problem& problem) {
-  const Shape& s = problem.shape;
-  HostTensors inputs;
-  for (const TensorSpec& spec : tensors<Traits>(problem)) {
-    if (spec.role != Role::input) continue;
-    if (spec.name == Traits::gate)
-      inputs[spec.name] = draw_gates(problem.gate, problem.seed, spec.name, s.batch * s.seq,
-                                     s.heads, Traits::gate_channels(s), spec.dtype);
-    else
-      inputs[spec.name] = draw_normal(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
-  }
-  return inputs;
-}
-
-// One (batch, head) pair and a block of the value dimension: independent of all others.
+// One (sequence, head) pair and a block of the value dimension: independent of all others.
 struct Slice {
-  std::int64_t batch, head, first_value, values;
+  std::int64_t sequence, head, first_value, values;
 };
 
-std::vector<Slice> slices(const Shape& s) {
+std::vector<Slice> slices(const View& view) {
   // Wide blocks share the exponentials; narrow ones feed the cores when there are few pairs.
-  const bool few = s.batch * s.heads < 2 * omp_get_max_threads();
+  const bool few = view.sequences * view.heads < 2 * omp_get_max_threads();
   const std::int64_t width = few ? 16 : 64;
   std::vector<Slice> list;
-  for (std::int64_t b = 0; b < s.batch; ++b)
-    for (std::int64_t h = 0; h < s.heads; ++h)
-      for (std::int64_t v = 0; v < s.value_dim; v += width)
-        list.push_back({b, h, v, std::min(width, s.value_dim - v)});
+  for (std::int64_t n = 0; n < view.sequences; ++n)
+    for (std::int64_t h = 0; h < view.heads; ++h)
+      for (std::int64_t v = 0; v < view.values; v += width)
+        list.push_back({n, h, v, std::min(width, view.values - v)});
   return list;
 }
 
 template <class Real>
 using Outputs = std::map<std::string, std::vector<Real>>;
 
-template <class Traits, class Real>
-Outputs<Real> empty_outputs(const Problem& problem) {
+template <class Real>
+Outputs<Real> empty_outputs(const Traits& traits, const Problem& problem) {
   Outputs<Real> outputs;
-  for (const TensorSpec& spec : tensors<Traits>(problem))
+  for (const TensorSpec& spec : tensors(traits, problem))
     if (spec.role == Role::output)
       outputs[spec.name].resize(static_cast<std::size_t>(spec.elements()));
   return outputs;
@@ -100,74 +51,151 @@ Outputs<Real> empty_outputs(const Problem& problem) {
 // The recurrence over one slice in the arithmetic of Real. `operand` rounds what enters a product
 // with k, v or q: k and v when they are written to the state, the state and q when it is read.
 // Sums over the key dimension run upwards; the scale multiplies the finished sum.
-template <class Traits, class Real, class Operand>
-void walk(const Problem& problem, const HostTensors& inputs, const Slice& slice, Operand operand,
-          Outputs<Real>& outputs) {
-  const Shape& s = problem.shape;
-  const auto scale = static_cast<Real>(problem.scale.value_or(Traits::default_scale(s)));
-  const float *q = inputs.at("q").data(), *k = inputs.at("k").data(), *v = inputs.at("v").data();
-  const float* gate = inputs.at(std::string(Traits::gate)).data();
-  const float* initial = problem.initial_state ? inputs.at("initial_state").data() : nullptr;
-  const std::int64_t width = slice.values;
-  const std::int64_t state_at =
-      (slice.batch * s.heads + slice.head) * s.key_dim * s.value_dim + slice.first_value;
-  std::vector<Real> state(static_cast<std::size_t>(s.key_dim * width), Real(0));
-  std::vector<Real> row(static_cast<std::size_t>(width)), sum(row);
-  for (std::int64_t i = 0; initial && i < s.key_dim; ++i)
-    for (std::int64_t j = 0; j < width; ++j)
-      state[i * width + j] = static_cast<Real>(initial[state_at + i * s.value_dim + j]);
-  std::vector<Real>& o = outputs.at("o");
-  for (std::int64_t t = 0; t < s.seq; ++t) {
-    const std::int64_t token = (slice.batch * s.seq + t) * s.heads + slice.head;
-    const std::int64_t value_at = token * s.value_dim + slice.first_value;
-    for (std::int64_t j = 0; j < width; ++j) row[j] = operand(static_cast<Real>(v[value_at + j]));
-    std::fill(sum.begin(), sum.end(), Real(0));
-    for (std::int64_t i = 0; i < s.key_dim; ++i) {
-      const Real decay = std::exp(static_cast<Real>(gate[Traits::gate_index(s, token, i)]));
-      const Real key = operand(static_cast<Real>(k[token * s.key_dim + i]));
-      const Real query = operand(static_cast<Real>(q[token * s.key_dim + i]));
-      Real* line = state.data() + i * width;
-      Real* out = sum.data();
-      const Real* value = row.data();
-      for (std::int64_t j = 0; j < width; ++j) {
+template <class Real, class Operand>
+class Walk {
+ public:
+  Walk(const View& view, const Slice& slice, Operand operand)
+      : view_(view),
+        slice_(slice),
+        operand_(operand),
+        state_(static_cast<std::size_t>(view.keys * slice.values), Real(0)),
+        normalizer_(static_cast<std::size_t>(view.keys), Real(0)),
+        decay_(normalizer_),
+        key_(normalizer_),
+        query_(normalizer_),
+        value_(static_cast<std::size_t>(slice.values)),
+        sum_(value_) {}
+
+  void run(Outputs<Real>& outputs) {
+    start();
+    const Range tokens = view_.tokens(slice_.sequence);
+    for (std::int64_t row = tokens.first; row < tokens.last; ++row) {
+      read_token(row);
+      if (view_.before_update)
+        step_before();
+      else
+        step_after();
+      write_output(row, outputs.at("o"));
+    }
+    finish(outputs);
+  }
+
+ private:
+  void start() {
+    const std::int64_t at = view_.state_at(slice_.sequence, slice_.head) + slice_.first_value;
+    for (std::int64_t i = 0; view_.initial_state && i < view_.keys; ++i)
+      for (std::int64_t j = 0; j < slice_.values; ++j)
+        state_[i * slice_.values + j] =
+            static_cast<Real>(view_.initial_state[at + i * view_.values + j]);
+    const std::int64_t sums = view_.normalizer_at(slice_.sequence, slice_.head);
+    for (std::int64_t i = 0; view_.initial_normalizer && i < view_.keys; ++i)
+      normalizer_[i] = static_cast<Real>(view_.initial_normalizer[sums + i]);
+  }
+
+  void read_token(std::int64_t row) {
+    const std::int64_t at = view_.key_at(row, slice_.head);
+    const std::int64_t value_at = view_.value_at(row, slice_.head) + slice_.first_value;
+    const bool one_decay = view_.decay != Decay::per_key;
+    for (std::int64_t i = 0; i < view_.keys; ++i) {
+      decay_[i] = one_decay && i > 0
+                      ? decay_[0]
+                      : std::exp(view_.template log_decay<Real>(row, slice_.head, i));
+      key_[i] = operand_(view_.template feature<Real>(view_.k[at + i]));
+      query_[i] = operand_(view_.template feature<Real>(view_.q[at + i]));
+    }
+    for (std::int64_t j = 0; j < slice_.values; ++j)
+      value_[j] = operand_(static_cast<Real>(view_.v[value_at + j]));
+    std::fill(sum_.begin(), sum_.end(), Real(0));
+  }
+
+  // S = decay (.) S + k v^T, sum = S^T q.
+  void step_after() {
+    for (std::int64_t i = 0; i < view_.keys; ++i) {
+      const Real decay = decay_[i], key = key_[i], query = query_[i];
+      Real* line = state_.data() + i * slice_.values;
+      Real* out = sum_.data();
+      const Real* value = value_.data();
+      for (std::int64_t j = 0; j < slice_.values; ++j) {
         line[j] = decay * line[j] + key * value[j];
-        out[j] += query * operand(line[j]);
+        out[j] += query * operand_(line[j]);
+      }
+      if (view_.normalize) normalizer_[i] = decay * normalizer_[i] + key;
+    }
+  }
+
+  // sum = (S + diag(u) k v^T)^T q, then S = decay (.) S + k v^T.
+  void step_before() {
+    for (std::int64_t i = 0; i < view_.keys; ++i) {
+      const Real decay = decay_[i], key = key_[i], query = query_[i];
+      const Real bonus = static_cast<Real>(view_.bonus[slice_.head * view_.keys + i]) * key;
+      Real* line = state_.data() + i * slice_.values;
+      Real* out = sum_.data();
+      const Real* value = value_.data();
+      for (std::int64_t j = 0; j < slice_.values; ++j) {
+        out[j] += query * operand_(line[j] + bonus * value[j]);
+        line[j] = decay * line[j] + key * value[j];
       }
     }
-    for (std::int64_t j = 0; j < width; ++j) o[value_at + j] = scale * sum[j];
   }
-  if (!problem.final_state) return;
-  std::vector<Real>& last = outputs.at("final_state");
-  for (std::int64_t i = 0; i < s.key_dim; ++i)
-    std::copy_n(state.data() + i * width, width, last.data() + state_at + i * s.value_dim);
-}
 
-template <class Traits, class Real, class Operand>
-Outputs<Real> recurrence(const Problem& problem, const HostTensors& inputs, Operand operand) {
-  Outputs<Real> outputs = empty_outputs<Traits, Real>(problem);
-  const std::vector<Slice> list = slices(problem.shape);
+  void write_output(std::int64_t row, std::vector<Real>& o) const {
+    const auto scale = static_cast<Real>(view_.scale);
+    Real divisor = 1;
+    if (view_.normalize) {
+      Real sum = 0;
+      for (std::int64_t i = 0; i < view_.keys; ++i) sum += query_[i] * operand_(normalizer_[i]);
+      divisor = scale * sum + static_cast<Real>(normalizer_epsilon);
+    }
+    Real* out = o.data() + view_.value_at(row, slice_.head) + slice_.first_value;
+    for (std::int64_t j = 0; j < slice_.values; ++j) out[j] = scale * sum_[j] / divisor;
+  }
+
+  void finish(Outputs<Real>& outputs) const {
+    const auto last = outputs.find("final_state");
+    if (last == outputs.end()) return;
+    Real* to = last->second.data() + view_.state_at(slice_.sequence, slice_.head);
+    for (std::int64_t i = 0; i < view_.keys; ++i)
+      std::copy_n(state_.data() + i * slice_.values, slice_.values,
+                  to + i * view_.values + slice_.first_value);
+    if (view_.normalize && slice_.first_value == 0)
+      std::copy(normalizer_.begin(), normalizer_.end(),
+                outputs.at("final_normalizer").begin() +
+                    view_.normalizer_at(slice_.sequence, slice_.head));
+  }
+
+  const View& view_;
+  const Slice& slice_;
+  Operand operand_;
+  std::vector<Real> state_, normalizer_, decay_, key_, query_, value_, sum_;
+};
+
+template <class Real, class Operand>
+Outputs<Real> recurrence_of(const Traits& traits, const Problem& problem, const HostTensors& inputs,
+                            Operand operand) {
+  Outputs<Real> outputs = empty_outputs<Real>(traits, problem);
+  const View view(traits, problem, inputs);
+  const std::vector<Slice> list = slices(view);
   const auto count = static_cast<std::int64_t>(list.size());
-  const bool large = work<Traits>(problem).flops > small_flops;
+  const bool large = work(traits, problem).flops > small_flops;
 #pragma omp parallel for schedule(dynamic) if (large)
-  for (std::int64_t i = 0; i < count; ++i)
-    walk<Traits, Real>(problem, inputs, list[i], operand, outputs);
+  for (std::int64_t i = 0; i < count; ++i) Walk<Real, Operand>(view, list[i], operand).run(outputs);
   return outputs;
 }
 
-template <class Traits>
-ReferenceTensors reference(const Problem& problem, const HostTensors& inputs) {
-  return recurrence<Traits, double>(problem, inputs, [](double x) { return x; });
+ReferenceTensors reference(const Traits& traits, const Problem& problem,
+                           const HostTensors& inputs) {
+  return recurrence_of<double>(traits, problem, inputs, [](double x) { return x; });
 }
 
 // The plain computation: the recurrence with float32 state and accumulation, where the operands of
-// every product (k and v into the state, q and the state out of it) are first rounded to what the
-// arithmetic keeps: 10 explicit mantissa bits for tf32 and float16 (with float32's range), 7 for
-// bfloat16, all of them for float32. The decay multiplies the unrounded state; exp is float32's.
-// At last each output is rounded to its own dtype.
-template <class Traits>
-HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic) {
+// every product (k and v into the state, q, the state and the normalizer out of it) are first
+// rounded to what the arithmetic keeps: 10 explicit mantissa bits for tf32 and float16 (with
+// float32's range), 7 for bfloat16, all of them for float32. The decay multiplies the unrounded
+// state; exp is float32's. At last each output is rounded to its own dtype.
+HostTensors baseline(const Traits& traits, const Problem& problem, const HostTensors& inputs,
+                     Arithmetic arithmetic) {
   const auto run = [&](auto operand) {
-    return recurrence<Traits, float>(problem, inputs, operand);
+    return recurrence_of<float>(traits, problem, inputs, operand);
   };
   HostTensors outputs;
   switch (arithmetic) {
@@ -182,47 +210,58 @@ HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmet
       outputs = run([](float x) { return round_mantissa<7>(x); });
       break;
   }
-  if (problem.dtype == DType::float32) return outputs;
-  std::vector<float>& o = outputs.at("o");
-  const auto count = static_cast<std::int64_t>(o.size());
+  for (const TensorSpec& spec : tensors(traits, problem)) {
+    if (spec.role != Role::output || spec.dtype == DType::float32) continue;
+    std::vector<float>& values = outputs.at(spec.name);
+    const auto count = static_cast<std::int64_t>(values.size());
 #pragma omp parallel for schedule(static) if (count > 65536)
-  for (std::int64_t i = 0; i < count; ++i) o[i] = round_to(problem.dtype, o[i]);
+    for (std::int64_t i = 0; i < count; ++i) values[i] = round_to(spec.dtype, values[i]);
+  }
   return outputs;
 }
 
 // The second form fills outputs of the right sizes.
-template <class Traits>
-ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs) {
-  ReferenceTensors outputs = empty_outputs<Traits, double>(problem);
-  const std::int64_t pairs = problem.shape.batch * problem.shape.heads;
-#pragma omp parallel for schedule(dynamic) if (work <Traits>(problem).flops > small_flops)
+ReferenceTensors second_form(const Traits& traits, const Problem& problem,
+                             const HostTensors& inputs) {
+  ReferenceTensors outputs = empty_outputs<double>(traits, problem);
+  const View view(traits, problem, inputs);
+  const std::int64_t pairs = view.sequences * view.heads;
+  const bool large = work(traits, problem).flops > small_flops;
+#pragma omp parallel for schedule(dynamic) if (large)
   for (std::int64_t pair = 0; pair < pairs; ++pair)
-    linear_recurrence::quadratic<Traits>(problem, inputs, pair / problem.shape.heads,
-                                         pair % problem.shape.heads, outputs);
+    quadratic(view, pair / view.heads, pair % view.heads, outputs);
   return outputs;
 }
 
-template <class Traits>
-Operator make() {
+Operator make(const Traits& traits) {
   Operator op;
-  op.name = Traits::name;
-  op.summary = Traits::summary;
+  op.name = traits.name;
+  op.summary = traits.summary;
   op.directions = {Direction::forward};
-  op.gates = gate_regimes();
-  op.default_scale = [](const Problem& problem) { return Traits::default_scale(problem.shape); };
-  op.tensors = tensors<Traits>;
-  op.work = work<Traits>;
-  op.draw = draw<Traits>;
-  op.reference = reference<Traits>;
-  op.second_form = second_form<Traits>;
-  op.baseline = baseline<Traits>;
+  op.gates = regimes(traits);
+  op.optional_extents = {"sequences"};
+  op.options = options(traits);
+  // Members live as long as the program.
+  const auto with = [t = &traits](auto function) {
+    return [t, function](const auto&... arguments) { return function(*t, arguments...); };
+  };
+  op.refuse = with(refuse);
+  op.default_scale = with(default_scale);
+  op.tensors = with(tensors);
+  op.work = with(work);
+  op.draw = with(draw);
+  op.reference = with(reference);
+  op.second_form = with(second_form);
+  op.baseline = with(baseline);
   return op;
 }
 
 }  // namespace
 
-Operator gla_operator() {
-  return make<linear_recurrence::Gla>();
+std::vector<Operator> linear_recurrence_operators() {
+  std::vector<Operator> list;
+  for (const Traits& traits : family()) list.push_back(make(traits));
+  return list;
 }
 
 }  // namespace gla_bench

@@ -4,34 +4,32 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "harness/operator.hpp"
+#include "reference/linear_recurrence_traits.hpp"
 
-namespace gla_bench::linear_recurrence {
+namespace gla_bench::recurrence {
 
-/// Sums of gates over token ranges without inf - inf: a prefix counts the -inf gates apart from the
-/// sum of the finite ones, and a range that holds one has decayed to nothing.
+/// Sums of log decays over ranges of a sequence's tokens without inf - inf: a prefix counts the
+/// -inf gates apart from the sum of the finite ones, and a range that holds one has decayed to
+/// nothing. Tokens count from the sequence's first.
 struct GatePrefix {
   std::vector<double> sum;        // [T+1, K]
   std::vector<std::int64_t> cut;  // [T+1, K]
   std::int64_t keys = 0;
 
-  template <class Traits>
-  static GatePrefix of(const Shape& s, const float* gate, std::int64_t b, std::int64_t h) {
-    GatePrefix p;
-    p.keys = s.key_dim;
-    p.sum.resize(static_cast<std::size_t>((s.seq + 1) * p.keys));
-    p.cut.resize(p.sum.size());
-    for (std::int64_t t = 0; t < s.seq; ++t)
-      for (std::int64_t i = 0; i < p.keys; ++i) {
-        const double g = gate[Traits::gate_index(s, (b * s.seq + t) * s.heads + h, i)];
+  GatePrefix(const View& view, const Range& tokens, std::int64_t head) : keys(view.keys) {
+    const std::int64_t count = tokens.last - tokens.first;
+    sum.resize(static_cast<std::size_t>((count + 1) * keys));
+    cut.resize(sum.size());
+    for (std::int64_t t = 0; t < count; ++t)
+      for (std::int64_t i = 0; i < keys; ++i) {
+        const double g = view.log_decay<double>(tokens.first + t, head, i);
         const bool reset = g == -std::numeric_limits<double>::infinity();
-        p.sum[(t + 1) * p.keys + i] = p.sum[t * p.keys + i] + (reset ? 0.0 : g);
-        p.cut[(t + 1) * p.keys + i] = p.cut[t * p.keys + i] + (reset ? 1 : 0);
+        sum[(t + 1) * keys + i] = sum[t * keys + i] + (reset ? 0.0 : g);
+        cut[(t + 1) * keys + i] = cut[t * keys + i] + (reset ? 1 : 0);
       }
-    return p;
   }
 
   /// exp of the sum of the gates of tokens [from, to).
@@ -41,46 +39,98 @@ struct GatePrefix {
   }
 };
 
-/// The operator as a masked quadratic form, for one (batch, head) pair:
+/// The operator as a masked quadratic form, for one (sequence, head) pair:
 /// o_t = scale sum_{j<=t} (q_t . (k_j (.) decay of tokens j+1..t)) v_j, plus what is left of the
-/// initial state. Shares nothing with the recurrence.
-template <class Traits>
-void quadratic(const Problem& problem, const HostTensors& inputs, std::int64_t b, std::int64_t h,
-               ReferenceTensors& outputs) {
-  const Shape& s = problem.shape;
-  const double scale = problem.scale.value_or(Traits::default_scale(s));
-  const float *q = inputs.at("q").data(), *k = inputs.at("k").data(), *v = inputs.at("v").data();
-  const float* initial = problem.initial_state ? inputs.at("initial_state").data() : nullptr;
-  const auto prefix = GatePrefix::of<Traits>(s, inputs.at(std::string(Traits::gate)).data(), b, h);
-  const std::int64_t state_at = (b * s.heads + h) * s.key_dim * s.value_dim;
-  const auto token = [&](std::int64_t t) { return (b * s.seq + t) * s.heads + h; };
-  for (std::int64_t t = 0; t < s.seq; ++t) {
-    double* o = outputs.at("o").data() + token(t) * s.value_dim;
-    const float* query = q + token(t) * s.key_dim;
+/// initial state; before the update the decay ends at t-1 and the token itself counts by its
+/// bonus. A normalized o_t is divided by the sum of its scores. Shares nothing with the recurrence
+/// but how inputs are indexed.
+class Quadratic {
+ public:
+  Quadratic(const View& view, std::int64_t sequence, std::int64_t head)
+      : view_(view),
+        sequence_(sequence),
+        head_(head),
+        tokens_(view.tokens(sequence)),
+        prefix_(view, tokens_, head) {}
+
+  std::int64_t count() const { return tokens_.last - tokens_.first; }
+
+  void output(std::int64_t t, double* o) const {
+    const std::int64_t behind = view_.before_update ? t : t + 1;  // of the last decay
+    double divisor = 0;
     for (std::int64_t j = 0; j <= t; ++j) {
       double score = 0;
-      for (std::int64_t i = 0; i < s.key_dim; ++i)
-        score += static_cast<double>(query[i]) * k[token(j) * s.key_dim + i] *
-                 prefix.decay(j + 1, t + 1, i);
-      for (std::int64_t e = 0; e < s.value_dim; ++e)
-        o[e] += scale * score * v[token(j) * s.value_dim + e];
+      for (std::int64_t i = 0; i < view_.keys; ++i)
+        score += query(t, i) * key(j, i) *
+                 (view_.before_update && j == t ? view_.bonus[head_ * view_.keys + i]
+                                                : prefix_.decay(j + 1, behind, i));
+      divisor += score;
+      for (std::int64_t e = 0; e < view_.values; ++e) o[e] += view_.scale * score * value(j, e);
     }
-    for (std::int64_t i = 0; initial && i < s.key_dim; ++i)
-      for (std::int64_t e = 0; e < s.value_dim; ++e)
-        o[e] +=
-            scale * query[i] * prefix.decay(0, t + 1, i) * initial[state_at + i * s.value_dim + e];
+    for (std::int64_t i = 0; view_.initial_state && i < view_.keys; ++i) {
+      const double factor = query(t, i) * prefix_.decay(0, behind, i);
+      for (std::int64_t e = 0; e < view_.values; ++e)
+        o[e] += view_.scale * factor * initial_state(i, e);
+      if (view_.normalize) divisor += factor * initial_normalizer(i);
+    }
+    for (std::int64_t e = 0; view_.normalize && e < view_.values; ++e)
+      o[e] /= view_.scale * divisor + normalizer_epsilon;
   }
-  if (!problem.final_state) return;
-  double* last = outputs.at("final_state").data() + state_at;
-  for (std::int64_t i = 0; i < s.key_dim; ++i)
-    for (std::int64_t e = 0; e < s.value_dim; ++e) {
-      double sum =
-          initial ? prefix.decay(0, s.seq, i) * initial[state_at + i * s.value_dim + e] : 0.0;
-      for (std::int64_t t = 0; t < s.seq; ++t)
-        sum += prefix.decay(t + 1, s.seq, i) * k[token(t) * s.key_dim + i] *
-               v[token(t) * s.value_dim + e];
-      last[i * s.value_dim + e] = sum;
-    }
+
+  double final_state(std::int64_t i, std::int64_t e) const {
+    double sum = view_.initial_state ? prefix_.decay(0, count(), i) * initial_state(i, e) : 0.0;
+    for (std::int64_t t = 0; t < count(); ++t)
+      sum += prefix_.decay(t + 1, count(), i) * key(t, i) * value(t, e);
+    return sum;
+  }
+
+  double final_normalizer(std::int64_t i) const {
+    double sum =
+        view_.initial_normalizer ? prefix_.decay(0, count(), i) * initial_normalizer(i) : 0;
+    for (std::int64_t t = 0; t < count(); ++t) sum += prefix_.decay(t + 1, count(), i) * key(t, i);
+    return sum;
+  }
+
+ private:
+  std::int64_t key_at(std::int64_t t) const { return view_.key_at(tokens_.first + t, head_); }
+  double query(std::int64_t t, std::int64_t i) const {
+    return view_.feature<double>(view_.q[key_at(t) + i]);
+  }
+  double key(std::int64_t t, std::int64_t i) const {
+    return view_.feature<double>(view_.k[key_at(t) + i]);
+  }
+  double value(std::int64_t t, std::int64_t e) const {
+    return view_.v[view_.value_at(tokens_.first + t, head_) + e];
+  }
+  double initial_state(std::int64_t i, std::int64_t e) const {
+    return view_.initial_state[view_.state_at(sequence_, head_) + i * view_.values + e];
+  }
+  double initial_normalizer(std::int64_t i) const {
+    return view_.initial_normalizer[view_.normalizer_at(sequence_, head_) + i];
+  }
+
+  const View& view_;
+  std::int64_t sequence_, head_;
+  Range tokens_;
+  GatePrefix prefix_;
+};
+
+/// Fills one pair's part of every output, which stands as zeros.
+inline void quadratic(const View& view, std::int64_t sequence, std::int64_t head,
+                      ReferenceTensors& outputs) {
+  const Quadratic form(view, sequence, head);
+  const Range tokens = view.tokens(sequence);
+  for (std::int64_t t = 0; t < form.count(); ++t)
+    form.output(t, outputs.at("o").data() + view.value_at(tokens.first + t, head));
+  const auto last = outputs.find("final_state");
+  if (last == outputs.end()) return;
+  double* state = last->second.data() + view.state_at(sequence, head);
+  for (std::int64_t i = 0; i < view.keys; ++i)
+    for (std::int64_t e = 0; e < view.values; ++e)
+      state[i * view.values + e] = form.final_state(i, e);
+  if (!view.normalize) return;
+  double* sums = outputs.at("final_normalizer").data() + view.normalizer_at(sequence, head);
+  for (std::int64_t i = 0; i < view.keys; ++i) sums[i] = form.final_normalizer(i);
 }
 
-}  // namespace gla_bench::linear_recurrence
+}  // namespace gla_bench::recurrence

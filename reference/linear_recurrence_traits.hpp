@@ -1,28 +1,106 @@
 #pragma once
-// What tells the members of the linear-recurrence family apart.
+// What tells the members of the linear-recurrence family apart, and their tensors: everything but
+// the arithmetic, which is in linear_recurrence.cpp (recurrence) and
+// linear_recurrence_quadratic.hpp (second form).
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "harness/problem.hpp"
+#include "harness/operator.hpp"
 
-namespace gla_bench::linear_recurrence {
+namespace gla_bench::recurrence {
 
-/// Gated linear attention. A member states its gate tensor's extents, which of its elements decays
-/// state row `key` at token number (b T + t) H + h, and its default scale.
-struct Gla {
-  static constexpr std::string_view name = "gla";
-  static constexpr std::string_view summary =
-      "gated linear attention: S = diag(exp(g)) S + k v^T, o = scale S^T q";
-  static constexpr std::string_view gate = "g";
-  static std::int64_t gate_channels(const Shape& s) { return s.key_dim; }
-  static std::int64_t gate_index(const Shape& s, std::int64_t token, std::int64_t key) {
-    return token * s.key_dim + key;
+/// What a token's decay depends on besides its sequence: nothing (it is 1), the head, the token and
+/// head, or these and the row of the state.
+enum class Decay { none, per_head, per_token, per_key };
+
+/// One operator of the family.
+struct Traits {
+  std::string_view name, summary;
+  Decay decay = Decay::none;
+  std::string_view gate;       ///< the tensor of log decays; "" with Decay::none
+  bool before_update = false;  ///< o reads the state before the update, and k v^T through the bonus
+  bool features = false;       ///< has the options feature_map and normalize
+  bool raw_gates = false;      ///< has the option gate_input
+};
+
+/// The five members.
+std::span<const Traits> family();
+
+/// Added to the denominator of a normalized output, after the scale.
+constexpr double normalizer_epsilon = 1e-6;
+
+double default_scale(const Traits& traits, const Problem& problem);
+std::vector<OptionAxis> options(const Traits& traits);
+std::vector<std::string> regimes(const Traits& traits);
+std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem);
+Work work(const Traits& traits, const Problem& problem);
+HostTensors draw(const Traits& traits, const Problem& problem);
+std::optional<std::string> refuse(const Traits& traits, const Problem& problem);
+
+/// Rows of tokens [first, last) among all B T of them: one sequence.
+struct Range {
+  std::int64_t first = 0, last = 0;
+};
+
+/// A problem's inputs as they are indexed: by row of tokens (b T + t), head, and element of it.
+struct View {
+  Decay decay;
+  bool before_update, elu_features, normalize, raw_gates;
+  std::int64_t sequences, heads, keys, values, seq;
+  double scale;
+  const float *q, *k, *v, *gate, *bonus, *boundaries, *initial_state, *initial_normalizer;
+
+  /// @throws std::out_of_range for a missing input
+  View(const Traits& traits, const Problem& problem, const HostTensors& inputs);
+
+  Range tokens(std::int64_t sequence) const {
+    if (!boundaries) return {sequence * seq, (sequence + 1) * seq};
+    return {static_cast<std::int64_t>(boundaries[sequence]),
+            static_cast<std::int64_t>(boundaries[sequence + 1])};
   }
-  static double default_scale(const Shape& s) {
-    return 1.0 / std::sqrt(static_cast<double>(s.key_dim));
+  std::int64_t key_at(std::int64_t row, std::int64_t head) const {
+    return (row * heads + head) * keys;
+  }
+  std::int64_t value_at(std::int64_t row, std::int64_t head) const {
+    return (row * heads + head) * values;
+  }
+  std::int64_t state_at(std::int64_t sequence, std::int64_t head) const {
+    return (sequence * heads + head) * keys * values;
+  }
+  std::int64_t normalizer_at(std::int64_t sequence, std::int64_t head) const {
+    return (sequence * heads + head) * keys;
+  }
+
+  /// An element of q or k as the recurrence takes it, computed in Real.
+  template <class Real>
+  Real feature(float x) const {
+    const auto value = static_cast<Real>(x);
+    if (!elu_features) return value;
+    return value > 0 ? value + 1 : std::exp(value);
+  }
+
+  /// The log decay of state row `key` at a token, computed in Real.
+  template <class Real>
+  Real log_decay(std::int64_t row, std::int64_t head, std::int64_t key) const {
+    switch (decay) {
+      case Decay::none:
+        return 0;
+      case Decay::per_head:
+        return static_cast<Real>(gate[head]);
+      case Decay::per_token:
+        return static_cast<Real>(gate[row * heads + head]);
+      case Decay::per_key:
+        break;
+    }
+    const auto value = static_cast<Real>(gate[key_at(row, head) + key]);
+    return raw_gates ? -std::exp(value) : value;
   }
 };
 
-}  // namespace gla_bench::linear_recurrence
+}  // namespace gla_bench::recurrence

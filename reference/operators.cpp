@@ -6,7 +6,10 @@
 namespace gla_bench {
 
 std::span<const Operator> operators() {
-  static const std::vector<Operator> list{gla_operator()};
+  static const std::vector<Operator> list = [] {
+    std::vector<Operator> all = linear_recurrence_operators();
+    return all;
+  }();
   return list;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <set>
 
 #include "harness/error.hpp"
@@ -166,6 +167,63 @@ TEST(Inputs, PerChannelFixesWholeChannels) {
   }
   EXPECT_NEAR(open / 512.0, 0.25, 0.08);
   EXPECT_NEAR(shut / 512.0, 0.25, 0.08);
+}
+
+TEST(Inputs, RawGatesAreLogarithmsOfGates) {
+  for (const std::string& regime : gate_regimes()) {
+    if (!raw_gates_have(regime)) continue;
+    const auto raw = draw_raw_gates(regime, 7, "g", 100, 2, 16, DType::float32);
+    const auto g = draw_gates(regime, 7, "g", 100, 2, 16, DType::float32);
+    for (std::size_t i = 0; i < g.size(); ++i)
+      ASSERT_NEAR(-std::exp(static_cast<double>(raw[i])), g[i], 1e-6 * std::abs(g[i])) << regime;
+  }
+  const Moments m = moments(draw_raw_gates("rwkv", 3, "w", 20000, 1, 16, DType::bfloat16));
+  EXPECT_NEAR(m.mean, -3, 0.02);
+  EXPECT_NEAR(m.deviation, 1.5, 0.02);
+}
+
+TEST(Inputs, PositiveOnesAreFeaturesOfNormals) {
+  const auto positive = draw_positive(stream(3, "q"), 1000, DType::float32);
+  const auto normal = draw_normal(stream(3, "q"), 1000, DType::float32);
+  for (std::size_t i = 0; i < positive.size(); ++i)
+    ASSERT_NEAR(positive[i], normal[i] > 0 ? normal[i] + 1 : std::exp(normal[i]), 1e-6);
+}
+
+TEST(Inputs, DecaysOfHeads) {
+  const auto decays = draw_head_decays("retnet", 1, "log_decay", 64);
+  EXPECT_NEAR(decays[0], std::log(1 - 1.0 / 32), 2e-9);
+  for (std::size_t h = 0; h < decays.size(); ++h)
+    EXPECT_NEAR(decays[h] / std::log1p(-std::ldexp(1.0, -5 - static_cast<int>(h))), 1, 1e-7) << h;
+  EXPECT_LT(draw_head_decays("strong", 1, "log_decay", 1000)[7], 0);
+  EXPECT_EQ(draw_head_decays("none", 1, "log_decay", 2), (std::vector<float>{0, 0}));
+  EXPECT_THROW(draw_head_decays("per_channel", 1, "log_decay", 2), InputError);
+}
+
+TEST(Inputs, BoundariesRiseFromNothingToAllTokens) {
+  for (const char* kind : {"uniform", "skewed"})
+    for (const std::int64_t tokens : {0, 1, 100, (1 << 24) - 1})
+      for (const std::int64_t sequences : {1, 2, 7, 300}) {
+        const auto ends = draw_boundaries(kind, 5, "cu_seqlens", tokens, sequences);
+        ASSERT_EQ(static_cast<std::int64_t>(ends.size()), sequences + 1);
+        EXPECT_EQ(ends.front(), 0);
+        EXPECT_EQ(ends.back(), static_cast<float>(tokens));
+        EXPECT_TRUE(std::is_sorted(ends.begin(), ends.end()));
+        EXPECT_EQ(ends, draw_boundaries(kind, 5, "cu_seqlens", tokens, sequences));
+      }
+  EXPECT_THROW(draw_boundaries("equal", 5, "cu_seqlens", 9, 2), InputError);
+}
+
+TEST(Inputs, SkewedLengthsHaveFewLongAndManyEmptyOnes) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    std::vector<float> lengths;
+    const auto ends = draw_boundaries("skewed", seed, "cu_seqlens", 100000, 200);
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) lengths.push_back(ends[i + 1] - ends[i]);
+    std::sort(lengths.begin(), lengths.end());
+    EXPECT_NEAR(static_cast<double>(std::count(lengths.begin(), lengths.end(), 0.0f)), 50, 22);
+    EXPECT_GT(std::accumulate(lengths.end() - 20, lengths.end(), 0.0f), 50000);
+    const auto even = draw_boundaries("skewed", seed, "cu_seqlens", 100, 2);
+    EXPECT_TRUE(even[1] == 0 || even[1] == 100) << even[1];
+  }
 }
 
 TEST(Inputs, UnknownRegimeIsNamed) {

@@ -1,0 +1,217 @@
+// The linear-recurrence family without its arithmetic: members, tensors, options, inputs.
+
+#include <array>
+
+#include "reference/inputs.hpp"
+#include "reference/linear_recurrence_traits.hpp"
+
+namespace gla_bench::recurrence {
+namespace {
+
+using Role = TensorSpec::Role;
+
+constexpr std::array<Traits, 5> members{
+    {{"linear_attention", "linear attention: S = S + phi(k) v^T, o = scale S^T phi(q)", Decay::none,
+      "", false, true, false},
+     {"retention", "retention: S = gamma_h S + k v^T, o = scale S^T q", Decay::per_head,
+      "log_decay", false, false, false},
+     {"simple_gla", "scalar-gated linear attention: S = exp(g) S + k v^T, o = scale S^T q",
+      Decay::per_token, "g", false, false, false},
+     {"gla", "gated linear attention: S = diag(exp(g)) S + k v^T, o = scale S^T q", Decay::per_key,
+      "g", false, false, false},
+     {"rwkv6", "RWKV-6: o = scale (S + diag(u) k v^T)^T q, then S = diag(exp(w)) S + k v^T",
+      Decay::per_key, "w", true, false, true}}};
+
+// Below it every whole number is a float32: boundaries travel as floats.
+constexpr std::int64_t most_ragged_tokens = 1 << 24;
+
+std::int64_t sequences(const Shape& s) {
+  return s.sequences > 0 ? s.sequences : s.batch;
+}
+
+// Options that this member lacks read as "".
+std::string choice(const Traits& traits, const Problem& problem, std::string_view name) {
+  const auto chosen = problem.options.find(std::string(name));
+  if (chosen != problem.options.end()) return chosen->second;
+  for (const OptionAxis& axis : options(traits))
+    if (axis.name == name) return axis.values.front();
+  return "";
+}
+
+bool chosen(const Traits& traits, const Problem& problem, std::string_view name) {
+  return choice(traits, problem, name) == "true";
+}
+
+bool positive_inputs(const Traits& traits, const Problem& problem) {
+  return chosen(traits, problem, "normalize") &&
+         choice(traits, problem, "feature_map") == "identity";
+}
+
+std::vector<float> draw_decays(const Traits& traits, const Problem& problem,
+                               const TensorSpec& spec) {
+  const Shape& s = problem.shape;
+  if (traits.decay == Decay::per_head)
+    return draw_head_decays(problem.gate, problem.seed, spec.name, s.heads);
+  const bool raw = choice(traits, problem, "gate_input") == "raw";
+  return (raw ? draw_raw_gates : draw_gates)(
+      problem.gate, problem.seed, spec.name, s.batch * s.seq, s.heads,
+      traits.decay == Decay::per_key ? s.key_dim : 1, spec.dtype);
+}
+
+}  // namespace
+
+std::span<const Traits> family() {
+  return members;
+}
+
+double default_scale(const Traits& traits, const Problem& problem) {
+  if (traits.before_update) return 1.0;
+  return 1.0 / std::sqrt(static_cast<double>(problem.shape.key_dim));
+}
+
+std::vector<OptionAxis> options(const Traits& traits) {
+  std::vector<OptionAxis> list;
+  if (traits.features) {
+    list.push_back({"feature_map", {"identity", "elu_plus_one"}, "phi, applied to q and k"});
+    list.push_back({"normalize", {"false", "true"}, "o / (scale q.z + 1e-6), z the sum of all k"});
+  }
+  if (traits.raw_gates)
+    list.push_back({"gate_input", {"log", "raw"}, "w is the log decay, or -exp(w) is"});
+  list.push_back({"state_layout", {"key_first", "value_first"}, "states are [..,K,V] or [..,V,K]"});
+  list.push_back({"state_dtype", {"float32", "bfloat16"}, "of the states in memory"});
+  list.push_back({"in_place", {"false", "true"}, "the final state overwrites the initial one"});
+  list.push_back({"lengths", {"uniform", "skewed"}, "how ragged sequences' lengths are drawn"});
+  return list;
+}
+
+std::vector<std::string> regimes(const Traits& traits) {
+  std::vector<std::string> list = gate_regimes();
+  switch (traits.decay) {
+    case Decay::none:
+      return {"none"};
+    case Decay::per_head:
+      return head_decay_regimes();
+    case Decay::per_token:
+      std::erase(list, "per_channel");
+      return list;
+    case Decay::per_key:
+      break;
+  }
+  if (!traits.before_update) return list;
+  std::erase(list, "rwkv");
+  list.insert(list.begin(), "rwkv");
+  return list;
+}
+
+std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem) {
+  const Shape& s = problem.shape;
+  const DType d = problem.dtype;
+  const std::vector<std::int64_t> keys{s.batch, s.seq, s.heads, s.key_dim};
+  const std::vector<std::int64_t> values{s.batch, s.seq, s.heads, s.value_dim};
+  const std::vector<std::int64_t> state{sequences(s), s.heads, s.key_dim, s.value_dim};
+  const std::vector<std::int64_t> sums{sequences(s), s.heads, s.key_dim};
+  const bool value_first = choice(traits, problem, "state_layout") == "value_first";
+  const bool in_place = chosen(traits, problem, "in_place");
+  const bool normalize = chosen(traits, problem, "normalize");
+  const DType state_dtype =
+      choice(traits, problem, "state_dtype") == "bfloat16" ? DType::bfloat16 : DType::float32;
+  const std::string gate(traits.gate);
+  std::vector<TensorSpec> list{{"q", Role::input, d, keys, true},
+                               {"k", Role::input, d, keys, true},
+                               {"v", Role::input, d, values, true}};
+  if (traits.decay == Decay::per_head)
+    list.push_back({gate, Role::input, DType::float32, {s.heads}});
+  if (traits.decay == Decay::per_token)
+    list.push_back({gate, Role::input, d, {s.batch, s.seq, s.heads}, true});
+  if (traits.decay == Decay::per_key) list.push_back({gate, Role::input, d, keys, true});
+  if (traits.before_update) list.push_back({"u", Role::input, d, {s.heads, s.key_dim}});
+  if (s.sequences > 0) list.push_back({"cu_seqlens", Role::input, DType::int32, {s.sequences + 1}});
+  const auto add_states = [&](const std::string& when, Role role, const std::string& before) {
+    const auto other = [&](const char* what) { return before.empty() ? "" : before + what; };
+    list.push_back(
+        {when + "_state", role, state_dtype, state, false, value_first, other("_state")});
+    if (normalize)
+      list.push_back(
+          {when + "_normalizer", role, DType::float32, sums, false, false, other("_normalizer")});
+  };
+  if (problem.initial_state) add_states("initial", Role::input, "");
+  list.push_back({"o", Role::output, d, values, true});
+  if (problem.final_state) add_states("final", Role::output, in_place ? "initial" : "");
+  return list;
+}
+
+Work work(const Traits& traits, const Problem& problem) {
+  const Shape& s = problem.shape;
+  Work result;
+  for (const TensorSpec& spec : tensors(traits, problem))
+    result.floor_bytes += static_cast<double>(spec.bytes());
+  // Per token and head: k v^T added to the state and the state read by q, 2KV each. The decay's KV
+  // products are not counted, as is usual, nor what is of the order of K + V (bonus, normalizer).
+  result.flops = 4.0 * static_cast<double>(s.batch) * static_cast<double>(s.seq) *
+                 static_cast<double>(s.heads) * static_cast<double>(s.key_dim) *
+                 static_cast<double>(s.value_dim);
+  return result;
+}
+
+HostTensors draw(const Traits& traits, const Problem& problem) {
+  const Shape& s = problem.shape;
+  HostTensors inputs;
+  for (const TensorSpec& spec : tensors(traits, problem)) {
+    if (spec.role != Role::input) continue;
+    const bool of_keys = spec.name == "q" || spec.name == "k";
+    std::vector<float>& values = inputs[spec.name];
+    if (spec.name == traits.gate)
+      values = draw_decays(traits, problem, spec);
+    else if (spec.name == "cu_seqlens")
+      values = draw_boundaries(choice(traits, problem, "lengths"), problem.seed, spec.name, s.seq,
+                               s.sequences);
+    else if (spec.name == "initial_normalizer" ||
+             (of_keys && positive_inputs(traits, problem)))  // else the quotient means nothing
+      values = draw_positive(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
+    else
+      values = draw_normal(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
+  }
+  return inputs;
+}
+
+std::optional<std::string> refuse(const Traits& traits, const Problem& problem) {
+  const Shape& s = problem.shape;
+  if (s.sequences > 0 && s.batch != 1)
+    return "ragged sequences lie one behind the other: batch must be 1";
+  if (s.sequences > 0 && s.seq >= most_ragged_tokens)
+    return "ragged sequences have less than 2^24 tokens in all";
+  if (s.sequences == 0 && choice(traits, problem, "lengths") != "uniform")
+    return "lengths are of ragged sequences, and `sequences` is not given";
+  if (chosen(traits, problem, "in_place") && !(problem.initial_state && problem.final_state))
+    return "in_place needs an initial and a final state";
+  if (choice(traits, problem, "gate_input") == "raw" && !raw_gates_have(problem.gate))
+    return "no w gives -exp(w) the value 0 or -inf, which regime " + problem.gate + " has";
+  return std::nullopt;
+}
+
+View::View(const Traits& traits, const Problem& problem, const HostTensors& inputs)
+    : decay(traits.decay),
+      before_update(traits.before_update),
+      elu_features(choice(traits, problem, "feature_map") == "elu_plus_one"),
+      normalize(chosen(traits, problem, "normalize")),
+      raw_gates(choice(traits, problem, "gate_input") == "raw"),
+      sequences(recurrence::sequences(problem.shape)),
+      heads(problem.shape.heads),
+      keys(problem.shape.key_dim),
+      values(problem.shape.value_dim),
+      seq(problem.shape.seq),
+      scale(problem.scale.value_or(default_scale(traits, problem))) {
+  const auto of = [&](bool there, std::string_view name) {
+    return there ? inputs.at(std::string(name)).data() : nullptr;
+  };
+  q = of(true, "q");
+  k = of(true, "k");
+  v = of(true, "v");
+  gate = of(decay != Decay::none, traits.gate);
+  bonus = of(before_update, "u");
+  boundaries = of(problem.shape.sequences > 0, "cu_seqlens");
+  initial_state = of(problem.initial_state, "initial_state");
+  initial_normalizer = of(problem.initial_state && normalize, "initial_normalizer");
+}
+
+}  // namespace gla_bench::recurrence
