@@ -34,6 +34,31 @@ std::vector<std::string> Catalog::variant_names(std::string_view op, Direction d
   return names;
 }
 
+std::vector<std::string> input_names(const Operator& op) {
+  // Which inputs there are depends on what a problem asks for, not on its sizes.
+  Problem most;
+  most.op = op.name;
+  most.initial_state = true;
+  std::vector<Problem> kinds{most};
+  kinds.push_back(most);
+  kinds.back().shape.sequences = 1;
+  for (const OptionAxis& axis : op.options)
+    for (const std::string& value : axis.values) {
+      kinds.push_back(most);
+      kinds.back().options[axis.name] = value;
+    }
+  std::vector<std::string> names;
+  for (Problem& problem : kinds)
+    for (const Direction direction : op.directions) {
+      problem.direction = direction;
+      for (const TensorSpec& spec : op.tensors(problem))
+        if (spec.role == TensorSpec::Role::input &&
+            std::find(names.begin(), names.end(), spec.name) == names.end())
+          names.push_back(spec.name);
+    }
+  return names;
+}
+
 Catalog program_catalog() {
   return {operators(), variants()};
 }

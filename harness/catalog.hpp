@@ -25,6 +25,9 @@ struct Catalog {
   std::vector<std::string> variant_names(std::string_view op, Direction direction) const;
 };
 
+/// Names of the inputs that an operator's problems may have, whatever they ask for, each once.
+std::vector<std::string> input_names(const Operator& op);
+
 /// operators() and variants().
 Catalog program_catalog();
 

@@ -98,14 +98,9 @@ std::string resolve(const std::string& folder, const std::string& path) {
 }
 
 TensorSource read_tensors(const JsonNode& node, const Operator& op, const std::string& folder) {
-  // Which inputs an operator has does not depend on the extents, only on what the problem asks for.
-  Problem most;
-  most.op = op.name;
-  most.initial_state = true;
-  std::vector<std::string> inputs{"file"};
-  for (const TensorSpec& spec : op.tensors(most))
-    if (spec.role == TensorSpec::Role::input) inputs.push_back(spec.name);
-  node.expect_keys(inputs);
+  std::vector<std::string> keys = input_names(op);
+  keys.insert(keys.begin(), "file");
+  node.expect_keys(keys);
   TensorSource source;
   source.file = resolve(folder, node.at("file").text());
   if (source.file.empty()) node.at("file").fail("the path of a .safetensors file");

@@ -2,10 +2,12 @@
 
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "harness/architecture.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/error.hpp"
+#include "harness/json.hpp"
 #include "harness/sweep.hpp"
 #include "harness/text.hpp"
 
@@ -14,6 +16,7 @@ namespace {
 
 struct ListOptions {
   std::string op;
+  bool json = false;
   std::vector<std::int64_t> shape{8, 4096, 16, 128, 128};
   std::int64_t columns = 4096;
   std::int64_t model_dim = 2048;
@@ -68,7 +71,47 @@ std::string extents_of(const Operator& op) {
   return text;
 }
 
+Json variant_to_json(const Variant& variant) {
+  Json json{{"name", variant.name},
+            {"backend", name(variant.backend)},
+            {"direction", name(variant.direction)},
+            {"summary", variant.summary},
+            {"axes", Json::array()}};
+  for (const TileAxis& axis : variant.space)
+    json["axes"].push_back(
+        {{"name", axis.name}, {"values", axis.values}, {"meaning", axis.meaning}});
+  return json;
+}
+
+/// Everything that does not depend on a problem, for programs.
+Json catalog_to_json(const Catalog& catalog) {
+  Json list = Json::array();
+  for (const Operator& op : catalog.operators) {
+    Json json{{"name", op.name},
+              {"summary", op.summary},
+              {"directions", Json::array()},
+              {"extents", op.extents},
+              {"optional_extents", op.optional_extents},
+              {"gates", op.gates},
+              {"inputs", input_names(op)},
+              {"options", Json::array()},
+              {"variants", Json::array()}};
+    for (const Direction direction : op.directions) json["directions"].push_back(name(direction));
+    for (const OptionAxis& axis : op.options)
+      json["options"].push_back(
+          {{"name", axis.name}, {"values", axis.values}, {"meaning", axis.meaning}});
+    for (const Variant& variant : catalog.variants)
+      if (variant.op == op.name) json["variants"].push_back(variant_to_json(variant));
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 void list(const ListOptions& options) {
+  if (options.json) {
+    std::cout << catalog_to_json(program_catalog()).dump(1) << "\n";
+    return;
+  }
   const auto arch = parse_architecture(options.arch);
   if (!arch) throw InputError("--arch: found \"" + options.arch + "\", expected one like sm_90a");
   const Catalog catalog = program_catalog();
@@ -125,6 +168,8 @@ void add_list(CLI::App& program, Context&) {
       ->capture_default_str();
   command->add_option("--arch", options->arch, "the architecture that CUDA tiles are tried on")
       ->capture_default_str();
+  command->add_flag("--json", options->json,
+                    "operators, options, variants and axes as JSON, whatever the problem");
   command->footer(
       "Examples:\n  gla-bench list\n"
       "  gla-bench list gla --shape 4 8192 32 64 64 --dtype float32 --arch sm_80");

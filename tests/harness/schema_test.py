@@ -120,6 +120,15 @@ def check_committed():
         expect(True, results_schema, load(path), path)
 
 
+def check_current():
+    script = source / "scripts" / "update_schema.py"
+    done = subprocess.run([sys.executable, script, program, "--check"], capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        failures.append(done.stdout + done.stderr)
+
+
+check_current()
 checked = check_configs()
 check_produced()
 check_committed()
