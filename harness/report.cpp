@@ -38,8 +38,8 @@ std::string milliseconds(double ms) {
   return number(ms, ms < 1 ? "%.4f" : ms < 100 ? "%.3f" : "%.1f");
 }
 
-std::string rate(double gb_per_s) {
-  return number(gb_per_s, gb_per_s < 1 ? "%.3f" : gb_per_s < 100 ? "%.2f" : "%.0f");
+std::string rate(double value) {
+  return number(value, value < 1 ? "%.3f" : value < 100 ? "%.2f" : "%.0f");
 }
 
 /// The output that uses most of its bound: "o 1.2e-03 (31 %)".
@@ -82,6 +82,7 @@ std::vector<std::string> cells(const Row& row, bool winner) {
           milliseconds(ms),
           milliseconds(hot),
           rate(record.io.floor_bytes / (ms * 1e6)),
+          rate(record.flops / (ms * 1e9)),
           number(100 * floor_ms / ms, "%.1f %%"),
           number(moved > 0 ? moved / record.io.floor_bytes : unknown, "%.2f"),
           error_of(record),
@@ -119,9 +120,9 @@ std::vector<Row> best_of_each(const std::vector<Row>& rows) {
 
 Table table_of(const std::vector<Row>& rows) {
   Table table;
-  table.columns = {{"variant", false}, {"best tile", false}, {"ms", true},
-                   {"hot ms", true},   {"GB/s", true},       {"of floor", true},
-                   {"traffic", true},  {"error", true},      {"", false}};
+  table.columns = {{"variant", false}, {"best tile", false}, {"ms", true},       {"hot ms", true},
+                   {"GB/s", true},     {"TFLOP/s", true},    {"of floor", true}, {"traffic", true},
+                   {"error", true},    {"", false}};
   const auto list = best_of_each(rows);
   const auto winner = std::find_if(list.begin(), list.end(), may_win);
   for (auto row = list.begin(); row != list.end(); ++row)

@@ -27,6 +27,7 @@ Record timed(const std::string& variant, double ms, int chunk = 16) {
   timing.cold.median_ms = ms;
   record.timing = timing;
   record.io = {1e6, 1.5e6, 0.5e6, 0};
+  record.flops = 6e9;
   return record;
 }
 
@@ -53,10 +54,10 @@ std::string line_of(const std::string& text, const std::string& start) {
 
 TEST(Report, TellsTimeBandwidthShareTrafficAndError) {
   const std::string text = text_of({file({timed("fast", 0.2)})});
-  // 1e6 bytes in 0.2 ms: 5 GB/s; at 10 GB/s they take 0.1 ms, half of it.
+  // 1e6 bytes in 0.2 ms: 5 GB/s; at 10 GB/s they take 0.1 ms, half of it. 6e9 operations: 30 T/s.
   const std::string line = line_of(text, "fast");
   for (const char* part :
-       {"chunk=16", "0.2000", "5.00", "50.0 %", "2.00", "o 1.0e-04 (10 %)", "winner"})
+       {"chunk=16", "0.2000", "5.00", "30.00", "50.0 %", "2.00", "o 1.0e-04 (10 %)", "winner"})
     EXPECT_NE(line.find(part), std::string::npos) << part << " in: " << line;
   EXPECT_NE(text.find("copy rate of 10 GB/s"), std::string::npos) << text;
 }
