@@ -1,0 +1,223 @@
+#include "reference/attention.hpp"
+
+#include <cmath>
+
+#include "harness/rounding.hpp"
+#include "reference/attention_blocked.hpp"
+#include "reference/attention_second_form.hpp"
+#include "reference/inputs.hpp"
+
+namespace gla_bench {
+namespace {
+
+using attention::View;
+using Role = TensorSpec::Role;
+
+bool decays(const Problem& problem) {
+  return problem.op == "decay_attention";
+}
+
+const Operator& self(const Problem& problem) {
+  static const Operator plain = attention_operator(), decaying = decay_attention_operator();
+  return decays(problem) ? decaying : plain;
+}
+
+bool chosen(const Problem& problem, std::string_view name, std::string_view value) {
+  return option(self(problem), problem, name) == value;
+}
+
+bool backward(const Problem& problem) {
+  return problem.direction == Direction::backward;
+}
+
+std::vector<TensorSpec> tensors(const Problem& problem) {
+  const Shape& s = problem.shape;
+  const DType d = problem.dtype;
+  const std::vector<std::int64_t> queries{s.batch, s.seq, s.heads, s.key_dim};
+  const std::vector<std::int64_t> keys{s.batch, s.keys_seq(), s.keys_heads(), s.key_dim};
+  const std::vector<std::int64_t> values{s.batch, s.keys_seq(), s.keys_heads(), s.value_dim};
+  const std::vector<std::int64_t> outputs{s.batch, s.seq, s.heads, s.value_dim};
+  const std::vector<std::int64_t> rows{s.batch, s.seq, s.heads};
+  const std::vector<std::int64_t> key_rows{s.batch, s.keys_seq(), s.heads};
+  std::vector<TensorSpec> list{{"q", Role::input, d, queries, true},
+                               {"k", Role::input, d, keys, true},
+                               {"v", Role::input, d, values, true}};
+  const bool constant = decays(problem) && chosen(problem, "decay", "constant");
+  const auto add_decay = [&](const char* name, Role role, DType dtype) {
+    if (!decays(problem)) return;
+    if (constant)
+      list.push_back({name, role, DType::float32, {s.heads}, false});
+    else
+      list.push_back({name, role, dtype, key_rows, true});
+  };
+  add_decay("log_decay", Role::input, d);
+  const Role given = backward(problem) ? Role::input : Role::output;
+  list.push_back({"o", given, d, outputs, true});
+  if (backward(problem) || chosen(problem, "lse", "true"))
+    list.push_back({"lse", given, DType::float32, rows, true});
+  if (!backward(problem)) return list;
+  list.push_back({"do", Role::input, d, outputs, true});
+  list.push_back({"dq", Role::output, d, queries, true});
+  list.push_back({"dk", Role::output, d, keys, true});
+  list.push_back({"dv", Role::output, d, values, true});
+  add_decay("dlog_decay", Role::output, DType::float32);
+  return list;
+}
+
+// Products q.k that count, over batch and query heads.
+double pairs(const Problem& problem) {
+  const Shape& s = problem.shape;
+  const auto queries = static_cast<double>(s.seq), keys = static_cast<double>(s.keys_seq());
+  const double rows = static_cast<double>(s.batch) * static_cast<double>(s.heads);
+  if (!decays(problem) && chosen(problem, "causal", "false")) return rows * queries * keys;
+  const double short_side = std::min(queries, keys);
+  return rows * (short_side * (keys - short_side) + short_side * (short_side + 1) / 2);
+}
+
+Work work(const Problem& problem) {
+  Work result;
+  for (const TensorSpec& spec : tensors(problem))
+    result.floor_bytes += static_cast<double>(spec.bytes());
+  // Forward: q k^T and P v. Backward: q k^T, do v^T, dS k, dS^T q and P^T do.
+  const auto k = static_cast<double>(problem.shape.key_dim);
+  const auto v = static_cast<double>(problem.shape.value_dim);
+  result.flops = 2 * pairs(problem) * (backward(problem) ? 3 * k + 2 * v : k + v);
+  return result;
+}
+
+std::optional<std::string> refuse(const Problem& problem) {
+  const Shape& s = problem.shape;
+  if (s.heads % s.keys_heads() != 0) return "heads is not a multiple of key_heads";
+  if (backward(problem) && chosen(problem, "lse", "true"))
+    return "lse is an input of the backward, not an output to ask for";
+  const bool of_tokens = problem.gate == "spikes" || problem.gate == "resets";
+  if (decays(problem) && chosen(problem, "decay", "constant") && of_tokens)
+    return "the regime " + problem.gate + " strikes single tokens: a constant decay has none";
+  return std::nullopt;
+}
+
+// What the regimes of plain attention make of normal queries and keys.
+// peaked: logits of standard deviation 8, and of 48 for one query in sixteen (beyond e^88).
+// shifted: the first channel of all keys is about 4, that of the queries wide: each row's logits
+// have an offset of their own of standard deviation 32.
+void shape_logits(const Problem& problem, HostTensors& inputs) {
+  const Shape& s = problem.shape;
+  const auto apply = [&](const char* name, auto map) {
+    std::vector<float>& values = inputs.at(name);
+    const auto rows = static_cast<std::int64_t>(values.size()) / s.key_dim;
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t c = 0; c < s.key_dim; ++c) {
+        float& value = values[row * s.key_dim + c];
+        value = round_to(problem.dtype, map(static_cast<double>(value), row, c));
+      }
+  };
+  if (problem.gate == "peaked") {
+    const Stream high = stream(problem.seed, "q.peaks");
+    apply("q", [&](double x, std::int64_t row, std::int64_t) {
+      return x * (random_uniform(high, static_cast<std::uint64_t>(row)) < 1.0 / 16 ? 48 : 8);
+    });
+  } else if (problem.gate == "shifted") {
+    const double wide = 8 * std::sqrt(static_cast<double>(s.key_dim));
+    apply("q", [&](double x, std::int64_t, std::int64_t c) { return c == 0 ? x * wide : x; });
+    apply("k", [&](double x, std::int64_t, std::int64_t c) { return c == 0 ? 4 + x / 8 : x; });
+  }
+}
+
+HostTensors draw(const Problem& problem) {
+  const Shape& s = problem.shape;
+  HostTensors inputs;
+  for (const TensorSpec& spec : tensors(problem)) {
+    if (spec.role != Role::input || spec.name == "o" || spec.name == "lse") continue;
+    if (spec.name == "log_decay")
+      inputs[spec.name] =
+          draw_gates(problem.gate, problem.seed, spec.name,
+                     spec.tokens ? s.batch * s.keys_seq() : 1, s.heads, 1, spec.dtype);
+    else
+      inputs[spec.name] = draw_normal(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
+  }
+  if (!decays(problem)) shape_logits(problem, inputs);
+  if (!backward(problem)) return inputs;
+  Problem forward = problem;
+  forward.direction = Direction::forward;
+  forward.options["lse"] = "true";
+  const ReferenceTensors made =
+      attention::forward<double>(View(self(problem), forward, inputs), std::nullopt);
+  for (const auto& [name, values] : made) {
+    std::vector<float>& rounded = inputs[name];
+    rounded.resize(values.size());
+    const DType dtype = name == "lse" ? DType::float32 : problem.dtype;
+    const auto count = static_cast<std::int64_t>(values.size());
+#pragma omp parallel for schedule(static) if (count > 65536)
+    for (std::int64_t i = 0; i < count; ++i) rounded[i] = round_to(dtype, values[i]);
+  }
+  return inputs;
+}
+
+ReferenceTensors reference(const Problem& problem, const HostTensors& inputs) {
+  const View view(self(problem), problem, inputs);
+  return backward(problem) ? attention::backward<double>(view, std::nullopt)
+                           : attention::forward<double>(view, std::nullopt);
+}
+
+ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs) {
+  const View view(self(problem), problem, inputs);
+  return backward(problem) ? attention::second_backward(view) : attention::second_forward(view);
+}
+
+HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic) {
+  const View view(self(problem), problem, inputs);
+  HostTensors outputs = backward(problem) ? attention::backward<float>(view, arithmetic)
+                                          : attention::forward<float>(view, arithmetic);
+  for (const TensorSpec& spec : tensors(problem)) {
+    if (spec.role != Role::output || spec.dtype == DType::float32) continue;
+    std::vector<float>& values = outputs.at(spec.name);
+    const auto count = static_cast<std::int64_t>(values.size());
+#pragma omp parallel for schedule(static) if (count > 65536)
+    for (std::int64_t i = 0; i < count; ++i) values[i] = round_to(spec.dtype, values[i]);
+  }
+  return outputs;
+}
+
+Operator common() {
+  Operator op;
+  op.directions = {Direction::forward, Direction::backward};
+  op.optional_extents = {"key_seq", "key_heads"};
+  op.refuse = refuse;
+  op.default_scale = [](const Problem& problem) {
+    return 1.0 / std::sqrt(static_cast<double>(problem.shape.key_dim));
+  };
+  op.tensors = tensors;
+  op.work = work;
+  op.draw = draw;
+  op.reference = reference;
+  op.second_form = second_form;
+  op.baseline = baseline;
+  return op;
+}
+
+OptionAxis lse_axis() {
+  return {"lse", {"false", "true"}, "lse [B,T,H] is an output of the forward"};
+}
+
+}  // namespace
+
+Operator attention_operator() {
+  Operator op = common();
+  op.name = "attention";
+  op.summary = "softmax attention: o = softmax(scale q k^T) v";
+  op.gates = {"normal", "peaked", "shifted"};
+  op.options = {{"causal", {"true", "false"}, "a query sees no keys behind its position"},
+                lse_axis()};
+  return op;
+}
+
+Operator decay_attention_operator() {
+  Operator op = common();
+  op.name = "decay_attention";
+  op.summary = "causal attention whose logits lose the log decays between key and query";
+  op.gates = {"mild", "none", "typical", "rwkv", "strong", "spikes", "resets"};
+  op.options = {{"decay", {"per_token", "constant"}, "log_decay is [B,Tk,H], or [H]"}, lse_axis()};
+  return op;
+}
+
+}  // namespace gla_bench

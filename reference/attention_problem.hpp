@@ -1,0 +1,69 @@
+#pragma once
+// A problem of attention or decay_attention as its references see it.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "harness/operator.hpp"
+
+namespace gla_bench::attention {
+
+/// Sums of a pair's log decays up to each key position, full resets (-inf) counted apart, so that
+/// the difference of two positions is never inf - inf.
+struct Decays {
+  std::vector<double> sums;          ///< of the finite log decays at positions 0..t
+  std::vector<std::int32_t> resets;  ///< full resets at positions 0..t
+
+  /// c_i - c_j for j <= i.
+  double between(std::int64_t j, std::int64_t i) const {
+    if (sums.empty()) return 0.0;
+    return resets[i] == resets[j] ? sums[i] - sums[j] : -std::numeric_limits<double>::infinity();
+  }
+};
+
+/// Extents, options and inputs; tensors in logical order. Inputs that the direction lacks are null.
+struct View {
+  std::int64_t batch, seq, key_seq, heads, key_heads, keys, values;
+  bool causal, constant_decay, lse;
+  double scale;
+  const float *q, *k, *v, *log_decay, *o, *given_lse, *d_o;
+
+  /// @throws std::out_of_range for a missing input
+  View(const Operator& op, const Problem& problem, const HostTensors& inputs);
+
+  std::int64_t pairs() const { return batch * heads; }
+  std::int64_t key_head(std::int64_t head) const { return head / (heads / key_heads); }
+  /// Key position at which query i stands; negative: it sees nothing, where causal.
+  std::int64_t position(std::int64_t query) const { return query + key_seq - seq; }
+  /// Keys that query i sees: the first so many.
+  std::int64_t seen(std::int64_t query) const {
+    return causal ? std::max<std::int64_t>(position(query) + 1, 0) : key_seq;
+  }
+  /// The first query that sees key j.
+  std::int64_t first_query(std::int64_t key) const {
+    return causal ? std::max<std::int64_t>(key - key_seq + seq, 0) : 0;
+  }
+
+  /// Rows of [B,T,H,..] and [B,Tk,Hk,..] tensors: multiply by the width.
+  std::int64_t query_row(std::int64_t b, std::int64_t i, std::int64_t h) const {
+    return (b * seq + i) * heads + h;
+  }
+  std::int64_t key_row(std::int64_t b, std::int64_t j, std::int64_t key_head_) const {
+    return (b * key_seq + j) * key_heads + key_head_;
+  }
+  std::int64_t decay_row(std::int64_t b, std::int64_t j, std::int64_t h) const {
+    return constant_decay ? h : (b * key_seq + j) * heads + h;
+  }
+  std::int64_t decay_gradients() const {
+    if (log_decay == nullptr) return 0;
+    return constant_decay ? heads : batch * key_seq * heads;
+  }
+
+  /// Of one batch row and query head; empty where there are no decays.
+  Decays decays(std::int64_t b, std::int64_t h) const;
+};
+
+}  // namespace gla_bench::attention

@@ -1,0 +1,139 @@
+#include "reference/softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/rounding.hpp"
+#include "reference/inputs.hpp"
+
+namespace gla_bench {
+namespace {
+
+using Role = TensorSpec::Role;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double scale(const Problem& problem) {
+  return problem.scale.value_or(1.0);
+}
+
+std::vector<TensorSpec> tensors(const Problem& problem) {
+  const std::vector<std::int64_t> extents{problem.shape.batch, problem.shape.columns};
+  return {{"x", Role::input, problem.dtype, extents}, {"y", Role::output, problem.dtype, extents}};
+}
+
+Work work(const Problem& problem) {
+  const double elements =
+      static_cast<double>(problem.shape.batch) * static_cast<double>(problem.shape.columns);
+  // Of each element: the comparison, the subtraction and its exponential, the sum, the quotient.
+  return {2 * elements * static_cast<double>(size_of(problem.dtype)), 5 * elements};
+}
+
+// Regimes:
+// - normal: N(0,1)
+// - large: 3000 N(0,1), at most 1e4 in magnitude
+// - shifted: 1e4 + 8 N(0,1)
+// - masked: normal, but 30 % of the elements at -inf, and of every five rows the fourth whole
+HostTensors draw(const Problem& problem) {
+  const std::int64_t columns = problem.shape.columns, count = problem.shape.batch * columns;
+  std::vector<float> x = draw_normal(stream(problem.seed, "x"), count, problem.dtype);
+  const Stream holes = stream(problem.seed, "x.mask");
+  const auto shaped = [&](double value, std::int64_t i) {
+    if (problem.gate == "large") return std::clamp(3000 * value, -1e4, 1e4);
+    if (problem.gate == "shifted") return 1e4 + 8 * value;
+    const bool hole =
+        i / columns % 5 == 3 || random_uniform(holes, static_cast<std::uint64_t>(i)) < 0.3;
+    return problem.gate == "masked" && hole ? -infinity : value;
+  };
+#pragma omp parallel for schedule(static) if (count > 65536)
+  for (std::int64_t i = 0; i < count; ++i) x[i] = round_to(problem.dtype, shaped(x[i], i));
+  return {{"x", std::move(x)}};
+}
+
+// One row in the arithmetic of Real, in three passes.
+template <class Real>
+void softmax_row(const float* x, std::int64_t columns, Real scale, Real* y) {
+  Real most = -std::numeric_limits<Real>::infinity(), sum = 0;
+  for (std::int64_t i = 0; i < columns; ++i) most = std::max(most, scale * static_cast<Real>(x[i]));
+  if (std::isinf(most) && most < 0) {
+    std::fill_n(y, columns, Real(0));
+    return;
+  }
+  for (std::int64_t i = 0; i < columns; ++i) {
+    y[i] = std::exp(scale * static_cast<Real>(x[i]) - most);
+    sum += y[i];
+  }
+  for (std::int64_t i = 0; i < columns; ++i) y[i] /= sum;
+}
+
+template <class Real>
+std::vector<Real> rows(const Problem& problem, const HostTensors& inputs) {
+  const std::int64_t columns = problem.shape.columns;
+  const std::vector<float>& x = inputs.at("x");
+  std::vector<Real> y(x.size());
+#pragma omp parallel for schedule(static) if (x.size() > 65536)
+  for (std::int64_t row = 0; row < problem.shape.batch; ++row)
+    softmax_row(x.data() + row * columns, columns, static_cast<Real>(scale(problem)),
+                y.data() + row * columns);
+  return y;
+}
+
+ReferenceTensors reference(const Problem& problem, const HostTensors& inputs) {
+  return {{"y", rows<double>(problem, inputs)}};
+}
+
+// log(e^x[0] + ..), halves first, each sum by its larger and smaller part.
+long double log_sum(const float* x, std::int64_t count, long double scale) {
+  if (count == 1) return scale * x[0];
+  const long double a = log_sum(x, count / 2, scale);
+  const long double b = log_sum(x + count / 2, count - count / 2, scale);
+  const long double high = std::max(a, b), low = std::min(a, b);
+  return std::isinf(low) ? high : high + std::log1p(std::exp(low - high));
+}
+
+// y = e^(x - log of the row's sum): no maximum, no quotient.
+ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs) {
+  const std::int64_t columns = problem.shape.columns;
+  const std::vector<float>& x = inputs.at("x");
+  std::vector<double> y(x.size());
+  for (std::int64_t row = 0; row < problem.shape.batch; ++row) {
+    const float* in = x.data() + row * columns;
+    const auto factor = static_cast<long double>(scale(problem));
+    const long double total = log_sum(in, columns, factor);
+    for (std::int64_t i = 0; i < columns; ++i)
+      y[row * columns + i] =
+          std::isinf(total) ? 0.0 : static_cast<double>(std::exp(factor * in[i] - total));
+  }
+  return {{"y", std::move(y)}};
+}
+
+// There are no products: float32 in every arithmetic.
+HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic) {
+  std::vector<float> y = rows<float>(problem, inputs);
+  const auto count = static_cast<std::int64_t>(y.size());
+#pragma omp parallel for schedule(static) if (count > 65536)
+  for (std::int64_t i = 0; i < count; ++i) y[i] = round_to(problem.dtype, y[i]);
+  return {{"y", std::move(y)}};
+}
+
+}  // namespace
+
+Operator softmax_operator() {
+  Operator op;
+  op.name = "softmax";
+  op.summary = "softmax over rows: y = exp(scale x) / sum of exp(scale x)";
+  op.directions = {Direction::forward};
+  op.gates = {"normal", "large", "shifted", "masked"};
+  op.extents = {"batch", "columns"};
+  op.default_scale = [](const Problem&) { return 1.0; };
+  op.tensors = tensors;
+  op.work = work;
+  op.draw = draw;
+  op.reference = reference;
+  op.second_form = second_form;
+  op.baseline = baseline;
+  return op;
+}
+
+}  // namespace gla_bench
