@@ -2,12 +2,16 @@
 // device (real_t = double, rounding::mantissa = 52) and the plain computation that bounds are tied to
 // (real_t = float). linear_recurrence.cpp beside this is the definition; this follows it.
 //
-// Grid: (batch * heads, value columns / 32). A block of 32 columns x `slices` warps: each thread keeps `rows`
-// rows of its column's state in registers; the warps' parts of S^T q meet in shared memory.
-// Shared memory: q, k, exp(g) and v of a few tokens, and the parts: about 33 KB at most in float64.
-// Reads q, k, g once per 32 value columns, v once; writes o once. All tensors in logical order, float32 in.
+// Grid: (sequences * heads, value columns / 32). A block of 32 columns x `slices` warps: each thread keeps `rows`
+// rows of its column's state in registers; the warps' parts of S^T q meet in shared memory. A normalizer's rows
+// are dealt out to a warp's lanes.
+// Shared memory: q, k, the decays and v of a few tokens, the parts: about 42 KB at most in float64.
+// Reads q, k and the gates once per 32 value columns, v once; writes o once. All tensors in logical order,
+// float32 in.
 //
-// From the prologue: real_t, dim::key_dim, rounding::mantissa (explicit bits that an operand keeps).
+// From the prologue: real_t, dim::key_dim, rounding::mantissa (explicit bits that an operand keeps),
+// normalizer::epsilon, and what the member and the problem's options mean: trait::decay (0 none, 1 per head,
+// 2 per token, 3 per key), ::before_update, ::elu_features, ::normalize, ::raw_gates, ::ragged.
 
 namespace reference {
 
@@ -15,10 +19,14 @@ struct Params {
   const float* q;
   const float* k;
   const float* v;
-  const float* g;
-  const float* initial_state;  // null: zero
+  const float* gate;                // log decays; null: none
+  const float* bonus;               // [H,K]; null: none
+  const float* boundaries;          // of ragged sequences, whole numbers below 2^24; null: `seq` tokens each
+  const float* initial_state;       // null: zero
+  const float* initial_normalizer;  // null: zero
   real_t* o;
-  real_t* final_state;  // null: not asked for
+  real_t* final_state;       // null: not asked for
+  real_t* final_normalizer;  // null: not asked for
   long long seq, heads;
   int value_dim;
   double scale;
@@ -29,6 +37,7 @@ constexpr int slices = (dim::key_dim + 31) / 32;
 constexpr int rows = (dim::key_dim + slices - 1) / slices;
 constexpr int keys = slices * rows;  // padded: rows past key_dim stay zero
 constexpr int tokens = keys >= 512 ? 2 : keys >= 64 ? 1024 / keys : 16;
+static_assert(rows <= columns, "a normalizer row for each lane");
 
 __device__ double rounded(double x) { return x; }
 
@@ -44,39 +53,71 @@ __device__ float rounded(float x) {
 __device__ double exponential(double x) { return exp(x); }
 __device__ float exponential(float x) { return expf(x); }
 
+__device__ real_t feature(float x) {
+  const real_t value = static_cast<real_t>(x);
+  return !trait::elu_features ? value : value > 0 ? value + 1 : exponential(value);
+}
+
+// The decay of state row `key` at `token`, the number of a token's head among all of them.
+__device__ real_t decay_of(const Params& p, long long token, long long head, int key) {
+  if constexpr (trait::decay == 0) return 1;
+  const long long at = trait::decay == 1   ? head
+                       : trait::decay == 2 ? token
+                                           : token * dim::key_dim + key;
+  const real_t gate = static_cast<real_t>(p.gate[at]);
+  return exponential(trait::raw_gates ? -exponential(gate) : gate);
+}
+
+__device__ real_t sum_of_warp(real_t x) {
+  for (int lanes = 16; lanes > 0; lanes /= 2) x += __shfl_xor_sync(0xffffffffu, x, lanes);
+  return x;
+}
+
 }  // namespace reference
 
 extern "C" __global__ void __launch_bounds__(reference::columns* reference::slices)
     linear_recurrence(const __grid_constant__ reference::Params p) {
   using namespace reference;
   __shared__ real_t queries[tokens][keys], key_rows[tokens][keys], decays[tokens][keys];
-  __shared__ real_t values[tokens][columns], parts[tokens][slices][columns];
-  const long long batch = blockIdx.x / p.heads, head = blockIdx.x % p.heads;
+  __shared__ real_t own_keys[trait::before_update ? tokens : 1][keys];  // u k, for a token's own output
+  __shared__ real_t values[tokens][columns], parts[tokens][slices][columns], divisor_parts[tokens][slices];
+  const long long sequence = blockIdx.x / p.heads, head = blockIdx.x % p.heads;
   const int lane = threadIdx.x % columns, slice = threadIdx.x / columns;
   const int first_column = blockIdx.y * columns, column = first_column + lane;
   const long long state_at =
-      static_cast<long long>(blockIdx.x) * dim::key_dim * p.value_dim + column;  // [B,H,K,V]
+      static_cast<long long>(blockIdx.x) * dim::key_dim * p.value_dim + column;  // [N,H,K,V]
+  const int own_key = slice * rows + lane;  // of the normalizer
+  const bool owns_key = lane < rows && own_key < dim::key_dim;
+  const long long sum_at = static_cast<long long>(blockIdx.x) * dim::key_dim + own_key;  // [N,H,K]
   const auto row_exists = [&](int r) {
     return column < p.value_dim && slice * rows + r < dim::key_dim;
   };
+  const long long begin =
+      trait::ragged ? static_cast<long long>(p.boundaries[sequence]) : sequence * p.seq;
+  const long long end =
+      trait::ragged ? static_cast<long long>(p.boundaries[sequence + 1]) : begin + p.seq;
 
-  real_t state[rows];
+  real_t state[rows], key_sum = 0;
 #pragma unroll
   for (int r = 0; r < rows; ++r)
     state[r] = p.initial_state != nullptr && row_exists(r)
                    ? p.initial_state[state_at + static_cast<long long>(slice * rows + r) * p.value_dim]
                    : real_t(0);
+  if (p.initial_normalizer != nullptr && owns_key) key_sum = p.initial_normalizer[sum_at];
 
-  for (long long first = 0; first < p.seq; first += tokens) {
-    const int count = static_cast<int>(p.seq - first < tokens ? p.seq - first : tokens);
-    const auto token = [&](int t) { return (batch * p.seq + first + t) * p.heads + head; };
+  for (long long first = begin; first < end; first += tokens) {
+    const int count = static_cast<int>(end - first < tokens ? end - first : tokens);
+    const auto token = [&](int t) { return (first + t) * p.heads + head; };
     for (int i = threadIdx.x; i < count * keys; i += blockDim.x) {
       const int t = i / keys, key = i % keys;
       const bool real = key < dim::key_dim;
       const long long at = token(t) * dim::key_dim + key;
-      queries[t][key] = real ? rounded(static_cast<real_t>(p.q[at])) : real_t(0);
-      key_rows[t][key] = real ? rounded(static_cast<real_t>(p.k[at])) : real_t(0);
-      decays[t][key] = real ? exponential(static_cast<real_t>(p.g[at])) : real_t(0);
+      queries[t][key] = real ? rounded(feature(p.q[at])) : real_t(0);
+      key_rows[t][key] = real ? rounded(feature(p.k[at])) : real_t(0);
+      decays[t][key] = real ? decay_of(p, token(t), head, key) : real_t(0);
+      if constexpr (trait::before_update)
+        own_keys[t][key] =
+            real ? static_cast<real_t>(p.bonus[head * dim::key_dim + key]) * key_rows[t][key] : real_t(0);
     }
     for (int i = threadIdx.x; i < count * columns; i += blockDim.x) {
       const int t = i / columns, c = first_column + i % columns;
@@ -90,21 +131,37 @@ extern "C" __global__ void __launch_bounds__(reference::columns* reference::slic
 #pragma unroll
       for (int r = 0; r < rows; ++r) {
         const int key = slice * rows + r;
+        if constexpr (trait::before_update)
+          sum += queries[t][key] * rounded(state[r] + own_keys[t][key] * value);
         state[r] = decays[t][key] * state[r] + key_rows[t][key] * value;
-        sum += queries[t][key] * rounded(state[r]);
+        if constexpr (!trait::before_update) sum += queries[t][key] * rounded(state[r]);
       }
       parts[t][slice][lane] = sum;
+      if constexpr (trait::normalize) {
+        real_t part = 0;
+        if (owns_key) {
+          key_sum = decays[t][own_key] * key_sum + key_rows[t][own_key];
+          part = queries[t][own_key] * rounded(key_sum);
+        }
+        part = sum_of_warp(part);
+        if (lane == 0) divisor_parts[t][slice] = part;
+      }
     }
     __syncthreads();
     for (int i = threadIdx.x; i < count * columns; i += blockDim.x) {
       const int t = i / columns, c = i % columns;
-      real_t sum = 0;
+      const real_t scale = static_cast<real_t>(p.scale);
+      real_t sum = 0, divisor = 0;
       for (int s = 0; s < slices; ++s) sum += parts[t][s][c];
+      for (int s = 0; trait::normalize && s < slices; ++s) divisor += divisor_parts[t][s];
+      divisor = trait::normalize ? scale * divisor + static_cast<real_t>(normalizer::epsilon) : real_t(1);
       if (first_column + c < p.value_dim)
-        p.o[token(t) * p.value_dim + first_column + c] = static_cast<real_t>(p.scale) * sum;
+        p.o[token(t) * p.value_dim + first_column + c] = scale * sum / divisor;
     }
+    // The next tokens' q, k, decays and v are not read above, and their parts are written behind the next barrier.
   }
 
+  if (p.final_normalizer != nullptr && owns_key && blockIdx.y == 0) p.final_normalizer[sum_at] = key_sum;
   if (p.final_state == nullptr) return;
 #pragma unroll
   for (int r = 0; r < rows; ++r)

@@ -9,11 +9,12 @@
 
 namespace gla_bench::cuda {
 
-/// Text that is compiled for a key extent; nothing: float64, else the plain computation in that
-/// arithmetic.
-std::string recurrence_text(std::int64_t key_dim, std::optional<Arithmetic> arithmetic);
+/// Text that is compiled for a problem of the linear-recurrence family: its key extent, member and
+/// options. No arithmetic: float64, else the plain computation in that one.
+std::string recurrence_text(const Operator& op, const Problem& problem,
+                            std::optional<Arithmetic> arithmetic);
 
-/// Whether the kernel knows the operator (gla, forward).
+/// Whether the kernel knows the operator (a linear recurrence, forward).
 bool has_recurrence(const Operator& op, const Problem& problem);
 
 class Recurrence {

@@ -11,6 +11,18 @@
 namespace gla_bench::cuda {
 namespace {
 
+constexpr const char* members[] = {"linear_attention", "retention", "simple_gla", "gla", "rwkv6"};
+
+template <class A, class B>
+double relative_l2(const std::vector<A>& got, const std::vector<B>& expected) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    difference += std::pow(static_cast<double>(got.at(i)) - static_cast<double>(expected[i]), 2);
+    norm += std::pow(static_cast<double>(expected[i]), 2);
+  }
+  return norm > 0 ? std::sqrt(difference / norm) : std::sqrt(difference);
+}
+
 class GpuRecurrence : public testing::Test {
  protected:
   void SetUp() override {
@@ -34,30 +46,56 @@ class GpuRecurrence : public testing::Test {
     return p;
   }
 
+  // The device's float64 against the host's, with so much memory for it.
+  void expect_the_hosts(const Problem& p, double bound, double memory = 8e9) {
+    const Operator& op = *find_operator(p.op);
+    const HostTensors inputs = op.draw(p);
+    const ReferenceTensors expected = op.reference(p, inputs);
+    const auto got = Recurrence(*device_, *compiler_, memory).reference(op, p, inputs);
+    EXPECT_EQ(got.size(), expected.size());
+    for (const auto& [tensor, values] : expected)
+      EXPECT_TRUE(relative_l2(got.at(tensor), values) <= bound) << describe(p) << " " << tensor;
+  }
+
   TemporaryFolder folder_;
   std::unique_ptr<Compiler> compiler_;
   std::unique_ptr<Device> device_;
   const Operator* op_ = nullptr;
 };
 
-template <class A, class B>
-double relative_l2(const std::vector<A>& got, const std::vector<B>& expected) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    difference += std::pow(static_cast<double>(got.at(i)) - static_cast<double>(expected[i]), 2);
-    norm += std::pow(static_cast<double>(expected[i]), 2);
-  }
-  return std::sqrt(difference / norm);
+TEST_F(GpuRecurrence, IsTheHostsReferenceInEveryRegime) {
+  for (const char* name : members)
+    for (const std::string& gate : find_operator(name)->gates) {
+      Problem p = problem({2, 67, 3, 100, 72}, gate);
+      p.op = name;
+      expect_the_hosts(p, 1e-12);
+    }
 }
 
-TEST_F(GpuRecurrence, IsTheHostsReferenceInEveryRegime) {
-  for (const std::string& gate : op_->gates) {
-    const Problem p = problem({2, 67, 3, 100, 72}, gate);
-    const HostTensors inputs = op_->draw(p);
-    const ReferenceTensors expected = op_->reference(p, inputs);
-    const ReferenceTensors got = Recurrence(*device_, *compiler_).reference(*op_, p, inputs);
-    for (const auto& [tensor, values] : expected)
-      EXPECT_TRUE(relative_l2(got.at(tensor), values) <= 1e-12) << gate << " " << tensor;
+TEST_F(GpuRecurrence, KnowsEveryOption) {
+  for (const char* name : members) {
+    const Operator& op = *find_operator(name);
+    for (const OptionAxis& first : op.options)
+      for (const std::string& choice : first.values)
+        for (const OptionAxis& second : op.options)
+          for (const std::int64_t sequences : {0, 7}) {
+            Problem p = problem({1, 50, 2, 37, 40}, op.gates.back());
+            p.op = name;
+            if (p.gate == "per_channel") p.gate = "strong";  // has no raw gates
+            p.shape.sequences = sequences;
+            p.options = {{first.name, choice}};
+            if (second.name != first.name) p.options[second.name] = second.values.back();
+            if (!op.refuse(p)) expect_the_hosts(p, 1e-12);
+          }
+  }
+}
+
+TEST_F(GpuRecurrence, GoesThroughTheBatchInPartsForEveryMember) {
+  for (const char* name : members) {
+    Problem p = problem({3, 20, 3, 33, 31}, "mild");
+    p.op = name;
+    if (p.op == "linear_attention") p.options = {{"normalize", "true"}};
+    expect_the_hosts(p, 1e-12, 1.0);
   }
 }
 
@@ -82,18 +120,24 @@ TEST_F(GpuRecurrence, CoversEveryKindOfExtent) {
 // Two roundings of one computation differ by about their own error; the errors themselves must be
 // alike.
 TEST_F(GpuRecurrence, ThePlainComputationErrsAsTheHostsDoes) {
-  const Problem p = problem({2, 200, 2, 128, 64}, "mild");
-  const HostTensors inputs = op_->draw(p);
-  const ReferenceTensors truth = op_->reference(p, inputs);
-  for (Arithmetic arithmetic :
-       {Arithmetic::float32, Arithmetic::tf32, Arithmetic::float16, Arithmetic::bfloat16}) {
-    const HostTensors host = op_->baseline(p, inputs, arithmetic);
-    const HostTensors got = Recurrence(*device_, *compiler_).baseline(*op_, p, inputs, arithmetic);
-    for (const auto& [tensor, values] : truth) {
-      const double ratio =
-          relative_l2(got.at(tensor), values) / relative_l2(host.at(tensor), values);
-      EXPECT_GT(ratio, 0.5) << name(arithmetic) << " " << tensor;
-      EXPECT_LT(ratio, 1.5) << name(arithmetic) << " " << tensor;
+  for (const char* member : members) {
+    const Operator& op = *find_operator(member);
+    Problem p = problem({2, 200, 2, 128, 64}, "mild");
+    p.op = member;
+    if (p.op == "linear_attention")
+      p.options = {{"normalize", "true"}, {"feature_map", "elu_plus_one"}};
+    const HostTensors inputs = op.draw(p);
+    const ReferenceTensors truth = op.reference(p, inputs);
+    for (Arithmetic arithmetic :
+         {Arithmetic::float32, Arithmetic::tf32, Arithmetic::float16, Arithmetic::bfloat16}) {
+      const HostTensors host = op.baseline(p, inputs, arithmetic);
+      const auto got = Recurrence(*device_, *compiler_).baseline(op, p, inputs, arithmetic);
+      for (const auto& [tensor, values] : truth) {
+        const double ratio =
+            relative_l2(got.at(tensor), values) / relative_l2(host.at(tensor), values);
+        EXPECT_GT(ratio, 0.5) << member << " " << name(arithmetic) << " " << tensor;
+        EXPECT_LT(ratio, 1.5) << member << " " << name(arithmetic) << " " << tensor;
+      }
     }
   }
 }
