@@ -86,15 +86,12 @@ double Timer::between_events(std::size_t calls, std::size_t launches, bool warm,
 }
 
 double Timer::sample(CacheState cache, int calls, std::size_t launches,
-                     const std::function<void()>& call, const std::function<void()>& restore) {
+                     const std::function<void()>& call) {
   const auto count = static_cast<std::size_t>(std::max(calls, 1));
-  const bool hot = cache == CacheState::hot;
-  if (hot && !restore) return between_events(count, launches, true, call);
-  if (hot) call();  // brings in what is not restored
+  if (cache == CacheState::hot) return between_events(count, launches, true, call);
   double sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (restore) restore();
-    if (!hot) empty_cache();
+    empty_cache();
     sum += between_events(1, launches, false, call);
   }
   return sum / static_cast<double>(count);

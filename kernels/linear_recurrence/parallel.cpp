@@ -1,6 +1,7 @@
 // Host side of parallel.cuh: one launch for the outputs, one for the final state where it is asked
 // for.
 
+#include "harness/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/parallel_layout.h"
 #include "kernels/linear_recurrence/refusal.hpp"
@@ -50,6 +51,10 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_choice(space(), tile)) return reason;
   if (auto reason = refuse_sizes(problem)) return reason;
   if (auto reason = refuse_architecture(limits)) return reason;
+  if (auto reason = refuse_ragged(problem)) return reason;
+  if (auto reason = refuse_bfloat16_state(problem)) return reason;
+  if (auto reason = refuse_in_place(problem)) return reason;
+  if (option(problem, "state_layout") == "value_first") return "keeps its states key-first";
   if (auto reason = refuse_terms(problem, choice(tile, "terms"))) return reason;
   const int block_k = choice(tile, "block_k"), block_v = choice(tile, "block_v");
   if (block_v > 64 && block_v / 2 >= problem.shape.value_dim)

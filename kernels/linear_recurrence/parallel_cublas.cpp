@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "harness/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/parallel_cublas_steps.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
@@ -51,6 +52,10 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_choice(space(), tile)) return reason;
   if (auto reason = refuse_sizes(problem)) return reason;
   if (auto reason = refuse_architecture(limits)) return reason;
+  if (auto reason = refuse_ragged(problem)) return reason;
+  if (auto reason = refuse_bfloat16_state(problem)) return reason;
+  if (auto reason = refuse_in_place(problem)) return reason;
+  if (option(problem, "state_layout") == "value_first") return "keeps its states key-first";
   if (choice(tile, "tf32") != 0 && problem.dtype != DType::float32)
     return "tf32=1 is for float32 problems";
   if (problem.shape.seq > std::int64_t{1} << 22)

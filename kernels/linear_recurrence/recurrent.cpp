@@ -1,5 +1,6 @@
-// Host side of recurrent.cuh: one launch, no workspace.
+// Host side of recurrent.cuh: one launch; a second where normalizers are updated in place.
 
+#include "harness/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/recurrent_layout.h"
 #include "kernels/linear_recurrence/refusal.hpp"
@@ -17,21 +18,32 @@ TileSpace space() {
 }
 
 RecurrentLayout layout(const Problem& problem, const Tile& tile) {
+  const Member& member = member_of(problem);
+  const bool scalar = member.decay == Decay::per_head || member.decay == Decay::per_token;
   return {static_cast<int>(problem.shape.key_dim),
           static_cast<int>(size_of(problem.dtype)),
           choice(tile, "block_v"),
           choice(tile, "lanes"),
           choice(tile, "columns"),
           choice(tile, "tokens"),
-          choice(tile, "stages")};
+          choice(tile, "stages"),
+          member.decay == Decay::per_key,
+          scalar,
+          member.before_update,
+          flag(problem, "normalize")};
 }
 
 std::int64_t slices(const Problem& problem, const Tile& tile) {
   return ceil_div(problem.shape.value_dim, choice(tile, "block_v"));
 }
 
-/// The state and one exchange of sums; the rest of a thread's 255 registers is for operands.
-constexpr int most_state_registers = 128;
+/// Beside the state and one exchange of sums a thread's 255 registers hold operands, and what the
+/// member needs besides.
+int most_state_registers(const Problem& problem) {
+  const Member& member = member_of(problem);
+  if (member.before_update) return 64;
+  return member.decay == Decay::per_head || member.decay == Decay::per_token ? 96 : 128;
+}
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
   if (auto reason = refuse_choice(space(), tile)) return reason;
@@ -44,27 +56,52 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (at.threads < 32 || at.threads > 1024)
     return std::to_string(at.threads) + " threads are not in 32..1024";
   const int state = at.slice * choice(tile, "columns");
-  if (state > most_state_registers)
-    return std::to_string(state) + " registers of state a thread, " +
-           std::to_string(most_state_registers) + " are there";
+  const int most = most_state_registers(problem);
+  if (state > most)
+    return std::to_string(state) + " registers of state a thread, " + std::to_string(most) +
+           " are there";
   if (auto reason = refuse_shared(at.shared_bytes, limits)) return reason;
   return refuse_blocks(static_cast<double>(sequences(problem)) *
                        static_cast<double>(slices(problem, tile)));
 }
 
-Traffic traffic(const Problem& problem, const Tile& tile) {
-  const double states = state_bytes(problem);
-  return {3 * key_bytes(problem) * static_cast<double>(slices(problem, tile)) +
-              value_bytes(problem) + (problem.initial_state ? states : 0),
-          value_bytes(problem) + (problem.final_state ? states : 0)};
+/// Whether normalizers that are updated in place are written beside first: every slice of V reads
+/// the initial one, and one of them writes the final one.
+bool normalizers_apart(const Problem& problem, const Tile& tile) {
+  return flag(problem, "normalize") && flag(problem, "in_place") && problem.final_state &&
+         slices(problem, tile) > 1;
 }
 
-/// Per token and state element: k v, decay and add, q S and add; per token and key: e^g, q scale.
+std::size_t normalizer_elements(const Problem& problem) {
+  return static_cast<std::size_t>(sequences(problem) * problem.shape.key_dim);
+}
+
+std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
+  if (!normalizers_apart(problem, tile)) return {};
+  return {{"normalizers", normalizer_elements(problem) * 4}};
+}
+
+Traffic traffic(const Problem& problem, const Tile& tile) {
+  const double states = state_bytes(problem);
+  const auto times = static_cast<double>(slices(problem, tile));
+  double apart = 0;
+  for (const Region& region : workspace(problem, tile)) apart += static_cast<double>(region.bytes);
+  return {(2 * key_bytes(problem) + gate_bytes(problem)) * times + value_bytes(problem) +
+              small_bytes(problem) + (problem.initial_state ? states : 0) + apart,
+          value_bytes(problem) + (problem.final_state ? states : 0) + apart};
+}
+
+/// Per token and state element: k v and add, q S and add, with a gate per key its decay; per token
+/// and key the factors of q and k (or e^g), for the bonus or the normalizer as much again.
 double flops(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
-  const double tokens = static_cast<double>(sequences(problem)) * static_cast<double>(s.seq);
+  const double tokens =
+      static_cast<double>(s.batch) * static_cast<double>(s.seq) * static_cast<double>(s.heads);
+  const Member& member = member_of(problem);
+  const bool sums = member.before_update || flag(problem, "normalize");
   const auto key = static_cast<double>(s.key_dim), value = static_cast<double>(s.value_dim);
-  return tokens * key * (5 * value + 2 * static_cast<double>(slices(problem, tile)));
+  const double each = member.decay == Decay::per_key ? 5 : 4, once = sums ? 5 : 2;
+  return tokens * key * (each * value + once * static_cast<double>(slices(problem, tile)));
 }
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
@@ -75,6 +112,12 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
                                  {blocks, 1, 1},
                                  {static_cast<unsigned>(at.threads), 1, 1},
                                  static_cast<std::size_t>(at.shared_bytes)});
+  if (normalizers_apart(problem, tile))
+    r.steps.push_back(
+        KernelLaunch{"gla_recurrent_normalizers",
+                     {static_cast<unsigned>((normalizer_elements(problem) + 255) / 256), 1, 1},
+                     {256, 1, 1},
+                     0});
   return r;
 }
 
@@ -90,7 +133,7 @@ Variant recurrent(const Member& member) {
                        reject,
                        traffic,
                        flops,
-                       {},
+                       workspace,
                        recipe});
 }
 

@@ -8,6 +8,9 @@ namespace gla_bench::linear_recurrence {
 struct RecurrentLayout {
   int key_dim, io_bytes;
   int block_v, lanes, columns, tokens, stages;  ///< the tile
+  /// The member (0 or 1 each): a gate per key, a gate or a constant per token, the token's own
+  /// bonus, a normalized output.
+  int key_gates = 1, scalar_gates = 0, bonus = 0, normalized = 0;
 
   int threads = block_v / columns * lanes;
   /// Key dimensions of a lane, in quads, and of all lanes together.
@@ -15,14 +18,28 @@ struct RecurrentLayout {
   int padded_key = slice * lanes;
   /// Elements between the rows of a raw q, k or g tile: whole accesses of 16 bytes.
   int key_pitch = (key_dim * io_bytes + 15) / 16 * 16 / io_bytes;
-  /// A stage of raw q, k, g, v.
-  int stage_bytes = tokens * (3 * key_pitch + block_v) * io_bytes;
-  /// A buffer of scaled q, k, e^g, v in float32.
-  int float_words = tokens * (3 * padded_key + block_v);
+  /// A stage of raw q, k, v and, where there is one per key, g.
+  int key_parts = 2 + key_gates;
+  int stage_bytes = tokens * (key_parts * key_pitch + block_v) * io_bytes;
+  /// A buffer of q, k, e^g, v in float32.
+  int float_words = tokens * (key_parts * padded_key + block_v);
   /// A buffer of outputs in float32.
   int output_pitch = block_v + 8;
   int output_words = tokens * output_pitch;
-  int shared_bytes = stages * stage_bytes + 2 * 4 * (float_words + output_words);
+  /// Three buffers of a token's factors (of q, of k, of the state); u and two buffers of the
+  /// tokens' own scores; two buffers of each warp's share of the tokens' denominators.
+  int factor_words = 3 * tokens * scalar_gates;
+  int bonus_words = (padded_key + 2 * tokens) * bonus;
+  int warps = (threads + 31) / 32;
+  int sum_words = warps * tokens * normalized;
+
+  /// Offsets in bytes behind the raw stages.
+  int ready = stages * stage_bytes;
+  int outputs = ready + 2 * 4 * float_words;
+  int factors = outputs + 2 * 4 * output_words;
+  int bonuses = factors + 3 * 4 * factor_words;
+  int sums = bonuses + 4 * bonus_words;
+  int shared_bytes = sums + 2 * 4 * sum_words;
 };
 
 }  // namespace gla_bench::linear_recurrence

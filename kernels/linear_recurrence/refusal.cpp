@@ -25,6 +25,11 @@ std::optional<std::string> refuse_ragged(const Problem& problem) {
   return "has no cu_seqlens: all sequences have one length";
 }
 
+std::optional<std::string> refuse_in_place(const Problem& problem) {
+  if (!flag(problem, "in_place")) return std::nullopt;
+  return "reads the initial state after the final one is written: not in place";
+}
+
 int operand_bytes(const Problem& problem) {
   return problem.dtype == DType::bfloat16 && problem.shape.key_dim >= 16 ? 2 : 4;
 }

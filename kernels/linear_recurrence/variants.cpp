@@ -13,11 +13,12 @@ struct Maker {
   bool (*covers)(const Member&);
 };
 
+constexpr auto every_member = [](const Member&) { return true; };
 constexpr auto gla_alone = [](const Member& member) { return member.op == "gla"; };
 
 constexpr std::array makers{
     // CUDA
-    Maker{recurrent, gla_alone},
+    Maker{recurrent, every_member},
     Maker{parallel, gla_alone},
     Maker{parallel_cublas, gla_alone},
     Maker{chunk_materialized, gla_alone},

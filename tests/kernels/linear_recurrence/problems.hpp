@@ -24,12 +24,35 @@ inline const Member& gla_member() {
   return member_of(problem);
 }
 
-inline Problem gla(DType dtype, const Shape& shape) {
+inline Problem problem_of(std::string_view op, DType dtype, const Shape& shape) {
   Problem problem;
-  problem.op = "gla";
+  problem.op = op;
   problem.dtype = dtype;
   problem.shape = shape;
   return problem;
+}
+
+inline Problem gla(DType dtype, const Shape& shape) {
+  return problem_of("gla", dtype, shape);
+}
+
+/// One problem of each member without and with each value of each of its options, ragged ones too.
+inline std::vector<Problem> problems_with_options(std::string_view op) {
+  std::vector<Problem> problems;
+  for (const DType dtype : {DType::float32, DType::bfloat16}) {
+    problems.push_back(problem_of(op, dtype, {2, 100, 3, 64, 72}));
+    problems.back().initial_state = true;
+    const Problem plain = problems.back();
+    for (const OptionAxis& axis : find_operator(op)->options)
+      for (const std::string& value : axis.values) {
+        if (value == axis.values.front() || axis.name == "lengths") continue;
+        problems.push_back(plain);
+        problems.back().options[axis.name] = value;
+      }
+    problems.push_back(problem_of(op, dtype, {1, 100, 3, 64, 72}));
+    problems.back().shape.sequences = 5;
+  }
+  return problems;
 }
 
 /// Aligned and ragged, narrow and wide, one token and many.

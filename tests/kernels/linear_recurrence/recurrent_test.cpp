@@ -91,6 +91,64 @@ TEST(Recurrent, DecodingReadsAndWritesTheStateOnce) {
   EXPECT_EQ(with.write_bytes, 4 * 2 * 32 * 2.0 + 4 * 2 * 64 * 32 * 4.0);
 }
 
+// Every member with every option: a tile, launches within the limits, at least the floor's bytes
+// and operations.
+TEST(Recurrent, ServesEveryMemberWithEveryOption) {
+  for (const Member& member : members()) {
+    const Variant v = recurrent(member);
+    const Operator* op = find_operator(member.op);
+    ASSERT_NE(op, nullptr) << member.op;
+    for (const Problem& problem : problems_with_options(member.op)) {
+      const Tile tile = default_tile(v.space);
+      EXPECT_EQ(v.reject(problem, tile, h200()), std::nullopt) << describe(problem);
+      const Traffic traffic = v.traffic(problem, tile);
+      EXPECT_GE(traffic.read_bytes + traffic.write_bytes, op->work(problem).floor_bytes)
+          << describe(problem);
+      EXPECT_GE(v.flops(problem, tile), op->work(problem).flops) << describe(problem);
+      const Recipe recipe = std::get<0>(v.code)(problem, tile);
+      const auto& launch = std::get<KernelLaunch>(recipe.steps.at(0));
+      EXPECT_LE(launch.shared_bytes, h200().shared_per_block);
+      EXPECT_EQ(launch.grid.x, sequences(problem) * ceil_div(72, tile.at("block_v")));
+    }
+  }
+}
+
+// Every slice of V reads the initial normalizer, one writes the final one: in place it must wait.
+TEST(Recurrent, NormalizersInPlaceAreWrittenAfterAllSlicesHaveReadThem) {
+  const Variant v = recurrent(member_of(problem_of("linear_attention", DType::float32, {})));
+  Problem problem = problem_of("linear_attention", DType::float32, {2, 100, 3, 64, 72});
+  problem.initial_state = true;
+  problem.options = {{"normalize", "true"}, {"in_place", "true"}};
+  const auto launches = [&](int block_v) {
+    Tile tile = default_tile(v.space);
+    tile["block_v"] = block_v;
+    const auto steps = std::get<0>(v.code)(problem, tile).steps.size();
+    EXPECT_EQ(v.workspace(problem, tile).size() + 1, steps);
+    return steps;
+  };
+  EXPECT_EQ(launches(32), 2u);
+  problem.shape.value_dim = 32;
+  EXPECT_EQ(launches(32), 1u);
+  problem.shape.value_dim = 72;
+  problem.options.erase("in_place");
+  EXPECT_EQ(launches(32), 1u);
+}
+
+TEST(Recurrent, StagesGatesOnlyWhereThereIsOnePerKey) {
+  for (const Member& member : members()) {
+    const Variant v = recurrent(member);
+    const Problem problem = problem_of(member.op, DType::bfloat16, {1, 1000, 1, 128, 128});
+    const double gates = member.decay == Decay::per_key     ? 1000 * 128 * 2.0
+                         : member.decay == Decay::per_token ? 1000 * 2.0
+                         : member.decay == Decay::per_head  ? 4.0
+                                                            : 0.0;
+    const double bonus = member.before_update ? 128 * 2.0 : 0.0;
+    EXPECT_EQ(v.traffic(problem, default_tile(v.space)).read_bytes,
+              4 * (2 * 1000 * 128 * 2.0 + gates) + 1000 * 128 * 2.0 + bonus)
+        << member.op;
+  }
+}
+
 TEST(Recurrent, DeclaresFloat32) {
   for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
     EXPECT_EQ(variant().arithmetic(gla(dtype, {}), default_tile(variant().space)),

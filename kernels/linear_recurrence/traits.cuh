@@ -1,0 +1,57 @@
+#pragma once
+// What the constants of namespace trait mean to a kernel, in one place for all of the family: how
+// raw values of q, k, gates and states become what the recurrence computes with.
+
+#include "device/math.cuh"
+#include "device/types.cuh"
+#include "linear_recurrence/params.h"
+
+namespace gla_bench::linear_recurrence {
+
+/// What a decay depends on (Decay in family.hpp).
+inline constexpr int no_decay = 0, head_decay = 1, token_decay = 2, key_decay = 3;
+
+/// Whether every key dimension of a token has the same decay: one scalar instead of a vector.
+inline constexpr bool scalar_decay = trait::decay == head_decay || trait::decay == token_decay;
+
+/// What a state's elements are stored as.
+using state_t = device::Choice<(trait::state_bytes == 2), __nv_bfloat16, float>::type;
+
+/// An element of q or k as the recurrence takes it. Padding must stay zero, which phi does not map
+/// to zero: do not call it there.
+__device__ __forceinline__ float feature(float x) {
+  if constexpr (trait::elu_features != 0)
+    return x > 0.0f ? x + 1.0f : device::exp2_fast(x * device::log2_e);
+  else
+    return x;
+}
+
+/// The natural-log decay that an element of the gate tensor stands for.
+__device__ __forceinline__ float log_decay(float g) {
+  if constexpr (trait::raw_gate != 0)
+    return -device::exp2_fast(g * device::log2_e);
+  else
+    return g;
+}
+
+/// Offset of an element within a state, key-first [K,V] or value-first [V,K].
+__device__ __forceinline__ long long state_offset(int key, int value) {
+  if constexpr (trait::value_first != 0)
+    return static_cast<long long>(value) * dim::key_dim + key;
+  else
+    return static_cast<long long>(key) * dim::value_dim + value;
+}
+
+/// First token (of the batch entry) and length of one sequence: its part of the tokens where they
+/// are ragged, all `seq` of them otherwise.
+struct Span {
+  long long first, tokens;
+};
+__device__ __forceinline__ Span span_of(const LinearRecurrenceParams& p, long long n) {
+  if constexpr (trait::ragged != 0)
+    return {p.cu_seqlens[n], p.cu_seqlens[n + 1] - p.cu_seqlens[n]};
+  else
+    return {0, p.seq};
+}
+
+}  // namespace gla_bench::linear_recurrence
