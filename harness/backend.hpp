@@ -50,12 +50,13 @@ struct Ceilings {
 class Workset {
  public:
   virtual ~Workset() = default;
-  /// Fills outputs with NaN bytes (0xff): before every verified run.
+  /// Fills outputs with NaN bytes (0xff): before every verified run. An output in place of an input
+  /// gets that input's first bytes back instead.
   virtual void poison_outputs() = 0;
   /// Outputs in logical order.
   virtual HostTensors download_outputs() = 0;
   /// "guard zone behind 'o' overwritten at byte 12", "input 'q' changed": what a run damaged, or
-  /// nothing.
+  /// nothing. An input that is updated in place may change.
   virtual std::optional<std::string> damage() = 0;
 };
 
@@ -72,7 +73,9 @@ class Plan {
   /// One call, synchronised. @throws RunError
   virtual void run() = 0;
   /// Seconds per call over `calls` back-to-back calls: the only timer. Cold: the last-level cache
-  /// holds nothing of the problem when the first call starts. @throws RunError
+  /// holds nothing of the problem when the first call starts. Where an input is updated in place,
+  /// calls are not back to back: each starts, untimed, from the first bytes (and cold, if asked),
+  /// so that the last call leaves what any call leaves. @throws RunError
   virtual double sample(CacheState cache, int calls) = 0;
 };
 

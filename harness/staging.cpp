@@ -1,7 +1,9 @@
 #include "harness/staging.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -163,6 +165,28 @@ void encode(DType dtype, std::span<const float> values, std::span<std::byte> byt
 
 void decode(DType dtype, std::span<const std::byte> bytes, std::span<float> values) {
   unpack(flat(dtype, values.size()), Layout::seq_first, bytes, values);
+}
+
+const std::string& memory_name(const TensorSpec& spec) {
+  return spec.in_place_of.empty() ? spec.name : spec.in_place_of;
+}
+
+void check_in_place(std::span<const TensorSpec> specs) {
+  std::set<std::string> taken;
+  for (const TensorSpec& spec : specs) {
+    if (spec.in_place_of.empty()) continue;
+    const auto input = std::find_if(specs.begin(), specs.end(), [&](const TensorSpec& other) {
+      return other.name == spec.in_place_of && other.role == TensorSpec::Role::input;
+    });
+    const std::string pair = "'" + spec.name + "' in place of '" + spec.in_place_of + "'";
+    if (spec.role != TensorSpec::Role::output || input == specs.end())
+      throw std::logic_error(pair + ": not an output in place of an input");
+    if (input->extents != spec.extents || input->dtype != spec.dtype ||
+        input->tokens != spec.tokens || input->value_first != spec.value_first)
+      throw std::logic_error(pair + ": they are stored differently");
+    if (!taken.insert(spec.in_place_of).second)
+      throw std::logic_error(pair + ": so is another output");
+  }
 }
 
 std::vector<std::int64_t> storage_extents(const TensorSpec& spec, Layout layout) {

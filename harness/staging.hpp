@@ -27,6 +27,14 @@ void pack(const TensorSpec& spec, Layout layout, std::span<const float> values,
 void unpack(const TensorSpec& spec, Layout layout, std::span<const std::byte> stored,
             std::span<float> values);
 
+/// The tensor that owns the memory: the spec's own name, or that of the input which it is an update
+/// of.
+const std::string& memory_name(const TensorSpec& spec);
+
+/// Every output in place stands for an input of the same extents, dtype and order, and no two for
+/// one. @throws std::logic_error naming the tensors where an operator says otherwise
+void check_in_place(std::span<const TensorSpec> specs);
+
 /// Extents in storage order: axes 1 and 2 exchanged for a tensor with token axes in head_first, the
 /// last two for a state that is stored value first.
 std::vector<std::int64_t> storage_extents(const TensorSpec& spec, Layout layout);

@@ -135,7 +135,9 @@ MemoryNeed memory_need(const Operator& op, const Problem& problem) {
   MemoryNeed need;
   for (const TensorSpec& spec : op.tensors(problem)) {
     const double elements = static_cast<double>(spec.elements());
-    need.tensors += static_cast<double>(spec.bytes()) + guard_bytes_per_tensor;
+    // An output in place takes no memory of its own, but the input's first bytes are kept.
+    need.tensors += static_cast<double>(spec.bytes()) +
+                    (spec.in_place_of.empty() ? guard_bytes_per_tensor : 0.0);
     // Inputs: as float, and once more while they are converted. Outputs: the float64 reference, a
     // baseline, a download and its repeat.
     need.host += elements * (spec.role == TensorSpec::Role::input ? 8.0 : 8.0 + 4.0 + 4.0 + 4.0);

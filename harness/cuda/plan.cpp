@@ -1,5 +1,7 @@
 #include "harness/cuda/plan.hpp"
 
+#include <functional>
+
 #include "harness/cuda/check.hpp"
 #include "harness/error.hpp"
 
@@ -165,8 +167,12 @@ void CudaPlan::run() {
 
 double CudaPlan::sample(CacheState cache, int calls) {
   if (!ran_) run();
-  return with_context(
-      [&] { return device_->timer().sample(cache, calls, steps_.size(), [this] { enqueue(); }); });
+  return with_context([&] {
+    std::function<void()> restore;
+    if (workset_->updates()) restore = [this] { workset_->restore_updated(); };
+    return device_->timer().sample(
+        cache, calls, steps_.size(), [this] { enqueue(); }, restore);
+  });
 }
 
 }  // namespace gla_bench::cuda

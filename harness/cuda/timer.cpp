@@ -86,12 +86,15 @@ double Timer::between_events(std::size_t calls, std::size_t launches, bool warm,
 }
 
 double Timer::sample(CacheState cache, int calls, std::size_t launches,
-                     const std::function<void()>& call) {
+                     const std::function<void()>& call, const std::function<void()>& restore) {
   const auto count = static_cast<std::size_t>(std::max(calls, 1));
-  if (cache == CacheState::hot) return between_events(count, launches, true, call);
+  const bool hot = cache == CacheState::hot;
+  if (hot && !restore) return between_events(count, launches, true, call);
+  if (hot) call();  // brings in what is not restored
   double sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    empty_cache();
+    if (restore) restore();
+    if (!hot) empty_cache();
     sum += between_events(1, launches, false, call);
   }
   return sum / static_cast<double>(count);

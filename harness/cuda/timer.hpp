@@ -22,10 +22,13 @@ class Timer {
   /// Mean seconds of `call`, which enqueues `launches` pieces of work on the stream and waits for
   /// nothing; it has run before (a kernel that loads at its first launch may wait for the stream
   /// that is held here). Cold: each call by itself, the cache emptied before it. Hot: all calls
-  /// back to back, after one more that is not timed. @throws RunError also when the stream was held
-  /// for longer than ten seconds
+  /// back to back, after one more that is not timed. With `restore`, which enqueues what undoes a
+  /// call: also hot each call by itself; it is undone before each, untimed and before the cache is
+  /// emptied. A call by itself takes longer than the device works by what lies between two events
+  /// (a GPU test holds that under 5 us): times are never too short. @throws RunError also
+  /// when the stream was held for longer than ten seconds
   double sample(CacheState cache, int calls, std::size_t launches,
-                const std::function<void()>& call);
+                const std::function<void()>& call, const std::function<void()>& restore = {});
 
  private:
   class Hold;

@@ -1,5 +1,7 @@
 #include "harness/cuda/workset.hpp"
 
+#include <algorithm>
+
 #include "harness/cuda/check.hpp"
 #include "harness/error.hpp"
 #include "harness/staging.hpp"
@@ -10,7 +12,8 @@ namespace {
 std::vector<Region> regions_of(const std::vector<TensorSpec>& specs) {
   std::vector<Region> regions;
   for (const TensorSpec& spec : specs)
-    regions.push_back({spec.name, static_cast<std::size_t>(spec.bytes())});
+    if (spec.in_place_of.empty())
+      regions.push_back({spec.name, static_cast<std::size_t>(spec.bytes())});
   return regions;
 }
 
@@ -27,26 +30,61 @@ CudaWorkset::CudaWorkset(Device& device, const Operator& op, const Problem& prob
       specs_(op.tensors(problem)),
       buffers_(device.helpers(), device.stream(), regions_of(specs_)),
       sums_(specs_.size() * sizeof(unsigned long long), "checksums") {
-  std::vector<std::byte> stored;
+  check_in_place(specs_);
   for (const TensorSpec& spec : specs_) {
     if (!is_input(spec)) continue;
     const auto values = inputs.find(spec.name);
     if (values == inputs.end())
       throw InputError(describe(problem) + ": no values for input '" + spec.name + "'");
-    stored.resize(static_cast<std::size_t>(spec.bytes()));
-    pack(spec, layout_, values->second, stored);
-    check(cudaMemcpyAsync(find(spec.name), stored.data(), stored.size(), cudaMemcpyHostToDevice,
-                          device_.stream()),
-          "cudaMemcpyAsync to the device");
-    device_.synchronize();
+    upload(spec, values->second);
   }
+  for (const TensorSpec& spec : specs_)
+    if (!spec.in_place_of.empty()) keep_original(spec);
   poison_outputs();
   staged_sums_ = input_checksums();
 }
 
+void CudaWorkset::upload(const TensorSpec& spec, const std::vector<float>& values) {
+  std::vector<std::byte> stored(static_cast<std::size_t>(spec.bytes()));
+  pack(spec, layout_, values, stored);
+  check(cudaMemcpyAsync(find(spec.name), stored.data(), stored.size(), cudaMemcpyHostToDevice,
+                        device_.stream()),
+        "cudaMemcpyAsync to the device");
+  device_.synchronize();
+}
+
+void CudaWorkset::keep_original(const TensorSpec& output) {
+  const auto bytes = static_cast<std::size_t>(output.bytes());
+  originals_.push_back({output.in_place_of, bytes,
+                        DeviceMemory(bytes, "the original of '" + output.in_place_of + "'")});
+  check(cudaMemcpyAsync(originals_.back().memory.data(), find(output.name), bytes,
+                        cudaMemcpyDeviceToDevice, device_.stream()),
+        "cudaMemcpyAsync on the device");
+}
+
+std::byte* CudaWorkset::find(std::string_view name) const {
+  for (const TensorSpec& spec : specs_)
+    if (spec.name == name) return buffers_.find(memory_name(spec));
+  return nullptr;
+}
+
+bool CudaWorkset::is_constant(const TensorSpec& spec) const {
+  return is_input(spec) &&
+         std::none_of(originals_.begin(), originals_.end(),
+                      [&](const Original& original) { return original.name == spec.name; });
+}
+
+void CudaWorkset::restore_updated() const {
+  for (const Original& original : originals_)
+    check(cudaMemcpyAsync(find(original.name), original.memory.data(), original.bytes,
+                          cudaMemcpyDeviceToDevice, device_.stream()),
+          "cudaMemcpyAsync on the device");
+}
+
 void CudaWorkset::poison_outputs() {
   for (const TensorSpec& spec : specs_)
-    if (!is_input(spec)) buffers_.poison(spec.name);
+    if (!is_input(spec) && spec.in_place_of.empty()) buffers_.poison(spec.name);
+  restore_updated();
 }
 
 HostTensors CudaWorkset::download_outputs() {
@@ -72,7 +110,7 @@ std::vector<unsigned long long> CudaWorkset::input_checksums() const {
   auto* on_device = sums_.as<unsigned long long>();
   check(cudaMemsetAsync(on_device, 0, bytes, device_.stream()), "cudaMemsetAsync");
   for (std::size_t i = 0; i < specs_.size(); ++i)
-    if (is_input(specs_[i]))
+    if (is_constant(specs_[i]))
       device_.helpers().checksum(find(specs_[i].name), static_cast<std::size_t>(specs_[i].bytes()),
                                  on_device + i, device_.stream());
   check(cudaMemcpyAsync(sums.data(), on_device, bytes, cudaMemcpyDeviceToHost, device_.stream()),
