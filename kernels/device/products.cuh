@@ -84,7 +84,13 @@ struct Bfloat16Products {
     b[0] = {{r[0], r[1]}};
     b[1] = {{r[2], r[3]}};
   }
-  /// The same of values as they were loaded; here there is nothing to round.
+  /// load_rows() of values as they were loaded; here there is nothing to round.
+  static __device__ __forceinline__ A load_raw_rows(const element* p, int ld) {
+    return load_rows(p, ld);
+  }
+  static __device__ __forceinline__ void load_raw_rows(B (&b)[2], const element* p, int ld) {
+    load_rows(b, p, ld);
+  }
   static __device__ __forceinline__ void load_raw_columns(B (&b)[2], const element* p, int ld) {
     load_columns(b, p, ld);
   }
@@ -99,6 +105,12 @@ struct Bfloat16Products {
     const float(&low)[4] = c[2 * step], (&high)[4] = c[2 * step + 1];
     return {{pair(low[0], low[1]), pair(low[2], low[3]), pair(high[0], high[1]),
              pair(high[2], high[3])}};
+  }
+  /// A(m, k) factors[k], of an operand from load_columns().
+  static __device__ __forceinline__ A scaled(const A& a, const float* factors) {
+    const int t = threadIdx.x % 4;
+    const float2 low = load_pair(factors + 2 * t), high = load_pair(factors + 2 * t + 8);
+    return {{scaled(a.r[0], low), scaled(a.r[1], low), scaled(a.r[2], high), scaled(a.r[3], high)}};
   }
   /// a with its rows 0..7 (8..15) zero.
   static __device__ __forceinline__ A lower_rows(const A& a) {
@@ -117,6 +129,10 @@ struct Bfloat16Products {
   }
 
  private:
+  static __device__ __forceinline__ unsigned scaled(unsigned both, float2 factor) {
+    const float2 x = __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&both));
+    return pair(x.x * factor.x, x.y * factor.y);
+  }
   static __device__ __forceinline__ unsigned pair(float x, float y) {
     const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
     return *reinterpret_cast<const unsigned*>(&both);
@@ -174,6 +190,28 @@ struct Tf32Products {
       put_rounded(b[n], 1, x.y);
     }
   }
+  /// load_rows() of values that did not go through rounded(). T: any dtype.
+  template <typename T>
+  static __device__ __forceinline__ A load_raw_rows(const T* p, int ld) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    const float2 upper = load_pair(p + g * ld + 2 * t), lower = load_pair(p + (g + 8) * ld + 2 * t);
+    A a;
+    put(a, 0, upper.x);
+    put(a, 1, lower.x);
+    put(a, 2, upper.y);
+    put(a, 3, lower.y);
+    return a;
+  }
+  template <typename T>
+  static __device__ __forceinline__ void load_raw_rows(B (&b)[2], const T* p, int ld) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int n = 0; n < 2; ++n) {
+      const float2 x = load_pair(p + (g + 8 * n) * ld + 2 * t);
+      put(b[n], 0, x.x);
+      put(b[n], 1, x.y);
+    }
+  }
   static __device__ __forceinline__ void store_scores(element* p, int, float x, float y) {
     store_rounded(p, x, y);
   }
@@ -215,6 +253,17 @@ struct Tf32Products {
     put(a, 2, c[step][1]);
     put(a, 3, c[step][3]);
     return a;
+  }
+  /// A(m, k) factors[k], of an operand from load_columns().
+  static __device__ __forceinline__ A scaled(const A& a, const float* factors) {
+    const int t = threadIdx.x % 4;
+    A b;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float x = __uint_as_float(a.r[i]) + __uint_as_float(a.rest[i]);
+      put(b, i, x * factors[t + i / 2 * 4]);
+    }
+    return b;
   }
   static __device__ __forceinline__ A lower_rows(const A& a) {
     return {{0, a.r[1], 0, a.r[3]}, {0, a.rest[1], 0, a.rest[3]}};

@@ -1,15 +1,14 @@
 // Host side of chunk_fused.cuh: one launch, the state on chip.
 
 #include "kernels/linear_recurrence/chunk_walk.hpp"
-#include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {
 
-TileSpace space() {
+TileSpace space(const Member& member) {
   TileSpace axes{{"chunk", {32, 64, 16}, "tokens whose state products are formed at once"}};
-  for (TileAxis& axis : walk_axes()) axes.push_back(std::move(axis));
+  for (TileAxis& axis : walk_axes(member)) axes.push_back(std::move(axis));
   return axes;
 }
 
@@ -18,7 +17,7 @@ WalkLayout layout(const Problem& problem, const Tile& tile) {
 }
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
-  if (auto reason = refuse_choice(space(), tile)) return reason;
+  if (auto reason = refuse_choice(space(member_of(problem)), tile)) return reason;
   if (auto reason = refuse_walk(problem, tile, choice(tile, "chunk"), limits)) return reason;
   return refuse_blocks(static_cast<double>(sequences(problem)) *
                        static_cast<double>(walk_slices(problem, tile)));
@@ -27,9 +26,9 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const auto slices = static_cast<double>(walk_slices(problem, tile));
   const double states = state_bytes(problem);
-  return {
-      3 * key_bytes(problem) * slices + value_bytes(problem) + (problem.initial_state ? states : 0),
-      value_bytes(problem) + (problem.final_state ? states : 0)};
+  return {2 * key_bytes(problem) * slices + walk_gate_bytes(problem, tile) + value_bytes(problem) +
+              (problem.initial_state ? states : 0),
+          value_bytes(problem) + (problem.final_state ? states : 0)};
 }
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
@@ -50,7 +49,7 @@ Variant chunk_fused(const Member& member) {
   return cuda_variant(member,
                       {"chunk_fused",
                        "one launch: a block walks a sequence by chunks with the state in registers",
-                       space(),
+                       space(member),
                        {"linear_recurrence/chunk_fused.cuh", "linear_recurrence/chunk_fused.cpp",
                         "linear_recurrence/chunk_walk.cpp"},
                        walk_arithmetic,

@@ -7,14 +7,14 @@
 // Grid: sequences * ceil(V / block_v) blocks, the slices of a sequence side by side, so that they
 // find q, k and g in the L2 cache. Shared memory: chunk_walk_layout.h.
 //
-// Bytes: (q + k + g) * slices + v + o, and the two states where they are asked for.
+// Bytes: (q + k + gates) * slices + v + o, and the two states where they are asked for.
 
 #include "linear_recurrence/chunk_walk.cuh"
 
 namespace gla_bench::linear_recurrence {
 
 using FusedWalk = ChunkWalk<tile::chunk, tile::block_v, tile::warp_v, tile::warps_k, tile::stages,
-                            tile::terms, true>;
+                            tile::terms, true, GivenStates>;
 static_assert(FusedWalk::layout.bytes == launch::shared_bytes);
 
 }  // namespace gla_bench::linear_recurrence
@@ -25,15 +25,17 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::Fused
   using namespace gla_bench::linear_recurrence;
   extern __shared__ __align__(128) unsigned char shared[];
   constexpr int slices = (dim::value_dim + tile::block_v - 1) / tile::block_v;
-  constexpr long long state_size = 1LL * dim::key_dim * dim::value_dim;
+  const int slice = static_cast<int>(blockIdx.x % slices);
   const long long sequence = blockIdx.x / slices;
-  const WalkRange range = {
-      sequence,
-      static_cast<int>(blockIdx.x % slices),
-      0,
-      p.seq,
-      p.initial_state == nullptr ? nullptr : p.initial_state + sequence * state_size,
-      p.final_state == nullptr ? nullptr : p.final_state + sequence * state_size,
-      nullptr};
+  const TokenRange tokens = token_range(p, sequence / p.heads);
+  const WalkRange range = {sequence,
+                           slice,
+                           tokens.begin,
+                           tokens.end,
+                           given_state(p.initial_state, sequence),
+                           given_state(p.final_state, sequence),
+                           nullptr,
+                           normalizer(p.initial_normalizer, sequence),
+                           slice == 0 ? normalizer(p.final_normalizer, sequence) : nullptr};
   FusedWalk{p, range, {shared}}.run();
 }

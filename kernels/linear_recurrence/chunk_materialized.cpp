@@ -1,17 +1,17 @@
 // Host side of chunk_materialized.cuh: chunk states, scan over the chunks, outputs.
 
+#include "harness/operator.hpp"
 #include "kernels/linear_recurrence/chunk_walk.hpp"
-#include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {
 
 /// The walks are short and many: fewer ways to cut a block than chunk_fused has.
-TileSpace space() {
+TileSpace space(const Member& member) {
   TileSpace axes{{"chunk", {256, 128, 64}, "tokens between states in device memory"},
                  {"step", {32, 64, 16}, "tokens whose state products are formed at once"}};
-  for (TileAxis& axis : walk_axes()) {
+  for (TileAxis& axis : walk_axes(member)) {
     if (axis.name == "block_v") axis.values = {64, 128, 32, 16};
     if (axis.name == "warp_v") axis.values = {16};
     axes.push_back(std::move(axis));
@@ -20,57 +20,77 @@ TileSpace space() {
   return axes;
 }
 
-std::int64_t chunks(const Problem& problem, const Tile& tile) {
-  return ceil_div(problem.shape.seq, choice(tile, "chunk"));
+/// Places for chunks in the workspace (ChunkSlots in chunk_ranges.cuh): as many as there are chunks
+/// or, ragged, as many as there can be, whatever the lengths.
+std::int64_t slots(const Problem& problem, const Tile& tile) {
+  const Shape& s = problem.shape;
+  const int chunk = choice(tile, "chunk");
+  return ragged(problem) ? s.heads * (s.seq / chunk + s.sequences)
+                         : sequences(problem) * ceil_div(s.seq, chunk);
 }
 
 /// Blocks of chunk_scan: a lane owns 4 neighbours in a row of V, or 1 where rows are not aligned so
-/// far.
+/// far, and of a normalizer one key.
 std::int64_t scan_blocks(const Problem& problem) {
-  const std::int64_t width = problem.shape.value_dim % 4 == 0 ? 4 : 1;
-  return sequences(problem) * ceil_div(problem.shape.key_dim * problem.shape.value_dim, 32 * width);
-}
-
-/// Bytes of the chunks' decays.
-double decay_bytes(const Problem& problem, const Tile& tile) {
-  return static_cast<double>(sequences(problem)) * static_cast<double>(chunks(problem, tile)) *
-         static_cast<double>(problem.shape.key_dim) * 4;
+  const Shape& s = problem.shape;
+  const std::int64_t width = s.value_dim % 4 == 0 ? 4 : 1;
+  return sequences(problem) * (ceil_div(s.key_dim * s.value_dim, 32 * width) +
+                               (flag(problem, "normalize") ? ceil_div(s.key_dim, 32) : 0));
 }
 
 WalkLayout layout(const Problem& problem, const Tile& tile, bool outputs) {
   return {walk_shape(problem, tile, choice(tile, "step"), outputs)};
 }
 
+/// In the order in which chunk_scan.cuh counts them.
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
-  const auto states = static_cast<std::size_t>(sequences(problem) * chunks(problem, tile));
+  const auto chunks = static_cast<std::size_t>(slots(problem, tile));
   const auto keys = static_cast<std::size_t>(problem.shape.key_dim);
   const auto values = static_cast<std::size_t>(problem.shape.value_dim);
-  return {{"chunk_states", states * keys * values * sizeof(float)},
-          {"chunk_decays", states * keys * sizeof(float)}};
+  const Decay decay = member_of(problem).decay;
+  std::vector<Region> regions{{"chunk_states", chunks * keys * values * sizeof(float)}};
+  if (decay != Decay::none)
+    regions.push_back(
+        {"chunk_decays", chunks * (decay == Decay::per_key ? keys : 1) * sizeof(float)});
+  if (flag(problem, "normalize"))
+    regions.push_back({"chunk_normalizers", chunks * keys * sizeof(float)});
+  return regions;
+}
+
+/// Bytes of the workspace. Ragged: of all slots, some of which hold no chunk and are not touched.
+double region_bytes(const Problem& problem, const Tile& tile) {
+  double bytes = 0;
+  for (const Region& region : workspace(problem, tile)) bytes += static_cast<double>(region.bytes);
+  return bytes;
+}
+
+double decay_bytes(const Problem& problem, const Tile& tile) {
+  double bytes = 0;
+  for (const Region& region : workspace(problem, tile))
+    if (region.name == "chunk_decays") bytes = static_cast<double>(region.bytes);
+  return bytes;
 }
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
-  if (auto reason = refuse_choice(space(), tile)) return reason;
+  if (auto reason = refuse_choice(space(member_of(problem)), tile)) return reason;
   if (auto reason = refuse_walk(problem, tile, choice(tile, "step"), limits)) return reason;
-  const auto count = static_cast<double>(sequences(problem));
-  const double blocks = count * static_cast<double>(chunks(problem, tile)) *
+  const double blocks = static_cast<double>(slots(problem, tile)) *
                         static_cast<double>(walk_slices(problem, tile));
   if (auto reason = refuse_blocks(blocks)) return reason;
   if (auto reason = refuse_blocks(static_cast<double>(scan_blocks(problem)))) return reason;
-  const std::vector<Region> regions = workspace(problem, tile);
-  return refuse_workspace(
-      static_cast<double>(regions[0].bytes) + static_cast<double>(regions[1].bytes), limits);
+  return refuse_workspace(region_bytes(problem, tile), limits);
 }
 
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const auto slices = static_cast<double>(walk_slices(problem, tile));
   const double key = key_bytes(problem), value = value_bytes(problem);
-  const double state = state_bytes(problem), decays = decay_bytes(problem, tile);
-  const double states = state * static_cast<double>(chunks(problem, tile));
+  const double gates = walk_gate_bytes(problem, tile), state = state_bytes(problem);
+  // The decays do not go through the scan again.
+  const double once = region_bytes(problem, tile), again = once - decay_bytes(problem, tile);
   Traffic t;
   t.read_bytes =
-      (2 * key * slices + value) + (states + decays) + (3 * key * slices + value + states);
-  t.write_bytes = (states + decays) + states + value;
+      (key * slices + gates + value) + once + (2 * key * slices + gates + value + again);
+  t.write_bytes = once + again + value;
   if (problem.initial_state) t.read_bytes += state;
   if (problem.final_state) t.write_bytes += state;
   return t;
@@ -78,7 +98,7 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
 
 double flops(const Problem& problem, const Tile& tile) {
   const int step = choice(tile, "step");
-  const double scan = 2 * state_bytes(problem) / 4 * static_cast<double>(chunks(problem, tile));
+  const double scan = 2 * region_bytes(problem, tile) / 4;
   return walk_flops(problem, tile, step, false) + scan + walk_flops(problem, tile, step, true);
 }
 
@@ -87,8 +107,7 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   Recipe r{"linear_recurrence/chunk_materialized.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "state_shared_bytes", states.bytes});
   r.constants.push_back({"launch", "output_shared_bytes", outputs.bytes});
-  const auto blocks = static_cast<unsigned>(sequences(problem) * chunks(problem, tile) *
-                                            walk_slices(problem, tile));
+  const auto blocks = static_cast<unsigned>(slots(problem, tile) * walk_slices(problem, tile));
   const auto walk = [blocks](const char* entry, const WalkLayout& sizes) {
     return KernelLaunch{entry,
                         {blocks, 1, 1},
@@ -109,7 +128,7 @@ Variant chunk_materialized(const Member& member) {
   return cuda_variant(
       member, {"chunk_materialized",
                "three launches: chunk states, parallel scan over the chunks, outputs",
-               space(),
+               space(member),
                {"linear_recurrence/chunk_materialized.cuh",
                 "linear_recurrence/chunk_materialized.cpp", "linear_recurrence/chunk_walk.cpp"},
                walk_arithmetic,

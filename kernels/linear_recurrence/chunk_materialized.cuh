@@ -13,10 +13,12 @@
 // Grids: as many blocks as there are such tuples, slices fastest. A chunk is walked in steps of
 // tile::step tokens. Shared memory of the walks: chunk_walk_layout.h.
 //
-// Bytes: k + g twice and q once per slice of V, v twice, o once, the chunks' states written twice
-// and read twice.
+// Bytes: k + gates twice and q once per slice of V, v twice, o once, the chunks' states written
+// twice and read twice.
 //
-// Workspace: work[0] float32 [sequences][chunks][K][V], work[1] float32 [sequences][chunks][K].
+// Workspace, float32, a slot for each chunk (chunk_ranges.cuh): states [slots][K][V]; where there
+// are decays [slots][K], or [slots] where all keys share one; with the normalizer, which goes
+// through the scan like a state without decay, [slots][K].
 
 #include "linear_recurrence/chunk_scan.cuh"
 #include "linear_recurrence/chunk_walk.cuh"
@@ -25,30 +27,35 @@ namespace gla_bench::linear_recurrence {
 
 template <bool outputs>
 using StepWalk = ChunkWalk<tile::step, tile::block_v, tile::warp_v, tile::warps_k, tile::stages,
-                           tile::terms, outputs>;
+                           tile::terms, outputs, WorkStates>;
 using StateWalk = StepWalk<false>;
 using OutputWalk = StepWalk<true>;
 static_assert(StateWalk::layout.bytes == launch::state_shared_bytes);
 static_assert(OutputWalk::layout.bytes == launch::output_shared_bytes);
 
-/// The range of this block: chunk and slice, with the chunk's place in the workspace.
+/// The range of this block: chunk and slice, with the chunk's places in the workspace.
 struct ChunkPlace {
   static constexpr int slices = (dim::value_dim + tile::block_v - 1) / tile::block_v;
-  static constexpr long long state_size = 1LL * dim::key_dim * dim::value_dim;
   long long sequence, begin, end;
   int slice;
-  float *state, *decay;
+  float *state, *decay, *normalizer;
 
   __device__ explicit ChunkPlace(const LinearRecurrenceParams& p) {
-    const long long chunks = (p.seq + tile::chunk - 1) / tile::chunk;
-    const long long at = blockIdx.x / slices;  // sequence * chunks + chunk
+    const ChunkSlots<tile::chunk> slots{p};
+    const long long at = blockIdx.x / slices, group = at / slots.group(), slot = at % slots.group();
     slice = static_cast<int>(blockIdx.x % slices);
-    sequence = at / chunks;
-    begin = at % chunks * tile::chunk;
-    end = begin + tile::chunk < p.seq ? begin + tile::chunk : p.seq;
-    state = static_cast<float*>(p.work[0]) + at * state_size;
-    decay = static_cast<float*>(p.work[1]) + at * dim::key_dim;
+    const long long n = trait::ragged ? slots.owner(slot) : group / p.heads;
+    const TokenRange tokens = token_range(p, n);
+    sequence = trait::ragged ? n * p.heads + group : group;
+    begin = tokens.begin + (slot - slots.offset(n)) * tile::chunk;
+    end = begin + tile::chunk < tokens.end ? begin + tile::chunk : tokens.end;
+    state = work_states(p) + at * dim::key_dim * dim::value_dim;
+    decay = trait::decay == 0 ? nullptr : work_decays(p) + at * decay_width;
+    normalizer = trait::normalize ? work_normalizers(p) + at * dim::key_dim : nullptr;
   }
+
+  /// Ragged: some slots hold no chunk.
+  __device__ __forceinline__ bool unused() const { return trait::ragged && begin >= end; }
 };
 
 }  // namespace gla_bench::linear_recurrence
@@ -59,13 +66,17 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::State
   using namespace gla_bench::linear_recurrence;
   extern __shared__ __align__(128) unsigned char shared[];
   const ChunkPlace at(p);
+  if (at.unused()) return;
+  const bool first = at.slice == 0;
   const WalkRange range = {at.sequence,
                            at.slice,
                            at.begin,
                            at.end,
                            nullptr,
                            at.state,
-                           at.slice == 0 ? at.decay : nullptr};
+                           first ? at.decay : nullptr,
+                           nullptr,
+                           first ? at.normalizer : nullptr};
   StateWalk{p, range, {shared}}.run();
 }
 
@@ -73,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(32 * tile::scan_warps)
     chunk_scan(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence;
   constexpr int items = 4;  // enough loads in flight
-  scan_chunks<tile::scan_warps, items>(p, (p.seq + tile::chunk - 1) / tile::chunk);
+  scan_chunks<tile::chunk, tile::scan_warps, items>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::OutputWalk::threads,
@@ -82,6 +93,8 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::Outpu
   using namespace gla_bench::linear_recurrence;
   extern __shared__ __align__(128) unsigned char shared[];
   const ChunkPlace at(p);
-  const WalkRange range = {at.sequence, at.slice, at.begin, at.end, at.state, nullptr, nullptr};
+  if (at.unused()) return;
+  const WalkRange range = {at.sequence, at.slice, at.begin, at.end,      at.state,
+                           nullptr,     nullptr,  at.normalizer, nullptr};
   OutputWalk{p, range, {shared}}.run();
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The elementwise phases of a chunk walk: q, k and g become the operands of its products.
+// The elementwise phases of a chunk walk with decays per key: q, k and g become the operands of its
+// products. Where outputs come before the update, q's decays exclude its own token's (b - g).
 // An item is a block of 8 tokens times 2 neighbouring keys; the threads deal the items among
 // themselves.
 
@@ -17,18 +18,19 @@ struct OperandPhase {
   static constexpr bool outputs = Tiles::outputs;
 
   const Tiles& tiles;
+  const int rows;  ///< tokens of the chunk that exist
 
   /// Decay of each block of 8 tokens: e^(sum of its gates).
-  __device__ __forceinline__ void sum_gates(long long c) const {
+  __device__ __forceinline__ void sum_gates(int c) const {
     for (int item = threadIdx.x; item < blocks * pairs; item += threads) {
       const int block = item / pairs, key = item % pairs * 2;
       const io_t* g = tiles.g_tile(c) + block * 8 * key_ld + key;
       float x = 0.0f, y = 0.0f;
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        const float2 gate = device::load_pair(g + i * key_ld);
-        x += device::log2_gate(gate.x);
-        y += device::log2_gate(gate.y);
+        const float2 gate = log2_gates(g + i * key_ld, block * 8 + i);
+        x += gate.x;
+        y += gate.y;
       }
       device::store_pair(tiles.block_decays() + block * keys + key, device::exp2_fast(x),
                          device::exp2_fast(y));
@@ -38,16 +40,16 @@ struct OperandPhase {
   /// Turns q, k, g of chunk c into the operands of its products. A block's halves meet in its
   /// middle: in the first, e^(b_middle - b) is the suffix in the half; in the second, e^(b -
   /// b_middle) the prefix.
-  __device__ __forceinline__ void form_operands(long long c) const {
+  __device__ __forceinline__ void form_operands(int c) const {
     for (int item = threadIdx.x; item < blocks * pairs; item += threads) {
       const int block = item / pairs, key = item % pairs * 2;
       const int at = block * 8 * key_ld + key;
       float2 e[8];
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        const float2 gate = device::load_pair(tiles.g_tile(c) + at + i * key_ld);
-        e[i].x = device::exp2_fast(device::log2_gate(gate.x));
-        e[i].y = device::exp2_fast(device::log2_gate(gate.y));
+        const float2 gate = log2_gates(tiles.g_tile(c) + at + i * key_ld, block * 8 + i);
+        e[i].x = device::exp2_fast(gate.x);
+        e[i].y = device::exp2_fast(gate.y);
       }
       const float2 first = product(product(e[0], e[1]), product(e[2], e[3]));
       const float2 second = product(product(e[4], e[5]), product(e[6], e[7]));
@@ -56,24 +58,43 @@ struct OperandPhase {
       const float2 one = {1.0f, 1.0f}, e23 = product(e[2], e[3]), e67 = product(e[6], e[7]);
       const float2 to_middle[4] = {product(e[1], e23), e23, e[3], one};
       const float2 to_end[4] = {product(e[5], e67), e67, e[7], one};
-      float2 prefix = e[0];
+      float2 prefix = one;
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        if (i > 0) prefix = product(prefix, e[i]);
-        form_token(c, f, at + i * key_ld, prefix, product(to_middle[i], second),
-                   i == 3 ? one : reciprocal(to_middle[i]), to_middle[i]);
+        const float2 before = prefix;
+        prefix = product(prefix, e[i]);
+        const float2 inverse = to_middle[i], middle = i == 3 ? one : reciprocal(inverse);
+        if constexpr (Tiles::bonus)
+          form_token(c, f, at + i * key_ld, before, product(inverse, second),
+                     i == 0 ? one : reciprocal(to_middle[i - 1]), inverse);
+        else
+          form_token(c, f, at + i * key_ld, prefix, product(inverse, second), middle, inverse);
       }
-      prefix = e[4];
+      prefix = one;
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        if (i > 0) prefix = product(prefix, e[4 + i]);
-        form_token(c, f, at + (4 + i) * key_ld, product(first, prefix), to_end[i], prefix,
+        const float2 before = prefix;
+        prefix = product(prefix, e[4 + i]);
+        const float2 of_q = Tiles::bonus ? before : prefix;
+        form_token(c, f, at + (4 + i) * key_ld, product(first, of_q), to_end[i], of_q,
                    reciprocal(prefix));
       }
     }
   }
 
  private:
+  /// Two neighbouring gates of a token in units of log2. Rows that do not exist are zeros, which
+  /// decay nothing but where a gate is -e^w.
+  __device__ __forceinline__ float2 log2_gates(const io_t* at, int row) const {
+    float2 gate = device::load_pair(at);
+    if constexpr (trait::raw_gate) {
+      const bool exists = row < rows;
+      gate.x = exists ? -device::exp2_fast(gate.x * device::log2_e) : 0.0f;
+      gate.y = exists ? -device::exp2_fast(gate.y * device::log2_e) : 0.0f;
+    }
+    return {device::log2_gate(gate.x), device::log2_gate(gate.y)};
+  }
+
   /// Product of the decays of the 2^level blocks that are `block`'s sibling at that level.
   __device__ __forceinline__ float2 sibling_decay(int block, int level, int key) const {
     const int count = 1 << level;
@@ -119,16 +140,16 @@ struct OperandPhase {
     return {device::reciprocal_fast(x.x), device::reciprocal_fast(x.y)};
   }
 
-  /// One token's operands at offset `at`. Decays for its 2 keys: from its block's start (with its
-  /// own), to its block's end, e^(b - b_middle) and the reciprocal.
-  __device__ __forceinline__ void form_token(long long c, const BlockFactors& f, int at,
+  /// One token's operands at offset `at`. Decays for its 2 keys: q's from its block's start, k's to
+  /// its block's end, q's e^(b - b_middle) and k's e^(b_middle - b).
+  __device__ __forceinline__ void form_token(int c, const BlockFactors& f, int at,
                                              float2 prefix, float2 suffix, float2 middle,
                                              float2 inverse) const {
     const float2 k = device::load_pair(tiles.k_tile(c) + at), k8 = product(k, suffix);
-    store(tiles.decayed_k(c) + at, product(k8, f.of_k));
+    store(tiles.k_operand(c) + at, product(k8, f.of_k));
     if constexpr (outputs) {
       const float2 q = device::load_pair(tiles.q_tile(c) + at), q8 = product(q, prefix);
-      store(tiles.decayed_q(c) + at, product(q8, f.of_q));
+      store(tiles.q_operand(c) + at, product(q8, f.of_q));
       store(tiles.middle_q() + at, product(q, middle));
       store(tiles.middle_k() + at, product(k, inverse));
 #pragma unroll

@@ -2,21 +2,36 @@
 // An exclusive scan over the chunks of a sequence, in parallel along the chunks.
 //
 // Elements are maps (D, L): S -> D S + L, elementwise in the state [K, V], with D shared by a row
-// of V. A block owns 32 * width neighbouring elements of one sequence's state, a lane `width` of
+// of V, by all of it, or 1. A normalizer z [K] is scanned like a state of one column. A block owns 32 * width neighbouring elements of one sequence's state, a lane `width` of
 // them. Along the chunks a warp owns `items` in a row, in registers; the warps' products are
 // scanned in shared memory (Kogge-Stone), and when a sequence has more than warps * items chunks
 // the state is carried on.
 //
-// Grid: sequences * ceil(K V / (32 width)). Shared memory: 2 * warps * 32 (1 + width) floats,
+// Grid: sequences * (ceil(K V / (32 width)) + ceil(K / 32) where there is a normalizer). Shared memory: 2 * warps * 32 (1 + width) floats,
 // static. Bytes: the chunks' states read and written once.
 
 #include "device/types.cuh"
+#include "linear_recurrence/chunk_ranges.cuh"
 #include "linear_recurrence/params.h"
 
 namespace gla_bench::linear_recurrence {
 
 /// Elements of the state that a lane owns: neighbours in one row of V.
 inline constexpr int scan_width = dim::value_dim % 4 == 0 ? 4 : 1;
+
+/// Decays of a chunk in the workspace: one per key or one.
+inline constexpr int decay_width = trait::decay == 3 ? dim::key_dim : 1;
+
+// The workspace's regions, in the order in which the host lists those that there are.
+__device__ __forceinline__ float* work_states(const LinearRecurrenceParams& p) {
+  return static_cast<float*>(p.work[0]);
+}
+__device__ __forceinline__ float* work_decays(const LinearRecurrenceParams& p) {
+  return static_cast<float*>(p.work[1]);
+}
+__device__ __forceinline__ float* work_normalizers(const LinearRecurrenceParams& p) {
+  return static_cast<float*>(p.work[trait::decay == 0 ? 1 : 2]);
+}
 
 struct ScanMap {
   float decay;
@@ -61,31 +76,34 @@ __device__ __forceinline__ void scan_warps(const ScanMap& own, ScanMap& before, 
   __syncthreads();
 }
 
-template <int warps, int items>
-__device__ __forceinline__ void scan_chunks(const LinearRecurrenceParams& p, long long chunks) {
-  using State = device::Pack<float, scan_width>;
-  constexpr int state_size = dim::key_dim * dim::value_dim;
-  constexpr int pieces = (state_size + 32 * scan_width - 1) / (32 * scan_width);
-  const long long sequence = blockIdx.x / pieces;
-  const int element = (static_cast<int>(blockIdx.x % pieces) * 32 + threadIdx.x % 32) * scan_width;
-  const bool mine = element < state_size;
-  const int key = element / dim::value_dim;
-  float* states = static_cast<float*>(p.work[0]) + sequence * chunks * state_size + element;
-  const float* decays =
-      static_cast<const float*>(p.work[1]) + sequence * chunks * dim::key_dim + key;
+/// What one lane scans: `width` elements of each chunk's map, `stride` apart from chunk to chunk.
+struct ScanLane {
+  float* elements;
+  long long stride;
+  int width;            ///< scan_width, or 1
+  const float* decays;  ///< of the chunks, decay_width apart; null: 1
+  bool mine;            ///< false: there are no such elements
+};
 
-  State state = {};
-  if (mine && p.initial_state != nullptr)
-    state = *reinterpret_cast<const State*>(p.initial_state + sequence * state_size + element);
+template <int warps, int items, typename State>
+__device__ __forceinline__ void scan_lane(const ScanLane& lane, long long chunks, State& state) {
+  const auto load = [&](const float* from) {
+    State x = {};
+    if (lane.width == scan_width)
+      x = *reinterpret_cast<const State*>(from);
+    else
+      x.value[0] = from[0];
+    return x;
+  };
   for (long long first = 0; first < chunks; first += warps * items) {
     const long long begin = first + threadIdx.x / 32 * items;
     ScanMap map[items];
 #pragma unroll
     for (int i = 0; i < items; ++i) {
       map[i] = ScanMap::identity();
-      if (mine && begin + i < chunks) {
-        map[i].decay = decays[(begin + i) * dim::key_dim];
-        map[i].add = *reinterpret_cast<const State*>(states + (begin + i) * state_size);
+      if (lane.mine && begin + i < chunks) {
+        if (lane.decays != nullptr) map[i].decay = lane.decays[(begin + i) * decay_width];
+        map[i].add = load(lane.elements + (begin + i) * lane.stride);
       }
     }
     ScanMap own = map[0], before, all;
@@ -95,14 +113,72 @@ __device__ __forceinline__ void scan_chunks(const LinearRecurrenceParams& p, lon
     State start = before.apply(state);
 #pragma unroll
     for (int i = 0; i < items; ++i) {
-      if (mine && begin + i < chunks)
-        *reinterpret_cast<State*>(states + (begin + i) * state_size) = start;
+      if (lane.mine && begin + i < chunks) {
+        float* to = lane.elements + (begin + i) * lane.stride;
+        if (lane.width == scan_width)
+          *reinterpret_cast<State*>(to) = start;
+        else
+          to[0] = start.value[0];
+      }
       start = map[i].apply(start);
     }
     state = all.apply(state);
   }
-  if (mine && threadIdx.x < 32 && p.final_state != nullptr)
-    *reinterpret_cast<State*>(p.final_state + sequence * state_size + element) = state;
+}
+
+/// The states: lane elements are neighbours in a row of V.
+template <int warps, int items>
+__device__ __forceinline__ void scan_states(const LinearRecurrenceParams& p, long long sequence,
+                                            long long slot, long long chunks, int element) {
+  constexpr int state_size = dim::key_dim * dim::value_dim;
+  const int key = element / dim::value_dim, value = element % dim::value_dim;
+  ScanLane lane = {work_states(p) + slot * state_size + element, state_size, scan_width, nullptr,
+                   element < state_size};
+  if constexpr (trait::decay != 0)
+    lane.decays = work_decays(p) + slot * decay_width + (decay_width > 1 ? key : 0);
+  // Of the problem's states, in their layout.
+  constexpr int apart = trait::value_first ? dim::key_dim : 1;
+  const int at = trait::value_first ? value * dim::key_dim + key : element;
+  device::Pack<float, scan_width> state = {};
+  if (const state_t* from = given_state(p.initial_state, sequence); lane.mine && from != nullptr)
+#pragma unroll
+    for (int i = 0; i < scan_width; ++i) state.value[i] = device::to_float(from[at + i * apart]);
+  scan_lane<warps, items>(lane, chunks, state);
+  if (state_t* to = given_state(p.final_state, sequence);
+      lane.mine && threadIdx.x < 32 && to != nullptr)
+#pragma unroll
+    for (int i = 0; i < scan_width; ++i)
+      to[at + i * apart] = device::from_float<state_t>(state.value[i]);
+}
+
+/// The normalizers: a lane has one key.
+template <int warps, int items>
+__device__ __forceinline__ void scan_normalizers(const LinearRecurrenceParams& p,
+                                                 long long sequence, long long slot,
+                                                 long long chunks, int key) {
+  const ScanLane lane = {work_normalizers(p) + slot * dim::key_dim + key, dim::key_dim, 1, nullptr,
+                         key < dim::key_dim};
+  device::Pack<float, scan_width> z = {};
+  const float* from = normalizer(p.initial_normalizer, sequence);
+  if (lane.mine && from != nullptr) z.value[0] = from[key];
+  scan_lane<warps, items>(lane, chunks, z);
+  float* to = normalizer(p.final_normalizer, sequence);
+  if (lane.mine && threadIdx.x < 32 && to != nullptr) to[key] = z.value[0];
+}
+
+/// One block of the scan over chunks of `chunk` tokens.
+template <int chunk, int warps, int items>
+__device__ __forceinline__ void scan_chunks(const LinearRecurrenceParams& p) {
+  constexpr int of_state = (dim::key_dim * dim::value_dim + 32 * scan_width - 1) / (32 * scan_width);
+  constexpr int pieces = of_state + (trait::normalize ? (dim::key_dim + 31) / 32 : 0);
+  const ChunkSlots<chunk> slots{p};
+  const long long sequence = blockIdx.x / pieces;
+  const int piece = static_cast<int>(blockIdx.x % pieces), lane = threadIdx.x % 32;
+  const long long slot = slots.first_slot(sequence), chunks = slots.count(sequence);
+  if (piece < of_state)
+    scan_states<warps, items>(p, sequence, slot, chunks, (piece * 32 + lane) * scan_width);
+  else if constexpr (trait::normalize != 0)
+    scan_normalizers<warps, items>(p, sequence, slot, chunks, (piece - of_state) * 32 + lane);
 }
 
 }  // namespace gla_bench::linear_recurrence

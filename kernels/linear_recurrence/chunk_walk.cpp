@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/family.hpp"
+#include "harness/operator.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {
@@ -46,11 +46,13 @@ std::optional<std::string> refuse_resources(const WalkShape& shape, const Tile& 
 
 }  // namespace
 
-TileSpace walk_axes() {
+TileSpace walk_axes(const Member& member) {
+  const bool per_key = member.decay == Decay::per_key;
   return {{"block_v", {64, 128, 32, 256, 16}, "columns of V that a block owns"},
           {"warp_v", {16, 32}, "columns of V that a warp owns"},
           {"warps_k", {2, 1, 4}, "warps that share K for the same columns of V"},
-          {"stages", {2, 1}, "chunks in shared memory: 2 loads the next during the current one"},
+          {"stages", per_key ? std::vector{2, 1} : std::vector{2, 3, 1},
+           "chunks in shared memory: with n the next n - 1 load during the current one"},
           {"residency", {1, 2}, "blocks that must fit into a multiprocessor together"},
           {"terms", {1, 3}, "tf32 products per float32 product: 1 is tf32, 3 close to float32"}};
 }
@@ -65,7 +67,10 @@ WalkShape walk_shape(const Problem& problem, const Tile& tile, int chunk, bool o
           choice(tile, "warp_v"),
           choice(tile, "warps_k"),
           choice(tile, "stages"),
-          outputs};
+          outputs,
+          static_cast<int>(member_of(problem).decay),
+          member_of(problem).before_update,
+          flag(problem, "normalize")};
 }
 
 std::optional<std::string> refuse_walk(const Problem& problem, const Tile& tile, int chunk,
@@ -85,16 +90,26 @@ std::int64_t walk_slices(const Problem& problem, const Tile& tile) {
   return ceil_div(problem.shape.value_dim, choice(tile, "block_v"));
 }
 
+double walk_gate_bytes(const Problem& problem, const Tile& tile) {
+  return (gate_bytes(problem) + small_bytes(problem)) *
+         static_cast<double>(walk_slices(problem, tile));
+}
+
 double walk_flops(const Problem& problem, const Tile& tile, int chunk, bool outputs) {
   const Shape& s = problem.shape;
-  const auto tokens = static_cast<double>(sequences(problem)) * static_cast<double>(s.seq);
+  const double tokens = static_cast<double>(s.batch * s.seq) * static_cast<double>(s.heads);
   const auto keys = static_cast<double>(s.key_dim), values = static_cast<double>(s.value_dim);
   const auto slices = static_cast<double>(walk_slices(problem, tile));
   const double states = 2 * keys * values;
   // A token meets (chunk + 1) / 2 tokens of its chunk on average; every slice forms the scores
   // anew.
   const double scores = (chunk + 1) * (keys * slices + values);
-  return tokens * (outputs ? 2 * states + scores : states);
+  // The normalizer: each slice adds up k and, with outputs, multiplies q by z and adds scores up.
+  const double sums = !flag(problem, "normalize") ? 0
+                      : outputs                   ? (3 * keys + (chunk + 1) / 2.0) * slices
+                                                  : keys * slices;
+  const double bonus = outputs && member_of(problem).before_update ? 3 * keys * slices : 0;
+  return tokens * ((outputs ? 2 * states + scores : states) + sums + bonus);
 }
 
 }  // namespace gla_bench::linear_recurrence

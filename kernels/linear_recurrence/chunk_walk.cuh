@@ -1,5 +1,6 @@
 #pragma once
-// The walk over the chunks of one sequence that the chunked variants share.
+// The walk over the chunks of one sequence that the chunked variants share, for every member of the
+// family.
 //
 // Idea: a block owns one (sequence, head) and `block_v` columns of V. Its state S^T [V, K] stays in
 // registers as float32 accumulators: a warp owns warp_v columns of V times its share of K. Per
@@ -8,119 +9,174 @@
 //   A_ij = sum_k q_ik k_jk e^(b_i-b_j), i >= j.
 // S^T in accumulators is already laid out as the A operand of the first product.
 //
-// No exponent is ever positive but inside a diagonal block of 8 tokens. The scores form a binary
-// tree: where i and j lie in sibling blocks of n = 8, 16, 32 tokens, b_i - b_j is i's prefix in its
-// block plus j's suffix in its own, so q (in odd blocks) and k (in even ones) times these factors,
-// all <= 1, share one tile per level. Inside 8 tokens both refer to the middle; gates are clamped
-// at -20, so exponents stay within 80 nats, which bfloat16 and tf32 hold. Factors are products of
-// e^g: no long sum loses its small terms.
+// Decays per key (chunk_operands.cuh): no exponent is ever positive but inside a diagonal block of
+// 8 tokens. The scores form a binary tree: where i and j lie in sibling blocks of n = 8, 16, 32
+// tokens, b_i - b_j is i's prefix in its block plus j's suffix in its own, so q (in odd blocks) and
+// k (in even ones) times these factors, all <= 1, share one tile per level. Inside 8 tokens both
+// refer to the middle; gates are clamped at -20, so exponents stay within 80 nats, which bfloat16
+// and tf32 hold. Factors are products of e^g: no long sum loses its small terms. With the bonus, b_i
+// of q excludes i's gate and A_ii is q_i.(u k_i).
 //
-// Shared memory: chunk_walk_layout.h. Phases, each ended by a barrier: chunk in place; decays of
-// blocks of 8; operands of all products; scores beside the state's part of o; scores' part of o and
-// the new state.
+// One decay for all keys, or none (chunk_factors.cuh): q and k go to the tensor cores as they are;
+// scores, sums and v take the factors. There is no elementwise phase and no tile for it.
+//
+// Shared memory: chunk_walk_layout.h. Phases, each ended by a barrier: chunk in place; features;
+// per key decays of blocks of 8 and the bonus, then operands of all products; scores beside the
+// state's part of o; scores' part of o and the new state.
 
 #include "device/async_copy.cuh"
 #include "linear_recurrence/chunk_operands.cuh"
 #include "linear_recurrence/chunk_products.cuh"
+#include "linear_recurrence/chunk_ranges.cuh"
+#include "linear_recurrence/chunk_rows.cuh"
 #include "linear_recurrence/params.h"
 
 namespace gla_bench::linear_recurrence {
 
-/// What a block walks over.
-struct WalkRange {
-  long long sequence;    ///< batch index * heads + head
-  int slice;             ///< its columns of V start at slice * block_v
-  long long begin, end;  ///< tokens
-  const float* initial;  ///< [K, V] state before `begin`, or null: zero
-  float* final;          ///< [K, V] state after `end`, or null
-  float* decay;          ///< [K] product of the decays, or null; only without outputs
+/// How states are stored: as the problem has them, or float32 [K, V] in the workspace.
+struct GivenStates {
+  using type = state_t;
+  static constexpr int key_stride = trait::value_first ? 1 : dim::value_dim;
+  static constexpr int value_stride = trait::value_first ? dim::key_dim : 1;
+};
+struct WorkStates {
+  using type = float;
+  static constexpr int key_stride = dim::value_dim, value_stride = 1;
 };
 
-template <int chunk, int block_v, int warp_v, int warps_k, int stages, int terms, bool outputs>
+/// What a block walks over.
+struct WalkRange {
+  long long sequence;    ///< index of the sequence * heads + head
+  int slice;             ///< its columns of V start at slice * block_v
+  long long begin, end;  ///< tokens; none: the state is copied
+  const void* initial;   ///< state before `begin`, or null: zero
+  void* final;           ///< state after `end`, or null
+  /// Decays multiplied up ([K], or one where all keys share it), or null; only without outputs.
+  float* decay = nullptr;
+  const float* initial_normalizer = nullptr;  ///< [K], or null: zero
+  float* final_normalizer = nullptr;          ///< [K], or null
+};
+
+template <int chunk, int block_v, int warp_v, int warps_k, int stages, int terms, bool outputs,
+          typename Stored>
 struct ChunkWalk {
   using Tiles = WalkTiles<chunk, block_v, warp_v, warps_k, stages, terms, outputs>;
   static constexpr WalkLayout layout = Tiles::layout;
   static constexpr int threads = Tiles::threads, keys = Tiles::keys, key_ld = Tiles::key_ld;
   static constexpr int tiles_v = Tiles::tiles_v, tiles_k = Tiles::tiles_k;
 
+  static constexpr bool per_key = Tiles::per_key, scalar = !per_key && trait::decay != 0;
+  using Factors = ScalarFactors<Tiles>;
+
   const LinearRecurrenceParams& p;
   const WalkRange& range;
   const Tiles tiles;
 
   __device__ __forceinline__ void run() const {
-    const OperandPhase<Tiles> operands{tiles};
     const ProductPhase<Tiles> products{tiles};
+    const RowPhase<Tiles> rows{tiles};
     typename Tiles::State state;
-    clear_padding();
+    typename Factors::Gates gates;
+    prepare();
     load_state(state);
-    const long long chunks = (range.end - range.begin + chunk - 1) / chunk;
-    load_chunk(0);
-    for (long long c = 0; c < chunks; ++c) {
+    const int chunks = static_cast<int>((range.end - range.begin + chunk - 1) / chunk);
+    constexpr int ahead = stages > 1 ? stages - 1 : 1;
+    for (int c = 0; c < ahead; ++c) load_chunk(c, chunks);
+    if constexpr (scalar) {
+      load_gates(gates, 0);
+      form_factors(0, gates);
+      load_gates(gates, 1);
+    }
+    float total = 1.0f;
+    for (int c = 0; c < chunks; ++c) {
       if (stages == 1 && c > 0) {
         __syncthreads();
-        load_chunk(c);
+        load_chunk(c, chunks);
         if (outputs) store_outputs(c - 1);
       }
-      device::wait_copies<0>();
+      device::wait_copies<ahead - 1>();
       __syncthreads();
-      if (stages == 2 && c + 1 < chunks) load_chunk(c + 1);
-      if (stages == 2 && outputs && c > 0) store_outputs(c - 1);
-      operands.sum_gates(c);
-      __syncthreads();
-      operands.form_operands(c);
-      __syncthreads();
+      if (stages > 1) load_chunk(c + ahead, chunks);
+      if (stages > 1 && outputs && c > 0) store_outputs(c - 1);
+      if constexpr (scalar) {
+        form_factors(c + 1, gates);
+        load_gates(gates, c + 2);
+      }
+      form_operands(c, rows);
       if constexpr (outputs) {
         products.form_scores(c);
+        if constexpr (Tiles::normalize) rows.form_dots(c);
         typename Tiles::Output out = {};
         products.multiply_state(c, state, out);
         __syncthreads();
-        products.decay_state(state);
+        products.decay_state(c, state);
         products.add_chunk(c, state, out);
         products.store_partial(out);
       } else {
-        products.decay_state(state);
+        products.decay_state(c, state);
         products.add_chunk(c, state);
+        if constexpr (scalar) total *= products.factors.decay(c)[0];
       }
+      if constexpr (Tiles::normalize) rows.advance_normalizer(c, p.scale, p.epsilon);
     }
     __syncthreads();
     if (outputs && chunks > 0) store_outputs(chunks - 1);
     store_state(state);
+    store_rest(total);
   }
 
  private:
-  __device__ __forceinline__ long long batch_index() const { return range.sequence / p.heads; }
+  /// Ragged sequences lie one behind the other in one batch.
+  __device__ __forceinline__ long long batch_index() const {
+    return trait::ragged ? 0 : range.sequence / p.heads;
+  }
   __device__ __forceinline__ long long head_index() const { return range.sequence % p.heads; }
   __device__ __forceinline__ long long offset(const TokenStrides& strides, long long token) const {
     return batch_index() * strides.batch + token * strides.seq + head_index() * strides.heads;
   }
   __device__ __forceinline__ int first_v() const { return range.slice * block_v; }
-  __device__ __forceinline__ long long first_token(long long c) const {
-    return range.begin + c * chunk;
+  __device__ __forceinline__ long long first_token(int c) const {
+    return range.begin + static_cast<long long>(c) * chunk;
   }
-  __device__ __forceinline__ int valid_tokens(long long c) const {
+  /// Tokens of chunk c that exist: none behind the last.
+  __device__ __forceinline__ int valid_tokens(int c) const {
     const long long left = range.end - first_token(c);
-    return left < chunk ? static_cast<int>(left) : chunk;
+    return left < 0 ? 0 : left < chunk ? static_cast<int>(left) : chunk;
   }
 
   /// Padding columns of the stages are zero once and for all: in place, zeros become zeros.
-  __device__ __forceinline__ void clear_padding() const {
+  __device__ __forceinline__ void prepare() const {
     for (int i = threadIdx.x; i < stages * Tiles::stage_bytes / 16; i += threads)
       reinterpret_cast<uint4*>(tiles.shared)[i] = make_uint4(0, 0, 0, 0);
-    if constexpr (!outputs)
-      for (int k = threadIdx.x; k < keys; k += threads) tiles.total_decay()[k] = 1.0f;
+    for (int k = threadIdx.x; k < keys; k += threads) {
+      const bool exists = k < dim::key_dim;
+      if constexpr (per_key && !outputs) tiles.total_decay()[k] = 1.0f;
+      if constexpr (Tiles::bonus && outputs) {
+        const io_t* u = static_cast<const io_t*>(p.u) + head_index() * dim::key_dim;
+        tiles.bonus_u()[k] = exists ? device::to_float(u[k]) : 0.0f;
+      }
+      if constexpr (Tiles::normalize) {
+        const bool given = exists && range.initial_normalizer != nullptr;
+        tiles.normalizer()[k] = given ? range.initial_normalizer[k] : 0.0f;
+      }
+    }
     __syncthreads();
   }
 
   /// Starts the copies of chunk c; rows past the range become zeros: tokens that change nothing.
-  __device__ __forceinline__ void load_chunk(long long c) const {
-    const long long token = first_token(c), key = offset(p.key_strides, token);
-    const int rows = valid_tokens(c);
-    copy_keys(tiles.k_tile(c), static_cast<const io_t*>(p.k) + key, rows);
-    copy_keys(tiles.g_tile(c), static_cast<const io_t*>(p.g) + key, rows);
-    if constexpr (outputs) copy_keys(tiles.q_tile(c), static_cast<const io_t*>(p.q) + key, rows);
-    device::copy_rows_async<threads, chunk, block_v, Tiles::value_ld, dim::value_dim>(
-        tiles.v_tile(c), static_cast<const io_t*>(p.v) + offset(p.value_strides, token) + first_v(),
-        p.value_strides.seq, rows, dim::value_dim - first_v());
+  /// Closes a group of copies even where there is no such chunk, so that groups count chunks.
+  __device__ __forceinline__ void load_chunk(int c, int chunks) const {
+    if (c < chunks) {
+      const long long token = first_token(c), key = offset(p.key_strides, token);
+      const int rows = valid_tokens(c);
+      copy_keys(tiles.k_tile(c), static_cast<const io_t*>(p.k) + key, rows);
+      if constexpr (per_key) copy_keys(tiles.g_tile(c), static_cast<const io_t*>(p.g) + key, rows);
+      if constexpr (outputs) copy_keys(tiles.q_tile(c), static_cast<const io_t*>(p.q) + key, rows);
+      device::copy_rows_async<threads, chunk, block_v, Tiles::value_ld, dim::value_dim>(
+          tiles.v_tile(c),
+          static_cast<const io_t*>(p.v) + offset(p.value_strides, token) + first_v(),
+          p.value_strides.seq, rows, dim::value_dim - first_v());
+    }
     device::commit_copies();
   }
 
@@ -129,7 +185,41 @@ struct ChunkWalk {
         target, source, p.key_strides.seq, rows, dim::key_dim);
   }
 
-  /// Calls f(accumulator, offset from this lane's first element of a [K, V] state) for every
+  __device__ __forceinline__ void load_gates(typename Factors::Gates& gates, int c) const {
+    if (!Factors::forms()) return;
+    const io_t* first = static_cast<const io_t*>(p.g) + offset(p.gate_strides, first_token(c));
+    Factors{tiles}.load(gates, first, p.gate_strides.seq, valid_tokens(c));
+  }
+
+  /// Scalar factors of chunk c. Those of a constant decay are formed for the first chunks, which
+  /// the two slots keep, and for a shorter last one.
+  __device__ __forceinline__ void form_factors(int c, const typename Factors::Gates& gates) const {
+    if constexpr (Factors::per_head) {
+      const int rows = valid_tokens(c);
+      if (c < 2 || (rows > 0 && rows < chunk))
+        Factors{tiles}.form_powers(c, p.log_decay[head_index()], rows);
+    } else {
+      if (Factors::forms()) Factors{tiles}.form(c, gates);
+    }
+  }
+
+  /// All that stands between a chunk in place and its products.
+  __device__ __forceinline__ void form_operands(int c, const RowPhase<Tiles>& rows) const {
+    if constexpr (trait::elu_features) {
+      rows.form_features(c, valid_tokens(c));
+      __syncthreads();
+    }
+    if constexpr (per_key) {
+      const OperandPhase<Tiles> operands{tiles, valid_tokens(c)};
+      operands.sum_gates(c);
+      if constexpr (Tiles::bonus && outputs) rows.form_bonus(c);
+      __syncthreads();
+      operands.form_operands(c);
+      __syncthreads();
+    }
+  }
+
+  /// Calls f(accumulator, offset from this lane's first element of a state) for every
   /// element that exists. Offsets are constants, so that none occupies a register during the walk.
   template <typename F>
   __device__ __forceinline__ void for_state(typename Tiles::State& state, F f) const {
@@ -143,7 +233,7 @@ struct ChunkWalk {
           const int v = 16 * m + i / 2 * 8, k = 8 * n + i % 2;
           const bool exists = (dim::value_dim % block_v == 0 || first_value + v < dim::value_dim) &&
                               (dim::key_dim == keys || first_key + k < dim::key_dim);
-          f(state[m][n][i], exists, k * dim::value_dim + v);
+          f(state[m][n][i], exists, k * Stored::key_stride + v * Stored::value_stride);
         }
   }
   __device__ __forceinline__ int lane_v() const {
@@ -153,32 +243,43 @@ struct ChunkWalk {
     return tiles.warp_first_k() + tiles.lane_column();
   }
   __device__ __forceinline__ int lane_offset() const {
-    return lane_k() * dim::value_dim + lane_v();
+    return lane_k() * Stored::key_stride + lane_v() * Stored::value_stride;
   }
 
   __device__ __forceinline__ void load_state(typename Tiles::State& state) const {
-    const float* from = range.initial == nullptr ? nullptr : range.initial + lane_offset();
-    for_state(state, [from](float& x, bool exists, int at) {
-      x = from != nullptr && exists ? from[at] : 0.0f;
+    using T = typename Stored::type;
+    const T* from = static_cast<const T*>(range.initial);
+    const bool given = from != nullptr;
+    if (given) from += lane_offset();
+    for_state(state, [from, given](float& x, bool exists, int at) {
+      x = given && exists ? device::to_float(from[at]) : 0.0f;
     });
   }
 
   __device__ __forceinline__ void store_state(typename Tiles::State& state) const {
-    if (range.final != nullptr) {
-      float* to = range.final + lane_offset();
-      for_state(state, [to](float& x, bool exists, int at) {
-        if (exists) to[at] = x;
-      });
+    using T = typename Stored::type;
+    if (range.final == nullptr) return;
+    T* to = static_cast<T*>(range.final) + lane_offset();
+    for_state(state, [to](float& x, bool exists, int at) {
+      if (exists) to[at] = device::from_float<T>(x);
+    });
+  }
+
+  /// What stands beside the state: the range's decay, the normalizer.
+  __device__ __forceinline__ void store_rest([[maybe_unused]] float total) const {
+    if constexpr (!outputs && scalar)
+      if (range.decay != nullptr && threadIdx.x == 0) range.decay[0] = total;
+    for (int k = threadIdx.x; k < dim::key_dim; k += threads) {
+      if constexpr (!outputs && per_key)
+        if (range.decay != nullptr) range.decay[k] = tiles.total_decay()[k];
+      if constexpr (Tiles::normalize)
+        if (range.final_normalizer != nullptr) range.final_normalizer[k] = tiles.normalizer()[k];
     }
-    if constexpr (!outputs)
-      if (range.decay != nullptr)
-        for (int k = threadIdx.x; k < dim::key_dim; k += threads)
-          range.decay[k] = tiles.total_decay()[k];
   }
 
   /// Sums the warps' partial outputs of chunk c, scales and writes them, neighbouring threads side
   /// by side.
-  __device__ __forceinline__ void store_outputs(long long c) const {
+  __device__ __forceinline__ void store_outputs(int c) const {
     constexpr int io_bytes = sizeof(io_t);
     constexpr int width = device::widest_access(dim::value_dim * io_bytes) / io_bytes;
     constexpr int per_row = block_v / width;
@@ -203,9 +304,10 @@ struct ChunkWalk {
           for (int j = 0; j < 4; ++j) sum[4 + j] += rest.value[j];
         }
       }
+      const float scale = Tiles::normalize ? tiles.quotients()[row] : p.scale;
       device::Pack<io_t, width> packed;
 #pragma unroll
-      for (int j = 0; j < width; ++j) packed.value[j] = device::from_float<io_t>(p.scale * sum[j]);
+      for (int j = 0; j < width; ++j) packed.value[j] = device::from_float<io_t>(scale * sum[j]);
       *reinterpret_cast<device::Pack<io_t, width>*>(o + row * p.value_strides.seq + column) =
           packed;
     }

@@ -6,12 +6,14 @@
 
 #include "harness/variant.hpp"
 #include "kernels/linear_recurrence/chunk_walk_layout.h"
+#include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
 
 namespace gla_bench::linear_recurrence {
 
-/// Axes that every walk has: block_v, warp_v, warps_k, stages, residency, terms.
-TileSpace walk_axes();
+/// Axes that every walk has: block_v, warp_v, warps_k, stages, residency, terms. Without decays per
+/// key stages are small enough for three.
+TileSpace walk_axes(const Member& member);
 
 /// Shape of a walk in chunks of `chunk` tokens, the rest from the tile's walk_axes().
 WalkShape walk_shape(const Problem& problem, const Tile& tile, int chunk, bool outputs);
@@ -27,7 +29,11 @@ Arithmetic walk_arithmetic(const Problem& problem, const Tile& tile);
 /// Slices of V: ceil(value_dim / block_v).
 std::int64_t walk_slices(const Problem& problem, const Tile& tile);
 
-/// Operations of the states (2 K V a token) and, with outputs, of the outputs and scores too.
+/// Bytes of the gates, the bonus and cu_seqlens, each slice of V reading them anew.
+double walk_gate_bytes(const Problem& problem, const Tile& tile);
+
+/// Operations of the states (2 K V a token) and, with outputs, of the outputs and scores too; of the
+/// normalizer and its products where there is one.
 double walk_flops(const Problem& problem, const Tile& tile, int chunk, bool outputs);
 
 }  // namespace gla_bench::linear_recurrence

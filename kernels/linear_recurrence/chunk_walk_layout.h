@@ -12,8 +12,11 @@ struct WalkShape {
   int block_v;   ///< columns of V that a block owns
   int warp_v;    ///< columns of V that a warp owns: 16 or 32
   int warps_k;   ///< warps that share K for the same columns of V
-  int stages;    ///< chunks in shared memory: 2 loads the next one during the current one
+  int stages;    ///< chunks in shared memory: with more than 1 the next load during the current one
   bool outputs;  ///< false: only the states are formed
+  int decay = 3;          ///< what a token's decay depends on: family.hpp's Decay
+  bool bonus = false;     ///< the token itself enters through u, not through the scores
+  bool normalize = false;  ///< carries the normalizer z
 };
 
 /// Byte offsets into the block's shared memory and sizes in elements: WalkLayout{shape}. All of it
@@ -34,32 +37,48 @@ struct WalkLayout {
   int score_ld = shape.operand_bytes == 2 ? 2 * shape.chunk + 8 : shape.chunk + 4;
   int partial_ld = shape.block_v + 4;
 
-  // A stage: k, g, with outputs q, and v.
+  // A stage: k, per key g, with outputs q, and v.
+  bool per_key = shape.decay == 3;
   int key_tile = shape.chunk * key_ld * shape.io_bytes;
   int value_tile = shape.chunk * value_ld * shape.io_bytes;
-  int stage = (shape.outputs ? 3 : 2) * key_tile + value_tile;
+  int key_tiles = 1 + (per_key ? 1 : 0) + (shape.outputs ? 1 : 0);
+  int stage = key_tiles * key_tile + value_tile;
 
-  // Operand tiles. Where they have the io format, three replace k, q and g where those lie, else
-  // they have places of their own at `operands`.
+  // Operand tiles, per key only: else k and q are operands as they are. Where they have the io
+  // format, three replace k, q and g where those lie, else they have places at `operands`.
   bool in_place = shape.io_bytes == shape.operand_bytes;
   int operand_tile = shape.chunk * key_ld * shape.operand_bytes;
   int operands = shape.stages * stage;
-  int operand_places = in_place ? 0 : shape.outputs ? 3 : 1;
+  int operand_places = in_place || !per_key ? 0 : shape.outputs ? 3 : 1;
 
   // What the scores alone need (two diagonal tiles, all levels of the tree but the last); later the
   // partial outputs of the warps that share K.
   int levels = shape.chunk >= 64 ? 3 : shape.chunk >= 32 ? 2 : 1;
   int scratch = operands + operand_places * operand_tile;
-  int score_operands = (levels + 1) * operand_tile;
+  int score_operands = per_key ? (levels + 1) * operand_tile : 0;
   int partials = shape.warps_k * shape.chunk * partial_ld * 4;
   int scratch_bytes = !shape.outputs ? 0 : partials > score_operands ? partials : score_operands;
 
   int scores = scratch + scratch_bytes;
   int score_bytes = shape.outputs ? shape.chunk * score_ld * shape.operand_bytes : 0;
-  int block_decays = scores + score_bytes;                      // float32 [chunk / 8][keys]
-  int chunk_decay = block_decays + shape.chunk / 8 * keys * 4;  // float32 [keys]
-  int total_decay = chunk_decay + keys * 4;                     // float32 [keys], without outputs
-  int bytes = total_decay + (shape.outputs ? 0 : keys * 4);
+
+  // Decays per key, all float32: [chunk / 8][keys], [keys] and, without outputs, [keys].
+  int block_decays = scores + score_bytes;
+  int chunk_decay = block_decays + (per_key ? shape.chunk / 8 * keys * 4 : 0);
+  int total_decay = chunk_decay + (per_key ? keys * 4 : 0);
+
+  // Scalar decays: two slots of chunk_factors.cuh's arrays of [chunk], and one decay (with three of
+  // padding): 3 arrays per head, 5 and one for each block of 8 tokens per token.
+  int factors = total_decay + (per_key && !shape.outputs ? keys * 4 : 0);
+  int factor_arrays = shape.decay == 1 ? 3 : shape.decay == 2 ? 5 + shape.chunk / 8 : 0;
+  int factor_slot = factor_arrays == 0 ? 0 : (factor_arrays * shape.chunk + 4) * 4;
+
+  // The bonus u [keys] and its scores [chunk]; the normalizer z [keys], with outputs also q.z and
+  // quotients, both [chunk], and the scores' row sums [chunk / 16][chunk]. All float32.
+  int bonus = factors + 2 * factor_slot;
+  int normalizer = bonus + (shape.bonus && shape.outputs ? (keys + shape.chunk) * 4 : 0);
+  int row_floats = shape.outputs ? shape.chunk * (2 + shape.chunk / 16) : 0;
+  int bytes = normalizer + (shape.normalize ? (keys + row_floats) * 4 : 0);
 
   /// A thread's accumulators, of the state and of the outputs.
   int accumulators = shape.warp_v / 16 * (warp_keys / 2 + (shape.outputs ? shape.chunk / 2 : 0));

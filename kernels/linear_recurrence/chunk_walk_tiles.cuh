@@ -16,10 +16,15 @@ struct WalkTiles {
   static constexpr int chunk = chunk_, block_v = block_v_, warp_v = warp_v_, warps_k = warps_k_;
   static constexpr int stages = stages_;
   static constexpr bool outputs = outputs_;
-  static constexpr WalkShape shape = {dim::key_dim, sizeof(io_t), sizeof(operand_t),
-                                      chunk,        block_v,      warp_v,
-                                      warps_k,      stages,       outputs};
+  static constexpr bool bonus = trait::before_update != 0, normalize = trait::normalize != 0;
+  static constexpr WalkShape shape = {dim::key_dim, sizeof(io_t), sizeof(operand_t), chunk,
+                                      block_v,      warp_v,       warps_k,           stages,
+                                      outputs,      trait::decay, bonus,             normalize};
   static constexpr WalkLayout layout = {shape};
+  static constexpr bool per_key = layout.per_key;
+  static_assert(per_key || !bonus, "scalar decays come with no bonus");
+  static_assert(trait::decay == 0 || !(normalize || trait::elu_features),
+                "normalizer and features are of walks without decay");
 
   static constexpr int threads = layout.threads, keys = layout.keys, warp_keys = layout.warp_keys;
   static constexpr int key_ld = layout.key_ld, value_ld = layout.value_ld;
@@ -33,29 +38,41 @@ struct WalkTiles {
 
   unsigned char* shared;
 
-  __device__ __forceinline__ io_t* stage(long long c, int tile) const {
-    const int slot = stages == 1 ? 0 : static_cast<int>(c % stages);
+  __device__ __forceinline__ io_t* stage(int c, int tile) const {
+    const int slot = stages == 1 ? 0 : c % stages;
     return reinterpret_cast<io_t*>(shared + slot * stage_bytes + tile * key_tile);
   }
-  __device__ __forceinline__ io_t* k_tile(long long c) const { return stage(c, 0); }
-  __device__ __forceinline__ io_t* g_tile(long long c) const { return stage(c, 1); }
-  __device__ __forceinline__ io_t* q_tile(long long c) const { return stage(c, 2); }
-  __device__ __forceinline__ io_t* v_tile(long long c) const { return stage(c, outputs ? 3 : 2); }
+  __device__ __forceinline__ io_t* k_tile(int c) const { return stage(c, 0); }
+  __device__ __forceinline__ io_t* g_tile(int c) const { return stage(c, 1); }
+  __device__ __forceinline__ io_t* q_tile(int c) const { return stage(c, per_key ? 2 : 1); }
+  __device__ __forceinline__ io_t* v_tile(int c) const { return stage(c, layout.key_tiles); }
 
   __device__ __forceinline__ operand_t* operand(int at, int tile) const {
     return reinterpret_cast<operand_t*>(shared + at + tile * operand_tile);
   }
   /// k e^(bn-b), q e^b, and the tile of the score tree's last level: over k, q and g where formats
   /// agree.
-  __device__ __forceinline__ operand_t* decayed(long long c, int tile) const {
+  __device__ __forceinline__ operand_t* decayed(int c, int tile) const {
     if constexpr (in_place)
       return reinterpret_cast<operand_t*>(stage(c, tile == 0 ? 0 : tile == 1 ? 2 : 1));
     else
       return operand(operands_at, tile);
   }
-  __device__ __forceinline__ operand_t* decayed_k(long long c) const { return decayed(c, 0); }
-  __device__ __forceinline__ operand_t* decayed_q(long long c) const { return decayed(c, 1); }
-  __device__ __forceinline__ operand_t* level_tile(long long c, int level) const {
+  /// What the tensor cores take for k and q: k e^(bn-b) and q e^b, or without decays per key k and
+  /// q.
+  __device__ __forceinline__ auto* k_operand(int c) const {
+    if constexpr (per_key)
+      return decayed(c, 0);
+    else
+      return k_tile(c);
+  }
+  __device__ __forceinline__ auto* q_operand(int c) const {
+    if constexpr (per_key)
+      return decayed(c, 1);
+    else
+      return q_tile(c);
+  }
+  __device__ __forceinline__ operand_t* level_tile(int c, int level) const {
     return level == levels - 1 ? decayed(c, 2) : operand(scratch_at, 2 + level);
   }
   __device__ __forceinline__ operand_t* middle_q() const { return operand(scratch_at, 0); }
@@ -65,6 +82,18 @@ struct WalkTiles {
   __device__ __forceinline__ float* block_decays() const { return floats(block_decays_at); }
   __device__ __forceinline__ float* chunk_decay() const { return floats(chunk_decay_at); }
   __device__ __forceinline__ float* total_decay() const { return floats(total_decay_at); }
+  /// One of the scalar factors' arrays of [chunk]; behind the last the decay of the whole chunk.
+  __device__ __forceinline__ float* factors(int c, int array) const {
+    return floats(factors_at + c % 2 * layout.factor_slot) + array * chunk;
+  }
+  __device__ __forceinline__ float* bonus_u() const { return floats(bonus_at); }
+  __device__ __forceinline__ float* bonus_scores() const { return bonus_u() + keys; }
+  __device__ __forceinline__ float* normalizer() const { return floats(normalizer_at); }
+  __device__ __forceinline__ float* normalizer_dots() const { return normalizer() + keys; }
+  __device__ __forceinline__ float* quotients() const { return normalizer_dots() + chunk; }
+  __device__ __forceinline__ float* row_sums(int column) const {
+    return quotients() + (1 + column) * chunk;
+  }
   __device__ __forceinline__ float* floats(int at) const {
     return reinterpret_cast<float*>(shared + at);
   }
@@ -83,6 +112,8 @@ struct WalkTiles {
   static constexpr int operands_at = layout.operands, scratch_at = layout.scratch;
   static constexpr int scores_at = layout.scores, block_decays_at = layout.block_decays;
   static constexpr int chunk_decay_at = layout.chunk_decay, total_decay_at = layout.total_decay;
+  static constexpr int factors_at = layout.factors, bonus_at = layout.bonus;
+  static constexpr int normalizer_at = layout.normalizer;
 };
 
 }  // namespace gla_bench::linear_recurrence

@@ -72,7 +72,7 @@ TEST(WalkLayout, RowsAreFreeOfBankConflicts) {
 
 TEST(RefuseWalk, NamesWhatDoesNotFit) {
   const auto reason = [](const Problem& problem, Tile change, int chunk) {
-    Tile tile = default_tile(walk_axes());
+    Tile tile = default_tile(walk_axes(gla_member()));
     for (const auto& [axis, value] : change) tile[axis] = value;
     return refuse_walk(problem, tile, chunk, h200()).value_or("accepted");
   };

@@ -1,0 +1,155 @@
+#pragma once
+// The decays of a chunk walk where a token has one, of its own or its head's: k and q go to the
+// tensor cores as they are, and what the decays do is done to sums and to v:
+//   o_i = row_i (S^T q_i) + sum_j A_ij v_j,  S = decay S + sum_j k_j (key_j v_j)^T,
+//   A_ij = pair_ij q_i.k_j,  row_i = d_0..d_i,  key_j = d_(j+1)..d_end,  pair_ij = d_(j+1)..d_i,
+// with d_t = e^(g_t). No factor is above 1 and none a quotient of long products.
+//
+// per_head: powers of one number, pair_ij = powers[i - j].
+// per_token: pair_ij = between[j's block][i] suffix[j] for blocks of 8 tokens, i's behind j's, with
+// suffix from j to its block's end and between from there to i; inside a block both refer to its
+// middle, as in chunk_operands.cuh: middle[i] inverse[j].
+//
+// One warp forms the factors of chunk c + 1 during chunk c, from gates that it loaded during
+// chunk c - 1: nobody waits for them.
+
+#include "device/math.cuh"
+#include "linear_recurrence/chunk_walk_tiles.cuh"
+#include "linear_recurrence/params.h"
+
+namespace gla_bench::linear_recurrence {
+
+template <typename Tiles>
+struct ScalarFactors {
+  static constexpr int chunk = Tiles::chunk, blocks = chunk / 8;
+  static constexpr bool per_head = trait::decay == 1, per_token = trait::decay == 2;
+  /// Tokens of a lane of the warp that forms the factors.
+  static constexpr int lane_tokens = (chunk + 31) / 32;
+
+  const Tiles& tiles;
+
+  __device__ __forceinline__ float* row(int c) const { return tiles.factors(c, 0); }
+  __device__ __forceinline__ float* key(int c) const { return tiles.factors(c, 1); }
+  __device__ __forceinline__ float* decay(int c) const {
+    return tiles.factors(c, Tiles::layout.factor_arrays);
+  }
+
+  /// The gates of a chunk's tokens, from the address of its first.
+  struct Gates {
+    float value[lane_tokens];
+  };
+  __device__ __forceinline__ static bool forms() { return per_token && Tiles::warp() == 0; }
+
+  __device__ __forceinline__ void load(Gates& gates, const io_t* first, long long stride,
+                                       int rows) const {
+#pragma unroll
+    for (int n = 0; n < lane_tokens; ++n) {
+      const int i = threadIdx.x % 32 + 32 * n;
+      gates.value[n] = i < rows ? device::to_float(first[i * stride]) : 0.0f;
+    }
+  }
+
+  /// Factors of a chunk with `rows` tokens whose decay is e^g each.
+  __device__ __forceinline__ void form_powers(int c, float g, int rows) const {
+    const float gate = fmaxf(g, device::strongest_gate);
+    for (int i = threadIdx.x; i < chunk; i += Tiles::threads) {
+      tiles.factors(c, 2)[i] = device::single_decay(i * gate);
+      row(c)[i] = device::single_decay((i + 1) * gate);
+      key(c)[i] = i < rows ? device::single_decay((rows - 1 - i) * gate) : 0.0f;
+    }
+    if (threadIdx.x == 0) decay(c)[0] = device::single_decay(rows * gate);
+  }
+
+  /// Factors of a chunk by one warp; a lane has the gates of its tokens.
+  __device__ __forceinline__ void form(int c, const Gates& gates) const {
+    const int lane = threadIdx.x % 32, place = lane % 8;
+    float prefix[lane_tokens], suffix[lane_tokens];
+#pragma unroll
+    for (int n = 0; n < lane_tokens; ++n) {
+      const float d = device::single_decay(fmaxf(gates.value[n], device::strongest_gate));
+      // Inside half a block, 4 lanes: up to this token and behind it.
+      float up = d, behind = shuffle_from(d, lane + 1);
+      if (place % 4 == 3) behind = 1.0f;
+#pragma unroll
+      for (int distance = 1; distance < 4; distance *= 2) {
+        const float before = shuffle_from(up, lane - distance);
+        const float after = shuffle_from(behind, lane + distance);
+        if (place % 4 >= distance) up *= before;
+        if (place % 4 + distance < 4) behind *= after;
+      }
+      const float half = shuffle_from(up, lane / 4 * 4 + 3);
+      const float other_half = shuffle_from(half, lane ^ 4);
+      const int i = lane + 32 * n;
+      if (i < chunk) {
+        tiles.factors(c, 3)[i] = place < 4 ? device::reciprocal_fast(behind) : up;
+        tiles.factors(c, 4)[i] = place < 4 ? behind : device::reciprocal_fast(up);
+      }
+      prefix[n] = place < 4 ? up : up * other_half;
+      suffix[n] = place < 4 ? behind * other_half : behind;
+      if (i < chunk) tiles.factors(c, 2)[i] = suffix[n];
+    }
+    join_blocks(c, prefix, suffix);
+  }
+
+  /// Multiplies scores of 16 rows and 16 columns by their pair factors; those above the diagonal
+  /// become 0.
+  __device__ __forceinline__ void decay_scores(int c, int row, int column, float (&left)[4],
+                                               float (&right)[4]) const {
+    const int i = 16 * row + tiles.lane_row(), j = 16 * column + tiles.lane_column();
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+      const int below = n / 2 * 8, beside = n % 2;
+      left[n] = pair(c, left[n], i + below, j + beside, row > column || below > 0);
+      right[n] = pair(c, right[n], i + below, j + 8 + beside, row > column);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ static float shuffle_from(float x, int lane) {
+    return __shfl_sync(0xffffffffu, x, lane & 31);
+  }
+
+  /// score * pair_ij. `apart`: i's block of 8 lies behind j's.
+  __device__ __forceinline__ float pair(int c, float score, int i, int j, bool apart) const {
+    if (i < j) return 0.0f;
+    if constexpr (per_head)
+      return score * tiles.factors(c, 2)[i - j];
+    else if constexpr (per_token)
+      return apart ? score * tiles.factors(c, 5 + j / 8)[i] * tiles.factors(c, 2)[j]
+                   : score * (tiles.factors(c, 3)[i] * tiles.factors(c, 4)[j]);
+    else
+      return score;
+  }
+
+  /// From blocks of 8 to the chunk.
+  __device__ __forceinline__ void join_blocks(int c, float (&prefix)[lane_tokens],
+                                              float (&suffix)[lane_tokens]) const {
+    const int lane = threadIdx.x % 32;
+    float all = 1.0f, totals[blocks];
+#pragma unroll
+    for (int block = 0; block < blocks; ++block) {
+      totals[block] = shuffle_from(prefix[block / 4], block % 4 * 8 + 7);
+      all *= totals[block];
+    }
+#pragma unroll
+    for (int n = 0; n < lane_tokens; ++n) {
+      const int i = lane + 32 * n;
+      if (i >= chunk) break;
+      float up = prefix[n], behind = suffix[n];
+#pragma unroll
+      for (int block = blocks - 1; block >= 0; --block)
+        if (block < i / 8) {
+          tiles.factors(c, 5 + block)[i] = up;
+          up *= totals[block];
+        }
+#pragma unroll
+      for (int block = 0; block < blocks; ++block)
+        if (block > i / 8) behind *= totals[block];
+      row(c)[i] = up;
+      key(c)[i] = behind;
+    }
+    if (lane == 0) decay(c)[0] = all;
+  }
+};
+
+}  // namespace gla_bench::linear_recurrence

@@ -1,0 +1,77 @@
+#pragma once
+// Where a sequence's tokens, states and chunks lie, ragged (cu_seqlens) or not.
+
+#include "device/types.cuh"
+#include "linear_recurrence/params.h"
+
+namespace gla_bench::linear_recurrence {
+
+/// An element of the problem's states.
+using state_t = device::Choice<trait::state_bytes == 2, __nv_bfloat16, float>::type;
+
+struct TokenRange {
+  long long begin, end;
+};
+
+/// Tokens of the sequence with index n.
+__device__ __forceinline__ TokenRange token_range(const LinearRecurrenceParams& p, long long n) {
+  if constexpr (trait::ragged)
+    return {p.cu_seqlens[n], p.cu_seqlens[n + 1]};
+  else
+    return {0, p.seq};
+}
+
+/// State number `sequence` (index * heads + head) of the problem's, null of null.
+__device__ __forceinline__ state_t* given_state(float* states, long long sequence) {
+  return states == nullptr
+             ? nullptr
+             : reinterpret_cast<state_t*>(states) + sequence * dim::key_dim * dim::value_dim;
+}
+__device__ __forceinline__ const state_t* given_state(const float* states, long long sequence) {
+  return given_state(const_cast<float*>(states), sequence);
+}
+
+template <typename T>
+__device__ __forceinline__ T* normalizer(T* all, long long sequence) {
+  return all == nullptr ? nullptr : all + sequence * dim::key_dim;
+}
+
+/// Slots for chunks of `chunk` tokens in the workspace: those of sequence n from first_slot() on.
+/// Ragged: a head's sequences share seq / chunk + N slots, sequence n from
+/// cu_seqlens[n] / chunk + n on, which leaves each at least as many as it has chunks.
+template <int chunk>
+struct ChunkSlots {
+  const LinearRecurrenceParams& p;
+
+  /// Slots of a head's sequences (ragged), or of one sequence.
+  __device__ __forceinline__ long long group() const {
+    return trait::ragged ? p.seq / chunk + p.sequences : (p.seq + chunk - 1) / chunk;
+  }
+  /// Of the sequence in its group.
+  __device__ __forceinline__ long long offset(long long n) const {
+    return trait::ragged ? p.cu_seqlens[n] / chunk + n : 0;
+  }
+  __device__ __forceinline__ long long first_slot(long long sequence) const {
+    return trait::ragged ? sequence % p.heads * group() + offset(sequence / p.heads)
+                         : sequence * group();
+  }
+  __device__ __forceinline__ long long count(long long sequence) const {
+    const TokenRange tokens = token_range(p, sequence / p.heads);
+    return (tokens.end - tokens.begin + chunk - 1) / chunk;
+  }
+  /// The ragged sequence that owns a slot of a group: the last that starts at or before it. A whole
+  /// warp asks; each of its lanes tries one of 32 places at a time.
+  __device__ __forceinline__ long long owner(long long slot) const {
+    long long first = 0, count = p.sequences;
+    while (count > 1) {
+      const long long step = (count + 31) / 32, mine = threadIdx.x % 32 * step;
+      const bool at_or_before = mine < count && offset(first + mine) <= slot;
+      const int last = __popc(__ballot_sync(0xffffffffu, at_or_before)) - 1;
+      first += last * step;
+      count = count - last * step < step ? count - last * step : step;
+    }
+    return first;
+  }
+};
+
+}  // namespace gla_bench::linear_recurrence

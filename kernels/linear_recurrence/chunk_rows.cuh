@@ -1,0 +1,104 @@
+#pragma once
+// What a chunk walk does with rows of q and k besides its products: features in place, the bonus's
+// scores, the normalizer z. Only members that have them pay for them.
+
+#include "device/math.cuh"
+#include "linear_recurrence/chunk_walk_tiles.cuh"
+
+namespace gla_bench::linear_recurrence {
+
+template <typename Tiles>
+struct RowPhase {
+  static constexpr int threads = Tiles::threads, warps = threads / 32, chunk = Tiles::chunk;
+  static constexpr int keys = Tiles::keys, key_ld = Tiles::key_ld;
+  static constexpr bool outputs = Tiles::outputs;
+
+  const Tiles& tiles;
+
+  /// q and k become elu + 1 of themselves, rounded to io_t; rows from `rows` on stay zeros.
+  __device__ __forceinline__ void form_features(int c, int rows) const {
+    constexpr int pairs = (dim::key_dim + 1) / 2;
+    for (int item = threadIdx.x; item < rows * pairs; item += threads) {
+      const int row = item / pairs, key = item % pairs * 2;
+      const bool second = dim::key_dim % 2 == 0 || key + 1 < dim::key_dim;
+      form_pair(tiles.k_tile(c) + row * key_ld + key, second);
+      if constexpr (outputs) form_pair(tiles.q_tile(c) + row * key_ld + key, second);
+    }
+  }
+
+  /// bonus_scores()[i] = sum_k q_ik u_k k_ik: the diagonal of the scores.
+  __device__ __forceinline__ void form_bonus(int c) const {
+    for_rows([&](int i) {
+      const io_t *q = tiles.q_tile(c) + i * key_ld, *k = tiles.k_tile(c) + i * key_ld;
+      const float sum = sum_keys([&](int key) {
+        const float2 x = device::load_pair(q + key), y = device::load_pair(k + key);
+        const float2 u = device::load_pair(tiles.bonus_u() + key);
+        return x.x * u.x * y.x + x.y * u.y * y.y;
+      });
+      if (threadIdx.x % 32 == 0) tiles.bonus_scores()[i] = sum;
+    });
+  }
+
+  /// normalizer_dots()[i] = q_i.z with z at the chunk's start.
+  __device__ __forceinline__ void form_dots(int c) const {
+    for_rows([&](int i) {
+      const io_t* q = tiles.q_tile(c) + i * key_ld;
+      const float sum = sum_keys([&](int key) {
+        const float2 x = device::load_pair(q + key);
+        const float2 z = device::load_pair(tiles.normalizer() + key);
+        return x.x * z.x + x.y * z.y;
+      });
+      if (threadIdx.x % 32 == 0) tiles.normalizer_dots()[i] = sum;
+    });
+  }
+
+  /// z += the chunk's keys; with outputs what each of its tokens is multiplied by, scale over
+  /// denominator.
+  __device__ __forceinline__ void advance_normalizer(int c, float scale, float epsilon) const {
+    for (int key = 2 * threadIdx.x; key < keys; key += 2 * threads) {
+      float2 z = device::load_pair(tiles.normalizer() + key), sum = {0.0f, 0.0f};
+#pragma unroll 8
+      for (int j = 0; j < chunk; ++j) {
+        const float2 k = device::load_pair(tiles.k_tile(c) + j * key_ld + key);
+        sum.x += k.x;
+        sum.y += k.y;
+      }
+      device::store_pair(tiles.normalizer() + key, z.x + sum.x, z.y + sum.y);
+    }
+    if constexpr (outputs)
+      for (int i = threadIdx.x; i < chunk; i += threads) {
+        float sum = tiles.normalizer_dots()[i];
+        for (int column = 0; column <= i / 16; ++column) sum += tiles.row_sums(column)[i];
+        tiles.quotients()[i] = scale / (scale * sum + epsilon);
+      }
+  }
+
+ private:
+  __device__ __forceinline__ static float feature(float x) {
+    return x > 0.0f ? x + 1.0f : device::exp2_fast(x * device::log2_e);
+  }
+  __device__ __forceinline__ static void form_pair(io_t* at, bool second) {
+    const float2 x = device::load_pair(at);
+    device::store_pair(at, feature(x.x), second ? feature(x.y) : 0.0f);
+  }
+
+  /// A warp calls f with its tokens of the chunk, in turn.
+  template <typename F>
+  __device__ __forceinline__ static void for_rows(F f) {
+#pragma unroll 2
+    for (int i = Tiles::warp(); i < chunk; i += warps) f(i);
+  }
+
+  /// A warp's sum of f over pairs of keys.
+  template <typename F>
+  __device__ __forceinline__ static float sum_keys(F f) {
+    float sum = 0.0f;
+    for (int key = threadIdx.x % 32 * 2; key < keys; key += 64) sum += f(key);
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2)
+      sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+    return sum;
+  }
+};
+
+}  // namespace gla_bench::linear_recurrence
