@@ -21,8 +21,8 @@ constexpr std::array makers{
     Maker{recurrent, every_member},
     Maker{parallel, gla_alone},
     Maker{parallel_cublas, gla_alone},
-    Maker{chunk_materialized, gla_alone},
-    Maker{chunk_fused, gla_alone},
+    Maker{chunk_materialized, every_member},
+    Maker{chunk_fused, every_member},
     Maker{chunk_pipeline, gla_alone},
     // Host
     Maker{host_recurrent, gla_alone},
