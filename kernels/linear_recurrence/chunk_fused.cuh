@@ -27,11 +27,11 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::Fused
   constexpr int slices = (dim::value_dim + tile::block_v - 1) / tile::block_v;
   const int slice = static_cast<int>(blockIdx.x % slices);
   const long long sequence = blockIdx.x / slices;
-  const TokenRange tokens = token_range(p, sequence / p.heads);
+  const Span span = span_of(p, sequence / p.heads);
   const WalkRange range = {sequence,
                            slice,
-                           tokens.begin,
-                           tokens.end,
+                           span.first,
+                           span.first + span.tokens,
                            given_state(p.initial_state, sequence),
                            given_state(p.final_state, sequence),
                            nullptr,

@@ -74,8 +74,8 @@ double decay_bytes(const Problem& problem, const Tile& tile) {
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
   if (auto reason = refuse_choice(space(member_of(problem)), tile)) return reason;
   if (auto reason = refuse_walk(problem, tile, choice(tile, "step"), limits)) return reason;
-  const double blocks = static_cast<double>(slots(problem, tile)) *
-                        static_cast<double>(walk_slices(problem, tile));
+  const double blocks =
+      static_cast<double>(slots(problem, tile)) * static_cast<double>(walk_slices(problem, tile));
   if (auto reason = refuse_blocks(blocks)) return reason;
   if (auto reason = refuse_blocks(static_cast<double>(scan_blocks(problem)))) return reason;
   return refuse_workspace(region_bytes(problem, tile), limits);
@@ -88,8 +88,7 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   // The decays do not go through the scan again.
   const double once = region_bytes(problem, tile), again = once - decay_bytes(problem, tile);
   Traffic t;
-  t.read_bytes =
-      (key * slices + gates + value) + once + (2 * key * slices + gates + value + again);
+  t.read_bytes = (key * slices + gates + value) + once + (2 * key * slices + gates + value + again);
   t.write_bytes = once + again + value;
   if (problem.initial_state) t.read_bytes += state;
   if (problem.final_state) t.write_bytes += state;

@@ -45,10 +45,11 @@ struct ChunkPlace {
     const long long at = blockIdx.x / slices, group = at / slots.group(), slot = at % slots.group();
     slice = static_cast<int>(blockIdx.x % slices);
     const long long n = trait::ragged ? slots.owner(slot) : group / p.heads;
-    const TokenRange tokens = token_range(p, n);
+    const Span span = span_of(p, n);
     sequence = trait::ragged ? n * p.heads + group : group;
-    begin = tokens.begin + (slot - slots.offset(n)) * tile::chunk;
-    end = begin + tile::chunk < tokens.end ? begin + tile::chunk : tokens.end;
+    begin = span.first + (slot - slots.offset(n)) * tile::chunk;
+    const long long last = span.first + span.tokens;
+    end = begin + tile::chunk < last ? begin + tile::chunk : last;
     state = work_states(p) + at * dim::key_dim * dim::value_dim;
     decay = trait::decay == 0 ? nullptr : work_decays(p) + at * decay_width;
     normalizer = trait::normalize ? work_normalizers(p) + at * dim::key_dim : nullptr;
@@ -94,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::Outpu
   extern __shared__ __align__(128) unsigned char shared[];
   const ChunkPlace at(p);
   if (at.unused()) return;
-  const WalkRange range = {at.sequence, at.slice, at.begin, at.end,      at.state,
+  const WalkRange range = {at.sequence, at.slice, at.begin,      at.end, at.state,
                            nullptr,     nullptr,  at.normalizer, nullptr};
   OutputWalk{p, range, {shared}}.run();
 }

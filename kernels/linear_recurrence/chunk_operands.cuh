@@ -4,8 +4,8 @@
 // An item is a block of 8 tokens times 2 neighbouring keys; the threads deal the items among
 // themselves.
 
-#include "device/math.cuh"
 #include "linear_recurrence/chunk_walk_tiles.cuh"
+#include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence {
 
@@ -86,13 +86,9 @@ struct OperandPhase {
   /// Two neighbouring gates of a token in units of log2. Rows that do not exist are zeros, which
   /// decay nothing but where a gate is -e^w.
   __device__ __forceinline__ float2 log2_gates(const io_t* at, int row) const {
-    float2 gate = device::load_pair(at);
-    if constexpr (trait::raw_gate) {
-      const bool exists = row < rows;
-      gate.x = exists ? -device::exp2_fast(gate.x * device::log2_e) : 0.0f;
-      gate.y = exists ? -device::exp2_fast(gate.y * device::log2_e) : 0.0f;
-    }
-    return {device::log2_gate(gate.x), device::log2_gate(gate.y)};
+    const float2 gate = device::load_pair(at);
+    if (trait::raw_gate != 0 && row >= rows) return {0.0f, 0.0f};
+    return {device::log2_gate(log_decay(gate.x)), device::log2_gate(log_decay(gate.y))};
   }
 
   /// Product of the decays of the 2^level blocks that are `block`'s sibling at that level.
@@ -142,9 +138,8 @@ struct OperandPhase {
 
   /// One token's operands at offset `at`. Decays for its 2 keys: q's from its block's start, k's to
   /// its block's end, q's e^(b - b_middle) and k's e^(b_middle - b).
-  __device__ __forceinline__ void form_token(int c, const BlockFactors& f, int at,
-                                             float2 prefix, float2 suffix, float2 middle,
-                                             float2 inverse) const {
+  __device__ __forceinline__ void form_token(int c, const BlockFactors& f, int at, float2 prefix,
+                                             float2 suffix, float2 middle, float2 inverse) const {
     const float2 k = device::load_pair(tiles.k_tile(c) + at), k8 = product(k, suffix);
     store(tiles.k_operand(c) + at, product(k8, f.of_k));
     if constexpr (outputs) {

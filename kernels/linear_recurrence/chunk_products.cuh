@@ -159,7 +159,8 @@ struct ProductPhase {
   /// q k^T of 16 rows and 16 columns.
   __device__ __forceinline__ void plain_scores(int c, int row, int column, float (&left)[4],
                                                float (&right)[4]) const {
-    const io_t *q = tiles.q_tile(c) + 16 * row * key_ld, *k = tiles.k_tile(c) + 16 * column * key_ld;
+    const io_t *q = tiles.q_tile(c) + 16 * row * key_ld,
+               *k = tiles.k_tile(c) + 16 * column * key_ld;
 #pragma unroll 4
     for (int step = 0; step < keys; step += Ops::depth) {
       const auto a = Ops::load_raw_rows(q + step, key_ld);
@@ -230,16 +231,14 @@ struct ProductPhase {
     }
   }
 
-  __device__ __forceinline__ void load_values(int c, int j,
-                                              typename Ops::A (&v)[tiles_v]) const {
+  __device__ __forceinline__ void load_values(int c, int j, typename Ops::A (&v)[tiles_v]) const {
 #pragma unroll
     for (int m = 0; m < tiles_v; ++m)
       v[m] = Ops::load_columns(tiles.v_tile(c) + j * value_ld + tiles.warp_first_v() + 16 * m,
                                value_ld);
   }
 
-  __device__ __forceinline__ void decay_values(int c, int j,
-                                               typename Ops::A (&v)[tiles_v]) const {
+  __device__ __forceinline__ void decay_values(int c, int j, typename Ops::A (&v)[tiles_v]) const {
     if constexpr (scalar) {
 #pragma unroll
       for (int m = 0; m < tiles_v; ++m) v[m] = Ops::scaled(v[m], factors.key(c) + j);

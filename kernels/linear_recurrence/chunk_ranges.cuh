@@ -1,25 +1,10 @@
 #pragma once
 // Where a sequence's tokens, states and chunks lie, ragged (cu_seqlens) or not.
 
-#include "device/types.cuh"
 #include "linear_recurrence/params.h"
+#include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence {
-
-/// An element of the problem's states.
-using state_t = device::Choice<trait::state_bytes == 2, __nv_bfloat16, float>::type;
-
-struct TokenRange {
-  long long begin, end;
-};
-
-/// Tokens of the sequence with index n.
-__device__ __forceinline__ TokenRange token_range(const LinearRecurrenceParams& p, long long n) {
-  if constexpr (trait::ragged)
-    return {p.cu_seqlens[n], p.cu_seqlens[n + 1]};
-  else
-    return {0, p.seq};
-}
 
 /// State number `sequence` (index * heads + head) of the problem's, null of null.
 __device__ __forceinline__ state_t* given_state(float* states, long long sequence) {
@@ -56,8 +41,7 @@ struct ChunkSlots {
                          : sequence * group();
   }
   __device__ __forceinline__ long long count(long long sequence) const {
-    const TokenRange tokens = token_range(p, sequence / p.heads);
-    return (tokens.end - tokens.begin + chunk - 1) / chunk;
+    return (span_of(p, sequence / p.heads).tokens + chunk - 1) / chunk;
   }
   /// The ragged sequence that owns a slot of a group: the last that starts at or before it. A whole
   /// warp asks; each of its lanes tries one of 32 places at a time.

@@ -2,8 +2,8 @@
 // What a chunk walk does with rows of q and k besides its products: features in place, the bonus's
 // scores, the normalizer z. Only members that have them pay for them.
 
-#include "device/math.cuh"
 #include "linear_recurrence/chunk_walk_tiles.cuh"
+#include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence {
 
@@ -74,9 +74,6 @@ struct RowPhase {
   }
 
  private:
-  __device__ __forceinline__ static float feature(float x) {
-    return x > 0.0f ? x + 1.0f : device::exp2_fast(x * device::log2_e);
-  }
   __device__ __forceinline__ static void form_pair(io_t* at, bool second) {
     const float2 x = device::load_pair(at);
     device::store_pair(at, feature(x.x), second ? feature(x.y) : 0.0f);

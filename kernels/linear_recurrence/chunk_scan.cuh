@@ -2,13 +2,15 @@
 // An exclusive scan over the chunks of a sequence, in parallel along the chunks.
 //
 // Elements are maps (D, L): S -> D S + L, elementwise in the state [K, V], with D shared by a row
-// of V, by all of it, or 1. A normalizer z [K] is scanned like a state of one column. A block owns 32 * width neighbouring elements of one sequence's state, a lane `width` of
-// them. Along the chunks a warp owns `items` in a row, in registers; the warps' products are
-// scanned in shared memory (Kogge-Stone), and when a sequence has more than warps * items chunks
-// the state is carried on.
+// of V, by all of it, or 1. A normalizer z [K] is scanned like a state of one column. A block owns
+// 32 * width neighbouring elements of one sequence's state, a lane `width` of them. Along the
+// chunks a warp owns `items` in a row, in registers; the warps' products are scanned in shared
+// memory (Kogge-Stone), and when a sequence has more than warps * items chunks the state is carried
+// on.
 //
-// Grid: sequences * (ceil(K V / (32 width)) + ceil(K / 32) where there is a normalizer). Shared memory: 2 * warps * 32 (1 + width) floats,
-// static. Bytes: the chunks' states read and written once.
+// Grid: sequences * (ceil(K V / (32 width)) + ceil(K / 32) where there is a normalizer). Shared
+// memory: 2 * warps * 32 (1 + width) floats, static. Bytes: the chunks' states read and written
+// once.
 
 #include "device/types.cuh"
 #include "linear_recurrence/chunk_ranges.cuh"
@@ -169,7 +171,8 @@ __device__ __forceinline__ void scan_normalizers(const LinearRecurrenceParams& p
 /// One block of the scan over chunks of `chunk` tokens.
 template <int chunk, int warps, int items>
 __device__ __forceinline__ void scan_chunks(const LinearRecurrenceParams& p) {
-  constexpr int of_state = (dim::key_dim * dim::value_dim + 32 * scan_width - 1) / (32 * scan_width);
+  constexpr int of_state =
+      (dim::key_dim * dim::value_dim + 32 * scan_width - 1) / (32 * scan_width);
   constexpr int pieces = of_state + (trait::normalize ? (dim::key_dim + 31) / 32 : 0);
   const ChunkSlots<chunk> slots{p};
   const long long sequence = blockIdx.x / pieces;

@@ -14,8 +14,8 @@
 // tokens, b_i - b_j is i's prefix in its block plus j's suffix in its own, so q (in odd blocks) and
 // k (in even ones) times these factors, all <= 1, share one tile per level. Inside 8 tokens both
 // refer to the middle; gates are clamped at -20, so exponents stay within 80 nats, which bfloat16
-// and tf32 hold. Factors are products of e^g: no long sum loses its small terms. With the bonus, b_i
-// of q excludes i's gate and A_ii is q_i.(u k_i).
+// and tf32 hold. Factors are products of e^g: no long sum loses its small terms. With the bonus,
+// b_i of q excludes i's gate and A_ii is q_i.(u k_i).
 //
 // One decay for all keys, or none (chunk_factors.cuh): q and k go to the tensor cores as they are;
 // scores, sums and v take the factors. There is no elementwise phase and no tile for it.

@@ -32,8 +32,8 @@ std::int64_t walk_slices(const Problem& problem, const Tile& tile);
 /// Bytes of the gates, the bonus and cu_seqlens, each slice of V reading them anew.
 double walk_gate_bytes(const Problem& problem, const Tile& tile);
 
-/// Operations of the states (2 K V a token) and, with outputs, of the outputs and scores too; of the
-/// normalizer and its products where there is one.
+/// Operations of the states (2 K V a token) and, with outputs, of the outputs and scores too; of
+/// the normalizer and its products where there is one.
 double walk_flops(const Problem& problem, const Tile& tile, int chunk, bool outputs);
 
 }  // namespace gla_bench::linear_recurrence

@@ -14,8 +14,8 @@ struct WalkShape {
   int warps_k;   ///< warps that share K for the same columns of V
   int stages;    ///< chunks in shared memory: with more than 1 the next load during the current one
   bool outputs;  ///< false: only the states are formed
-  int decay = 3;          ///< what a token's decay depends on: family.hpp's Decay
-  bool bonus = false;     ///< the token itself enters through u, not through the scores
+  int decay = 3;           ///< what a token's decay depends on: family.hpp's Decay
+  bool bonus = false;      ///< the token itself enters through u, not through the scores
   bool normalize = false;  ///< carries the normalizer z
 };
 

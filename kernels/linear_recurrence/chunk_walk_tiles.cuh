@@ -17,9 +17,9 @@ struct WalkTiles {
   static constexpr int stages = stages_;
   static constexpr bool outputs = outputs_;
   static constexpr bool bonus = trait::before_update != 0, normalize = trait::normalize != 0;
-  static constexpr WalkShape shape = {dim::key_dim, sizeof(io_t), sizeof(operand_t), chunk,
-                                      block_v,      warp_v,       warps_k,           stages,
-                                      outputs,      trait::decay, bonus,             normalize};
+  static constexpr WalkShape shape = {
+      dim::key_dim, sizeof(io_t), sizeof(operand_t), chunk,        block_v, warp_v,
+      warps_k,      stages,       outputs,           trait::decay, bonus,   normalize};
   static constexpr WalkLayout layout = {shape};
   static constexpr bool per_key = layout.per_key;
   static_assert(per_key || !bonus, "scalar decays come with no bonus");
