@@ -36,6 +36,8 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_architecture(limits)) return reason;
   if (auto reason = refuse_sizes(problem)) return reason;
   if (auto reason = refuse_terms(problem, choice(tile, "terms"))) return reason;
+  if (auto reason = refuse_ragged(problem)) return reason;
+  if (auto reason = refuse_bfloat16_state(problem)) return reason;
   const Shape& s = problem.shape;
   for (const auto& [axis, extent] : {std::pair{"block_k", s.key_dim}, {"block_v", s.value_dim}})
     if (choice(tile, axis) > 16 && choice(tile, axis) / 2 >= extent)

@@ -27,22 +27,11 @@
 #include "device/async_copy.cuh"
 #include "linear_recurrence/chunk_operands.cuh"
 #include "linear_recurrence/chunk_products.cuh"
-#include "linear_recurrence/chunk_ranges.cuh"
 #include "linear_recurrence/chunk_rows.cuh"
+#include "linear_recurrence/chunk_walk_state.cuh"
 #include "linear_recurrence/params.h"
 
 namespace gla_bench::linear_recurrence {
-
-/// How states are stored: as the problem has them, or float32 [K, V] in the workspace.
-struct GivenStates {
-  using type = state_t;
-  static constexpr int key_stride = trait::value_first ? 1 : dim::value_dim;
-  static constexpr int value_stride = trait::value_first ? dim::key_dim : 1;
-};
-struct WorkStates {
-  using type = float;
-  static constexpr int key_stride = dim::value_dim, value_stride = 1;
-};
 
 /// What a block walks over.
 struct WalkRange {
@@ -63,7 +52,6 @@ struct ChunkWalk {
   using Tiles = WalkTiles<chunk, block_v, warp_v, warps_k, stages, terms, outputs>;
   static constexpr WalkLayout layout = Tiles::layout;
   static constexpr int threads = Tiles::threads, keys = Tiles::keys, key_ld = Tiles::key_ld;
-  static constexpr int tiles_v = Tiles::tiles_v, tiles_k = Tiles::tiles_k;
 
   static constexpr bool per_key = Tiles::per_key, scalar = !per_key && trait::decay != 0;
   using Factors = ScalarFactors<Tiles>;
@@ -75,10 +63,11 @@ struct ChunkWalk {
   __device__ __forceinline__ void run() const {
     const ProductPhase<Tiles> products{tiles};
     const RowPhase<Tiles> rows{tiles};
+    const StatePhase<Tiles, Stored> states{first_v()};
     typename Tiles::State state;
     typename Factors::Gates gates;
     prepare();
-    load_state(state);
+    states.load(range.initial, state);
     const int chunks = static_cast<int>((range.end - range.begin + chunk - 1) / chunk);
     constexpr int ahead = stages > 1 ? stages - 1 : 1;
     for (int c = 0; c < ahead; ++c) load_chunk(c, chunks);
@@ -121,7 +110,7 @@ struct ChunkWalk {
     }
     __syncthreads();
     if (outputs && chunks > 0) store_outputs(chunks - 1);
-    store_state(state);
+    if (range.final != nullptr) states.store(range.final, state);
     store_rest(total);
   }
 
@@ -217,52 +206,6 @@ struct ChunkWalk {
       operands.form_operands(c);
       __syncthreads();
     }
-  }
-
-  /// Calls f(accumulator, offset from this lane's first element of a state) for every
-  /// element that exists. Offsets are constants, so that none occupies a register during the walk.
-  template <typename F>
-  __device__ __forceinline__ void for_state(typename Tiles::State& state, F f) const {
-    const int first_value = lane_v(), first_key = lane_k();
-#pragma unroll
-    for (int m = 0; m < tiles_v; ++m)
-#pragma unroll
-      for (int n = 0; n < tiles_k; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int v = 16 * m + i / 2 * 8, k = 8 * n + i % 2;
-          const bool exists = (dim::value_dim % block_v == 0 || first_value + v < dim::value_dim) &&
-                              (dim::key_dim == keys || first_key + k < dim::key_dim);
-          f(state[m][n][i], exists, k * Stored::key_stride + v * Stored::value_stride);
-        }
-  }
-  __device__ __forceinline__ int lane_v() const {
-    return first_v() + tiles.warp_first_v() + tiles.lane_row();
-  }
-  __device__ __forceinline__ int lane_k() const {
-    return tiles.warp_first_k() + tiles.lane_column();
-  }
-  __device__ __forceinline__ int lane_offset() const {
-    return lane_k() * Stored::key_stride + lane_v() * Stored::value_stride;
-  }
-
-  __device__ __forceinline__ void load_state(typename Tiles::State& state) const {
-    using T = typename Stored::type;
-    const T* from = static_cast<const T*>(range.initial);
-    const bool given = from != nullptr;
-    if (given) from += lane_offset();
-    for_state(state, [from, given](float& x, bool exists, int at) {
-      x = given && exists ? device::to_float(from[at]) : 0.0f;
-    });
-  }
-
-  __device__ __forceinline__ void store_state(typename Tiles::State& state) const {
-    using T = typename Stored::type;
-    if (range.final == nullptr) return;
-    T* to = static_cast<T*>(range.final) + lane_offset();
-    for_state(state, [to](float& x, bool exists, int at) {
-      if (exists) to[at] = device::from_float<T>(x);
-    });
   }
 
   /// What stands beside the state: the range's decay, the normalizer.

@@ -1,0 +1,74 @@
+#pragma once
+// A chunk walk's state between memory and the warps' accumulators.
+
+#include "linear_recurrence/chunk_walk_tiles.cuh"
+#include "linear_recurrence/traits.cuh"
+
+namespace gla_bench::linear_recurrence {
+
+/// How states are stored: as the problem has them, or float32 [K, V] in the workspace.
+struct GivenStates {
+  using type = state_t;
+  static constexpr int key_stride = trait::value_first ? 1 : dim::value_dim;
+  static constexpr int value_stride = trait::value_first ? dim::key_dim : 1;
+};
+struct WorkStates {
+  using type = float;
+  static constexpr int key_stride = dim::value_dim, value_stride = 1;
+};
+
+template <typename Tiles, typename Stored>
+struct StatePhase {
+  using State = typename Tiles::State;
+
+  int first_v;  ///< of the block's slice
+
+  __device__ __forceinline__ void load(const void* states, State& state) const {
+    using T = typename Stored::type;
+    const T* from = static_cast<const T*>(states);
+    const bool given = from != nullptr;
+    if (given) from += lane_offset();
+    for_state(state, [from, given](float& x, bool exists, int at) {
+      x = given && exists ? device::to_float(from[at]) : 0.0f;
+    });
+  }
+
+  __device__ __forceinline__ void store(void* states, State& state) const {
+    using T = typename Stored::type;
+    T* to = static_cast<T*>(states) + lane_offset();
+    for_state(state, [to](float& x, bool exists, int at) {
+      if (exists) to[at] = device::from_float<T>(x);
+    });
+  }
+
+ private:
+  /// Calls f(accumulator, offset from this lane's first element of a state) for every
+  /// element that exists. Offsets are constants, so that none occupies a register during the walk.
+  template <typename F>
+  __device__ __forceinline__ void for_state(State& state, F f) const {
+    const int first_value = lane_v(), first_key = lane_k();
+#pragma unroll
+    for (int m = 0; m < Tiles::tiles_v; ++m)
+#pragma unroll
+      for (int n = 0; n < Tiles::tiles_k; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int v = 16 * m + i / 2 * 8, k = 8 * n + i % 2;
+          const bool exists =
+              (dim::value_dim % Tiles::block_v == 0 || first_value + v < dim::value_dim) &&
+              (dim::key_dim == Tiles::keys || first_key + k < dim::key_dim);
+          f(state[m][n][i], exists, k * Stored::key_stride + v * Stored::value_stride);
+        }
+  }
+  __device__ __forceinline__ int lane_v() const {
+    return first_v + Tiles::warp_first_v() + Tiles::lane_row();
+  }
+  __device__ __forceinline__ int lane_k() const {
+    return Tiles::warp_first_k() + Tiles::lane_column();
+  }
+  __device__ __forceinline__ int lane_offset() const {
+    return lane_k() * Stored::key_stride + lane_v() * Stored::value_stride;
+  }
+};
+
+}  // namespace gla_bench::linear_recurrence
