@@ -4,10 +4,15 @@
 namespace gla_bench::device {
 
 inline constexpr float log2_e = 1.44269504088896340736f;
+inline constexpr float ln_2 = 0.693147180559945309417f;
 
 /// Gates are clamped here, in nats: e^-20 = 2e-9 lies below float32's resolution of what it
 /// multiplies, and sums of a few gates stay finite, -inf included.
 inline constexpr float strongest_gate = -20.0f;
+
+__device__ __forceinline__ float minus_infinity() {
+  return __uint_as_float(0xff800000u);
+}
 
 /// 2^x with a relative error of about 2^-22; results below 2^-126 are zero.
 __device__ __forceinline__ float exp2_fast(float x) {

@@ -19,9 +19,10 @@
 
 namespace gla_bench::device {
 
-/// Operands in bfloat16, sums in float32.
-struct Bfloat16Products {
-  using element = __nv_bfloat16;
+/// Operands in bfloat16 or float16 (T), sums in float32.
+template <typename T>
+struct SixteenBitProducts {
+  using element = T;
   static constexpr int depth = 16;
   struct A {
     unsigned r[4];
@@ -33,7 +34,7 @@ struct Bfloat16Products {
     unsigned r[2], rest[2];
   };
 
-  static __device__ __forceinline__ element rounded(float x) { return __float2bfloat16_rn(x); }
+  static __device__ __forceinline__ element rounded(float x) { return from_float<T>(x); }
   static __device__ __forceinline__ void store_rounded(element* p, float x, float y) {
     store_pair(p, x, y);
   }
@@ -63,9 +64,9 @@ struct Bfloat16Products {
   /// Two neighbours of a row of scores: the rounded value, and `apart` elements behind what it
   /// lost. A score multiplies a whole row of outputs, so its rounding error would not average out.
   static __device__ __forceinline__ void store_scores(element* p, int apart, float x, float y) {
-    const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
-    const float2 kept = __bfloat1622float2(both);
-    *reinterpret_cast<__nv_bfloat162*>(p) = both;
+    const unsigned both = pair(x, y);
+    const float2 kept = unpacked(both);
+    *reinterpret_cast<unsigned*>(p) = both;
     store_pair(p + apart, x - kept.x, y - kept.y);
   }
   /// load_rows() of stored scores, for a contraction whose A operand comes from load_columns().
@@ -122,23 +123,44 @@ struct Bfloat16Products {
   }
 
   static __device__ __forceinline__ void multiply(float (&c)[4], const A& a, const B& b) {
-    mma_bfloat16(c, a.r, b.r);
+    multiply(c, a.r, b.r);
   }
   static __device__ __forceinline__ void multiply(float (&c)[4], const A& a, const Score& b) {
-    mma_bfloat16(c, a.r, b.rest);
-    mma_bfloat16(c, a.r, b.r);
+    multiply(c, a.r, b.rest);
+    multiply(c, a.r, b.r);
   }
 
  private:
+  static __device__ __forceinline__ void multiply(float (&c)[4], const unsigned (&a)[4],
+                                                  const unsigned (&b)[2]) {
+    if constexpr (is_same<T, __half>)
+      mma_float16(c, a, b);
+    else
+      mma_bfloat16(c, a, b);
+  }
   static __device__ __forceinline__ unsigned scaled(unsigned both, float2 factor) {
-    const float2 x = __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&both));
+    const float2 x = unpacked(both);
     return pair(x.x * factor.x, x.y * factor.y);
   }
   static __device__ __forceinline__ unsigned pair(float x, float y) {
-    const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
-    return *reinterpret_cast<const unsigned*>(&both);
+    if constexpr (is_same<T, __half>) {
+      const __half2 both = __floats2half2_rn(x, y);
+      return *reinterpret_cast<const unsigned*>(&both);
+    } else {
+      const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
+      return *reinterpret_cast<const unsigned*>(&both);
+    }
+  }
+  static __device__ __forceinline__ float2 unpacked(unsigned both) {
+    if constexpr (is_same<T, __half>)
+      return __half22float2(*reinterpret_cast<const __half2*>(&both));
+    else
+      return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&both));
   }
 };
+
+using Bfloat16Products = SixteenBitProducts<__nv_bfloat16>;
+using Float16Products = SixteenBitProducts<__half>;
 
 template <typename T, int terms, int key_dim>
 struct ProductsOf {
