@@ -14,6 +14,12 @@ struct Maker {
 const std::vector<Maker>& makers() {
   static const std::vector<Maker> list{
       // CUDA, forward
+      {three_pass, "softmax"},
+      {online, "softmax"},
+      {online_blocked, "softmax"},
+      {flash1, "attention"},
+      {flash2, "attention"},
+      {flash2, "decay_attention"},
       // CUDA, backward
       // Host
   };

@@ -7,7 +7,12 @@
 
 namespace gla_bench::softmax_attention {
 
-// CUDA (each in <name>.cpp beside <name>.cuh)
+// CUDA (each in <name>.cpp beside <name>.cuh, or in the file that is named)
+Variant three_pass(std::string_view op);      // softmax_rows.cpp
+Variant online(std::string_view op);          // softmax_rows.cpp
+Variant online_blocked(std::string_view op);  // softmax_rows.cpp
+Variant flash1(std::string_view op);          // flash.cpp
+Variant flash2(std::string_view op);          // flash.cpp
 
 // Host (host_<name>.cpp)
 

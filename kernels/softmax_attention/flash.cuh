@@ -1,0 +1,55 @@
+// flash1, flash2: attention in one launch, no score outside the chip.
+//
+// Idea: a block takes tile::block_m queries of a head and walks the keys that they see
+// (flash_walk.cuh). launch::divide tells flash1, which keeps its outputs divided by the running sum
+// at every step, from flash2, which divides once. With decay two small launches before it form the
+// sums that the bias comes from (decay_sums.cuh).
+//
+// Grid: batch * heads * ceil(T / block_m) blocks, those of a head side by side, so that they find
+// its keys and values in the L2 cache; the last queries, whose causal walks are longest, first.
+// Shared memory: flash_layout.h. Bytes: q, k, v read once (k and v again by each block, through
+// L2), o and lse written once; with decay the sums, 16 a key and query head.
+
+#include "softmax_attention/decay_sums.cuh"
+#include "softmax_attention/flash_walk.cuh"
+
+namespace gla_bench::softmax_attention::flash {
+
+using Walk =
+    FlashWalk<tile::terms, tile::block_m, tile::block_n, tile::warps, 1, tile::stages, false>;
+static_assert(Walk::layout.bytes == launch::shared_bytes);
+
+/// Rows of o and lse.
+struct Results {
+  const AttentionParams& p;
+
+  __device__ __forceinline__ io_t* row(const FlashRange& range, int row) const {
+    return static_cast<io_t*>(p.o) + range.batch * p.output_strides.batch +
+           range.head * p.output_strides.heads + (range.first_row + row) * p.output_strides.seq;
+  }
+  __device__ __forceinline__ void log_sum(const FlashRange& range, int row, float log2_sum) const {
+    if constexpr (trait::lse != 0)
+      p.lse[range.batch * p.lse_strides.batch + range.head * p.lse_strides.heads +
+            (range.first_row + row) * p.lse_strides.seq] = log2_sum * device::ln_2;
+  }
+};
+
+}  // namespace gla_bench::softmax_attention::flash
+
+// The second bound lets a thread have 255 registers, no more and no less.
+extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::flash::Walk::threads,
+                                             launch::residency)
+    attention_flash(const __grid_constant__ gla_bench::AttentionParams p) {
+  using namespace gla_bench::softmax_attention;
+  extern __shared__ __align__(128) unsigned char shared[];
+  const long long blocks = (p.seq + tile::block_m - 1) / tile::block_m;
+  const long long sequence = blockIdx.x / blocks, head = sequence % p.heads;
+  const FlashRange range = {sequence / p.heads,
+                            head / trait::group,
+                            head,
+                            (blocks - 1 - blockIdx.x % blocks) * tile::block_m,
+                            0,
+                            p.key_seq};
+  flash::Walk walk(p, range, shared);
+  walk.run<launch::divide != 0 ? FlashMode::divide : FlashMode::defer>(flash::Results{p});
+}

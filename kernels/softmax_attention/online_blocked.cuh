@@ -1,0 +1,87 @@
+// online_blocked: softmax over rows cut into blocks that know nothing of each other.
+//
+// Idea: maximum and rescaled sum of a block are formed from one read, which stays in registers;
+// merging such pairs is associative and commutative, so blocks may run anywhere in any order. Rows
+// of one block (softmax_row) are read once. Longer ones take two launches: softmax_block leaves
+// each block's pair in the workspace, softmax_merge merges a row's pairs and writes its block.
+//
+// Grid: a block per row and launch::blocks blocks of tile::block columns. Shared memory: a pair of
+// floats for each warp. Workspace: 0 pairs [rows, blocks]. Bytes: x once and y where a block holds
+// the row; else x twice, y, and the pairs written once and read by each of a row's blocks.
+
+#include "softmax_attention/softmax_rows.cuh"
+
+namespace gla_bench::softmax_attention::online_blocked {
+
+constexpr int threads = tile::threads, width = launch::width, blocks = launch::blocks;
+constexpr int vectors = tile::block / (threads * width);  // of a thread
+static_assert(vectors >= 1 && vectors * threads * width == tile::block);
+
+/// The thread's vectors of this block's part of its row.
+struct Part {
+  const long long row = blockIdx.x / blocks, block = blockIdx.x % blocks;
+  const Row<threads, width> whole;
+  const long long first = block * (tile::block / width) + threadIdx.x;
+  Elements<width> elements[vectors];
+
+  __device__ __forceinline__ explicit Part(const SoftmaxParams& p) : whole(p, row) {
+#pragma unroll
+    for (int n = 0; n < vectors; ++n) elements[n].load(whole.x, at(n), inside(n), whole.factor);
+  }
+  __device__ __forceinline__ long long at(int n) const {
+    return first + n * threads;
+  }
+  __device__ __forceinline__ bool inside(int n) const {
+    return at(n) < whole.vectors;
+  }
+
+  __device__ __forceinline__ PartialSum sum(PartialSum* scratch) const {
+    float top = device::minus_infinity();
+#pragma unroll
+    for (int n = 0; n < vectors; ++n) top = fmaxf(top, elements[n].largest());
+    PartialSum part{top * whole.factor.value, 0.0f};
+    const float base = part.base();
+#pragma unroll
+    for (int n = 0; n < vectors; ++n) part.sum += elements[n].exponentials(whole.factor, base);
+    return merge_threads<threads>(part, scratch);
+  }
+  __device__ __forceinline__ void write(const PartialSum& all) const {
+    const float base = all.base(), inverse = all.inverse();
+#pragma unroll
+    for (int n = 0; n < vectors; ++n)
+      if (inside(n)) elements[n].store(whole.y, at(n), whole.factor, base, inverse);
+  }
+};
+
+__device__ __forceinline__ PartialSum* pairs(const SoftmaxParams& p) {
+  return static_cast<PartialSum*>(p.work[0]);
+}
+
+}  // namespace gla_bench::softmax_attention::online_blocked
+
+extern "C" __global__ void __launch_bounds__(tile::threads)
+    softmax_row(const __grid_constant__ gla_bench::SoftmaxParams p) {
+  using namespace gla_bench::softmax_attention;
+  __shared__ PartialSum scratch[32];
+  const online_blocked::Part part(p);
+  part.write(part.sum(scratch));
+}
+
+extern "C" __global__ void __launch_bounds__(tile::threads)
+    softmax_block(const __grid_constant__ gla_bench::SoftmaxParams p) {
+  using namespace gla_bench::softmax_attention;
+  __shared__ PartialSum scratch[32];
+  const PartialSum sum = online_blocked::Part(p).sum(scratch);
+  if (threadIdx.x == 0) online_blocked::pairs(p)[blockIdx.x] = sum;
+}
+
+extern "C" __global__ void __launch_bounds__(tile::threads)
+    softmax_merge(const __grid_constant__ gla_bench::SoftmaxParams p) {
+  using namespace gla_bench::softmax_attention;
+  using namespace gla_bench::softmax_attention::online_blocked;
+  const Part part(p);
+  PartialSum all;
+  for (int n = static_cast<int>(threadIdx.x) % 32; n < blocks; n += 32)
+    all.merge(pairs(p)[part.row * blocks + n]);
+  part.write(merge_lanes<32>(all));
+}
