@@ -51,7 +51,8 @@ __device__ float rounded(float x) {
 }
 
 __device__ double exponential(double x) { return exp(x); }
-__device__ float exponential(float x) { return expf(x); }
+// Rounded right, as the host's is: of a decay that is the same for each token, the last bit counts T times.
+__device__ float exponential(float x) { return static_cast<float>(exp(static_cast<double>(x))); }
 
 __device__ real_t feature(float x) {
   const real_t value = static_cast<real_t>(x);

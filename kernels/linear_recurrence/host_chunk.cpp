@@ -6,21 +6,20 @@
 
 namespace gla_bench::linear_recurrence::host {
 
-void exponentiate(long long rows, long long keys, float* g) {
-  for (long long i = 0; i < rows * keys; ++i) g[i] = exp_of_gate(g[i]);
-}
-
-void scale_by_prefix(long long rows, long long keys, const float* e, float scale, float* x,
-                     float* whole) {
+void scale_by_prefix(const Call& call, long long rows, const float* e, float* x, float* whole) {
+  const long long keys = call.keys;
+  const float scale = call.p.scale;
   std::fill_n(whole, keys, 1.0f);
   for (long long t = 0; t < rows; ++t)
     for (long long i = 0; i < keys; ++i) {
-      whole[i] = without_dust(whole[i] * e[t * keys + i]);
-      x[t * keys + i] *= scale * whole[i];
+      const float before = whole[i];
+      whole[i] = without_dust(before * e[t * keys + i]);
+      x[t * keys + i] *= scale * (call.before_update ? before : whole[i]);
     }
 }
 
-void scale_by_suffix(long long rows, long long keys, const float* e, float* x) {
+void scale_by_suffix(const Call& call, long long rows, const float* e, float* x) {
+  const long long keys = call.keys;
   std::vector<float> left(static_cast<std::size_t>(keys), 1.0f);
   for (long long t = rows - 1; t >= 0; --t)
     for (long long i = 0; i < keys; ++i) {
@@ -29,26 +28,57 @@ void scale_by_suffix(long long rows, long long keys, const float* e, float* x) {
     }
 }
 
-void scores(long long rows, long long keys, const float* q, const float* k, const float* e,
-            float scale, float* a, long long a_row, float* carried) {
+void product_of_decays(const Call& call, long long rows, const float* e, float* whole) {
+  std::fill_n(whole, call.keys, 1.0f);
+  for (long long t = 0; t < rows; ++t)
+    for (long long i = 0; i < call.keys; ++i)
+      whole[i] = without_dust(whole[i] * e[t * call.keys + i]);
+}
+
+namespace {
+
+float dot(long long keys, const float* a, const float* b) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (long long l = 0; l < keys; ++l) sum += a[l] * b[l];
+  return sum;
+}
+
+// carried *= decay and what is then left of it in q.
+float dot_of_decayed(long long keys, const float* q, const float* decay, float* carried) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (long long l = 0; l < keys; ++l) {
+    carried[l] = without_dust(carried[l] * decay[l]);
+    sum += q[l] * carried[l];
+  }
+  return sum;
+}
+
+float dot_of_three(long long keys, const float* a, const float* b, const float* c) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (long long l = 0; l < keys; ++l) sum += a[l] * b[l] * c[l];
+  return sum;
+}
+
+}  // namespace
+
+void scores(const Call& call, long long rows, const float* q, const float* k, const float* e,
+            const float* bonus, float* a, long long a_row, float* carried) {
+  const long long keys = call.keys, behind = call.before_update ? 1 : 0;
+  const float scale = call.p.scale;
   for (long long j = 0; j < rows; ++j) {
     std::copy_n(k + j * keys, keys, carried);
-    for (long long i = j; i < rows; ++i) {
-      const float* query = q + i * keys;
-      const float* decay = e + i * keys;
-      float sum = 0;
-      if (i == j) {
-#pragma omp simd reduction(+ : sum)
-        for (long long l = 0; l < keys; ++l) sum += query[l] * carried[l];
-      } else {
-#pragma omp simd reduction(+ : sum)
-        for (long long l = 0; l < keys; ++l) {
-          carried[l] = without_dust(carried[l] * decay[l]);
-          sum += query[l] * carried[l];
-        }
-      }
-      a[i * a_row + j] = scale * sum;
-    }
+    if (call.before_update)
+      a[j * a_row + j] = scale * dot_of_three(keys, q + j * keys, bonus, carried);
+    // The first to read the key finds it whole, the next with their decays; before the update the
+    // decay of a token comes after its reading.
+    const long long first = j + behind;
+    if (first < rows) a[first * a_row + j] = scale * dot(keys, q + first * keys, carried);
+    for (long long i = first + 1; i < rows; ++i)
+      a[i * a_row + j] =
+          scale * dot_of_decayed(keys, q + i * keys, e + (i - behind) * keys, carried);
   }
 }
 
@@ -72,40 +102,39 @@ Chunk::Chunk(const Call& call, long long chunk, long long columns_at_most)
     : q(scratch(chunk * call.keys)),
       k(q),
       e(q),
-      v(scratch(chunk * columns_at_most)),
+      v(scratch(chunk * (columns_at_most + call.extra))),
       o(v),
       a(scratch(chunk * chunk)),
       whole(scratch(call.keys)),
+      bonus(whole),
       carried(whole) {}
 
-void Chunk::load_keys(const Call& call, const Rows& at) {
+void Chunk::load(const Call& call, const Rows& at) {
   rows = at.rows;
-  columns = at.columns;
-  const Rows all_keys{at.pair, at.first, at.rows, 0, call.keys};
-  load(call, call.p.k, call.p.key_strides, all_keys, k.data());
-  load(call, call.p.g, call.p.key_strides, all_keys, e.data());
-  load(call, call.p.v, call.p.value_strides, at, v.data());
-  exponentiate(rows, call.keys, e.data());
+  width = at.columns + call.extra;
+  load_keys(call, at, k.data());
+  load_decays(call, at, e.data());
+  load_values(call, at, v.data());
 }
 
 void Chunk::intra(const Call& call, const Rows& at) {
-  load_keys(call, at);
-  load(call, call.p.q, call.p.key_strides, {at.pair, at.first, at.rows, 0, call.keys}, q.data());
-  scores(rows, call.keys, q.data(), k.data(), e.data(), call.p.scale, a.data(), rows,
-         carried.data());
-  std::fill_n(o.data(), rows * columns, 0.0f);
-  add_lower_product(rows, columns, a.data(), rows, v.data(), o.data());
+  load(call, at);
+  load_queries(call, at, q.data());
+  if (call.before_update) load_bonus(call, at.pair, bonus.data());
+  scores(call, rows, q.data(), k.data(), e.data(), bonus.data(), a.data(), rows, carried.data());
+  std::fill_n(o.data(), rows * width, 0.0f);
+  add_lower_product(rows, width, a.data(), rows, v.data(), o.data());
 }
 
 void Chunk::inter(const Call& call, const float* state) {
-  scale_by_prefix(rows, call.keys, e.data(), call.p.scale, q.data(), whole.data());
-  add_product(rows, columns, call.keys, q.data(), call.keys, 1, state, columns, o.data(), columns);
+  scale_by_prefix(call, rows, e.data(), q.data(), whole.data());
+  add_product(rows, width, call.keys, q.data(), call.keys, 1, state, width, o.data(), width);
 }
 
 void Chunk::advance(const Call& call, float* state) {
-  scale_by_suffix(rows, call.keys, e.data(), k.data());
-  decay_state(call.keys, columns, whole.data(), state);
-  add_product(call.keys, columns, rows, k.data(), 1, call.keys, v.data(), columns, state, columns);
+  scale_by_suffix(call, rows, e.data(), k.data());
+  decay_state(call.keys, width, whole.data(), state);
+  add_product(call.keys, width, rows, k.data(), 1, call.keys, v.data(), width, state, width);
 }
 
 }  // namespace gla_bench::linear_recurrence::host

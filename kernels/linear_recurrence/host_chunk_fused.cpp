@@ -1,9 +1,9 @@
 // Chunk after chunk with the state kept at hand: matrix products inside and between chunks, the
 // state never written out.
 //
-// A task owns one (batch, head) pair and block_v columns. For a chunk: scores A of its own tokens,
-// o = A v + (q e^b) S, then S = e^bn S + (k e^(bn-b))^T v. q, k and g are read, and A is formed,
-// once for each block of columns.
+// A task owns one (sequence, head) pair and block_v columns. For a chunk: scores A of its own
+// tokens, o = A v + (q e^b) S, then S = e^bn S + (k e^(bn-b))^T v. q, k and the gates are read, and
+// A is formed, once for each block of columns.
 
 #include <algorithm>
 
@@ -18,16 +18,16 @@ using namespace host;
 
 void walk(const Call& call, long long pair, long long column, long long columns, long long length,
           Chunk& chunk, float* state) {
-  const LinearRecurrenceParams& p = call.p;
-  load_state(call, p.initial_state, pair, column, columns, state);
-  for (long long first = 0; first < p.seq; first += length) {
-    const Rows at{pair, first, std::min(length, p.seq - first), column, columns};
+  const long long tokens = call.length(pair);
+  load_initial(call, pair, column, columns, state);
+  for (long long first = 0; first < tokens; first += length) {
+    const Rows at{pair, first, std::min(length, tokens - first), column, columns};
     chunk.intra(call, at);
     chunk.inter(call, state);
     chunk.advance(call, state);
-    store(call, p.o, p.value_strides, at, chunk.o.data());
+    store_outputs(call, at, chunk.o.data());
   }
-  store_state(call, p.final_state, pair, column, columns, state);
+  store_final(call, pair, column, columns, state);
 }
 
 void run(const HostCall& host_call) {
@@ -38,7 +38,7 @@ void run(const HostCall& host_call) {
 #pragma omp parallel
   {
     Chunk chunk(call, std::min(length, call.p.seq), widest);
-    std::vector<float> state = scratch(call.keys * widest);
+    std::vector<float> state = scratch(call.keys * (widest + call.extra));
 #pragma omp for schedule(dynamic)
     for (long long task = 0; task < call.pairs * blocks; ++task) {
       const long long column = task % blocks * width;
@@ -60,7 +60,7 @@ Variant host_chunk_fused(const Member& member) {
                     "linear_recurrence/host_rows.cpp"});
   variant.traffic = [](const Problem& problem, const Tile& tile) -> Traffic {
     const auto blocks = static_cast<double>(value_blocks(problem, tile));
-    return {blocks * 3 * key_bytes(problem) + value_bytes(problem) + states_read(problem),
+    return {blocks * token_reads(problem) + value_bytes(problem) + states_read(problem),
             value_bytes(problem) + states_written(problem)};
   };
   variant.flops = [](const Problem& problem, const Tile& tile) {

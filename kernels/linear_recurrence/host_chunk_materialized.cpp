@@ -6,7 +6,8 @@
 //    log2(chunks) levels up and as many down: all combinations of a level run in parallel.
 // 3. For each chunk, independently: its outputs, from the state that the chunk before it left.
 //
-// States and decays are written and read again, [B*H, chunks, K, V] and [B*H, chunks, K] float32.
+// States and decays are written and read again, [K, V] and [K] float32 for each chunk of each
+// (sequence, head) pair; a normalizer is one more column of the states.
 
 #include <algorithm>
 
@@ -23,90 +24,98 @@ using namespace host;
 // The chunks of all pairs and what the workspace holds of them.
 struct Chunks {
   const Call& call;
-  long long length, count, width;
+  long long length, width, row;  // row: of a stored state
+  Pieces pieces;
   float* states;
   float* decays;
 
   Chunks(const Call& c, const Tile& tile)
       : call(c),
         length(tile.at("chunk")),
-        count(ceil_div(c.p.seq, length)),
         width(std::min<long long>(tile.at("block_v"), c.values)),
+        row(c.values + c.extra),
+        pieces(c, length),
         states(static_cast<float*>(c.p.work[0])),
         decays(static_cast<float*>(c.p.work[1])) {}
 
   long long blocks() const { return ceil_div(call.values, width); }
-  float* state(long long pair, long long chunk) const {
-    return states + (pair * count + chunk) * call.keys * call.values;
-  }
-  float* decay(long long pair, long long chunk) const {
-    return decays + (pair * count + chunk) * call.keys;
-  }
+  long long tasks() const { return pieces.count() * blocks(); }
+  long long longest() const { return std::min(length, call.longest()); }
+  float* state(long long chunk) const { return states + chunk * call.keys * row; }
+  float* decay(long long chunk) const { return decays + chunk * call.keys; }
   // Tokens of a chunk and columns of a block.
-  Rows rows(long long pair, long long chunk, long long block) const {
-    return {pair, chunk * length, std::min(length, call.p.seq - chunk * length), block * width,
-            std::min(width, call.values - block * width)};
+  Rows rows(long long task) const {
+    const Piece& piece = pieces.list[task / blocks()];
+    const long long column = task % blocks() * width;
+    return {piece.pair, piece.first, piece.rows, column, std::min(width, call.values - column)};
   }
 };
 
-// Columns [column, ...) of a stored state, dense; zeros where there is none before the first chunk.
-void load_start(const Chunks& c, const Rows& at, long long chunk, float* out) {
-  if (chunk == 0)
-    return load_state(c.call, c.call.p.initial_state, at.pair, at.column, at.columns, out);
-  load_state(c.call, c.state(at.pair, chunk - 1), 0, at.column, at.columns, out);
+// A block's columns of a stored state, and the normalizer's column behind them.
+void load_stored(const Chunks& c, long long chunk, const Rows& at, float* out) {
+  const long long width = at.columns + c.call.extra;
+  const float* from = c.state(chunk);
+  copy_rectangle(c.call.keys, at.columns, from + at.column, c.row, out, width);
+  copy_rectangle(c.call.keys, c.call.extra, from + c.call.values, c.row, out + at.columns, width);
 }
 
-void leave_state(const Chunks& c, long long pair, long long chunk, long long block, Chunk& work,
-                 std::vector<float>& state) {
-  const Rows at = c.rows(pair, chunk, block);
-  work.load_keys(c.call, at);
-  std::fill(work.whole.begin(), work.whole.end(), 1.0f);
-  for (long long t = 0; t < at.rows; ++t)
-    for (long long i = 0; i < c.call.keys; ++i)
-      work.whole[i] = without_dust(work.whole[i] * work.e[t * c.call.keys + i]);
-  load_state(c.call, chunk == 0 ? c.call.p.initial_state : nullptr, pair, at.column, at.columns,
-             state.data());
+// The inverse; the normalizer's column goes with the first block.
+void store_stored(const Chunks& c, long long chunk, const Rows& at, const float* in) {
+  const long long width = at.columns + c.call.extra;
+  float* to = c.state(chunk);
+  copy_rectangle(c.call.keys, at.columns, in, width, to + at.column, c.row);
+  if (at.column == 0)
+    copy_rectangle(c.call.keys, c.call.extra, in + at.columns, width, to + c.call.values, c.row);
+}
+
+void leave_state(const Chunks& c, long long task, Chunk& work, std::vector<float>& state) {
+  const long long chunk = task / c.blocks();
+  const Rows at = c.rows(task);
+  work.load(c.call, at);
+  product_of_decays(c.call, at.rows, work.e.data(), work.whole.data());
+  if (at.first == 0)
+    load_initial(c.call, at.pair, at.column, at.columns, state.data());
+  else
+    std::fill(state.begin(), state.end(), 0.0f);
   work.advance(c.call, state.data());
-  store_state(c.call, c.state(pair, chunk), 0, at.column, at.columns, state.data());
-  if (block == 0) std::copy_n(work.whole.data(), c.call.keys, c.decay(pair, chunk));
+  store_stored(c, chunk, at, state.data());
+  if (at.column == 0) std::copy_n(work.whole.data(), c.call.keys, c.decay(chunk));
 }
 
 void leave_states(const Chunks& c) {
 #pragma omp parallel
   {
-    Chunk work(c.call, std::min(c.length, c.call.p.seq), c.width);
-    std::vector<float> state = scratch(c.call.keys * c.width);
-    const long long per_pair = c.count * c.blocks();
+    Chunk work(c.call, c.longest(), c.width);
+    std::vector<float> state = scratch(c.call.keys * (c.width + c.call.extra));
 #pragma omp for schedule(dynamic)
-    for (long long task = 0; task < c.call.pairs * per_pair; ++task)
-      leave_state(c, task / per_pair, task % per_pair / c.blocks(), task % c.blocks(), work, state);
+    for (long long task = 0; task < c.tasks(); ++task) leave_state(c, task, work, state);
   }
 }
 
-// Puts (left o right) in the place of right: rows [first, end) of the state.
-void combine(const Chunks& c, long long pair, long long left, long long right, long long row) {
-  const float* before = c.state(pair, left) + row * c.call.values;
-  float* state = c.state(pair, right) + row * c.call.values;
-  float& decay = c.decay(pair, right)[row];
-  for (long long j = 0; j < c.call.values; ++j) state[j] += decay * before[j];
-  decay = without_dust(decay * c.decay(pair, left)[row]);
+// Puts (left o right) in the place of right.
+void combine(const Chunks& c, long long left, long long right) {
+  const float *before = c.state(left), *decay_before = c.decay(left);
+  float *state = c.state(right), *decay = c.decay(right);
+  for (long long i = 0; i < c.call.keys; ++i) {
+    for (long long j = 0; j < c.row; ++j) state[i * c.row + j] += decay[i] * before[i * c.row + j];
+    decay[i] = without_dust(decay[i] * decay_before[i]);
+  }
 }
 
-// One level of the tree: chunk i takes in chunk i - distance for i = first, first + step, ...
+// One level of the tree: chunk i of a pair takes in chunk i - distance for i = first, first + step,
+// ...
 void level(const Chunks& c, long long first, long long step, long long distance) {
-  if (first >= c.count) return;
-  const long long at_once = (c.count - 1 - first) / step + 1;
-  const long long per_pair = at_once * c.call.keys;
-#pragma omp parallel for schedule(static)
-  for (long long task = 0; task < c.call.pairs * per_pair; ++task) {
-    const long long chunk = first + task % per_pair / c.call.keys * step;
-    combine(c, task / per_pair, chunk - distance, chunk, task % c.call.keys);
+#pragma omp parallel for schedule(dynamic)
+  for (long long chunk = 0; chunk < c.pieces.count(); ++chunk) {
+    const long long index = c.pieces.list[chunk].index;
+    if (index >= first && (index - first) % step == 0) combine(c, chunk - distance, chunk);
   }
 }
 
 void scan(const Chunks& c) {
+  const long long most = ceil_div(c.call.longest(), c.length);
   long long distance = 1;
-  for (; distance < c.count; distance *= 2) level(c, 2 * distance - 1, 2 * distance, distance);
+  for (; distance < most; distance *= 2) level(c, 2 * distance - 1, 2 * distance, distance);
   for (distance /= 2; distance >= 1; distance /= 2)
     level(c, 3 * distance - 1, 2 * distance, distance);
 }
@@ -114,18 +123,33 @@ void scan(const Chunks& c) {
 void form_outputs(const Chunks& c) {
 #pragma omp parallel
   {
-    Chunk work(c.call, std::min(c.length, c.call.p.seq), c.width);
-    std::vector<float> state = scratch(c.call.keys * c.width);
-    const long long per_pair = c.count * c.blocks();
+    Chunk work(c.call, c.longest(), c.width);
+    std::vector<float> state = scratch(c.call.keys * (c.width + c.call.extra));
 #pragma omp for schedule(dynamic)
-    for (long long task = 0; task < c.call.pairs * per_pair; ++task) {
-      const long long chunk = task % per_pair / c.blocks();
-      const Rows at = c.rows(task / per_pair, chunk, task % c.blocks());
+    for (long long task = 0; task < c.tasks(); ++task) {
+      const Rows at = c.rows(task);
       work.intra(c.call, at);
-      load_start(c, at, chunk, state.data());
+      if (at.first == 0)
+        load_initial(c.call, at.pair, at.column, at.columns, state.data());
+      else
+        load_stored(c, task / c.blocks() - 1, at, state.data());
       work.inter(c.call, state.data());
-      store(c.call, c.call.p.o, c.call.p.value_strides, at, work.o.data());
+      store_outputs(c.call, at, work.o.data());
     }
+  }
+}
+
+// The last chunks' states; an empty sequence returns its initial one.
+void return_states(const Chunks& c) {
+  if (!c.call.p.final_state) return;
+  std::vector<float> initial = scratch(c.call.keys * c.row);
+  for (long long pair = 0; pair < c.call.pairs; ++pair) {
+    const float* last = initial.data();
+    if (c.pieces.count_of(pair) > 0)
+      last = c.state(c.pieces.begin[pair + 1] - 1);
+    else
+      load_initial(c.call, pair, 0, c.call.values, initial.data());
+    store_final(c.call, pair, 0, c.call.values, last);
   }
 }
 
@@ -135,21 +159,25 @@ void run(const HostCall& host_call) {
   leave_states(chunks);
   scan(chunks);
   form_outputs(chunks);
-  for (long long pair = 0; call.p.final_state && pair < call.pairs; ++pair)
-    std::copy_n(chunks.state(pair, chunks.count - 1),
-                static_cast<long long>(call.keys) * call.values,
-                call.p.final_state + pair * call.keys * call.values);
+  return_states(chunks);
+}
+
+// Elements of a stored state.
+double stored(const Problem& problem) {
+  return static_cast<double>(problem.shape.key_dim) * columns(problem);
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
-  const auto count = static_cast<std::size_t>(chunks(problem, tile.at("chunk")));
-  const auto keys = static_cast<std::size_t>(sequences(problem) * problem.shape.key_dim);
-  return {{"states", count * keys * static_cast<std::size_t>(problem.shape.value_dim) * 4},
-          {"decays", count * keys * 4}};
+  const auto count = static_cast<double>(chunks(problem, tile.at("chunk")));
+  const auto bytes = [&](double elements) {
+    return static_cast<std::size_t>(count * elements * 4);
+  };
+  return {{"states", bytes(stored(problem))},
+          {"decays", bytes(static_cast<double>(problem.shape.key_dim))}};
 }
 
-// Combinations that the two sweeps of the tree make for `count` chunks.
-double combinations(std::int64_t count) {
+// Combinations that the two sweeps of the tree make for `count` chunks of one pair.
+double combinations_of(std::int64_t count) {
   std::int64_t total = 0, distance = 1;
   const auto of_level = [&](std::int64_t first, std::int64_t step) {
     if (first < count) total += (count - 1 - first) / step + 1;
@@ -159,17 +187,28 @@ double combinations(std::int64_t count) {
   return static_cast<double>(total);
 }
 
+// Of all pairs; of ragged sequences, as many as one long one would take.
+double combinations(const Problem& problem, const Tile& tile) {
+  const Shape& s = problem.shape;
+  const double pairs =
+      static_cast<double>(s.heads) * (ragged(problem) ? 1.0 : static_cast<double>(s.batch));
+  return pairs * combinations_of(chunks_in_a_row(problem, tile.at("chunk")));
+}
+
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const auto blocks = static_cast<double>(value_blocks(problem, tile));
-  const std::int64_t chunk_count = chunks(problem, tile.at("chunk"));
-  const auto count = static_cast<double>(chunk_count);
-  const double state = state_bytes(problem);
-  const double decay = state / static_cast<double>(problem.shape.value_dim);
-  const double combined = combinations(chunk_count);
-  // k, g for the states and q, k, g for the outputs in each block of columns, v twice; the states
-  // once out, two in and one out for each combination, once in for the outputs (all but the last).
-  return {blocks * 5 * key_bytes(problem) + 2 * value_bytes(problem) + 2 * states_read(problem) +
-              2 * combined * (state + decay) + (count - 1) * state + states_written(problem),
+  const auto count = static_cast<double>(chunks(problem, tile.at("chunk")));
+  const double state = stored(problem) * 4;
+  const double decay = static_cast<double>(problem.shape.key_dim) * 4;
+  const double combined = combinations(problem, tile);
+  const double firsts = static_cast<double>(sequences(problem));
+  // k and gates for the states, q, k and gates for the outputs in each block of columns, v twice;
+  // the states once out, two in and one out for each combination, once in for the outputs (all but
+  // the last of a sequence), the last ones in for the final states.
+  const double finals = problem.final_state ? firsts * state : 0.0;
+  return {blocks * (2 * token_reads(problem) - key_bytes(problem)) + 2 * value_bytes(problem) +
+              2 * states_read(problem) + 2 * combined * (state + decay) +
+              std::max(count - firsts, 0.0) * state + finals,
           value_bytes(problem) + states_written(problem) + (count + combined) * (state + decay)};
 }
 
@@ -190,9 +229,8 @@ Variant host_chunk_materialized(const Member& member) {
   };
   variant.traffic = traffic;
   variant.flops = [](const Problem& problem, const Tile& tile) {
-    const std::int64_t chunk = tile.at("chunk");
-    return chunk_flops(problem, chunk) +
-           combinations(chunks(problem, chunk)) * state_bytes(problem) / 4 * 2;
+    return chunk_flops(problem, tile.at("chunk")) +
+           combinations(problem, tile) * stored(problem) * 2;
   };
   return variant;
 }

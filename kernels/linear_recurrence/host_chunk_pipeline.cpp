@@ -25,14 +25,15 @@ using namespace host;
 
 struct Pipeline {
   const Call& call;
-  long long length, count, width;
+  long long length, width;
+  Pieces pieces;
   float *to_start, *to_end, *qg, *kg, *inter, *scores;
 
   Pipeline(const Call& c, const Tile& tile)
       : call(c),
         length(tile.at("chunk")),
-        count(ceil_div(c.p.seq, length)),
         width(std::min<long long>(tile.at("block_v"), c.values)),
+        pieces(c, length),
         to_start(static_cast<float*>(c.p.work[0])),
         to_end(static_cast<float*>(c.p.work[1])),
         qg(static_cast<float*>(c.p.work[2])),
@@ -40,44 +41,46 @@ struct Pipeline {
         inter(static_cast<float*>(c.p.work[4])),
         scores(static_cast<float*>(c.p.work[5])) {}
 
-  // Tokens of a chunk with `columns` columns.
-  Rows rows(long long pair, long long chunk, long long columns) const {
-    return {pair, chunk * length, std::min(length, call.p.seq - chunk * length), 0, columns};
+  long long longest() const { return std::min(length, call.longest()); }
+  // Tokens of a chunk, all columns of v.
+  Rows rows(const Piece& chunk) const {
+    return {chunk.pair, chunk.first, chunk.rows, 0, call.values};
   }
-  // Start of those rows in a float32 intermediate.
-  long long start(const Rows& at) const { return (at.pair * call.p.seq + at.first) * at.columns; }
+  // Start of a chunk in a float32 intermediate with so many columns.
+  long long start(const Piece& chunk, long long columns) const {
+    return call.row(chunk.pair, chunk.first) * columns;
+  }
 };
 
-// Runs step(rows of q, k or g) for every chunk of every pair.
+// Runs step(chunk) for every chunk of every pair.
 template <class Step>
 void for_each_chunk(const Pipeline& p, Step step) {
 #pragma omp parallel for schedule(static)
-  for (long long task = 0; task < p.call.pairs * p.count; ++task)
-    step(p.rows(task / p.count, task % p.count, p.call.keys));
+  for (long long number = 0; number < p.pieces.count(); ++number) step(p.pieces.list[number]);
 }
 
 void decay_cumsum(const Pipeline& p) {
-  for_each_chunk(p, [&](const Rows& at) {
+  for_each_chunk(p, [&](const Piece& chunk) {
     const long long keys = p.call.keys;
-    float* sum = p.to_start + p.start(at);
-    float* left = p.to_end + p.start(at);
-    load(p.call, p.call.p.g, p.call.p.key_strides, at, sum);
-    std::fill_n(left + (at.rows - 1) * keys, keys, 0.0f);
-    for (long long t = at.rows - 2; t >= 0; --t)
+    float* sum = p.to_start + p.start(chunk, keys);
+    float* left = p.to_end + p.start(chunk, keys);
+    load_log_decays(p.call, p.rows(chunk), sum);
+    std::fill_n(left + (chunk.rows - 1) * keys, keys, 0.0f);
+    for (long long t = chunk.rows - 2; t >= 0; --t)
       for (long long i = 0; i < keys; ++i)
         left[t * keys + i] = left[(t + 1) * keys + i] + sum[(t + 1) * keys + i];
-    for (long long t = 1; t < at.rows; ++t)
+    for (long long t = 1; t < chunk.rows; ++t)
       for (long long i = 0; i < keys; ++i) sum[t * keys + i] += sum[(t - 1) * keys + i];
   });
 }
 
 void prepare_qg_kg(const Pipeline& p) {
-  for_each_chunk(p, [&](const Rows& at) {
-    const long long start = p.start(at), elements = at.rows * at.columns;
+  for_each_chunk(p, [&](const Piece& chunk) {
+    const long long start = p.start(chunk, p.call.keys), elements = chunk.rows * p.call.keys;
     float *qg = p.qg + start, *kg = p.kg + start;
     const float *sum = p.to_start + start, *left = p.to_end + start;
-    load(p.call, p.call.p.q, p.call.p.key_strides, at, qg);
-    load(p.call, p.call.p.k, p.call.p.key_strides, at, kg);
+    load_queries(p.call, p.rows(chunk), qg);
+    load_keys(p.call, p.rows(chunk), kg);
     for (long long i = 0; i < elements; ++i) {
       qg[i] *= p.call.p.scale * without_dust(exp_of_gate(sum[i]));
       kg[i] *= without_dust(exp_of_gate(left[i]));
@@ -90,21 +93,21 @@ void walk(const Pipeline& p, long long pair, long long column, long long columns
   const Call& call = p.call;
   const long long keys = call.keys;
   std::vector<float> whole = scratch(keys);
-  load_state(call, call.p.initial_state, pair, column, columns, state);
-  for (long long chunk = 0; chunk < p.count; ++chunk) {
-    const Rows at = p.rows(pair, chunk, keys);
-    const float* last = p.to_start + p.start(at) + (at.rows - 1) * keys;
+  load_initial(call, pair, column, columns, state);
+  for (long long number = p.pieces.begin[pair]; number < p.pieces.begin[pair + 1]; ++number) {
+    const Piece& chunk = p.pieces.list[number];
+    const float *qg = p.qg + p.start(chunk, keys), *kg = p.kg + p.start(chunk, keys);
+    const float* last = p.to_start + p.start(chunk, keys) + (chunk.rows - 1) * keys;
     for (long long i = 0; i < keys; ++i) whole[i] = exp_of_gate(last[i]);
-    load(call, call.p.v, call.p.value_strides, {pair, at.first, at.rows, column, columns}, v);
-    std::fill_n(o, at.rows * columns, 0.0f);
-    add_product(at.rows, columns, keys, p.qg + p.start(at), keys, 1, state, columns, o, columns);
+    load_values(call, {pair, chunk.first, chunk.rows, column, columns}, v);
+    std::fill_n(o, chunk.rows * columns, 0.0f);
+    add_product(chunk.rows, columns, keys, qg, keys, 1, state, columns, o, columns);
     decay_state(keys, columns, whole.data(), state);
-    add_product(keys, columns, at.rows, p.kg + p.start(at), 1, keys, v, columns, state, columns);
-    float* out = p.inter + (pair * call.p.seq + at.first) * call.values + column;
-    for (long long t = 0; t < at.rows; ++t)
-      std::copy_n(o + t * columns, columns, out + t * call.values);
+    add_product(keys, columns, chunk.rows, kg, 1, keys, v, columns, state, columns);
+    copy_rectangle(chunk.rows, columns, o, columns, p.inter + p.start(chunk, call.values) + column,
+                   call.values);
   }
-  store_state(call, call.p.final_state, pair, column, columns, state);
+  store_final(call, pair, column, columns, state);
 }
 
 void inter_chunk(const Pipeline& p) {
@@ -112,7 +115,7 @@ void inter_chunk(const Pipeline& p) {
 #pragma omp parallel
   {
     std::vector<float> state = scratch(p.call.keys * p.width);
-    std::vector<float> v = scratch(std::min(p.length, p.call.p.seq) * p.width), o(v);
+    std::vector<float> v = scratch(p.longest() * p.width), o(v);
 #pragma omp for schedule(dynamic)
     for (long long task = 0; task < p.call.pairs * blocks; ++task) {
       const long long column = task % blocks * p.width;
@@ -126,18 +129,15 @@ void intra_chunk(const Pipeline& p) {
 #pragma omp parallel
   {
     const long long keys = p.call.keys;
-    std::vector<float> q = scratch(std::min(p.length, p.call.p.seq) * keys), k(q), e(q);
-    std::vector<float> carried = scratch(keys);
+    std::vector<float> q = scratch(p.longest() * keys), k(q), e(q), carried = scratch(keys);
 #pragma omp for schedule(static)
-    for (long long task = 0; task < p.call.pairs * p.count; ++task) {
-      const Rows at = p.rows(task / p.count, task % p.count, keys);
-      load(p.call, p.call.p.q, p.call.p.key_strides, at, q.data());
-      load(p.call, p.call.p.k, p.call.p.key_strides, at, k.data());
-      load(p.call, p.call.p.g, p.call.p.key_strides, at, e.data());
-      exponentiate(at.rows, keys, e.data());
-      float* a = p.scores + (at.pair * p.call.p.seq + at.first) * p.length;
-      host::scores(at.rows, keys, q.data(), k.data(), e.data(), p.call.p.scale, a, p.length,
-                   carried.data());
+    for (long long number = 0; number < p.pieces.count(); ++number) {
+      const Piece& chunk = p.pieces.list[number];
+      load_queries(p.call, p.rows(chunk), q.data());
+      load_keys(p.call, p.rows(chunk), k.data());
+      load_decays(p.call, p.rows(chunk), e.data());
+      host::scores(p.call, chunk.rows, q.data(), k.data(), e.data(), nullptr,
+                   p.scores + p.start(chunk, p.length), p.length, carried.data());
     }
   }
 }
@@ -145,15 +145,15 @@ void intra_chunk(const Pipeline& p) {
 void combine(const Pipeline& p) {
 #pragma omp parallel
   {
-    std::vector<float> v = scratch(std::min(p.length, p.call.p.seq) * p.call.values);
+    std::vector<float> v = scratch(p.longest() * p.call.values);
 #pragma omp for schedule(static)
-    for (long long task = 0; task < p.call.pairs * p.count; ++task) {
-      const Rows at = p.rows(task / p.count, task % p.count, p.call.values);
-      const float* a = p.scores + (at.pair * p.call.p.seq + at.first) * p.length;
-      float* o = p.inter + p.start(at);
-      load(p.call, p.call.p.v, p.call.p.value_strides, at, v.data());
-      add_lower_product(at.rows, at.columns, a, p.length, v.data(), o);
-      store(p.call, p.call.p.o, p.call.p.value_strides, at, o);
+    for (long long number = 0; number < p.pieces.count(); ++number) {
+      const Piece& chunk = p.pieces.list[number];
+      float* o = p.inter + p.start(chunk, p.call.values);
+      load_values(p.call, p.rows(chunk), v.data());
+      add_lower_product(chunk.rows, p.call.values, p.scores + p.start(chunk, p.length), p.length,
+                        v.data(), o);
+      store_outputs(p.call, p.rows(chunk), o);
     }
   }
 }
@@ -186,8 +186,8 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const double scores = float_rows(problem, chunk), last = keys / chunk;
   const double k = key_bytes(problem), v = value_bytes(problem);
   Traffic total;
-  total.read_bytes = k                   // decay_cumsum: g
-                     + 2 * k + 2 * keys  // prepare_qg_kg: q, k, both sums
+  total.read_bytes = k + small_bytes(problem)  // decay_cumsum: g
+                     + 2 * k + 2 * keys        // prepare_qg_kg: q, k, both sums
                      + blocks * (2 * keys + last) + v + states_read(problem)  // inter_chunk
                      + 3 * k                 // intra_chunk: q, k, g
                      + scores + v + values;  // combine

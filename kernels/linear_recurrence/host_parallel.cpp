@@ -4,16 +4,15 @@
 //   A = (q_i e^{prefix in I} (.) decays of the whole blocks between) (k_j e^{suffix in J})^T,
 //   o_I += A v_J,
 // and only the diagonal blocks' triangles are formed by hand. Every decay is a product of factors
-// of at most 1. A task owns one block of queries of one (batch, head) pair and walks back over the
-// blocks before it, so the work grows with T^2. OpenBLAS runs single-threaded inside the tasks.
+// of at most 1. A task owns one block of queries of one (sequence, head) pair and walks back over
+// the blocks before it, so the work grows with T^2. OpenBLAS runs single-threaded inside the tasks.
 //
-// Prepared once, float32, pairs first: k e^{suffix} [B*H, T, K], v [B*H, T, V] and each block's
-// whole decay [B*H, blocks, K].
-
-#include <cblas.h>
+// Prepared once, float32, heads first: k e^{suffix} [B*H, T, K], v [B*H, T, V] (with a normalizer's
+// column) and each block's whole decay [blocks, K].
 
 #include <algorithm>
 
+#include "kernels/linear_recurrence/host_blas.hpp"
 #include "kernels/linear_recurrence/host_chunk.hpp"
 #include "kernels/linear_recurrence/host_math.hpp"
 #include "kernels/linear_recurrence/host_variant.hpp"
@@ -24,52 +23,33 @@ namespace {
 
 using namespace host;
 
-// OpenBLAS on one thread in this scope: the tasks are what runs in parallel.
-class SingleThreadedBlas {
- public:
-  SingleThreadedBlas() : before_(openblas_get_num_threads()) { openblas_set_num_threads(1); }
-  ~SingleThreadedBlas() { openblas_set_num_threads(before_); }
-  SingleThreadedBlas(const SingleThreadedBlas&) = delete;
-  SingleThreadedBlas& operator=(const SingleThreadedBlas&) = delete;
-
- private:
-  int before_;
-};
-
 struct Blocks {
   const Call& call;
-  long long length, count;
+  long long length, width;  // width: of v's rows
+  Pieces pieces;
   float *keys, *values, *decays;
 
   Blocks(const Call& c, const Tile& tile)
       : call(c),
         length(tile.at("block")),
-        count(ceil_div(c.p.seq, length)),
+        width(c.values + c.extra),
+        pieces(c, length),
         keys(static_cast<float*>(c.p.work[0])),
         values(static_cast<float*>(c.p.work[1])),
         decays(static_cast<float*>(c.p.work[2])) {}
 
-  long long first(long long block) const { return block * length; }
-  long long rows(long long block) const { return std::min(length, call.p.seq - first(block)); }
-  float* key_rows(long long pair, long long block) const {
-    return keys + (pair * call.p.seq + first(block)) * call.keys;
+  long long longest() const { return std::min(length, call.longest()); }
+  float* key_rows(const Piece& block) const {
+    return keys + call.row(block.pair, block.first) * call.keys;
   }
-  float* value_rows(long long pair, long long block) const {
-    return values + (pair * call.p.seq + first(block)) * call.values;
+  float* value_rows(const Piece& block) const {
+    return values + call.row(block.pair, block.first) * width;
   }
-  float* decay(long long pair, long long block) const {
-    return decays + (pair * count + block) * call.keys;
+  float* decay(long long block) const { return decays + block * call.keys; }
+  Rows rows(const Piece& block) const {
+    return {block.pair, block.first, block.rows, 0, call.values};
   }
 };
-
-// c[m,n] += a[m,k] op(b), dense rows.
-void blas_product(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, long long m,
-                  long long n, long long k, const float* a, const float* b, float beta, float* c) {
-  const auto int_of = [](long long extent) { return static_cast<int>(extent); };
-  cblas_sgemm(CblasRowMajor, transpose_a, transpose_b, int_of(m), int_of(n), int_of(k), 1.0f, a,
-              int_of(transpose_a == CblasTrans ? m : k), b,
-              int_of(transpose_b == CblasTrans ? k : n), beta, c, int_of(n));
-}
 
 void scale_columns(long long rows, long long columns, const float* factors, float* x) {
   for (long long t = 0; t < rows; ++t)
@@ -81,87 +61,91 @@ void prepare(const Blocks& b) {
   const Call& call = b.call;
 #pragma omp parallel
   {
-    std::vector<float> e = scratch(std::min(b.length, call.p.seq) * call.keys);
+    std::vector<float> e = scratch(b.longest() * call.keys);
 #pragma omp for schedule(static)
-    for (long long task = 0; task < call.pairs * b.count; ++task) {
-      const long long pair = task / b.count, block = task % b.count, rows = b.rows(block);
-      const Rows at{pair, b.first(block), rows, 0, call.keys};
-      float* keys = b.key_rows(pair, block);
-      float* whole = b.decay(pair, block);
-      load(call, call.p.k, call.p.key_strides, at, keys);
-      load(call, call.p.g, call.p.key_strides, at, e.data());
-      load(call, call.p.v, call.p.value_strides, {pair, at.first, rows, 0, call.values},
-           b.value_rows(pair, block));
-      exponentiate(rows, call.keys, e.data());
-      scale_by_suffix(rows, call.keys, e.data(), keys);
-      std::fill_n(whole, call.keys, 1.0f);
-      for (long long t = 0; t < rows; ++t)
-        scale_columns(1, call.keys, e.data() + t * call.keys, whole);
+    for (long long number = 0; number < b.pieces.count(); ++number) {
+      const Piece& block = b.pieces.list[number];
+      const Rows at = b.rows(block);
+      load_keys(call, at, b.key_rows(block));
+      load_decays(call, at, e.data());
+      load_values(call, at, b.value_rows(block));
+      scale_by_suffix(call, block.rows, e.data(), b.key_rows(block));
+      product_of_decays(call, block.rows, e.data(), b.decay(number));
     }
   }
 }
 
 // o of one block of queries: its own triangle, the blocks before it, the initial state.
-void form_outputs(const Blocks& b, long long pair, long long block, Chunk& chunk, float* scores,
-                  float* state) {
+void form_outputs(const Blocks& b, long long number, Chunk& chunk, float* scores, float* state) {
   const Call& call = b.call;
-  const long long rows = b.rows(block);
-  const Rows at{pair, b.first(block), rows, 0, call.values};
+  const Piece& block = b.pieces.list[number];
+  const long long rows = block.rows, keys = call.keys, width = b.width;
+  const Rows at = b.rows(block);
   chunk.intra(call, at);
-  scale_by_prefix(rows, call.keys, chunk.e.data(), call.p.scale, chunk.q.data(),
-                  chunk.whole.data());
-  for (long long other = block - 1; other >= 0; --other) {
-    blas_product(CblasNoTrans, CblasTrans, rows, b.rows(other), call.keys, chunk.q.data(),
-                 b.key_rows(pair, other), 0.0f, scores);
-    blas_product(CblasNoTrans, CblasNoTrans, rows, call.values, b.rows(other), scores,
-                 b.value_rows(pair, other), 1.0f, chunk.o.data());
-    scale_columns(rows, call.keys, b.decay(pair, other), chunk.q.data());
+  scale_by_prefix(call, rows, chunk.e.data(), chunk.q.data(), chunk.whole.data());
+  for (long long other = number - 1; other >= b.pieces.begin[block.pair]; --other) {
+    const Piece& before = b.pieces.list[other];
+    blas_product(rows, before.rows, keys, {chunk.q.data(), keys}, {b.key_rows(before), keys, true},
+                 0.0f, scores, before.rows);
+    blas_product(rows, width, before.rows, {scores, before.rows}, {b.value_rows(before), width},
+                 1.0f, chunk.o.data(), width);
+    scale_columns(rows, keys, b.decay(other), chunk.q.data());
   }
   if (call.p.initial_state) {
-    load_state(call, call.p.initial_state, pair, 0, call.values, state);
-    blas_product(CblasNoTrans, CblasNoTrans, rows, call.values, call.keys, chunk.q.data(), state,
-                 1.0f, chunk.o.data());
+    load_initial(call, block.pair, 0, call.values, state);
+    blas_product(rows, width, keys, {chunk.q.data(), keys}, {state, width}, 1.0f, chunk.o.data(),
+                 width);
   }
-  store(call, call.p.o, call.p.value_strides, at, chunk.o.data());
+  store_outputs(call, at, chunk.o.data());
 }
 
 // The final state as a sum over all tokens: for each block what is left of it behind the last.
 void form_state(const Blocks& b, long long pair, float* keys, float* state) {
   const Call& call = b.call;
   std::vector<float> left(static_cast<std::size_t>(call.keys), 1.0f);
-  std::fill_n(state, call.keys * call.values, 0.0f);
-  for (long long block = b.count - 1; block >= 0; --block) {
-    const long long rows = b.rows(block);
-    std::copy_n(b.key_rows(pair, block), rows * call.keys, keys);
-    scale_columns(rows, call.keys, left.data(), keys);
-    blas_product(CblasTrans, CblasNoTrans, call.keys, call.values, rows, keys,
-                 b.value_rows(pair, block), 1.0f, state);
-    scale_columns(1, call.keys, b.decay(pair, block), left.data());
+  std::vector<float> initial = scratch(call.keys * b.width);
+  std::fill_n(state, call.keys * b.width, 0.0f);
+  for (long long number = b.pieces.begin[pair + 1] - 1; number >= b.pieces.begin[pair]; --number) {
+    const Piece& block = b.pieces.list[number];
+    std::copy_n(b.key_rows(block), block.rows * call.keys, keys);
+    scale_columns(block.rows, call.keys, left.data(), keys);
+    blas_product(call.keys, b.width, block.rows, {keys, call.keys, true},
+                 {b.value_rows(block), b.width}, 1.0f, state, b.width);
+    scale_columns(1, call.keys, b.decay(number), left.data());
   }
-  const float* initial = call.p.initial_state;
-  if (initial) initial += pair * call.keys * call.values;
-  for (long long i = 0; initial && i < call.keys; ++i)
-    for (long long j = 0; j < call.values; ++j)
-      state[i * call.values + j] += left[i] * initial[i * call.values + j];
-  store_state(call, call.p.final_state, pair, 0, call.values, state);
+  load_initial(call, pair, 0, call.values, initial.data());
+  for (long long i = 0; i < call.keys; ++i)
+    for (long long j = 0; j < b.width; ++j)
+      state[i * b.width + j] += left[i] * initial[i * b.width + j];
+  store_final(call, pair, 0, call.values, state);
+}
+
+// Blocks by how much they have to do: the last ones of their sequences first.
+std::vector<long long> longest_first(const Blocks& b) {
+  std::vector<long long> order;
+  for (long long number = 0; number < b.pieces.count(); ++number) order.push_back(number);
+  std::stable_sort(order.begin(), order.end(), [&](long long x, long long y) {
+    return b.pieces.list[x].index > b.pieces.list[y].index;
+  });
+  return order;
 }
 
 void run(const HostCall& host_call) {
   const SingleThreadedBlas scope;
   const Call call(host_call);
   const Blocks b(call, host_call.tile);
-  const long long longest = std::min(b.length, call.p.seq);
+  const std::vector<long long> order = longest_first(b);
+  const long long longest = b.longest();
   prepare(b);
 #pragma omp parallel
   {
     Chunk chunk(call, longest, call.values);
     std::vector<float> scores = scratch(longest * longest), keys = scratch(longest * call.keys);
-    std::vector<float> state = scratch(static_cast<long long>(call.keys) * call.values);
-    // The last blocks have the most to do: they go first.
-#pragma omp for schedule(dynamic) nowait
-    for (long long task = 0; task < call.pairs * b.count; ++task)
-      form_outputs(b, task % call.pairs, b.count - 1 - task / call.pairs, chunk, scores.data(),
-                   state.data());
+    std::vector<float> state = scratch(call.keys * b.width);
+    // No final state is written before the last initial one was read: they may be the same memory.
+#pragma omp for schedule(dynamic)
+    for (long long task = 0; task < b.pieces.count(); ++task)
+      form_outputs(b, order[task], chunk, scores.data(), state.data());
 #pragma omp for schedule(dynamic)
     for (long long pair = 0; pair < (call.p.final_state ? call.pairs : 0); ++pair)
       form_state(b, pair, keys.data(), state.data());
@@ -169,33 +153,33 @@ void run(const HostCall& host_call) {
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
-  const auto bytes = [&](std::int64_t columns) {
-    return static_cast<std::size_t>(float_rows(problem, static_cast<double>(columns)));
-  };
-  const std::int64_t decays =
-      sequences(problem) * chunks(problem, tile.at("block")) * problem.shape.key_dim;
-  return {{"keys", bytes(problem.shape.key_dim)},
-          {"values", bytes(problem.shape.value_dim)},
-          {"decays", static_cast<std::size_t>(decays) * 4}};
+  const auto keys = static_cast<double>(problem.shape.key_dim);
+  const double decays = static_cast<double>(chunks(problem, tile.at("block"))) * keys * 4;
+  return {{"keys", static_cast<std::size_t>(float_rows(problem, keys))},
+          {"values", static_cast<std::size_t>(float_rows(problem, columns(problem)))},
+          {"decays", static_cast<std::size_t>(decays)}};
 }
 
-// Pairs of different blocks, per (batch, head) pair.
+// Pairs of different blocks of one sequence and head, over all of them; of ragged sequences as many
+// as one long one would have.
 double block_pairs(const Problem& problem, const Tile& tile) {
-  const auto count = static_cast<double>(chunks(problem, tile.at("block")));
-  return count * (count - 1) / 2;
+  const Shape& s = problem.shape;
+  const auto count = static_cast<double>(chunks_in_a_row(problem, tile.at("block")));
+  return static_cast<double>(s.heads) * (ragged(problem) ? 1.0 : static_cast<double>(s.batch)) *
+         count * (count - 1) / 2;
 }
 
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const double block = tile.at("block");
   const auto k = static_cast<double>(problem.shape.key_dim);
-  const auto v = static_cast<double>(problem.shape.value_dim);
-  const auto pairs = static_cast<double>(sequences(problem));
-  const auto count = static_cast<double>(chunks(problem, tile.at("block")));
-  const double prepared = float_rows(problem, k + v) + pairs * count * k * 4;
-  const double walked = pairs * block_pairs(problem, tile) * (block * (k + v) + k) * 4;
+  const double v = columns(problem);
+  const auto count = static_cast<double>(chunks_in_a_row(problem, tile.at("block")));
+  const double prepared =
+      float_rows(problem, k + v) + static_cast<double>(chunks(problem, tile.at("block"))) * k * 4;
+  const double walked = block_pairs(problem, tile) * (block * (k + v) + k) * 4;
   const double for_state = problem.final_state ? prepared + states_read(problem) : 0.0;
-  // k, g and v to prepare, q, k, g and v for the diagonal blocks.
-  const double inputs = 5 * key_bytes(problem) + 2 * value_bytes(problem);
+  // k, gates and v to prepare, q, k, gates and v for the diagonal blocks.
+  const double inputs = 2 * token_reads(problem) - key_bytes(problem) + 2 * value_bytes(problem);
   return {inputs + walked + count * states_read(problem) + for_state,
           prepared + value_bytes(problem) + states_written(problem)};
 }
@@ -203,10 +187,9 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
 double flops(const Problem& problem, const Tile& tile) {
   const double block = tile.at("block");
   const auto k = static_cast<double>(problem.shape.key_dim);
-  const auto v = static_cast<double>(problem.shape.value_dim);
-  const auto pairs = static_cast<double>(sequences(problem));
+  const double v = columns(problem);
   const double c = std::min(block, static_cast<double>(problem.shape.seq));
-  return 2 * pairs * block_pairs(problem, tile) * block * block * (k + v) +
+  return 2 * block_pairs(problem, tile) * block * block * (k + v) +
          tokens(problem) * ((c + 1) * (k + v) + (problem.initial_state ? 2 * k * v : 0.0) +
                             (problem.final_state ? 2 * k * v : 0.0));
 }

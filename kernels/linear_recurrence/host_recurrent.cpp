@@ -1,12 +1,11 @@
 // The recurrence as it is defined, one token after the other.
 //
-// A task owns one (batch, head) pair and block_v columns of the state, which stay in the core's own
-// cache: q, k and g are read once for each block of columns, v and o once. No products of decays
-// are formed beyond the one with the state.
+// A task owns one (sequence, head) pair and block_v columns of the state, which stay in the core's
+// own cache: q, k and the gates are read once for each block of columns, v and o once. No products
+// of decays are formed beyond the one with the state.
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/host_math.hpp"
 #include "kernels/linear_recurrence/host_rows.hpp"
 #include "kernels/linear_recurrence/host_variant.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
@@ -19,51 +18,78 @@ using namespace host;
 constexpr long long tokens_at_once = 16;  // rows widened together
 
 struct Buffers {
-  std::vector<float> q, k, g, v, o, state;
-  Buffers(const Call& call, long long columns)
+  std::vector<float> q, k, e, v, o, state, bonus;
+  Buffers(const Call& call, long long width)
       : q(scratch(tokens_at_once * call.keys)),
         k(q),
-        g(q),
-        v(scratch(tokens_at_once * columns)),
+        e(q),
+        v(scratch(tokens_at_once * width)),
         o(v),
-        state(scratch(call.keys * columns)) {}
+        state(scratch(call.keys * width)),
+        bonus(scratch(call.keys)) {}
+};
+
+// One token's operands.
+struct Token {
+  const float *q, *k, *decay, *v;
+  float* o;
 };
 
 // o = scale S^T q after S = diag(decay) S + k v^T.
-void step(long long keys, long long columns, const float* q, const float* k, const float* decay,
-          const float* v, float scale, float* state, float* o) {
-  std::fill_n(o, columns, 0.0f);
-  for (long long i = 0; i < keys; ++i) {
-    float* row = state + i * columns;
-    const float factor = decay[i], key = k[i], query = q[i];
+void step_after(const Call& call, long long width, const Token& token, float* state) {
+  std::fill_n(token.o, width, 0.0f);
+  for (long long i = 0; i < call.keys; ++i) {
+    float* row = state + i * width;
+    const float factor = token.decay[i], key = token.k[i], query = token.q[i];
 #pragma omp simd
-    for (long long j = 0; j < columns; ++j) {
-      row[j] = factor * row[j] + key * v[j];
-      o[j] += query * row[j];
+    for (long long j = 0; j < width; ++j) {
+      row[j] = factor * row[j] + key * token.v[j];
+      token.o[j] += query * row[j];
     }
   }
-  for (long long j = 0; j < columns; ++j) o[j] *= scale;
+  for (long long j = 0; j < width; ++j) token.o[j] *= call.p.scale;
+}
+
+// o = scale (S + diag(u) k v^T)^T q, then S = diag(decay) S + k v^T.
+void step_before(const Call& call, long long width, const Token& token, const float* bonus,
+                 float* state) {
+  std::fill_n(token.o, width, 0.0f);
+  float own = 0;
+  for (long long i = 0; i < call.keys; ++i) {
+    float* row = state + i * width;
+    const float factor = token.decay[i], key = token.k[i], query = token.q[i];
+    own += query * bonus[i] * key;
+#pragma omp simd
+    for (long long j = 0; j < width; ++j) {
+      token.o[j] += query * row[j];
+      row[j] = factor * row[j] + key * token.v[j];
+    }
+  }
+  for (long long j = 0; j < width; ++j) token.o[j] = call.p.scale * (token.o[j] + own * token.v[j]);
 }
 
 void walk(const Call& call, long long pair, long long column, long long columns, Buffers& b) {
-  const LinearRecurrenceParams& p = call.p;
-  load_state(call, p.initial_state, pair, column, columns, b.state.data());
-  for (long long first = 0; first < p.seq; first += tokens_at_once) {
-    const long long rows = std::min(tokens_at_once, p.seq - first);
-    const Rows keys{pair, first, rows, 0, call.keys}, values{pair, first, rows, column, columns};
-    load(call, p.q, p.key_strides, keys, b.q.data());
-    load(call, p.k, p.key_strides, keys, b.k.data());
-    load(call, p.g, p.key_strides, keys, b.g.data());
-    load(call, p.v, p.value_strides, values, b.v.data());
-    for (long long i = 0; i < rows * call.keys; ++i) b.g[i] = exp_of_gate(b.g[i]);
-    for (long long t = 0; t < rows; ++t) {
-      const long long at = t * call.keys;
-      step(call.keys, columns, b.q.data() + at, b.k.data() + at, b.g.data() + at,
-           b.v.data() + t * columns, p.scale, b.state.data(), b.o.data() + t * columns);
+  const long long width = columns + call.extra, tokens = call.length(pair);
+  load_initial(call, pair, column, columns, b.state.data());
+  if (call.before_update) load_bonus(call, pair, b.bonus.data());
+  for (long long first = 0; first < tokens; first += tokens_at_once) {
+    const Rows at{pair, first, std::min(tokens_at_once, tokens - first), column, columns};
+    load_queries(call, at, b.q.data());
+    load_keys(call, at, b.k.data());
+    load_decays(call, at, b.e.data());
+    load_values(call, at, b.v.data());
+    for (long long t = 0; t < at.rows; ++t) {
+      const long long key = t * call.keys, value = t * width;
+      const Token token{b.q.data() + key, b.k.data() + key, b.e.data() + key, b.v.data() + value,
+                        b.o.data() + value};
+      if (call.before_update)
+        step_before(call, width, token, b.bonus.data(), b.state.data());
+      else
+        step_after(call, width, token, b.state.data());
     }
-    store(call, p.o, p.value_strides, values, b.o.data());
+    store_outputs(call, at, b.o.data());
   }
-  store_state(call, p.final_state, pair, column, columns, b.state.data());
+  store_final(call, pair, column, columns, b.state.data());
 }
 
 void run(const HostCall& host_call) {
@@ -72,7 +98,7 @@ void run(const HostCall& host_call) {
   const long long blocks = ceil_div(call.values, width);
 #pragma omp parallel
   {
-    Buffers buffers(call, std::min<long long>(width, call.values));
+    Buffers buffers(call, std::min<long long>(width, call.values) + call.extra);
 #pragma omp for schedule(dynamic)
     for (long long task = 0; task < call.pairs * blocks; ++task) {
       const long long column = task % blocks * width;
@@ -90,12 +116,11 @@ Variant host_recurrent(const Member& member) {
                    {"linear_recurrence/host_recurrent.cpp", "linear_recurrence/host_rows.cpp"});
   variant.traffic = [](const Problem& problem, const Tile& tile) -> Traffic {
     const auto blocks = static_cast<double>(value_blocks(problem, tile));
-    return {blocks * 3 * key_bytes(problem) + value_bytes(problem) + states_read(problem),
+    return {blocks * token_reads(problem) + value_bytes(problem) + states_read(problem),
             value_bytes(problem) + states_written(problem)};
   };
   variant.flops = [](const Problem& problem, const Tile&) {
-    return 4 * tokens(problem) * static_cast<double>(problem.shape.key_dim) *
-           static_cast<double>(problem.shape.value_dim);
+    return 4 * tokens(problem) * static_cast<double>(problem.shape.key_dim) * columns(problem);
   };
   return variant;
 }

@@ -1,9 +1,15 @@
 #pragma once
-// Token rows of one (batch, head) pair between the problem's dtype and layout and dense float32.
+// Token rows of one (sequence, head) pair between the problem's tensors and dense float32 operands:
+// whatever the member, its options, the dtypes, the layouts and the lengths, the host variants see
+// q, k, decays (one per key) and v of a pair's tokens, and a state [K, V].
+//
+// A normalizer is one more column: v's is 1 throughout, so that the state's is z and the output's
+// is scale q.z, the denominator. Every form carries it along with the others, in the same pass.
 
 #include <vector>
 
 #include "harness/variant.hpp"
+#include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/params.h"
 
 namespace gla_bench::linear_recurrence::host {
@@ -12,10 +18,30 @@ namespace gla_bench::linear_recurrence::host {
 struct Call {
   LinearRecurrenceParams p;
   DType dtype;
-  long long pairs;  ///< batch * heads
+  Decay decay;
+  bool before_update, elu_features, raw_gates, bfloat16_state;
+  long long pairs;  ///< sequences * heads
   int keys, values;
+  int extra;                       ///< columns besides v's: 1 with a normalizer
+  std::vector<float> normalizers;  ///< the initial ones [pairs, K], which may be overwritten
 
   explicit Call(const HostCall& call);
+
+  long long sequence(long long pair) const { return pair / p.heads; }
+  long long head(long long pair) const { return pair % p.heads; }
+  /// Where a pair's tokens begin among those of its batch row.
+  long long begin(long long pair) const { return p.cu_seqlens ? p.cu_seqlens[sequence(pair)] : 0; }
+  /// Tokens of a pair; ragged sequences may have none.
+  long long length(long long pair) const {
+    return p.cu_seqlens ? p.cu_seqlens[sequence(pair) + 1] - begin(pair) : p.seq;
+  }
+  /// The longest sequence.
+  long long longest() const;
+  /// Number of a pair's token in a dense [B*H, T] array.
+  long long row(long long pair, long long token) const {
+    const long long batch = p.cu_seqlens ? 0 : sequence(pair);
+    return (batch * p.heads + head(pair)) * p.seq + begin(pair) + token;
+  }
 };
 
 /// A rectangle of a tensor with token axes: tokens [first, first + rows) of a pair, columns
@@ -24,22 +50,55 @@ struct Rows {
   long long pair, first, rows, column, columns;
 };
 
-/// Widens the rectangle to out [rows, columns]. `strides` are the tensor's.
-void load(const Call& call, const void* tensor, const TokenStrides& strides, const Rows& at,
-          float* out);
+/// q or k, features applied: out [rows, K]. The rectangle's columns do not matter.
+void load_queries(const Call& call, const Rows& at, float* out);
+void load_keys(const Call& call, const Rows& at, float* out);
 
-/// Rounds in [rows, columns] to the dtype, once, ties to even, and writes it to the rectangle.
-void store(const Call& call, void* tensor, const TokenStrides& strides, const Rows& at,
-           const float* in);
+/// exp of the log decays: out [rows, K], whatever they depend on.
+void load_decays(const Call& call, const Rows& at, float* out);
 
-/// A pair's state [K, columns] from column `column` on out of [B,H,K,V]; zeros where `states` is
-/// null.
-void load_state(const Call& call, const float* states, long long pair, long long column,
-                long long columns, float* out);
+/// The log decays [rows, K] themselves.
+void load_log_decays(const Call& call, const Rows& at, float* out);
 
-/// The inverse; nothing happens where `states` is null.
-void store_state(const Call& call, float* states, long long pair, long long column,
-                 long long columns, const float* in);
+/// The bonus u of a pair's head: out [K]. Only with before_update.
+void load_bonus(const Call& call, long long pair, float* out);
+
+/// v: out [rows, columns + extra].
+void load_values(const Call& call, const Rows& at, float* out);
+
+/// Divides in [rows, columns + extra] by its denominators where there are such, rounds to the
+/// dtype, once, ties to even, and writes o.
+void store_outputs(const Call& call, const Rows& at, const float* in);
+
+/// A pair's initial state from column `column` on: out [K, columns + extra]; zeros where there is
+/// none.
+void load_initial(const Call& call, long long pair, long long column, long long columns,
+                  float* out);
+
+/// The inverse, into the final state where one is asked for. The normalizer goes with column 0.
+void store_final(const Call& call, long long pair, long long column, long long columns,
+                 const float* in);
+
+/// Copies a [rows, columns] rectangle between float32 arrays of these rows.
+void copy_rectangle(long long rows, long long columns, const float* from, long long from_row,
+                    float* to, long long to_row);
+
+/// A piece of a pair's tokens.
+struct Piece {
+  long long pair, index;  ///< which of the pair's pieces
+  long long first, rows;  ///< tokens
+};
+
+/// Every pair's tokens in pieces of at most `length`, pair after pair. A pair's first piece is
+/// number begin[pair]; begin[pairs] is their count. Empty sequences have none.
+struct Pieces {
+  std::vector<Piece> list;
+  std::vector<long long> begin;
+
+  Pieces(const Call& call, long long length);
+  long long count() const { return static_cast<long long>(list.size()); }
+  long long count_of(long long pair) const { return begin[pair + 1] - begin[pair]; }
+};
 
 /// A float32 scratch array. Elements start as zero.
 inline std::vector<float> scratch(long long elements) {

@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "harness/operator.hpp"
+
 namespace gla_bench::linear_recurrence::host {
+
+std::optional<std::string> refuse_place(const Problem& problem, const Limits& limits) {
+  if (limits.arch != 0) return "runs on the host only";
+  if (problem.direction != Direction::forward) return "forward only";
+  return std::nullopt;
+}
 
 Variant make_variant(const Member& member, const std::string& name, const std::string& summary,
                      TileSpace space, std::function<void(const HostCall&)> code,
@@ -15,11 +23,8 @@ Variant make_variant(const Member& member, const std::string& name, const std::s
   variant.space = std::move(space);
   variant.sources = std::move(sources);
   variant.arithmetic = [](const Problem&, const Tile&) { return Arithmetic::float32; };
-  variant.reject = [](const Problem& problem, const Tile&,
-                      const Limits& limits) -> std::optional<std::string> {
-    if (limits.arch != 0) return "runs on the host only";
-    if (problem.direction != Direction::forward) return "forward only";
-    return std::nullopt;
+  variant.reject = [](const Problem& problem, const Tile&, const Limits& limits) {
+    return refuse_place(problem, limits);
   };
   variant.workspace = [](const Problem&, const Tile&) { return std::vector<Region>{}; };
   variant.bind = [](const Problem& problem, const Tile&, const Address& address) {
@@ -32,6 +37,14 @@ Variant make_variant(const Member& member, const std::string& name, const std::s
 double tokens(const Problem& problem) {
   const Shape& s = problem.shape;
   return static_cast<double>(s.batch) * static_cast<double>(s.seq) * static_cast<double>(s.heads);
+}
+
+double token_reads(const Problem& problem) {
+  return 2 * key_bytes(problem) + gate_bytes(problem) + small_bytes(problem);
+}
+
+double columns(const Problem& problem) {
+  return static_cast<double>(problem.shape.value_dim) + (flag(problem, "normalize") ? 1 : 0);
 }
 
 double float_rows(const Problem& problem, double columns) {
@@ -47,6 +60,14 @@ double states_written(const Problem& problem) {
 }
 
 std::int64_t chunks(const Problem& problem, std::int64_t chunk) {
+  const Shape& s = problem.shape;
+  // Every ragged sequence may end in a chunk that is not full, though none is without a token.
+  const std::int64_t of_a_head = ragged(problem) ? s.seq / chunk + std::min(s.sequences, s.seq)
+                                                 : s.batch * ceil_div(s.seq, chunk);
+  return of_a_head * s.heads;
+}
+
+std::int64_t chunks_in_a_row(const Problem& problem, std::int64_t chunk) {
   return ceil_div(problem.shape.seq, chunk);
 }
 
@@ -56,7 +77,7 @@ std::int64_t value_blocks(const Problem& problem, const Tile& tile) {
 
 double chunk_flops(const Problem& problem, std::int64_t chunk) {
   const auto k = static_cast<double>(problem.shape.key_dim);
-  const auto v = static_cast<double>(problem.shape.value_dim);
+  const double v = columns(problem);
   const auto c = static_cast<double>(std::min(chunk, problem.shape.seq));
   return tokens(problem) * (4 * k * v + (c + 1) * (k + v));
 }

@@ -2,12 +2,16 @@
 // What the descriptions of the host variants have in common.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/linear_recurrence/family.hpp"
 
 namespace gla_bench::linear_recurrence::host {
+
+/// Not the host, or not forward: the reason, or nothing.
+std::optional<std::string> refuse_place(const Problem& problem, const Limits& limits);
 
 /// A member's variant on the host in float32: name, summary, tile space, bind and what never
 /// differs. Traffic, flops and (where it has any) workspace are the caller's to set.
@@ -18,6 +22,12 @@ Variant make_variant(const Member& member, const std::string& name, const std::s
 /// batch * seq * heads.
 double tokens(const Problem& problem);
 
+/// Bytes of q, k, the gates and the small inputs, each once.
+double token_reads(const Problem& problem);
+
+/// Columns of the state: V, and the normalizer's.
+double columns(const Problem& problem);
+
 /// Bytes of a float32 [B,T,H,columns] array.
 double float_rows(const Problem& problem, double columns);
 
@@ -25,8 +35,11 @@ double float_rows(const Problem& problem, double columns);
 double states_read(const Problem& problem);
 double states_written(const Problem& problem);
 
-/// Chunks of a sequence.
+/// Chunks of all sequences and heads; of ragged ones, the most there can be.
 std::int64_t chunks(const Problem& problem, std::int64_t chunk);
+
+/// The longest that a sequence can be: chunks of it that follow one another.
+std::int64_t chunks_in_a_row(const Problem& problem, std::int64_t chunk);
 
 /// Blocks of the value dimension.
 std::int64_t value_blocks(const Problem& problem, const Tile& tile);

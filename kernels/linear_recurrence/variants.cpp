@@ -25,10 +25,11 @@ constexpr std::array makers{
     Maker{chunk_fused, every_member},
     Maker{chunk_pipeline, gla_alone},
     // Host
-    Maker{host_recurrent, gla_alone},
-    Maker{host_parallel, gla_alone},
-    Maker{host_chunk_materialized, gla_alone},
-    Maker{host_chunk_fused, gla_alone},
+    Maker{host_recurrent, every_member},
+    Maker{host_parallel, every_member},
+    Maker{host_parallel_cublas, every_member},
+    Maker{host_chunk_materialized, every_member},
+    Maker{host_chunk_fused, every_member},
     Maker{host_chunk_pipeline, gla_alone},
 };
 

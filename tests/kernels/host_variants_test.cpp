@@ -42,59 +42,109 @@ Verification verify(Backend& backend, ProblemTruth& truth, const Candidate& cand
                           default_tolerance());
 }
 
-using Point = std::tuple<std::string, std::string>;  // variant, regime
+// Every host variant of the family, and each with every regime of its operator.
+std::vector<const Variant*> family_variants() {
+  std::vector<const Variant*> list;
+  for (const Variant& variant : variants())
+    if (variant.backend == BackendId::host &&
+        find_operator(variant.op)->optional_extents == std::vector<std::string>{"sequences"})
+      list.push_back(&variant);
+  return list;
+}
+
+using Point = std::tuple<const Variant*, std::string>;  // variant, regime
+std::vector<Point> all_points() {
+  std::vector<Point> points;
+  for (const Variant* variant : family_variants())
+    for (const std::string& gate : find_operator(variant->op)->gates)
+      points.emplace_back(variant, gate);
+  return points;
+}
+
 class HostVariantsInRegimes : public testing::TestWithParam<Point> {
  protected:
-  const Variant& variant() const {
-    return *find_variant("gla", std::get<0>(GetParam()), BackendId::host);
+  const Variant& variant() const { return *std::get<0>(GetParam()); }
+  const Operator& op() const { return *find_operator(variant().op); }
+  Problem problem(const Shape& shape, DType dtype) const {
+    Problem p = gla(shape, std::get<1>(GetParam()), dtype);
+    p.op = variant().op;
+    return p;
   }
-  const std::string& regime() const { return std::get<1>(GetParam()); }
+  // The variant against the reference with every tile given.
+  void check(const Problem& p, const std::vector<Tile>& tiles) const {
+    const auto backend = make_host_backend({.threads = 1});
+    ProblemTruth truth(op(), p, op().draw(p));
+    for (const Tile& tile : tiles) {
+      if (const auto reason = variant().reject(p, tile, Limits{})) {
+        ADD_FAILURE() << describe(p) << " " << *reason;
+        continue;
+      }
+      const Verification result = verify(*backend, truth, {&variant(), p, tile});
+      EXPECT_TRUE(result.ok) << describe(p) << " " << describe(tile) << ": " << result.fault;
+      EXPECT_TRUE(result.deterministic) << describe(p);
+    }
+  }
+  void check(const Problem& p) const { check(p, {default_tile(variant())}); }
 };
 
 TEST_P(HostVariantsInRegimes, RightInEveryDtypeLayoutAndShape) {
-  const auto backend = make_host_backend({.threads = 1});
-  const Operator& op = *find_operator("gla");
-  const std::vector<Shape> shapes{{1, 1, 1, 1, 1},   {2, 17, 2, 1, 1},    {1, 17, 3, 100, 72},
+  const std::vector<Shape> shapes{{1, 1, 1, 1, 1},   {2, 17, 2, 1, 16},   {1, 17, 3, 100, 72},
                                   {2, 65, 2, 16, 8}, {1, 65, 2, 100, 72}, {1, 150, 1, 33, 20}};
   for (const Shape& shape : shapes)
-    for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
-      for (const bool initial : {false, true}) {
-        Problem problem = gla(shape, regime(), dtype);
-        problem.initial_state = initial;
-        ProblemTruth truth(op, problem, op.draw(problem));
-        for (const Layout layout : {Layout::seq_first, Layout::head_first}) {
-          problem.layout = layout;
-          const Verification result =
-              verify(*backend, truth, {&variant(), problem, default_tile(variant())});
-          EXPECT_TRUE(result.ok) << describe(problem) << ": " << result.fault;
-          EXPECT_TRUE(result.deterministic) << describe(problem);
-        }
-      }
+    for (const auto& [dtype, layout, initial] :
+         {std::tuple{DType::float32, Layout::seq_first, true},
+          std::tuple{DType::float32, Layout::head_first, false},
+          std::tuple{DType::bfloat16, Layout::head_first, true},
+          std::tuple{DType::float16, Layout::seq_first, false}}) {
+      Problem p = problem(shape, dtype);
+      p.layout = layout;
+      p.initial_state = initial;
+      check(p);
+    }
 }
 
 TEST_P(HostVariantsInRegimes, RightWithEveryTile) {
-  const auto backend = make_host_backend({.threads = 1});
-  const Operator& op = *find_operator("gla");
-  Problem problem = gla({1, 147, 2, 24, 80}, regime(), DType::float32);
-  problem.initial_state = true;
-  ProblemTruth truth(op, problem, op.draw(problem));
-  for (const Tile& tile : all_tiles(variant().space)) {
-    const Verification result = verify(*backend, truth, {&variant(), problem, tile});
-    EXPECT_TRUE(result.ok) << describe(tile) << ": " << result.fault;
+  Problem p = problem({1, 147, 2, 24, 80}, DType::float32);
+  p.initial_state = true;
+  check(p, all_tiles(variant().space));
+}
+
+TEST_P(HostVariantsInRegimes, RightForRaggedSequences) {
+  for (const auto& [sequences, lengths, initial] :
+       {std::tuple{1, "uniform", true}, std::tuple{4, "uniform", false},
+        std::tuple{4, "skewed", true}, std::tuple{100, "skewed", true},
+        std::tuple{100, "uniform", false}}) {
+    Problem p = problem({1, 140, 2, 12, 70}, DType::bfloat16);
+    p.layout = sequences == 4 ? Layout::head_first : Layout::seq_first;
+    p.shape.sequences = sequences;
+    p.initial_state = initial;
+    p.options["lengths"] = lengths;
+    if (initial) p.options["in_place"] = "true";
+    if (p.op == "linear_attention") p.options["normalize"] = "true";
+    check(p);
   }
 }
 
-std::vector<std::string> variant_names() {
-  std::vector<std::string> names;
-  for (const Variant* variant : host_variants()) names.push_back(variant->name);
-  return names;
+// Every option with every other one, in the operator's first regime.
+TEST_P(HostVariantsInRegimes, RightWithItsOptions) {
+  if (std::get<1>(GetParam()) != op().gates.front()) return;
+  for (const OptionAxis& first : op().options)
+    for (const std::string& choice : first.values)
+      for (const OptionAxis& second : op().options)
+        for (const std::string& other : second.values) {
+          Problem p = problem({2, 45, 2, 9, 70}, DType::float32);
+          p.initial_state = true;
+          p.gate = p.op == "gla" ? "typical" : p.gate;
+          p.options = {{first.name, choice}, {second.name, other}};
+          if (!op().refuse(p)) check(p);
+        }
 }
 
-INSTANTIATE_TEST_SUITE_P(Gla, HostVariantsInRegimes,
-                         testing::Combine(testing::ValuesIn(variant_names()),
-                                          testing::ValuesIn(find_operator("gla")->gates)),
+INSTANTIATE_TEST_SUITE_P(LinearRecurrence, HostVariantsInRegimes, testing::ValuesIn(all_points()),
                          [](const auto& instance) {
-                           return std::get<0>(instance.param) + "_" + std::get<1>(instance.param);
+                           const Variant& variant = *std::get<0>(instance.param);
+                           return variant.op + "_" + variant.name + "_" +
+                                  std::get<1>(instance.param);
                          });
 
 HostTensors run(const Candidate& candidate, const HostTensors& inputs) {
@@ -170,10 +220,12 @@ TEST(HostVariants, TwoHalvesWithTheStateCarriedEqualOneRun) {
 }
 
 TEST(HostVariants, SameBitsForEveryNumberOfThreads) {
-  const Operator& op = *find_operator("gla");
-  const Problem problem = gla({2, 150, 2, 20, 40}, "mild", DType::bfloat16);
-  const HostTensors inputs = op.draw(problem);
-  for (const Variant* variant : host_variants()) {
+  for (const Variant* variant : family_variants()) {
+    const Operator& op = *find_operator(variant->op);
+    Problem problem = gla({1, 300, 2, 20, 40}, "mild", DType::bfloat16);
+    problem.op = variant->op;
+    problem.shape.sequences = 3;
+    const HostTensors inputs = op.draw(problem);
     std::vector<HostTensors> results;
     for (const int threads : {1, 3}) {
       const auto backend = make_host_backend({.threads = threads});
@@ -183,17 +235,28 @@ TEST(HostVariants, SameBitsForEveryNumberOfThreads) {
       plan->run();
       results.push_back(workset->download_outputs());
     }
-    EXPECT_EQ(results[0], results[1]) << variant->name;
+    EXPECT_EQ(results[0], results[1]) << variant->op << " " << variant->name;
   }
 }
 
+TEST(HostVariants, AreTheSameForEveryMember) {
+  for (const char* op : {"linear_attention", "retention", "simple_gla", "gla", "rwkv6"})
+    for (const char* name :
+         {"recurrent", "parallel", "parallel_cublas", "chunk_materialized", "chunk_fused"})
+      EXPECT_NE(find_variant(op, name, BackendId::host), nullptr) << op << " " << name;
+  EXPECT_NE(find_variant("gla", "chunk_pipeline", BackendId::host), nullptr);
+}
+
 TEST(HostVariants, DescribeWhatTheyMove) {
-  const Operator& op = *find_operator("gla");
-  EXPECT_EQ(host_variants().size(), 5u);
-  for (const Variant* variant : host_variants())
-    for (const Shape& shape :
-         {Shape{1, 1, 1, 1, 1}, Shape{2, 1000, 3, 100, 72}, Shape{1, 64, 1, 512, 512}}) {
-      const Problem problem = gla(shape, "mild", DType::bfloat16);
+  for (const Variant* variant : family_variants()) {
+    const Operator& op = *find_operator(variant->op);
+    for (const Shape& shape : {Shape{1, 1, 1, 1, 1}, Shape{2, 1000, 3, 100, 72},
+                               Shape{1, 64, 1, 512, 512}, Shape{1, 64, 1, 12, 7}}) {
+      Problem problem = gla(shape, "mild", DType::bfloat16);
+      problem.op = variant->op;
+      problem.initial_state = true;
+      if (shape.key_dim == 12) problem.shape.sequences = 100;
+      if (problem.op == "linear_attention") problem.options["normalize"] = "true";
       const Work work = op.work(problem);
       for (const Tile& tile : all_tiles(variant->space)) {
         EXPECT_EQ(variant->reject(problem, tile, Limits{}), std::nullopt);
@@ -202,14 +265,28 @@ TEST(HostVariants, DescribeWhatTheyMove) {
         EXPECT_NE(variant->reject(problem, tile, device), std::nullopt);
         const Traffic traffic = variant->traffic(problem, tile);
         EXPECT_GE(traffic.read_bytes + traffic.write_bytes, work.floor_bytes)
-            << variant->name << " " << describe(tile);
-        // The quadratic form does more work than the recurrence only where T is long.
-        if (variant->name != "parallel") {
+            << variant->op << " " << variant->name << " " << describe(tile);
+        // The quadratic forms do more work than the recurrence only where T is long.
+        if (!variant->name.starts_with("parallel")) {
           EXPECT_GE(variant->flops(problem, tile), work.flops) << variant->name;
         }
         EXPECT_GT(variant->flops(problem, tile), 0);
       }
     }
+  }
+}
+
+TEST(HostVariants, WholeScoreMatricesHaveALimit) {
+  const Variant& variant = *find_variant("gla", "parallel_cublas", BackendId::host);
+  const Problem problem = gla({1, 1 << 20, 1, 16, 16}, "mild", DType::bfloat16);
+  const auto reason = variant.reject(problem, default_tile(variant), Limits{});
+  EXPECT_NE(reason.value_or("").find("whole score matrices"), std::string::npos);
+  Limits small;
+  small.memory_bytes = 1 << 20;
+  const Problem shorter = gla({1, 4096, 1, 16, 16}, "mild", DType::bfloat16);
+  EXPECT_NE(
+      variant.reject(shorter, default_tile(variant), small).value_or("").find("MiB of workspace"),
+      std::string::npos);
 }
 
 TEST(HostMath, ExponentialOfGates) {
