@@ -14,6 +14,10 @@ Variant online_blocked(std::string_view op);  // softmax_rows.cpp
 Variant flash1(std::string_view op);          // flash.cpp
 Variant flash2(std::string_view op);          // flash.cpp
 
+// CUDA, backward (backward_<name>.cpp; both orders of flash2 share one)
+Variant backward_flash2(std::string_view op);
+Variant backward_flash2_deterministic(std::string_view op);
+
 // Host (host_<name>.cpp)
 
 }  // namespace gla_bench::softmax_attention

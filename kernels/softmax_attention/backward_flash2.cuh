@@ -1,0 +1,72 @@
+// flash2, backward: from o, lse and do, nothing quadratic is stored.
+//
+// Idea: D = do . o first; then a block per tile of keys walks the queries that see them
+// (backward_walk.cuh), recomputes P and sums dk and dv in registers, over its group of query heads.
+// dq either is added up by all blocks in float32 in device memory and rounded at the end (five
+// products for each pair of tiles, an order that varies), or a second launch walks keys for each
+// tile of queries (seven products, but a fixed order: bitwise repeatable).
+//
+// Grids: B Hk ceil(Tk / block_n) slices, B H ceil(T / block_n) slices; slices cut K and V where a
+// thread could not hold its sums. Shared memory: backward_layout.h.
+//
+// Bytes: k, v once per slice; q, do once for each tile of keys that meets them (from the L2 cache,
+// mostly: a head's blocks run together); dq's sums 4 K bytes for each such tile of keys.
+
+#include "softmax_attention/backward_walk.cuh"
+
+namespace gla_bench::softmax_attention {
+
+using KeysWalk = BackwardWalk<true, !tile::deterministic>;
+using QueriesWalk = BackwardWalk<false, false>;
+
+/// dq from its sums, one step of queries to a block.
+__device__ __forceinline__ void round_dq(const AttentionParams& p) {
+  constexpr BackwardLayout at = KeysWalk::at;
+  const int steps = static_cast<int>((p.seq + at.shape.columns - 1) / at.shape.columns);
+  const long long step = blockIdx.x % steps, head = blockIdx.x / steps;
+  const long long first = step * at.shape.columns;
+  const TokenStrides& s = p.query_strides;
+  io_t* out = static_cast<io_t*>(p.dq) + head / p.heads * s.batch + head % p.heads * s.heads +
+              first * s.seq;
+  const auto* sums = static_cast<const float4*>(p.work[work::dq]) +
+                     1LL * blockIdx.x * (at.slices * at.dq_floats / 4);
+  for (int n = threadIdx.x; n < at.slices * at.dq_floats / 4; n += prepare_threads) {
+    const int lane = n % 32, e = n / 32 % 2, g = n / 64 % at.dq_groups;
+    const int i = n / 64 / at.dq_groups % at.dq_tiles;
+    const int warp = n / 64 / at.dq_groups / at.dq_tiles % at.shape.warps;
+    const int slice = n / (at.dq_floats / 4);
+    const int group = warp / at.dq_warp_rows * at.dq_groups + g;
+    const int column = slice * at.key_columns + 16 * group + 8 * e + lane % 4 * 2;
+    if (group >= at.key_columns / 16 || column >= dim::key_dim) continue;
+    const int row = (warp % at.dq_warp_rows * at.dq_tiles + i) * 16 + lane / 4;
+    const float4 sum = sums[n];
+    const float pairs[2][2] = {{sum.x, sum.y}, {sum.z, sum.w}};
+    for (int half = 0; half < 2; ++half) {
+      if (first + row + 8 * half >= p.seq) continue;
+      io_t* to = out + (row + 8 * half) * s.seq + column;
+      to[0] = device::from_float<io_t>(p.scale * pairs[half][0]);
+      if (column + 1 < dim::key_dim) to[1] = device::from_float<io_t>(p.scale * pairs[half][1]);
+    }
+  }
+}
+
+}  // namespace gla_bench::softmax_attention
+
+extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::KeysWalk::at.threads,
+                                             tile::residency)
+    attention_backward_keys(const __grid_constant__ gla_bench::AttentionParams p) {
+  extern __shared__ __align__(128) unsigned char shared[];
+  gla_bench::softmax_attention::KeysWalk(p, shared).run();
+}
+
+extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::QueriesWalk::at.threads,
+                                             tile::residency)
+    attention_backward_queries(const __grid_constant__ gla_bench::AttentionParams p) {
+  extern __shared__ __align__(128) unsigned char shared[];
+  if constexpr (tile::deterministic) gla_bench::softmax_attention::QueriesWalk(p, shared).run();
+}
+
+extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::prepare_threads)
+    attention_backward_round(const __grid_constant__ gla_bench::AttentionParams p) {
+  if constexpr (!tile::deterministic) gla_bench::softmax_attention::round_dq(p);
+}
