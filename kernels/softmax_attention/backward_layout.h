@@ -32,7 +32,7 @@ struct BackwardLayout {
   int most = shape.sums - scores < 16 ? 16 : shape.sums - scores;
   int widths =
       ((shape.key_dim + 15) / 16 + (shape.by_keys ? (shape.value_dim + 15) / 16 : 0)) * 8 * tiles;
-  int slices = (widths + most - 1) / most;
+  int slices = widths > most ? (widths + most - 1) / most : 1;
   int key_columns = ((shape.key_dim + slices - 1) / slices + 15) / 16 * 16;
   int value_columns = ((shape.value_dim + slices - 1) / slices + 15) / 16 * 16;
   int accumulators = scores + tiles * (key_columns + (shape.by_keys ? value_columns : 0)) / 2;
