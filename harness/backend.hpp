@@ -34,6 +34,12 @@ struct BuildInfo {
   std::string warnings;  ///< the compiler's, empty where it had none
 };
 
+/// Seconds that one stage of a call takes.
+struct StageTime {
+  std::string name;
+  double seconds = 0;
+};
+
 /// Device and software under a backend, for the record's environment.
 using Environment = std::map<std::string, std::string>;
 
@@ -77,6 +83,9 @@ class Plan {
   /// calls are not back to back: each starts, untimed, from the first bytes (and cold, if asked),
   /// so that the last call leaves what any call leaves. @throws RunError
   virtual double sample(CacheState cache, int calls) = 0;
+  /// Time of each stage of one call, medians over several calls, in the order of the stages' first
+  /// steps; empty for a candidate whose steps name no stages. @throws RunError
+  virtual std::vector<StageTime> stage_times(CacheState) { return {}; }
 };
 
 class Backend {

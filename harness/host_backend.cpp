@@ -12,6 +12,7 @@
 #include "harness/guarded_buffer.hpp"
 #include "harness/host_machine.hpp"
 #include "harness/staging.hpp"
+#include "harness/statistics.hpp"
 
 namespace gla_bench {
 namespace {
@@ -161,17 +162,40 @@ class HostPlan final : public Plan {
     return sum / calls;
   }
 
+  std::vector<StageTime> stage_times(CacheState cache) override {
+    const Threads scope(threads_);
+    std::vector<std::string> names;
+    std::vector<std::vector<double>> calls(stage_calls);
+    for (std::vector<double>& seconds : calls) {
+      if (workset_ != nullptr) workset_->restore_updated();
+      if (cache == CacheState::cold) flush_.run();
+      names.clear();
+      auto before = std::chrono::steady_clock::now();
+      const std::function<void(std::string_view)> note = [&](std::string_view stage) {
+        const auto now = std::chrono::steady_clock::now();
+        names.emplace_back(stage);
+        seconds.push_back(std::chrono::duration<double>(now - before).count());
+        before = now;
+      };
+      call(&note);
+      if (names.empty()) return {};
+    }
+    return medians_of_stages(names, calls);
+  }
+
  private:
+  static constexpr std::size_t stage_calls = 5;
+
   double seconds_of(int calls) const {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < calls; ++i) call();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
-  void call() const {
+  void call(const std::function<void(std::string_view)>* stage_ended = nullptr) const {
     if (params_.empty()) throw RunError(describe(candidate_) + ": run before prepare");
     const auto& code = std::get<std::function<void(const HostCall&)>>(candidate_.variant->code);
-    code({candidate_.problem, candidate_.tile, params_});
+    code({candidate_.problem, candidate_.tile, params_, stage_ended});
   }
 
   Candidate candidate_;

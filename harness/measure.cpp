@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "harness/error.hpp"
 #include "harness/statistics.hpp"
 #include "harness/stop.hpp"
 
@@ -52,6 +53,22 @@ Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const S
   timing.suspect = is_suspect(timing.cold.median_ms * 1e-3, limit) ||
                    (timing.hot && is_suspect(timing.hot->median_ms * 1e-3, limit));
   return timing;
+}
+
+std::vector<Stage> measure_stages(Plan& plan, const Candidate& candidate) {
+  const Variant& variant = *candidate.variant;
+  if (!variant.stages) return {};
+  const auto modelled = variant.stages(candidate.problem, candidate.tile);
+  std::vector<Stage> stages;
+  for (const StageTime& time : plan.stage_times(CacheState::cold)) {
+    const auto model = std::find_if(modelled.begin(), modelled.end(),
+                                    [&](const StageTraffic& s) { return s.name == time.name; });
+    if (model == modelled.end())
+      throw RunError(describe(candidate) + ": no bytes are given for stage '" + time.name + "'");
+    stages.push_back(
+        {time.name, time.seconds * 1e3, model->traffic.read_bytes, model->traffic.write_bytes});
+  }
+  return stages;
 }
 
 }  // namespace gla_bench

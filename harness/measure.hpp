@@ -30,4 +30,9 @@ int hot_calls(double cold_seconds);
 /// clock is read at both ends. @throws RunError
 Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit);
 
+/// The stages of one call with cold caches, each with what the variant says that it moves; nothing
+/// for a candidate without stages. @throws RunError, also for a stage whose bytes the variant does
+/// not give
+std::vector<Stage> measure_stages(Plan& plan, const Candidate& candidate);
+
 }  // namespace gla_bench

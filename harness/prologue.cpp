@@ -24,24 +24,38 @@ std::string_view device_type(DType dtype) {
 
 }  // namespace
 
-std::string prologue(DType dtype, const Recipe& recipe) {
+std::string prologue(DType dtype, const std::string& source,
+                     const std::vector<Constant>& constants) {
   std::string text = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n";
   text.append("using io_t = ").append(device_type(dtype)).append(";\n");
   std::map<std::string, std::string> scopes;
-  for (const Constant& constant : recipe.constants)
+  for (const Constant& constant : constants)
     scopes[constant.scope] += "[[maybe_unused]] constexpr int " + constant.name + " = " +
                               std::to_string(constant.value) + ";\n";
   for (const auto& [scope, lines] : scopes)
     text += "namespace " + scope + " {\n" + lines + "}  // namespace " + scope + "\n";
-  text += "#include \"" + recipe.source + "\"\n";
+  text += "#include \"" + source + "\"\n";
   return text;
 }
 
-std::string full_source(const Candidate& candidate) {
+std::vector<Unit> units_of(DType dtype, const Recipe& recipe) {
+  std::vector<Unit> units{{recipe.source, prologue(dtype, recipe.source, recipe.constants)}};
+  for (const Module& module : recipe.imports)
+    units.push_back({module.source, prologue(dtype, module.source, module.constants)});
+  return units;
+}
+
+std::vector<Unit> units_of(const Candidate& candidate) {
   const auto* recipe =
       std::get_if<std::function<Recipe(const Problem&, const Tile&)>>(&candidate.variant->code);
   if (recipe == nullptr) throw InputError(describe(candidate) + ": has no CUDA source");
-  return prologue(candidate.problem.dtype, (*recipe)(candidate.problem, candidate.tile));
+  return units_of(candidate.problem.dtype, (*recipe)(candidate.problem, candidate.tile));
+}
+
+std::string full_source(const Candidate& candidate) {
+  std::string text;
+  for (const Unit& unit : units_of(candidate)) text += unit.text;
+  return text;
 }
 
 }  // namespace gla_bench

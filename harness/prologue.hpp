@@ -1,18 +1,33 @@
 #pragma once
-// The text that is compiled for a CUDA candidate: generated constants, then the kernel's file.
+// The texts that are compiled for a CUDA candidate: generated constants, then the kernel's file.
 
 #include <string>
+#include <vector>
 
 #include "harness/variant.hpp"
 
 namespace gla_bench {
 
-/// `using io_t`, each of the recipe's constants in its namespace, then #include "<recipe.source>".
-/// Depends on the dtype and the constants only, so that problems which share them share the binary.
-std::string prologue(DType dtype, const Recipe& recipe);
+/// One text for the compiler, and the file below kernels/ that it includes.
+struct Unit {
+  std::string source;
+  std::string text;
+};
 
-/// prologue() of a candidate of the CUDA backend: compiles with nvcc, given kernels/ and the root
-/// of the tree as include folders. @throws InputError for a host candidate
+/// `using io_t`, each of the constants in its namespace, then #include "<source>".
+/// Depends on the dtype and the constants only, so that problems which share them share the binary.
+std::string prologue(DType dtype, const std::string& source,
+                     const std::vector<Constant>& constants);
+
+/// What a recipe is compiled from: its own source, then each of its imports, each with its
+/// constants alone.
+std::vector<Unit> units_of(DType dtype, const Recipe& recipe);
+
+/// The same for a candidate of the CUDA backend: each text compiles with nvcc, given kernels/ and
+/// the root of the tree as include folders. @throws InputError for a host candidate
+std::vector<Unit> units_of(const Candidate& candidate);
+
+/// The texts of units_of() in one: candidates with the same need the same binaries.
 std::string full_source(const Candidate& candidate);
 
 }  // namespace gla_bench

@@ -26,13 +26,13 @@ struct WorstElement {
 /// Errors of one output against float64 and the bounds they are held to. A NaN anywhere makes every
 /// error NaN, and `ok` false.
 struct TensorVerdict {
-  double rel_l2 = 0;               ///< ||got - expected|| / ||expected||, whole tensor
-  double max_abs = 0;              ///< max |got - expected| over the reference's RMS
-  double worst_chunk_rel_l2 = 0;   ///< the largest rel_l2 of a chunk of tokens (verify.hpp)
-  double bound = 0;                ///< for rel_l2; never above the cap
+  double rel_l2 = 0;              ///< ||got - expected|| / ||expected||, whole tensor
+  double max_abs = 0;             ///< max |got - expected| over the reference's RMS
+  double worst_chunk_rel_l2 = 0;  ///< the largest rel_l2 of a chunk of tokens (verify.hpp)
+  double bound = 0;               ///< for rel_l2; never above the cap
   double worst_chunk_bound = 0;
   double max_abs_bound = 0;
-  double baseline_rel_l2 = 0;      ///< of the plain computation that the bound is tied to
+  double baseline_rel_l2 = 0;  ///< of the plain computation that the bound is tied to
   WorstElement worst;
   bool ok = false;
 };
@@ -40,11 +40,11 @@ struct TensorVerdict {
 struct Verification {
   bool ok = false;
   Arithmetic arithmetic = Arithmetic::float32;
-  std::string reference;           ///< "host" or "cuda": where the float64 recurrence ran
+  std::string reference;  ///< "host" or "cuda": where the float64 recurrence ran
   std::map<std::string, TensorVerdict> tensors;
-  bool deterministic = false;      ///< a repeat gave the same bits
+  bool deterministic = false;         ///< a repeat gave the same bits
   std::optional<bool> last_timed_ok;  ///< the last timed launch verified again; nothing: not timed
-  std::string fault;               ///< guard zone, changed input, unwritten output: why it is not ok
+  std::string fault;  ///< guard zone, changed input, unwritten output: why it is not ok
 };
 
 struct Series {
@@ -57,7 +57,15 @@ struct Timing {
   Series cold;
   std::optional<Series> hot;
   std::optional<double> clock_mhz_before, clock_mhz_after;
-  bool suspect = false;            ///< faster than the floor allows at the measured copy rate
+  bool suspect = false;  ///< faster than the floor allows at the measured copy rate
+};
+
+/// One part of a call: its time with cold caches, and what it moves on paper.
+struct Stage {
+  std::string name;
+  double median_ms = 0;
+  double model_read_bytes = 0;
+  double model_write_bytes = 0;
 };
 
 struct Io {
@@ -77,6 +85,7 @@ struct Record {
   std::int64_t refused_tiles = 0;  ///< rejected: tiles refused for such a reason, `tile` the first
   std::optional<Verification> verification;
   std::optional<Timing> timing;
+  std::vector<Stage> stages;  ///< of a measured candidate whose variant has stages
   Io io;
   double flops = 0;
   std::optional<BuildInfo> build;

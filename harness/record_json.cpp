@@ -64,6 +64,16 @@ Json timing_to_json(const Timing& timing) {
           {"suspect", timing.suspect}};
 }
 
+Json stages_to_json(const std::vector<Stage>& stages) {
+  Json list = Json::array();
+  for (const Stage& stage : stages)
+    list.push_back({{"name", stage.name},
+                    {"median_ms", number_to_json(stage.median_ms)},
+                    {"model_read_bytes", number_to_json(stage.model_read_bytes)},
+                    {"model_write_bytes", number_to_json(stage.model_write_bytes)}});
+  return list;
+}
+
 Json build_to_json(const BuildInfo& build) {
   Json kernels = Json::array();
   for (const KernelBuild& kernel : build.kernels)
@@ -112,6 +122,7 @@ Json record_to_json(const Record& record) {
   json.update(problem_to_json(record.problem));
   json["verification"] = optional_to_json(record.verification, verification_to_json);
   json["timing"] = optional_to_json(record.timing, timing_to_json);
+  if (!record.stages.empty()) json["stages"] = stages_to_json(record.stages);
   json["io"] = {{"floor_bytes", number_to_json(record.io.floor_bytes)},
                 {"model_read_bytes", number_to_json(record.io.model_read_bytes)},
                 {"model_write_bytes", number_to_json(record.io.model_write_bytes)},

@@ -125,6 +125,12 @@ Timing read_timing(const JsonNode& node) {
   return timing;
 }
 
+Stage read_stage(const JsonNode& node) {
+  node.expect_keys({"name", "median_ms", "model_read_bytes", "model_write_bytes"});
+  return {node.at("name").text(), node.at("median_ms").any_number(),
+          node.at("model_read_bytes").any_number(), node.at("model_write_bytes").any_number()};
+}
+
 Io read_io(const JsonNode& node) {
   node.expect_keys({"floor_bytes", "model_read_bytes", "model_write_bytes", "workspace_bytes"});
   return {node.at("floor_bytes").any_number(), number_or(node, "model_read_bytes", 0),
@@ -182,7 +188,7 @@ Record read_record(const JsonNode& node) {
       {"operator",    "direction", "variant",       "backend",     "dtype", "layout",  "shape",
        "gate",        "seed",      "initial_state", "final_state", "scale", "tensors", "tile",
        "status",      "reason",    "verification",  "timing",      "io",    "flops",   "build",
-       "source_hash", "peer",      "refused_tiles", "options"});
+       "source_hash", "peer",      "refused_tiles", "options",     "stages"});
   Record record;
   record.problem = read_problem(node);
   record.variant = node.at("variant").text();
@@ -197,6 +203,8 @@ Record read_record(const JsonNode& node) {
   if (const auto found = present(node, "verification"))
     record.verification = read_verification(*found, plain_arithmetic(record.problem.dtype));
   if (const auto found = present(node, "timing")) record.timing = read_timing(*found);
+  if (const auto stages = present(node, "stages"))
+    for (const JsonNode& stage : stages->items()) record.stages.push_back(read_stage(stage));
   record.io = read_io(node.at("io"));
   record.flops = number_or(node, "flops", 0);
   if (const auto found = present(node, "build")) record.build = read_build(*found);

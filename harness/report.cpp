@@ -130,6 +130,24 @@ Table table_of(const std::vector<Row>& rows) {
   return table;
 }
 
+/// A line for each stage of the rows that have them; empty where none has.
+Table stages_of(const std::vector<Row>& rows) {
+  Table table;
+  table.columns = {{"variant", false}, {"best tile", false}, {"stage", false},
+                   {"ms", true},       {"of all", true},     {"GB/s", true}};
+  for (const Row& row : best_of_each(rows)) {
+    double sum = 0;
+    for (const Stage& stage : row.record->stages) sum += stage.median_ms;
+    for (const Stage& stage : row.record->stages)
+      table.rows.push_back(
+          {row.record->variant, row.record->tile.empty() ? "-" : describe(row.record->tile),
+           stage.name, milliseconds(stage.median_ms),
+           number(100 * stage.median_ms / sum, "%.1f %%"),
+           rate((stage.model_read_bytes + stage.model_write_bytes) / (stage.median_ms * 1e6))});
+  }
+  return table;
+}
+
 std::string refusals_of(const std::vector<Row>& rows) {
   std::set<std::string> tried;
   for (const Row& row : rows)
@@ -204,9 +222,10 @@ std::string report(std::span<const Results> files, const ReportStyle& style) {
     for (Row& row : rows) row.copy_gb_per_s = copy;
     text +=
         heading(describe(key.first) + (key.second.empty() ? "" : " on " + key.second), style, 3);
-    const Table table = table_of(rows);
-    if (!table.rows.empty()) text += style.markdown ? table.markdown() : table.text(style.width);
-    if (style.markdown) text += "\n";
+    for (const Table& table : {table_of(rows), stages_of(rows)}) {
+      if (table.rows.empty()) continue;
+      text += style.markdown ? table.markdown() + "\n" : table.text(style.width);
+    }
     text += refusals_of(rows) + "\n";
   }
   return text;

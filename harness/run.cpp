@@ -161,6 +161,7 @@ class PointRun {
     const SpeedLimit limit{trial.record.io.floor_bytes, plan_.copy_gb_per_s,
                            plan_.last_level_cache};
     trial.record.timing = measure(*plan, backend_, plan_.timing, limit);
+    trial.record.stages = measure_stages(*plan, trial.candidate);
     verify_last_timed(*workset_, *plan, *truth_, plan_.tolerance, *trial.record.verification);
     trial.record.status = trial.record.verification->ok ? Status::measured : Status::wrong;
     trial.record.reason = reason_of(*trial.record.verification);

@@ -51,6 +51,24 @@ double relative_noise(std::span<const double> samples) {
   return error / middle;
 }
 
+std::vector<StageTime> medians_of_stages(std::span<const std::string> names,
+                                         std::span<const std::vector<double>> calls) {
+  std::vector<StageTime> stages;
+  for (const std::string& stage : names) {
+    const auto known = [&](const StageTime& time) { return time.name == stage; };
+    if (std::any_of(stages.begin(), stages.end(), known)) continue;
+    std::vector<double> sums;
+    for (const std::vector<double>& parts : calls) {
+      double sum = 0;
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if (names[i] == stage) sum += parts.at(i);
+      sums.push_back(sum);
+    }
+    stages.push_back({stage, median(sums)});
+  }
+  return stages;
+}
+
 Series summarize(std::span<const double> seconds, std::string stopped_because) {
   Series series;
   for (const double sample : seconds) series.samples_ms.push_back(sample * 1e3);

@@ -2,12 +2,18 @@
 
 namespace gla_bench {
 
-std::string_view name(BackendId backend) { return backend == BackendId::host ? "host" : "cuda"; }
+std::string_view name(BackendId backend) {
+  return backend == BackendId::host ? "host" : "cuda";
+}
 
 std::optional<BackendId> parse_backend(std::string_view text) {
   if (text == "host") return BackendId::host;
   if (text == "cuda") return BackendId::cuda;
   return std::nullopt;
+}
+
+const std::string& stage_of(const Step& step) {
+  return std::visit([](const auto& any) -> const std::string& { return any.stage; }, step);
 }
 
 const Variant* find_variant(std::string_view op, std::string_view name, BackendId backend,

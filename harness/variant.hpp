@@ -1,6 +1,7 @@
 #pragma once
-// One way to compute an operator: its tile space, what it refuses, what it moves, and how it is launched.
-// One per variant, in kernels/<family>/. Everything here is data or a pure function: tested with no GPU.
+// One way to compute an operator: its tile space, what it refuses, what it moves, and how it is
+// launched. One per variant, in kernels/<family>/. Everything here is data or a pure function:
+// tested with no GPU.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +22,12 @@ enum class BackendId { host, cuda };
 std::string_view name(BackendId backend);
 std::optional<BackendId> parse_backend(std::string_view text);
 
-/// What the place of execution allows. arch is 10*major+minor of the compute capability, 0 on the host.
+/// What the place of execution allows. arch is 10*major+minor of the compute capability, 0 on the
+/// host.
 struct Limits {
   int arch = 0;
-  std::size_t shared_per_block = 0;    ///< opt-in maximum, bytes
-  std::size_t memory_bytes = 0;        ///< device (or host) memory that a problem may take; 0: unknown
+  std::size_t shared_per_block = 0;  ///< opt-in maximum, bytes
+  std::size_t memory_bytes = 0;  ///< device (or host) memory that a problem may take; 0: unknown
   int multiprocessors = 0;
 };
 
@@ -57,16 +59,18 @@ struct KernelLaunch {
   std::string entry;
   Dim3 grid, block;
   std::size_t shared_bytes = 0;  ///< dynamic shared memory
+  int module = 0;                ///< 0: of the recipe's own source; n: of its imports[n - 1]
+  std::string stage = {};        ///< the part of the computation that its time counts to
 };
 
 /// A matrix in a tensor or workspace region, row-major.
 struct MatrixOperand {
   std::string buffer;
   DType dtype = DType::float32;
-  std::int64_t offset = 0;   ///< elements
-  std::int64_t ld = 0;       ///< elements between rows
-  std::int64_t stride = 0;   ///< elements between the matrices of the batch
-  bool transposed = false;   ///< the operand is the transpose of what is stored (A and B only)
+  std::int64_t offset = 0;  ///< elements
+  std::int64_t ld = 0;      ///< elements between rows
+  std::int64_t stride = 0;  ///< elements between the matrices of the batch
+  bool transposed = false;  ///< the operand is the transpose of what is stored (A and B only)
 };
 
 /// C[m,n] = alpha A[m,k] B[k,n] + beta C, for `batch` matrices, row-major, through cuBLAS.
@@ -75,14 +79,19 @@ struct MatrixProduct {
   double alpha = 1, beta = 0;
   MatrixOperand a, b, c;
   Arithmetic arithmetic = Arithmetic::float32;  ///< tf32 lets cuBLAS round float32 operands
+  std::string stage = {};                       ///< as for KernelLaunch
 };
 
 /// Sets a whole workspace region to zero bytes.
 struct Zero {
   std::string buffer;
+  std::string stage = {};  ///< as for KernelLaunch
 };
 
 using Step = std::variant<KernelLaunch, MatrixProduct, Zero>;
+
+/// The stage that a step names: "" for none. Of a recipe's steps all name one, or none does.
+const std::string& stage_of(const Step& step);
 
 /// A constant in the generated prologue: namespace `scope` { constexpr int name = value; }.
 struct Constant {
@@ -92,11 +101,21 @@ struct Constant {
   auto operator<=>(const Constant&) const = default;
 };
 
+/// A further compilation unit, with parameters of its own: how a recipe launches kernels of
+/// another family.
+struct Module {
+  std::string source;               ///< path of the .cuh below kernels/
+  std::vector<Constant> constants;  ///< of this unit alone
+  /// The parameters of its kernels; takes addresses by the recipe's names.
+  std::function<ParamBytes(const Address&)> bind;
+};
+
 /// A CUDA candidate as data: what to compile and what to launch, in order, on one stream.
 struct Recipe {
   std::string source;               ///< path of the .cuh below kernels/
   std::vector<Constant> constants;  ///< besides dtype, which the compiler adds as io_t
   std::vector<Step> steps;
+  std::vector<Module> imports = {};  ///< KernelLaunch::module counts them from 1
 };
 
 /// A host candidate: plain code over the same Params.
@@ -104,15 +123,29 @@ struct HostCall {
   const Problem& problem;
   const Tile& tile;
   const ParamBytes& params;
+  /// Where the call's stages are timed: to be called at the end of each, with its name. May be
+  /// null.
+  const std::function<void(std::string_view stage)>* stage_ended = nullptr;
+
+  void end_stage(std::string_view stage) const {
+    if (stage_ended != nullptr) (*stage_ended)(stage);
+  }
+};
+
+/// What one stage of a variant moves, on paper.
+struct StageTraffic {
+  std::string name;
+  Traffic traffic;
 };
 
 struct Variant {
   std::string op, name;
-  std::string summary;               ///< one line for `gla-bench list`
+  std::string summary;  ///< one line for `gla-bench list`
   BackendId backend = BackendId::host;
   Direction direction = Direction::forward;
   TileSpace space;
-  std::vector<std::string> sources;  ///< below kernels/; with what they include they make source_hash
+  std::vector<std::string>
+      sources;  ///< below kernels/; with what they include they make source_hash
   std::function<Arithmetic(const Problem&, const Tile&)> arithmetic;
   /// A reason by name, or nothing. Total: never throws, whatever the problem and tile.
   std::function<std::optional<std::string>(const Problem&, const Tile&, const Limits&)> reject;
@@ -123,6 +156,8 @@ struct Variant {
   std::variant<std::function<Recipe(const Problem&, const Tile&)>,
                std::function<void(const HostCall&)>>
       code;
+  /// The stages of one call in their order, for variants whose steps name stages. May be empty.
+  std::function<std::vector<StageTraffic>(const Problem&, const Tile&)> stages = {};
 };
 
 /// The only list of variants (kernels/variants.cpp).

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A second opinion on the kernels: nvcc compiles one candidate of each CUDA variant and dtype.
+# A second opinion on the kernels: nvcc compiles one candidate of each CUDA variant and dtype, and
+# one of each source that a variant imports.
 #   nvcc_check.sh PROGRAM CONFIG NVCC WORK_FOLDER
-# The program writes each candidate's whole source; every warning of nvcc is an error.
+# The program writes each compilation unit's whole source; every warning of nvcc is an error.
 set -euo pipefail
 program=$1 config=$2 nvcc=$3 work=$4
 kernels=$(cd "$(dirname "$0")/.." && pwd)/kernels
@@ -12,7 +13,7 @@ rm -rf "$work" && mkdir -p "$work"
 declare -A seen=()
 files=()
 for file in "$work"/*.cu; do
-  kind=$(basename "$file" | cut -d- -f1,2) # variant-dtype
+  kind=$(basename "$file" | cut -d- -f1,2) # variant[+import]-dtype
   [[ -n ${seen[$kind]:-} ]] && continue
   seen[$kind]=1
   files+=("$file")

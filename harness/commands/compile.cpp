@@ -34,23 +34,31 @@ std::vector<Candidate> compile_jobs(const std::vector<Assignment>& work) {
   return jobs;
 }
 
-std::string file_name(const Candidate& candidate) {
+/// `import`: of which source the unit is, where it is not the candidate's own: "+chunk_fused".
+std::string file_name(const Candidate& candidate, const std::string& import) {
   const Shape& shape = candidate.problem.shape;
-  std::string text = candidate.variant->name + "-" + std::string(name(candidate.problem.dtype)) +
-                     "-" + std::to_string(shape.key_dim) + "x" + std::to_string(shape.value_dim);
+  std::string text = candidate.variant->name + import + "-" +
+                     std::string(name(candidate.problem.dtype)) + "-" +
+                     std::to_string(shape.key_dim) + "x" + std::to_string(shape.value_dim);
   for (const auto& [axis, value] : candidate.tile) text += "-" + axis + std::to_string(value);
   return text + ".cu";
 }
 
-/// Writes what is compiled, for another compiler or a reader.
+/// Writes what is compiled, for another compiler or a reader: a file for each unit.
 void emit(const std::vector<Candidate>& jobs, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   for (const Candidate& candidate : jobs) {
-    const auto path = std::filesystem::path(folder) / file_name(candidate);
-    std::ofstream out(path, std::ios::binary);
-    out << full_source(candidate) << std::flush;
-    if (!out) throw InputError(path.string() + ": can not be written");
+    const std::vector<Unit> units = units_of(candidate);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const std::string stem = std::filesystem::path(units[i].source).stem().string();
+      const std::string number = i > 1 ? std::to_string(i) : "";
+      const auto path =
+          std::filesystem::path(folder) / file_name(candidate, i == 0 ? "" : "+" + stem + number);
+      std::ofstream out(path, std::ios::binary);
+      out << units[i].text << std::flush;
+      if (!out) throw InputError(path.string() + ": can not be written");
+    }
   }
 }
 

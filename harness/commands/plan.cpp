@@ -55,7 +55,8 @@ void count(const Assignment& work, BackendId backend, Totals& totals) {
     ++totals.by_variant[candidate.variant->name];
     totals.device.take(need.tensors + static_cast<double>(workspace_bytes(candidate)),
                        candidate.variant->name + " on " + problem);
-    if (backend == BackendId::cuda) totals.compile_jobs.insert(full_source(candidate));
+    if (backend == BackendId::cuda)
+      for (const Unit& unit : units_of(candidate)) totals.compile_jobs.insert(unit.text);
   }
 }
 

@@ -173,10 +173,12 @@ Environment CudaBackend::environment() const {
 std::unique_ptr<Plan> CudaBackend::build(const Candidate& candidate) {
   Recipe recipe = recipe_of(candidate);
   try {
-    CodePtr code = compiler_.get(prologue(candidate.problem.dtype, recipe), recipe.source, arch_);
-    BuildInfo info = check_recipe(recipe, *code, limits());
+    std::vector<CodePtr> codes;
+    for (const Unit& unit : units_of(candidate.problem.dtype, recipe))
+      codes.push_back(compiler_.get(unit.text, unit.source, arch_));
+    BuildInfo info = check_recipe(recipe, codes, limits());
     Device* on = can_run() ? &device() : nullptr;
-    return std::make_unique<CudaPlan>(candidate, std::move(recipe), std::move(code),
+    return std::make_unique<CudaPlan>(candidate, std::move(recipe), std::move(codes),
                                       std::move(info), on);
   } catch (const BuildError& error) {
     throw BuildError(describe(candidate) + ": " + error.what());
@@ -187,7 +189,8 @@ void CudaBackend::build_ahead(std::span<const Candidate> candidates) {
   for (const Candidate& candidate : candidates) {
     if (candidate.variant->backend != BackendId::cuda) continue;
     const Recipe recipe = recipe_of(candidate);
-    compiler_.start(prologue(candidate.problem.dtype, recipe), recipe.source, arch_);
+    for (const Unit& unit : units_of(candidate.problem.dtype, recipe))
+      compiler_.start(unit.text, unit.source, arch_);
   }
 }
 

@@ -1,7 +1,9 @@
 // What can be said of a candidate's launches without a device.
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "harness/architecture.hpp"
 #include "harness/cuda/plan.hpp"
@@ -42,44 +44,84 @@ void check_resources(const KernelLaunch& launch, const KernelBuild& kernel, cons
                      " threads; a block may have 65536 (__launch_bounds__ tells the compiler)");
 }
 
-KernelBuild account(const KernelLaunch& launch, const Code& code, const Limits& limits) {
+KernelBuild kernel_of(const KernelLaunch& launch, const Code& code, const Limits& limits) {
   check_grid(launch);
   const auto kernel = std::find_if(code.kernels.begin(), code.kernels.end(),
                                    [&](const KernelBuild& k) { return k.entry == launch.entry; });
   if (kernel == code.kernels.end())
-    throw BuildError("the source has no kernel '" + launch.entry + "'");
+    throw BuildError(launch.module == 0 ? "the source has no kernel '" + launch.entry + "'"
+                                        : "import " + std::to_string(launch.module) +
+                                              " has no kernel '" + launch.entry + "'");
   KernelBuild result = *kernel;
   result.shared_bytes += static_cast<int>(launch.shared_bytes);
   check_resources(launch, result, limits);
   return result;
 }
 
-// One line a kernel, also where it is launched more than once: with the most shared memory.
-void add(BuildInfo& info, const KernelBuild& kernel) {
-  info.registers = std::max(info.registers, kernel.registers);
-  info.shared_bytes = std::max(info.shared_bytes, kernel.shared_bytes);
-  for (KernelBuild& known : info.kernels)
-    if (known.entry == kernel.entry) {
-      known.shared_bytes = std::max(known.shared_bytes, kernel.shared_bytes);
+const Code& code_of(const KernelLaunch& launch, std::span<const CodePtr> codes) {
+  if (launch.module < 0 || static_cast<std::size_t>(launch.module) >= codes.size())
+    throw BuildError("launch of '" + launch.entry + "': there is no import " +
+                     std::to_string(launch.module));
+  return *codes[static_cast<std::size_t>(launch.module)];
+}
+
+// One line a kernel, also where it is launched more than once: with the most shared memory. Two
+// imports may have kernels of one name.
+class Account {
+ public:
+  void add(const KernelLaunch& launch, const KernelBuild& kernel) {
+    info_.registers = std::max(info_.registers, kernel.registers);
+    info_.shared_bytes = std::max(info_.shared_bytes, kernel.shared_bytes);
+    const auto [place, fresh] =
+        places_.try_emplace({launch.module, launch.entry}, info_.kernels.size());
+    if (!fresh) {
+      int& bytes = info_.kernels[place->second].shared_bytes;
+      bytes = std::max(bytes, kernel.shared_bytes);
       return;
     }
-  info.spill_bytes += kernel.spill_bytes;
-  info.kernels.push_back(kernel);
+    info_.spill_bytes += kernel.spill_bytes;
+    info_.kernels.push_back(kernel);
+  }
+
+  void add(const Code& code) {
+    info_.seconds += code.seconds;
+    info_.cached = info_.cached && code.cached;
+    info_.warnings += code.warnings;
+  }
+
+  BuildInfo info() const { return info_; }
+
+ private:
+  static BuildInfo nothing_compiled() {
+    BuildInfo info;
+    info.cached = true;
+    return info;
+  }
+
+  BuildInfo info_ = nothing_compiled();
+  std::map<std::pair<int, std::string>, std::size_t> places_;
+};
+
+// A step without a stage among steps with stages would be time that no stage has.
+void check_stages(const Recipe& recipe) {
+  const auto named = [](const Step& step) { return !stage_of(step).empty(); };
+  const auto count = std::count_if(recipe.steps.begin(), recipe.steps.end(), named);
+  if (count != 0 && static_cast<std::size_t>(count) != recipe.steps.size())
+    throw BuildError("some steps name a stage and others do not");
 }
 
 }  // namespace
 
-BuildInfo check_recipe(const Recipe& recipe, const Code& code, const Limits& limits) {
-  BuildInfo info;
-  info.seconds = code.seconds;
-  info.cached = code.cached;
-  info.warnings = code.warnings;
+BuildInfo check_recipe(const Recipe& recipe, std::span<const CodePtr> codes, const Limits& limits) {
+  check_stages(recipe);
+  Account account;
+  for (const CodePtr& code : codes) account.add(*code);
   for (const Step& step : recipe.steps) {
     if (const auto* launch = std::get_if<KernelLaunch>(&step))
-      add(info, account(*launch, code, limits));
+      account.add(*launch, kernel_of(*launch, code_of(*launch, codes), limits));
     if (const auto* product = std::get_if<MatrixProduct>(&step)) column_major(*product);
   }
-  return info;
+  return account.info();
 }
 
 }  // namespace gla_bench::cuda

@@ -4,6 +4,7 @@
 
 #include "harness/cuda/check.hpp"
 #include "harness/error.hpp"
+#include "harness/statistics.hpp"
 
 namespace gla_bench::cuda {
 namespace {
@@ -38,16 +39,20 @@ cublasComputeType_t compute_type(DType operands, Arithmetic arithmetic) {
   return CUBLAS_COMPUTE_32F_PEDANTIC;
 }
 
+// Calls whose stages are timed: enough for a median.
+constexpr std::size_t stage_calls = 11;
+
 cublasOperation_t operation(bool transpose) {
   return transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
 }  // namespace
 
-CudaPlan::CudaPlan(Candidate candidate, Recipe recipe, CodePtr code, BuildInfo info, Device* device)
+CudaPlan::CudaPlan(Candidate candidate, Recipe recipe, std::vector<CodePtr> codes, BuildInfo info,
+                   Device* device)
     : candidate_(std::move(candidate)),
       recipe_(std::move(recipe)),
-      code_(std::move(code)),
+      codes_(std::move(codes)),
       info_(std::move(info)),
       device_(device) {}
 
@@ -83,8 +88,10 @@ void* CudaPlan::operand_address(const MatrixOperand& operand) const {
 }
 
 CudaPlan::BoundStep CudaPlan::bind(const Step& step) const {
-  if (const auto* launch = std::get_if<KernelLaunch>(&step))
-    return bind_kernel(*library_, *launch, params_.size());
+  if (const auto* launch = std::get_if<KernelLaunch>(&step)) {
+    const auto module = static_cast<std::size_t>(launch->module);  // exists: check_recipe
+    return BoundLaunch{bind_kernel(*libraries_[module], *launch, params_[module].size()), module};
+  }
   if (const auto* product = std::get_if<MatrixProduct>(&step)) {
     device_->cublas();
     const ColumnMajorProduct call = column_major(*product);
@@ -103,6 +110,14 @@ CudaPlan::BoundStep CudaPlan::bind(const Step& step) const {
   return BoundZero{workspace_->find(zero.buffer), workspace_->bytes(zero.buffer)};
 }
 
+void CudaPlan::bind_parameters() {
+  const Address find = [this](std::string_view name) -> void* {
+    return address(std::string(name));
+  };
+  params_ = {candidate_.variant->bind(candidate_.problem, candidate_.tile, find)};
+  for (const Module& module : recipe_.imports) params_.push_back(module.bind(find));
+}
+
 void CudaPlan::prepare(Workset& workset) {
   with_context([&] {
     auto* tensors = dynamic_cast<CudaWorkset*>(&workset);
@@ -111,14 +126,13 @@ void CudaPlan::prepare(Workset& workset) {
     workset_ = tensors;
     const Variant& variant = *candidate_.variant;
     if (!workspace_) {
-      library_ = std::make_unique<Library>(code_);
+      libraries_.clear();
+      for (const CodePtr& code : codes_) libraries_.push_back(std::make_unique<Library>(code));
       workspace_ = std::make_unique<GuardedBuffers>(
           on.helpers(), on.stream(), variant.workspace(candidate_.problem, candidate_.tile));
     }
     workspace_->poison_all();
-    params_ =
-        variant.bind(candidate_.problem, candidate_.tile,
-                     [this](std::string_view name) -> void* { return address(std::string(name)); });
+    bind_parameters();
     steps_.clear();
     for (const Step& step : recipe_.steps) steps_.push_back(bind(step));
     ran_ = false;
@@ -145,15 +159,17 @@ void CudaPlan::multiply(const BoundProduct& product) const {
         "cublasGemmStridedBatchedEx");
 }
 
+void CudaPlan::enqueue(const BoundStep& step) const {
+  if (const auto* kernel = std::get_if<BoundLaunch>(&step))
+    launch(kernel->kernel, params_[kernel->module].data(), device_->stream());
+  else if (const auto* product = std::get_if<BoundProduct>(&step))
+    multiply(*product);
+  else if (const auto& zero = std::get<BoundZero>(step); zero.bytes > 0)
+    check(cudaMemsetAsync(zero.data, 0, zero.bytes, device_->stream()), "cudaMemsetAsync");
+}
+
 void CudaPlan::enqueue() const {
-  for (const BoundStep& step : steps_) {
-    if (const auto* kernel = std::get_if<BoundKernel>(&step))
-      launch(*kernel, params_.data(), device_->stream());
-    else if (const auto* product = std::get_if<BoundProduct>(&step))
-      multiply(*product);
-    else if (const auto& zero = std::get<BoundZero>(step); zero.bytes > 0)
-      check(cudaMemsetAsync(zero.data, 0, zero.bytes, device_->stream()), "cudaMemsetAsync");
-  }
+  for (const BoundStep& step : steps_) enqueue(step);
 }
 
 void CudaPlan::run() {
@@ -172,6 +188,31 @@ double CudaPlan::sample(CacheState cache, int calls) {
     if (workset_->updates()) restore = [this] { workset_->restore_updated(); };
     return device_->timer().sample(
         cache, calls, steps_.size(), [this] { enqueue(); }, restore);
+  });
+}
+
+std::vector<StageTime> CudaPlan::stage_times(CacheState cache) {
+  std::vector<std::string> names;   // of the parts: steps of one stage in a row
+  std::vector<std::size_t> begins;  // of the parts, and where the last one ends
+  for (std::size_t i = 0; i < recipe_.steps.size(); ++i) {
+    const std::string& stage = stage_of(recipe_.steps[i]);
+    if (!names.empty() && names.back() == stage) continue;
+    names.push_back(stage);
+    begins.push_back(i);
+  }
+  begins.push_back(recipe_.steps.size());
+  if (names.empty() || names.front().empty()) return {};
+  if (!ran_) run();
+  const auto enqueue_part = [&](std::size_t part) {
+    for (std::size_t i = begins[part]; i < begins[part + 1]; ++i) enqueue(steps_[i]);
+  };
+  return with_context([&] {
+    std::vector<std::vector<double>> calls(stage_calls);
+    for (std::vector<double>& parts : calls) {
+      if (workset_->updates()) workset_->restore_updated();
+      parts = device_->timer().split(cache, names.size(), steps_.size(), enqueue_part);
+    }
+    return medians_of_stages(names, calls);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,15 +17,18 @@
 namespace gla_bench::cuda {
 
 /// What building gave, of the kernels that the recipe launches, and whether the limits allow its
-/// launches.
-/// @throws BuildError for a kernel that the source lacks, more shared memory or registers than a
-/// block may have, a block of more than 1024 threads, an empty grid, a product that can not be
-BuildInfo check_recipe(const Recipe& recipe, const Code& code, const Limits& limits);
+/// launches. `codes`: of the recipe's own source, then of each import.
+/// @throws BuildError for a kernel that its source lacks, an import that is not there, more shared
+/// memory or registers than a block may have, a block of more than 1024 threads, an empty grid, a
+/// product that can not be, a step without a stage among steps with stages
+BuildInfo check_recipe(const Recipe& recipe, std::span<const CodePtr> codes, const Limits& limits);
 
 class CudaPlan : public Plan {
  public:
   /// `device` null: compiled only.
-  CudaPlan(Candidate candidate, Recipe recipe, CodePtr code, BuildInfo info, Device* device);
+  /// `codes`: as for check_recipe.
+  CudaPlan(Candidate candidate, Recipe recipe, std::vector<CodePtr> codes, BuildInfo info,
+           Device* device);
 
   BuildInfo info() const override { return info_; }
   void prepare(Workset& workset) override;
@@ -32,8 +36,13 @@ class CudaPlan : public Plan {
   std::optional<std::string> damage() override;
   void run() override;
   double sample(CacheState cache, int calls) override;
+  std::vector<StageTime> stage_times(CacheState cache) override;
 
  private:
+  struct BoundLaunch {
+    BoundKernel kernel;
+    std::size_t module = 0;
+  };
   struct BoundProduct {
     ColumnMajorProduct call;
     void *a = nullptr, *b = nullptr, *c = nullptr;
@@ -45,12 +54,14 @@ class CudaPlan : public Plan {
     void* data = nullptr;
     std::size_t bytes = 0;
   };
-  using BoundStep = std::variant<BoundKernel, BoundProduct, BoundZero>;
+  using BoundStep = std::variant<BoundLaunch, BoundProduct, BoundZero>;
 
   BoundStep bind(const Step& step) const;
   void* address(const std::string& buffer) const;
   void* operand_address(const MatrixOperand& operand) const;
+  void bind_parameters();
   void enqueue() const;
+  void enqueue(const BoundStep& step) const;
   void multiply(const BoundProduct& product) const;
   Device& device() const;
   template <class Work>
@@ -58,13 +69,13 @@ class CudaPlan : public Plan {
 
   Candidate candidate_;
   Recipe recipe_;
-  CodePtr code_;
+  std::vector<CodePtr> codes_;
   BuildInfo info_;
   Device* device_;
   CudaWorkset* workset_ = nullptr;
-  std::unique_ptr<Library> library_;
+  std::vector<std::unique_ptr<Library>> libraries_;  // of the modules, as codes_
   std::unique_ptr<GuardedBuffers> workspace_;
-  ParamBytes params_;
+  std::vector<ParamBytes> params_;  // the same
   std::vector<BoundStep> steps_;
   bool ran_ = false;
 };

@@ -100,4 +100,45 @@ double Timer::sample(CacheState cache, int calls, std::size_t launches,
   return sum / static_cast<double>(count);
 }
 
+// An event of its own, for as long as a call is split.
+class Timer::Event {
+ public:
+  Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
+  ~Event() { ignore(cudaEventDestroy(event_)); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
+  double seconds_since(const Event& begin) const {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, begin.event_, event_), "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds) * 1e-3;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+std::vector<double> Timer::split(CacheState cache, std::size_t parts, std::size_t launches,
+                                 const std::function<void(std::size_t part)>& enqueue) {
+  std::vector<Event> events(parts + 1);
+  if (cache == CacheState::cold) empty_cache();
+  Hold hold(*this);
+  const bool warm = cache == CacheState::hot;
+  if ((warm ? 2 : 1) * launches + parts > queue_depth) hold.release();
+  for (std::size_t i = 0; warm && i < parts; ++i) enqueue(i);
+  events[0].record(stream_);
+  for (std::size_t i = 0; i < parts; ++i) {
+    enqueue(i);
+    events[i + 1].record(stream_);
+  }
+  hold.release();
+  check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize after a timed call");
+  if (hold.timed_out())
+    throw RunError("the stream was held for more than 10 s: enqueuing waits for the stream itself");
+  std::vector<double> seconds(parts);
+  for (std::size_t i = 0; i < parts; ++i) seconds[i] = events[i + 1].seconds_since(events[i]);
+  return seconds;
+}
+
 }  // namespace gla_bench::cuda

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <functional>
+#include <vector>
 
 #include "harness/backend.hpp"
 #include "harness/cuda/helpers.hpp"
@@ -30,8 +31,16 @@ class Timer {
   double sample(CacheState cache, int calls, std::size_t launches,
                 const std::function<void()>& call, const std::function<void()>& restore = {});
 
+  /// Seconds of each of the parts that make up one call of `launches` pieces of work, by events
+  /// between them; the call has run before. Cold: the cache emptied before the first part. Hot:
+  /// after one more call that is not timed. An event costs about a microsecond.
+  /// @throws RunError as sample() does
+  std::vector<double> split(CacheState cache, std::size_t parts, std::size_t launches,
+                            const std::function<void(std::size_t part)>& enqueue);
+
  private:
   class Hold;
+  class Event;
 
   double between_events(std::size_t calls, std::size_t launches, bool warm,
                         const std::function<void()>& call);

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "harness/backend.hpp"
 #include "harness/error.hpp"
@@ -83,6 +85,35 @@ TEST(HostBackend, SamplesTakeTime) {
   EXPECT_GT(plan->sample(CacheState::hot, 3), 0.0);
   EXPECT_GT(plan->sample(CacheState::cold, 1), 0.0);
   EXPECT_LT(plan->sample(CacheState::hot, 100), 1.0);
+}
+
+TEST(HostBackend, TimesTheStagesThatTheCallNames) {
+  const auto backend = make_host_backend({.threads = 1});
+  const Operator& op = *find_operator("gla");
+  Variant variant = *find_variant("gla", "recurrent", BackendId::host);
+  const auto workset = backend->stage(op, tiny(), op.draw(tiny()));
+  const auto times_of = [&] {
+    const auto plan = backend->build({&variant, tiny(), {{"block_v", 64}}});
+    plan->prepare(*workset);
+    return plan->stage_times(CacheState::cold);
+  };
+  EXPECT_TRUE(times_of().empty());
+  variant.code = [](const HostCall& call) {
+    const auto wait = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+    wait(1);
+    call.end_stage("short");
+    wait(20);
+    call.end_stage("long");
+    wait(1);
+    call.end_stage("short");
+  };
+  const std::vector<StageTime> times = times_of();
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0].name, "short");
+  EXPECT_GE(times[0].seconds, 2e-3);
+  EXPECT_EQ(times[1].name, "long");
+  EXPECT_GE(times[1].seconds, 20e-3);
+  EXPECT_LT(times[0].seconds, times[1].seconds);
 }
 
 TEST(HostBackend, OnlyHostVariantsBuild) {

@@ -36,7 +36,7 @@ TEST(Suspect, NoClaimWithoutARateOrForWhatFitsTheCache) {
   EXPECT_TRUE(is_suspect(1e-9, l));
 }
 
-class CountingPlan final : public Plan {
+class CountingPlan : public Plan {
  public:
   BuildInfo info() const override { return {}; }
   void prepare(Workset&) override {}
@@ -71,6 +71,35 @@ TEST(Measure, WarmsUpThenColdThenHot) {
   EXPECT_TRUE(measure(plan, backend, policy, limit()).suspect);
   policy.hot = false;
   EXPECT_FALSE(measure(plan, backend, policy, {}).hot);
+}
+
+class StagedPlan final : public CountingPlan {
+ public:
+  std::vector<StageTime> stage_times(CacheState cache) override {
+    EXPECT_EQ(cache, CacheState::cold);
+    return {{"first", 1e-3}, {"second", 2e-3}};
+  }
+};
+
+TEST(Measure, StagesGetTheirModelledBytes) {
+  StagedPlan plan;
+  Variant variant = toy::make_variant("staged", BackendId::host, {});
+  const Candidate candidate{&variant, Problem{}, {}};
+  EXPECT_TRUE(measure_stages(plan, candidate).empty()) << "a variant that gives no stages";
+  variant.stages = [](const Problem&, const Tile&) {
+    return std::vector<StageTraffic>{{"second", {30, 40}}, {"first", {10, 20}}};
+  };
+  const std::vector<Stage> stages = measure_stages(plan, candidate);
+  ASSERT_EQ(stages.size(), 2u);
+  EXPECT_EQ(stages[0].name, "first");
+  EXPECT_EQ(stages[0].median_ms, 1);
+  EXPECT_EQ(stages[0].model_read_bytes, 10);
+  EXPECT_EQ(stages[0].model_write_bytes, 20);
+  EXPECT_EQ(stages[1].model_read_bytes, 30);
+  variant.stages = [](const Problem&, const Tile&) {
+    return std::vector<StageTraffic>{{"first", {}}};
+  };
+  EXPECT_THROW(measure_stages(plan, candidate), RunError);
 }
 
 }  // namespace

@@ -8,10 +8,8 @@ namespace gla_bench {
 namespace {
 
 TEST(Prologue, IsTheTypeTheConstantsAndTheFile) {
-  const Recipe recipe{"linear_recurrence/x.cuh",
-                      {{"tile", "warps", 4}, {"dim", "key_dim", 64}, {"tile", "chunk", 32}},
-                      {}};
-  EXPECT_EQ(prologue(DType::bfloat16, recipe),
+  EXPECT_EQ(prologue(DType::bfloat16, "linear_recurrence/x.cuh",
+                     {{"tile", "warps", 4}, {"dim", "key_dim", 64}, {"tile", "chunk", 32}}),
             "#include <cuda_bf16.h>\n"
             "#include <cuda_fp16.h>\n"
             "using io_t = __nv_bfloat16;\n"
@@ -26,9 +24,19 @@ TEST(Prologue, IsTheTypeTheConstantsAndTheFile) {
 }
 
 TEST(Prologue, NamesEachType) {
-  const Recipe recipe{"x.cuh", {}, {}};
-  EXPECT_NE(prologue(DType::float32, recipe).find("using io_t = float;"), std::string::npos);
-  EXPECT_NE(prologue(DType::float16, recipe).find("using io_t = __half;"), std::string::npos);
+  EXPECT_NE(prologue(DType::float32, "x.cuh", {}).find("using io_t = float;"), std::string::npos);
+  EXPECT_NE(prologue(DType::float16, "x.cuh", {}).find("using io_t = __half;"), std::string::npos);
+}
+
+TEST(Prologue, AnImportIsAUnitWithItsConstantsAlone) {
+  Recipe recipe{"x.cuh", {{"tile", "chunk", 32}}, {}};
+  recipe.imports.push_back({"y.cuh", {{"tile", "warps", 4}}, {}});
+  const std::vector<Unit> units = units_of(DType::float32, recipe);
+  ASSERT_EQ(units.size(), 2u);
+  EXPECT_EQ(units[0].source, "x.cuh");
+  EXPECT_EQ(units[0].text, prologue(DType::float32, "x.cuh", recipe.constants));
+  EXPECT_EQ(units[1].source, "y.cuh");
+  EXPECT_EQ(units[1].text, prologue(DType::float32, "y.cuh", {{"tile", "warps", 4}}));
 }
 
 TEST(Prologue, SequenceLengthIsNotBakedIn) {

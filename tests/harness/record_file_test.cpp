@@ -46,6 +46,7 @@ Record sample_record(int number, std::size_t samples = 3) {
   timing.cold.stopped_because = "noise";
   timing.clock_mhz_before = 1980;
   record.timing = timing;
+  record.stages = {{"projections", 0.75, 100, 200}, {"gla", 0.5, 300, 400}};
   record.io = {100, 200, 300, 400};
   record.flops = 1e9;
   record.build = BuildInfo{32, 4, 1024, 0.5, true, {{"chunk_fused", 32, 4, 1024}}, "warned"};

@@ -30,6 +30,10 @@ Code code_of(int registers, int shared_bytes) {
   return code;
 }
 
+std::vector<CodePtr> codes_of(const Code& code) {
+  return {std::make_shared<const Code>(code)};
+}
+
 KernelLaunch launch_of(const std::string& entry, unsigned threads, std::size_t shared_bytes = 0) {
   return {entry, {10, 2, 1}, {threads, 1, 1}, shared_bytes};
 }
@@ -43,7 +47,7 @@ const Limits hopper{90, 227 * 1024, 0, 0};
 TEST(CheckRecipe, AccountsForTheKernelsThatAreLaunched) {
   const Recipe recipe = recipe_of({launch_of("first", 128, 1000), Zero{"scores"},
                                    launch_of("second", 256), launch_of("first", 128, 5000)});
-  const BuildInfo info = check_recipe(recipe, code_of(100, 64), hopper);
+  const BuildInfo info = check_recipe(recipe, codes_of(code_of(100, 64)), hopper);
   EXPECT_EQ(info.registers, 100);
   EXPECT_EQ(info.shared_bytes, 5064);
   EXPECT_EQ(info.spill_bytes, 12);
@@ -55,14 +59,14 @@ TEST(CheckRecipe, AccountsForTheKernelsThatAreLaunched) {
 TEST(CheckRecipe, RefusesWhatTheArchitectureCanNotLaunch) {
   const auto refused = [](const KernelLaunch& launch, const Code& code, const char* reason) {
     try {
-      check_recipe(recipe_of({launch}), code, hopper);
+      check_recipe(recipe_of({launch}), codes_of(code), hopper);
       FAIL() << "accepted: " << reason;
     } catch (const BuildError& error) {
       EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
     }
   };
-  EXPECT_NO_THROW(
-      check_recipe(recipe_of({launch_of("first", 512, 227 * 1024)}), code_of(128, 0), hopper));
+  EXPECT_NO_THROW(check_recipe(recipe_of({launch_of("first", 512, 227 * 1024)}),
+                               codes_of(code_of(128, 0)), hopper));
   refused(launch_of("first", 512, 227 * 1024), code_of(128, 1), "shared memory");
   refused(launch_of("first", 544), code_of(128, 0), "registers");
   refused(launch_of("first", 1056), code_of(32, 0), "threads");
@@ -73,10 +77,43 @@ TEST(CheckRecipe, RefusesWhatTheArchitectureCanNotLaunch) {
   refused(tall, code_of(32, 0), "grid");
 }
 
+TEST(CheckRecipe, AccountsForImports) {
+  Recipe recipe = recipe_of({launch_of("first", 128, 1000), launch_of("first", 128, 9000)});
+  std::get<KernelLaunch>(recipe.steps[1]).module = 1;
+  recipe.imports.resize(1);
+  Code own = code_of(100, 64), import = code_of(120, 0);
+  own.seconds = 1;
+  own.cached = true;
+  import.seconds = 2;
+  import.warnings = "odd";
+  const std::vector<CodePtr> codes{codes_of(own)[0], codes_of(import)[0]};
+  const BuildInfo info = check_recipe(recipe, codes, hopper);
+  EXPECT_EQ(info.registers, 120);
+  EXPECT_EQ(info.shared_bytes, 9000);
+  EXPECT_EQ(info.spill_bytes, 16);
+  ASSERT_EQ(info.kernels.size(), 2u);
+  EXPECT_EQ(info.kernels[0].shared_bytes, 1064);
+  EXPECT_EQ(info.kernels[1].shared_bytes, 9000);
+  EXPECT_EQ(info.seconds, 3);
+  EXPECT_FALSE(info.cached);
+  EXPECT_EQ(info.warnings, "odd");
+
+  std::get<KernelLaunch>(recipe.steps[1]).module = 2;
+  EXPECT_THROW(check_recipe(recipe, codes, hopper), BuildError);
+}
+
+TEST(CheckRecipe, RefusesAStepWithoutAStageAmongStages) {
+  KernelLaunch named = launch_of("first", 128);
+  named.stage = "gla";
+  const auto codes = codes_of(code_of(32, 0));
+  EXPECT_NO_THROW(check_recipe(recipe_of({named, Zero{"scores", "gla"}}), codes, hopper));
+  EXPECT_THROW(check_recipe(recipe_of({named, Zero{"scores"}}), codes, hopper), BuildError);
+}
+
 TEST(CheckRecipe, RefusesAProductThatCanNotBe) {
   MatrixProduct product;
   product.c.transposed = true;
-  EXPECT_THROW(check_recipe(recipe_of({product}), code_of(32, 0), hopper), BuildError);
+  EXPECT_THROW(check_recipe(recipe_of({product}), codes_of(code_of(32, 0)), hopper), BuildError);
 }
 
 TEST(CudaSources, TheBackendsOwnKernelsCompile) {

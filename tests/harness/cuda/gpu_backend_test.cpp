@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 
 #include "harness/error.hpp"
 #include "tests/harness/cuda/gpu_fixture.hpp"
@@ -137,6 +139,67 @@ TEST_F(GpuBackend, TimesTheKernelAndNotTheLaunch) {
       EXPECT_GT(seconds, 199e-6) << calls;
       EXPECT_LT(seconds, 215e-6) << calls;
     }
+}
+
+TEST_F(GpuBackend, TimesStages) {
+  Variant v = variant("twice");
+  problem_.shape = {1, 1, 1, 1, 1};
+  v.code = [](const Problem&, const Tile&) {
+    const auto launch = [](const std::string& entry, const std::string& stage) {
+      return KernelLaunch{entry, {1, 1, 1}, {32, 1, 1}, 0, 0, stage};
+    };
+    return Recipe{"map.cuh",
+                  {},
+                  {launch("takes_200_us", "once"), launch("takes_200_us", "twice"),
+                   launch("takes_200_us", "twice"), launch("twice", "short")}};
+  };
+  const auto workset = backend_->stage(op_, problem_, inputs());
+  const auto plan = backend_->build({&v, problem_, {}});
+  plan->prepare(*workset);
+  for (CacheState cache : {CacheState::cold, CacheState::hot}) {
+    const std::vector<StageTime> times = plan->stage_times(cache);
+    ASSERT_EQ(times.size(), 3u);
+    EXPECT_EQ(times[0].name, "once");
+    EXPECT_NEAR(times[0].seconds, 205e-6, 10e-6);
+    EXPECT_EQ(times[1].name, "twice");
+    EXPECT_NEAR(times[1].seconds, 410e-6, 20e-6);
+    EXPECT_LT(times[2].seconds, 20e-6);
+  }
+}
+
+TEST_F(GpuBackend, LaunchesAnImportWithParametersOfItsOwn) {
+  std::ofstream(folder_.path() / "kernels" / "add.cuh") << R"(
+struct Params { io_t* y; int count; };
+extern "C" __global__ void add(const __grid_constant__ Params p) {
+  for (int i = threadIdx.x; i < p.count; i += blockDim.x)
+    p.y[i] = static_cast<io_t>(static_cast<float>(p.y[i]) + static_cast<float>(constants::addend));
+}
+)";
+  backend_ = make_cuda_backend(options_);  // reads the folder anew
+  Variant v = variant("twice");
+  const auto own = std::get<0>(v.code);
+  v.code = [own](const Problem& problem, const Tile& tile) {
+    struct AddParams {
+      void* y;
+      int count;
+    };
+    Recipe recipe = own(problem, tile);
+    recipe.imports.push_back({"add.cuh", {{"constants", "addend", 3}}, [problem](const Address& a) {
+                                const AddParams params{a("y"), static_cast<int>(elements(problem))};
+                                ParamBytes bytes(sizeof params);
+                                std::memcpy(bytes.data(), &params, sizeof params);
+                                return bytes;
+                              }});
+    recipe.steps.push_back(KernelLaunch{"add", {1, 1, 1}, {64, 1, 1}, 0, 1});
+    return recipe;
+  };
+  const auto workset = backend_->stage(op_, problem_, inputs());
+  const auto plan = backend_->build({&v, problem_, {}});
+  plan->prepare(*workset);
+  plan->run();
+  const auto x = inputs().at("x");
+  const auto y = workset->download_outputs().at("y");
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], 2 * x[i] + 3) << i;
 }
 
 TEST_F(GpuBackend, ColdIsSlowerThanHotWhereTheCacheHoldsTheProblem) {
