@@ -69,6 +69,8 @@ Partial compare_chunk(const Chunks& chunks, std::int64_t index, const float* got
     const std::int64_t start = ((outer * chunks.tokens + t) * chunks.inner + inner) * chunks.row;
     for (std::int64_t i = start; i < start + chunks.row; ++i) {
       const double value = got[i], truth = expected[i];
+      if (std::isinf(truth) && value == truth) continue;  // right, and no part of any norm
+      ++p.elements;
       const double error = std::abs(value - truth);
       p.error_squared += error * error;
       p.norm_squared += truth * truth;
@@ -78,7 +80,6 @@ Partial compare_chunk(const Chunks& chunks, std::int64_t index, const float* got
       if (p.first_bad < 0) p.first_bad = i;
       ++(is_poison(got[i]) ? p.unwritten : p.not_finite);
     }
-    p.elements += chunks.row;
   }
   return p;
 }
@@ -133,6 +134,10 @@ ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
     partials[i] = compare_chunk(chunks, i, got.data(), expected.data());
 
   const Partial sum = total(partials);
+  if (sum.elements == 0) {  // each is the infinity that is expected
+    metrics.worst = element(spec, 0, got, expected);
+    return metrics;
+  }
   const double rms = std::sqrt(sum.norm_squared / static_cast<double>(sum.elements));
   metrics.elements = sum.elements;
   metrics.unwritten = sum.unwritten;
@@ -140,6 +145,7 @@ ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
   metrics.peak = ratio(sum.peak, rms);
   metrics.smallest_chunk = sum.elements;
   for (const Partial& p : partials) {
+    if (p.elements == 0) continue;
     metrics.smallest_chunk = std::min(metrics.smallest_chunk, p.elements);
     const double least = chunk_norm_floor * rms * std::sqrt(static_cast<double>(p.elements));
     const double norm = std::max(std::sqrt(p.norm_squared), least);

@@ -35,7 +35,7 @@ std::string explain(const TensorSpec& spec, const ErrorMetrics& metrics,
            std::to_string(metrics.elements) + " elements unwritten";
   if (metrics.not_finite > 0)
     return "'" + spec.name + "': " + std::to_string(metrics.not_finite) + " of " +
-           std::to_string(metrics.elements) + " elements NaN or infinite";
+           std::to_string(metrics.elements) + " elements NaN or infinite, unlike the reference";
   const auto above = [&](const char* what, double error, double bound) {
     return "'" + spec.name + "': " + what + " " + number(error) + " above its bound " +
            number(bound);

@@ -27,20 +27,22 @@ constexpr double chunk_norm_floor = 0.01;
 
 /// How an output differs from the reference, over the whole tensor, in float64.
 struct ErrorMetrics {
-  double rel_l2 = 0;              ///< ||got - expected|| / ||expected||; 0/0 is 0, x/0 infinite
-  double max_abs = 0;             ///< max |got - expected| over the reference's RMS
-  double worst_chunk_rel_l2 = 0;  ///< largest rel_l2 of a chunk (see compare)
-  double peak = 0;                ///< max |expected| over the reference's RMS
-  std::int64_t elements = 0;
-  std::int64_t smallest_chunk = 0;  ///< elements of the smallest chunk
+  double rel_l2 = 0;                ///< ||got - expected|| / ||expected||; 0/0 is 0, x/0 infinite
+  double max_abs = 0;               ///< max |got - expected| over the reference's RMS
+  double worst_chunk_rel_l2 = 0;    ///< largest rel_l2 of a chunk (see compare)
+  double peak = 0;                  ///< max |expected| over the reference's RMS
+  std::int64_t elements = 0;        ///< without those that are the infinity that is expected
+  std::int64_t smallest_chunk = 0;  ///< elements of the smallest chunk that has any
   std::int64_t unwritten = 0;       ///< elements that still hold the poison
-  std::int64_t not_finite = 0;      ///< NaN or infinite, poison not counted
+  std::int64_t not_finite = 0;      ///< NaN or infinite (or not, against the reference), unpoisoned
   WorstElement worst;  ///< the first not finite one, else where |got - expected| is largest
 };
 
 /// Compares a tensor whole. A chunk is 64 tokens of one (sequence, head) pair where the tensor has
-/// token axes, and otherwise one pair's whole part ([K,V] of a state). With any element that is not
-/// finite every error is NaN. The result does not depend on the number of threads.
+/// token axes, and otherwise one pair's whole part ([K,V] of a state). Where the reference is
+/// infinite (lse of a row that sees nothing) the same infinity is right and left out of all norms.
+/// With any other element that is not finite, or any other value there, every error is NaN. The
+/// result does not depend on the number of threads.
 /// @throws std::invalid_argument when a size does not fit the spec.
 ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
                      std::span<const double> expected);

@@ -8,12 +8,18 @@
 namespace gla_bench::attention {
 namespace {
 
+std::int64_t query_blocks(const View& view) {
+  return (view.seq + block - 1) / block;
+}
+
 // What both passes share: P and dS of a block of queries and a block of keys.
 template <class Real>
 class Gradients {
  public:
-  Gradients(const View& view, std::optional<Arithmetic> arithmetic)
+  Gradients(const View& view, const std::vector<Real>& row_terms,
+            std::optional<Arithmetic> arithmetic)
       : view_(view),
+        row_terms_(row_terms),
         arithmetic_(arithmetic),
         q(view.keys),
         k(view.keys),
@@ -33,10 +39,7 @@ class Gradients {
     for (std::int64_t r = 0; r < queries; ++r) {
       const std::int64_t at = row + r * view_.heads;
       lse_[r] = static_cast<Real>(view_.given_lse[at]);
-      d_[r] = 0;
-      for (std::int64_t c = 0; c < values; ++c)
-        d_[r] += static_cast<Real>(view_.d_o[at * values + c]) *
-                 static_cast<Real>(view_.o[at * values + c]);
+      d_[r] = row_terms_[at];
     }
   }
 
@@ -70,6 +73,7 @@ class Gradients {
 
  private:
   const View& view_;
+  const std::vector<Real>& row_terms_;
   std::optional<Arithmetic> arithmetic_;
 
  public:
@@ -81,22 +85,15 @@ class Gradients {
   std::vector<Real> lse_, d_;
 };
 
-// Sums of dS that the log decays' gradients are made of.
-template <class Real>
-struct Sums {
-  std::vector<Real> rows;       // [pairs, T], over the keys
-  std::vector<Real> columns;    // [pairs, Tk], over the queries
-  std::vector<Real> distances;  // [pairs, query blocks]: of (position - key) dS
-};
-
 template <class Real>
 class Backward {
  public:
-  Backward(const View& view, std::optional<Arithmetic> arithmetic)
-      : view_(view), blocks_(view, arithmetic) {}
+  Backward(const View& view, const std::vector<Real>& row_terms,
+           std::optional<Arithmetic> arithmetic)
+      : view_(view), blocks_(view, row_terms, arithmetic) {}
 
   void queries(const Decays& decays, std::int64_t b, std::int64_t h, std::int64_t first,
-               Outputs<Real>& outputs, Sums<Real>& sums) {
+               Outputs<Real>& outputs, DecaySums<Real>& sums) {
     const std::int64_t width = padded(view_.keys);
     blocks_.load_queries(b, h, first);
     first_.assign(static_cast<std::size_t>(block * width), Real(0));
@@ -114,7 +111,7 @@ class Backward {
   }
 
   void keys(const std::vector<Decays>& decays, std::int64_t b, std::int64_t key_head,
-            std::int64_t first, Outputs<Real>& outputs, Sums<Real>& sums) {
+            std::int64_t first, Outputs<Real>& outputs, DecaySums<Real>& sums) {
     const std::int64_t width = padded(view_.keys), value_width = padded(view_.values);
     const std::int64_t group = view_.heads / view_.key_heads;
     blocks_.load_keys(b, key_head, first);
@@ -140,9 +137,8 @@ class Backward {
   }
 
  private:
-  void add_rows(std::int64_t pair, Sums<Real>& sums) const {
+  void add_rows(std::int64_t pair, DecaySums<Real>& sums) const {
     Real* rows = sums.rows.data() + pair * view_.seq + blocks_.first_query;
-    const std::int64_t query_blocks = (view_.seq + block - 1) / block;
     Real far = 0;
     for (std::int64_t r = 0; r < blocks_.queries; ++r) {
       const Real* ds = blocks_.ds.data() + r * block;
@@ -152,10 +148,10 @@ class Backward {
         far += static_cast<Real>(position - blocks_.first_key - j) * ds[j];
       }
     }
-    sums.distances[pair * query_blocks + blocks_.first_query / block] += far;
+    sums.distances[pair * query_blocks(view_) + blocks_.first_query / block] += far;
   }
 
-  void add_columns(std::int64_t pair, Sums<Real>& sums) const {
+  void add_columns(std::int64_t pair, DecaySums<Real>& sums) const {
     Real* columns = sums.columns.data() + pair * view_.key_seq + blocks_.first_key;
     for (std::int64_t r = 0; r < blocks_.queries; ++r)
       for (std::int64_t j = 0; j < blocks_.keys; ++j) columns[j] += blocks_.ds[r * block + j];
@@ -173,33 +169,6 @@ class Backward {
   std::vector<Real> first_, second_;
 };
 
-// A pair's dlog_decay_t = sum over i >= t of (row sum - column sum) at position i.
-template <class Real>
-void accumulate_decays(const View& view, const Sums<Real>& sums, std::int64_t pair,
-                       std::vector<Real>& gradient) {
-  const std::int64_t b = pair / view.heads, h = pair % view.heads;
-  Real sum = 0;
-  for (std::int64_t t = view.key_seq; t-- > 0;) {
-    const std::int64_t query = t - view.key_seq + view.seq;
-    if (query >= 0) sum += sums.rows[pair * view.seq + query];
-    sum -= sums.columns[pair * view.key_seq + t];
-    gradient[view.decay_row(b, t, h)] = sum;
-  }
-}
-
-template <class Real>
-void form_decay_gradients(const View& view, const Sums<Real>& sums, std::vector<Real>& gradient) {
-  const std::int64_t query_blocks = (view.seq + block - 1) / block;
-  for (std::int64_t pair = 0; pair < view.pairs(); ++pair) {
-    if (!view.constant_decay) {
-      accumulate_decays(view, sums, pair, gradient);
-      continue;
-    }
-    for (std::int64_t i = 0; i < query_blocks; ++i)
-      gradient[pair % view.heads] += sums.distances[pair * query_blocks + i];
-  }
-}
-
 template <class Real>
 std::vector<Real> zeros(std::int64_t elements) {
   return std::vector<Real>(static_cast<std::size_t>(elements), Real(0));
@@ -208,28 +177,66 @@ std::vector<Real> zeros(std::int64_t elements) {
 }  // namespace
 
 template <class Real>
+std::vector<Real> row_terms(const View& view) {
+  const std::int64_t rows = view.pairs() * view.seq, values = view.values;
+  std::vector<Real> terms = zeros<Real>(rows);
+#pragma omp parallel for schedule(static) if (rows * values > 65536)
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t c = row * values; c < (row + 1) * values; ++c)
+      terms[row] += static_cast<Real>(view.d_o[c]) * static_cast<Real>(view.o[c]);
+  return terms;
+}
+
+template <class Real>
+DecaySums<Real>::DecaySums(const View& view) {
+  if (view.log_decay == nullptr) return;
+  rows = zeros<Real>(view.pairs() * view.seq);
+  columns = zeros<Real>(view.pairs() * view.key_seq);
+  distances = zeros<Real>(view.pairs() * query_blocks(view));
+}
+
+template <class Real>
+std::vector<Real> decay_gradients(const View& view, const DecaySums<Real>& sums) {
+  std::vector<Real> gradients = zeros<Real>(view.decay_gradients());
+  for (std::int64_t pair = 0; pair < view.pairs(); ++pair) {
+    const std::int64_t b = pair / view.heads, h = pair % view.heads;
+    Real sum = 0;
+    for (std::int64_t i = 0; view.constant_decay && i < query_blocks(view); ++i)
+      sum += sums.distances[pair * query_blocks(view) + i];
+    if (view.constant_decay) gradients[h] += sum;
+    for (std::int64_t t = view.key_seq; !view.constant_decay && t-- > 0;) {
+      const std::int64_t query = t - view.key_seq + view.seq;
+      if (query >= 0) sum += sums.rows[pair * view.seq + query];
+      sum -= sums.columns[pair * view.key_seq + t];
+      gradients[view.decay_row(b, t, h)] = sum;
+    }
+  }
+  return gradients;
+}
+
+template <class Real>
 Outputs<Real> backward(const View& view, std::optional<Arithmetic> arithmetic) {
   const std::int64_t key_pairs = view.batch * view.key_heads;
-  const std::int64_t query_blocks = (view.seq + block - 1) / block;
+  const std::int64_t query_tasks = query_blocks(view) * view.pairs();
   const std::int64_t key_blocks = (view.key_seq + block - 1) / block;
   Outputs<Real> outputs;
   outputs["dq"] = zeros<Real>(view.pairs() * view.seq * view.keys);
   outputs["dk"] = zeros<Real>(key_pairs * view.key_seq * view.keys);
   outputs["dv"] = zeros<Real>(key_pairs * view.key_seq * view.values);
-  const std::int64_t decaying = view.log_decay != nullptr ? view.pairs() : 0;
-  Sums<Real> sums{zeros<Real>(decaying * view.seq), zeros<Real>(decaying * view.key_seq),
-                  zeros<Real>(decaying * query_blocks)};
+  const std::vector<Real> terms = row_terms<Real>(view);
+  DecaySums<Real> sums(view);
   std::vector<Decays> decays(static_cast<std::size_t>(view.pairs()));
-#pragma omp parallel
+#pragma omp parallel if (view.large())
   {
-    Backward<Real> walk(view, arithmetic);
+    Backward<Real> walk(view, terms, arithmetic);
 #pragma omp for schedule(dynamic)
     for (std::int64_t pair = 0; pair < view.pairs(); ++pair)
       decays[pair] = view.decays(pair / view.heads, pair % view.heads);
       // Of causal problems the last queries and the first keys have the most to do: they go first.
 #pragma omp for schedule(dynamic) nowait
-    for (std::int64_t task = 0; task < query_blocks * view.pairs(); ++task) {
-      const std::int64_t pair = task % view.pairs(), i = query_blocks - 1 - task / view.pairs();
+    for (std::int64_t task = 0; task < query_tasks; ++task) {
+      const std::int64_t pair = task % view.pairs(),
+                         i = query_blocks(view) - 1 - task / view.pairs();
       walk.queries(decays[pair], pair / view.heads, pair % view.heads, i * block, outputs, sums);
     }
 #pragma omp for schedule(dynamic)
@@ -238,13 +245,16 @@ Outputs<Real> backward(const View& view, std::optional<Arithmetic> arithmetic) {
       walk.keys(decays, pair / view.key_heads, pair % view.key_heads, i * block, outputs, sums);
     }
   }
-  if (decaying > 0) {
-    outputs["dlog_decay"] = zeros<Real>(view.decay_gradients());
-    form_decay_gradients(view, sums, outputs.at("dlog_decay"));
-  }
+  if (view.log_decay != nullptr) outputs["dlog_decay"] = decay_gradients(view, sums);
   return outputs;
 }
 
+template std::vector<double> row_terms<double>(const View&);
+template std::vector<float> row_terms<float>(const View&);
+template struct DecaySums<double>;
+template struct DecaySums<float>;
+template std::vector<double> decay_gradients<double>(const View&, const DecaySums<double>&);
+template std::vector<float> decay_gradients<float>(const View&, const DecaySums<float>&);
 template Outputs<double> backward<double>(const View&, std::optional<Arithmetic>);
 template Outputs<float> backward<float>(const View&, std::optional<Arithmetic>);
 

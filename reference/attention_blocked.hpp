@@ -26,4 +26,24 @@ Outputs<Real> forward(const View& view, std::optional<Arithmetic> arithmetic);
 template <class Real>
 Outputs<Real> backward(const View& view, std::optional<Arithmetic> arithmetic);
 
+/// D_i = do_i.o_i [B,T,H], summed up in Real.
+template <class Real>
+std::vector<Real> row_terms(const View& view);
+
+/// Sums of dS that the log decays' gradients are made of.
+template <class Real>
+struct DecaySums {
+  std::vector<Real> rows;       ///< over the keys [B,H,T]
+  std::vector<Real> columns;    ///< over the queries [B,H,Tk]
+  std::vector<Real> distances;  ///< of (position - key) dS [B,H, blocks of 64 queries]
+
+  /// All zero, and empty where there are no decays.
+  explicit DecaySums(const View& view);
+};
+
+/// dlog_decay: per token t the sum over i >= t of (row sum - column sum) at position i, which is
+/// that of dS over the pairs j < t <= i; of a constant decay the sum of the distances.
+template <class Real>
+std::vector<Real> decay_gradients(const View& view, const DecaySums<Real>& sums);
+
 }  // namespace gla_bench::attention

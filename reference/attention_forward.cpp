@@ -85,7 +85,7 @@ Outputs<Real> forward(const View& view, std::optional<Arithmetic> arithmetic) {
   if (view.lse) outputs["lse"].resize(static_cast<std::size_t>(view.pairs() * view.seq));
   std::vector<Decays> decays(static_cast<std::size_t>(view.pairs()));
   const std::int64_t blocks = (view.seq + block - 1) / block, tasks = blocks * view.pairs();
-#pragma omp parallel if (tasks > 1)
+#pragma omp parallel if (view.large())
   {
     Forward<Real> walk(view, arithmetic);
 #pragma omp for schedule(dynamic)

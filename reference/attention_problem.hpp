@@ -35,6 +35,10 @@ struct View {
   View(const Operator& op, const Problem& problem, const HostTensors& inputs);
 
   std::int64_t pairs() const { return batch * heads; }
+  /// Whether there is enough to do to wake threads for it.
+  bool large() const {
+    return static_cast<double>(pairs() * seq) * static_cast<double>(key_seq) > 1e5;
+  }
   std::int64_t key_head(std::int64_t head) const { return head / (heads / key_heads); }
   /// Key position at which query i stands; negative: it sees nothing, where causal.
   std::int64_t position(std::int64_t query) const { return query + key_seq - seq; }

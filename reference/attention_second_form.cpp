@@ -96,7 +96,7 @@ ReferenceTensors second_forward(const View& view) {
   const std::int64_t rows = view.pairs() * view.seq;
   outputs["o"].resize(static_cast<std::size_t>(rows * view.values));
   if (view.lse) outputs["lse"].resize(static_cast<std::size_t>(rows));
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (view.large())
   for (std::int64_t pair = 0; pair < view.pairs(); ++pair)
     for (std::int64_t i = 0; i < view.seq; ++i)
       forward_row(view, pair / view.heads, pair % view.heads, i, outputs);

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "harness/architecture.hpp"
+#include "harness/cuda/attention_reference.hpp"
 #include "harness/cuda/ceilings.hpp"
 #include "harness/cuda/check.hpp"
 #include "harness/cuda/nvml.hpp"
@@ -99,13 +100,19 @@ class CudaBackend : public Backend {
 
   std::optional<ReferenceTensors> reference(const Operator& op, const Problem& problem,
                                             const HostTensors& inputs) override {
-    if (!can_run() || !has_recurrence(op, problem)) return std::nullopt;
+    if (!can_run()) return std::nullopt;
+    if (has_attention(op, problem))
+      return AttentionReference(device(), compiler_).reference(op, problem, inputs);
+    if (!has_recurrence(op, problem)) return std::nullopt;
     return Recurrence(device(), compiler_).reference(op, problem, inputs);
   }
 
   std::optional<HostTensors> baseline(const Operator& op, const Problem& problem,
                                       const HostTensors& inputs, Arithmetic arithmetic) override {
-    if (!can_run() || !has_recurrence(op, problem)) return std::nullopt;
+    if (!can_run()) return std::nullopt;
+    if (has_attention(op, problem))
+      return AttentionReference(device(), compiler_).baseline(op, problem, inputs, arithmetic);
+    if (!has_recurrence(op, problem)) return std::nullopt;
     return Recurrence(device(), compiler_).baseline(op, problem, inputs, arithmetic);
   }
 

@@ -11,6 +11,8 @@
 namespace gla_bench {
 namespace {
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 TensorSpec token_spec(std::vector<std::int64_t> extents, DType dtype = DType::float32) {
   return {"o", TensorSpec::Role::output, dtype, std::move(extents), true};
 }
@@ -149,6 +151,56 @@ TEST(Compare, SizesMustFit) {
   const auto spec = token_spec({1, 4, 1, 1});
   EXPECT_THROW(compare(spec, std::vector<float>(3), std::vector<double>(4)), std::invalid_argument);
   EXPECT_THROW(compare(spec, std::vector<float>(4), std::vector<double>(3)), std::invalid_argument);
+}
+
+TEST(Compare, ExpectedInfinitiesAreRightAndInNoNorm) {
+  const auto spec = token_spec({1, 130, 2});
+  std::vector<double> expected(260, 2.0);
+  for (std::size_t i = 0; i < 2 * 64; i += 2) expected[i] = -infinity;  // a whole chunk of head 0
+  auto got = as_float(expected);
+  const ErrorMetrics exact = compare(spec, got, expected);
+  EXPECT_EQ(exact.rel_l2, 0);
+  EXPECT_EQ(exact.worst_chunk_rel_l2, 0);
+  EXPECT_EQ(exact.not_finite, 0);
+  EXPECT_EQ(exact.elements, 260 - 64);
+  EXPECT_EQ(exact.smallest_chunk, 64);
+  EXPECT_DOUBLE_EQ(exact.peak, 1.0);
+  got[259] = 2.5f;
+  const ErrorMetrics off = compare(spec, got, expected);
+  EXPECT_DOUBLE_EQ(off.rel_l2, 0.5 / (2.0 * std::sqrt(196.0)));
+  EXPECT_DOUBLE_EQ(off.max_abs, 0.25);
+}
+
+TEST(Compare, OtherValuesWhereInfinityIsExpectedFail) {
+  const auto spec = token_spec({1, 70, 2});
+  std::vector<double> expected(140, 2.0);
+  expected[6] = -infinity;
+  const float poison = std::bit_cast<float>(0xffffffffu);
+  for (const float wrong : {-1e38f, 0.0f, INFINITY, NAN, poison}) {
+    auto got = as_float(expected);
+    got[6] = wrong;
+    const ErrorMetrics m = compare(spec, got, expected);
+    EXPECT_TRUE(std::isnan(m.rel_l2)) << wrong;
+    EXPECT_TRUE(std::isnan(m.worst_chunk_rel_l2)) << wrong;
+    EXPECT_TRUE(std::isnan(m.max_abs)) << wrong;
+    EXPECT_EQ(m.not_finite + m.unwritten, 1) << wrong;
+    EXPECT_EQ(m.worst.index, (std::vector<std::int64_t>{0, 3, 0})) << wrong;
+  }
+  auto got = as_float(expected);
+  got[7] = -INFINITY;  // infinite where it is not expected
+  EXPECT_TRUE(std::isnan(compare(spec, got, expected).rel_l2));
+}
+
+TEST(Compare, NothingButExpectedInfinities) {
+  const auto spec = token_spec({1, 3, 1});
+  const std::vector<double> expected(3, -infinity);
+  const ErrorMetrics m = compare(spec, as_float(expected), expected);
+  EXPECT_EQ(m.rel_l2, 0);
+  EXPECT_EQ(m.not_finite, 0);
+  EXPECT_EQ(m.elements, 0);
+  const Bounds bound =
+      bounds(default_tolerance(), Arithmetic::float32, DType::float32, baseline_error(m));
+  EXPECT_TRUE(m.rel_l2 <= bound.rel_l2 && m.max_abs <= bound.max_abs);
 }
 
 }  // namespace

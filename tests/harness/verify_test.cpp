@@ -98,7 +98,7 @@ TEST(Verify, AnHonestVariantPasses) {
 
 TEST(Verify, OneNaN) {
   expect_fault([](const LinearRecurrenceParams& p) { row(p, 1, 149, 1)[23] = NAN; },
-               "'o': 1 of 14400 elements NaN or infinite");
+               "'o': 1 of 14400 elements NaN or infinite, unlike the reference");
 }
 
 TEST(Verify, OneInfinity) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/compile.hpp"
+#include "harness/cuda/attention_reference.hpp"
 #include "harness/cuda/compiler.hpp"
 #include "harness/cuda/helpers.hpp"
 #include "harness/cuda/plan.hpp"
@@ -155,6 +156,24 @@ TEST(CudaSources, TheRecurrenceCompilesForEveryMemberAndKindOfKeyExtent) {
   }
   for (Arithmetic arithmetic : {Arithmetic::float32, Arithmetic::tf32})
     compile(problem, 128, arithmetic);
+}
+
+TEST(CudaSources, AttentionCompilesInEachArithmetic) {
+  const TemporaryFolder folder;
+  Compiler compiler(options_in(folder), {});
+  const std::string source = "reference/attention.cuh";
+  const auto expect_clean = [&](std::optional<Arithmetic> arithmetic, int arch) {
+    const CodePtr code = compiler.get(attention_text(arithmetic), source, arch);
+    EXPECT_EQ(code->warnings, "");
+    ASSERT_EQ(code->kernels.size(), 3u);
+    for (const KernelBuild& kernel : code->kernels) {
+      EXPECT_LE(kernel.shared_bytes, 48 * 1024) << kernel.entry;
+      EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry;
+    }
+  };
+  expect_clean(std::nullopt, 90);
+  expect_clean(Arithmetic::float32, 90);
+  expect_clean(Arithmetic::bfloat16, 80);
 }
 
 TEST(CudaBackend, CompilesForAnArchitectureWithoutADevice) {

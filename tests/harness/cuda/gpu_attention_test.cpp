@@ -1,0 +1,109 @@
+// Attention's references on the device against those on the host.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/cuda/attention_reference.hpp"
+#include "tests/harness/temporary_folder.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+class GpuAttention : public testing::Test {
+ protected:
+  void SetUp() override {
+    const DeviceProbe probe = probe_device(0);
+    if (!probe.properties) GTEST_SKIP() << "no CUDA device: " << probe.reason;
+    CudaOptions options;
+    options.cache_dir = folder_.file("cache");
+    compiler_ = std::make_unique<Compiler>(options, nullptr);
+    device_ = std::make_unique<Device>(0, *probe.properties, *compiler_);
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Compiler> compiler_;
+  std::unique_ptr<Device> device_;
+};
+
+// Grouped heads, Tk != T, several blocks and column blocks, every option, both directions.
+std::vector<Problem> problems() {
+  std::vector<Problem> list;
+  const auto add = [&](const char* op, Shape shape, const char* gate, Direction direction,
+                       std::map<std::string, std::string> options) {
+    Problem problem;
+    problem.op = op;
+    problem.shape = shape;
+    problem.gate = gate;
+    problem.direction = direction;
+    problem.dtype = DType::bfloat16;
+    problem.options = std::move(options);
+    list.push_back(std::move(problem));
+  };
+  const Direction forward = Direction::forward, backward = Direction::backward;
+  add("attention", {1, 170, 4, 20, 9, 0, 2}, "peaked", forward, {{"lse", "true"}});
+  add("attention", {2, 9, 2, 5, 140, 275, 0}, "shifted", forward, {{"causal", "false"}});
+  add("decay_attention", {1, 80, 1, 64, 64, 67, 0}, "resets", forward, {{"lse", "true"}});
+  add("decay_attention", {1, 170, 2, 20, 9, 200, 1}, "typical", backward, {});
+  add("decay_attention", {1, 130, 2, 20, 9, 0, 0}, "resets", backward, {});
+  add("decay_attention", {2, 90, 3, 140, 9, 33, 0}, "mild", backward, {{"decay", "constant"}});
+  add("attention", {1, 33, 2, 7, 130, 170, 1}, "normal", backward, {{"causal", "false"}});
+  return list;
+}
+
+template <class A, class B>
+double relative_l2(const std::vector<A>& got, const std::vector<B>& expected) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto a = static_cast<double>(got.at(i)), b = static_cast<double>(expected[i]);
+    if (a == b && std::isinf(b)) continue;
+    difference += (a - b) * (a - b);
+    norm += b * b;
+  }
+  return std::sqrt(difference / norm);
+}
+
+TEST_F(GpuAttention, IsTheHostsReference) {
+  for (const Problem& problem : problems()) {
+    const Operator& op = *find_operator(problem.op);
+    const HostTensors inputs = op.draw(problem);
+    const ReferenceTensors expected = op.reference(problem, inputs);
+    const ReferenceTensors got =
+        AttentionReference(*device_, *compiler_).reference(op, problem, inputs);
+    ASSERT_EQ(got.size(), expected.size());
+    for (const auto& [tensor, values] : expected)
+      EXPECT_TRUE(relative_l2(got.at(tensor), values) <= 1e-12)
+          << describe(problem) << " " << tensor;
+  }
+}
+
+TEST_F(GpuAttention, PlainComputationErrsLikeTheHosts) {
+  for (const Problem& problem : problems())
+    for (const Arithmetic arithmetic : {Arithmetic::float32, Arithmetic::bfloat16}) {
+      const Operator& op = *find_operator(problem.op);
+      const HostTensors inputs = op.draw(problem);
+      const ReferenceTensors truth = op.reference(problem, inputs);
+      const HostTensors host = op.baseline(problem, inputs, arithmetic);
+      const HostTensors got =
+          AttentionReference(*device_, *compiler_).baseline(op, problem, inputs, arithmetic);
+      for (const auto& [tensor, values] : truth) {
+        const double error = relative_l2(got.at(tensor), values);
+        const double host_error = relative_l2(host.at(tensor), values);
+        EXPECT_TRUE(error <= 3 * host_error + 1e-7 && host_error <= 3 * error + 1e-7)
+            << describe(problem) << " " << tensor << ": " << error << ", " << host_error;
+      }
+    }
+}
+
+TEST(AttentionReference, KnowsItsOperatorsAndItsMemory) {
+  Problem problem;
+  problem.op = "attention";
+  problem.shape = {1, 128, 2, 64, 64};
+  const Operator& op = *find_operator("attention");
+  EXPECT_TRUE(has_attention(op, problem));
+  EXPECT_FALSE(has_attention(op, problem, 1e3));
+  EXPECT_FALSE(has_attention(*find_operator("gla"), problem));
+}
+
+}  // namespace
+}  // namespace gla_bench::cuda
