@@ -82,7 +82,7 @@ std::optional<std::string> refuse_walk(const Problem& problem, const Tile& tile,
   const int room = std::min(255, 65536 / (at.threads * residency));
   if (at.accumulators + beside > room)
     return std::to_string(at.accumulators) + " sums a thread, there is room for " +
-           std::to_string(room - beside);
+           std::to_string(std::max(0, room - beside));
   if (auto reason = refuse_shared(std::int64_t{at.bytes} * residency, limits)) return reason;
   return refuse_blocks(walk_blocks(problem, at));
 }

@@ -14,10 +14,6 @@
 
 namespace gla_bench::softmax_attention {
 
-__device__ __forceinline__ float negative_infinity() {
-  return __int_as_float(static_cast<int>(0xff800000u));
-}
-
 /// Of the finite log decays of the tokens up to one, and how many resets there were. Differences of
 /// two such sums are as exact as float32 wants them at any length.
 struct alignas(16) DecaySum {
@@ -91,8 +87,8 @@ __device__ __forceinline__ void prepare(const AttentionParams& p) {
   const TokenStrides& l = p.lse_strides;
   const float lse = p.lse[b * l.batch + h * l.heads + t * l.seq];
   const float exponent =
-      lse == negative_infinity()
-          ? negative_infinity()
+      lse == device::minus_infinity()
+          ? device::minus_infinity()
           : log2_score_gain - lse * exponent_unit;  // P = 0 where nothing is seen
   static_cast<float2*>(p.work[work::pairs])[row] = make_float2(exponent, sum);
 }

@@ -258,7 +258,7 @@ class BackwardWalk {
   static __device__ __forceinline__ float decay_between(const DecaySum& before,
                                                         const DecaySum& after) {
     const float sum = static_cast<float>(after.sum - before.sum) * exponent_unit;
-    return before.resets == after.resets ? sum : negative_infinity();
+    return before.resets == after.resets ? sum : device::minus_infinity();
   }
 
   /// The decay between the reference and a token at this position of the rows or columns.
@@ -282,7 +282,7 @@ class BackwardWalk {
         RowTerm term = {0.0f, 0.0f, 0.0f};
         if constexpr (!by_keys) {
           const float2 pair =
-              r < rows_ ? query_pairs()[row0_ + r] : make_float2(negative_infinity(), 0.0f);
+              r < rows_ ? query_pairs()[row0_ + r] : make_float2(device::minus_infinity(), 0.0f);
           term.lse = pair.x;
           term.dot = pair.y;
         }
@@ -297,7 +297,7 @@ class BackwardWalk {
   __device__ __forceinline__ void form_column_terms(long long n, int stage) {
     const long long left = (by_keys ? p_.seq : p_.key_seq) - n * columns;
     for (int c = threadIdx.x; c < columns; c += threads) {
-      float2 term = make_float2(negative_infinity(), 0.0f);
+      float2 term = make_float2(device::minus_infinity(), 0.0f);
       const long long position = column_position(n) + c;
       if (c < left && position >= 0) {
         term.x = reference_decay(position, column_sums(stage) + c, by_keys);
@@ -395,7 +395,7 @@ class BackwardWalk {
               const float lse = by_keys ? column_pairs(stage)[c].x : row.lse;
               exponent = fmaf(s[i][m][e], scale, lse) + near_decay(r, c, distance, stage);
             }
-            if (!seen) exponent = negative_infinity();
+            if (!seen) exponent = device::minus_infinity();
           }
           s[i][m][e] = device::exp2_fast(natural ? exponent * device::log2_e : exponent);
         }
