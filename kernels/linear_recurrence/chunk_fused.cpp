@@ -1,5 +1,6 @@
 // Host side of chunk_fused.cuh: one launch, the state on chip.
 
+#include "harness/operator.hpp"
 #include "kernels/linear_recurrence/chunk_walk.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
@@ -19,6 +20,8 @@ WalkLayout layout(const Problem& problem, const Tile& tile) {
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
   if (auto reason = refuse_choice(space(member_of(problem)), tile)) return reason;
   if (auto reason = refuse_walk(problem, tile, choice(tile, "chunk"), limits)) return reason;
+  if (flag(problem, "normalize") && flag(problem, "in_place") && walk_slices(problem, tile) > 1)
+    return "slices of V would read the normalizer that one of them writes in place";
   return refuse_blocks(static_cast<double>(sequences(problem)) *
                        static_cast<double>(walk_slices(problem, tile)));
 }
