@@ -87,5 +87,63 @@ TEST(ChunkFused, RefusesThreeTermsForSixteenBits) {
   EXPECT_NE(reason->find("terms=3"), std::string::npos);
 }
 
+TEST(ChunkFused, ServesEveryMemberWithEveryOption) {
+  expect_every_member_and_option(chunk_fused);
+}
+
+TEST(ChunkFused, ReadsWhatDecaysOncePerSlice) {
+  for (const Member& member : members()) {
+    const Variant v = chunk_fused(member);
+    const Problem problem = problem_of(member.op, DType::bfloat16, {1, 1000, 2, 64, 128});
+    Tile tile = default_tile(v.space);
+    tile["block_v"] = 64;
+    const double gates = member.decay == Decay::per_key     ? 1000 * 2 * 64 * 2.0
+                         : member.decay == Decay::per_token ? 1000 * 2 * 2.0
+                         : member.decay == Decay::per_head  ? 2 * 4.0
+                                                            : 0.0;
+    const double bonus = member.before_update ? 2 * 64 * 2.0 : 0.0;
+    EXPECT_EQ(v.traffic(problem, tile).read_bytes,
+              2 * (2 * 1000 * 2 * 64 * 2.0 + gates + bonus) + 1000 * 2 * 128 * 2.0)
+        << member.op;
+  }
+}
+
+TEST(ChunkFused, RaggedSequencesEachHaveBlocks) {
+  Problem problem = gla(DType::bfloat16, {1, 1000, 3, 64, 64});
+  problem.shape.sequences = 7;
+  const Recipe recipe = std::get<0>(variant().code)(problem, default_tile(variant().space));
+  EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[0]).grid.x, 7u * 3);
+}
+
+// Every slice of V reads the initial normalizer, one writes the final one.
+TEST(ChunkFused, NormalizersInPlaceTakeOneSlice) {
+  const Variant v = chunk_fused(member_of(problem_of("linear_attention", DType::float32, {})));
+  Problem problem = problem_of("linear_attention", DType::bfloat16, {2, 100, 3, 64, 72});
+  problem.initial_state = true;
+  problem.options = {{"normalize", "true"}, {"in_place", "true"}};
+  Tile tile = default_tile(v.space);
+  tile["block_v"] = 64;
+  const std::optional<std::string> reason = v.reject(problem, tile, h200());
+  ASSERT_TRUE(reason);
+  EXPECT_NE(reason->find("normalizer"), std::string::npos) << *reason;
+  tile["block_v"] = 128;
+  EXPECT_EQ(v.reject(problem, tile, h200()), std::nullopt);
+  tile["block_v"] = 64;
+  problem.options.erase("in_place");
+  EXPECT_EQ(v.reject(problem, tile, h200()), std::nullopt);
+}
+
+// Without decays per key nothing but k, q and v waits in shared memory: room for a third stage.
+TEST(ChunkFused, ThreeStagesOnlyWithoutDecaysPerKey) {
+  for (const Member& member : members()) {
+    const Variant v = chunk_fused(member);
+    const Problem problem = problem_of(member.op, DType::bfloat16, {1, 1000, 2, 128, 128});
+    Tile tile = default_tile(v.space);
+    tile["stages"] = 3;
+    EXPECT_EQ(v.reject(problem, tile, h200()).has_value(), member.decay == Decay::per_key)
+        << member.op;
+  }
+}
+
 }  // namespace
 }  // namespace gla_bench::linear_recurrence

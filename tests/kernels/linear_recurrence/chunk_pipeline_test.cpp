@@ -76,5 +76,19 @@ TEST(ChunkPipeline, MovesAtLeastTheFloor) {
   expect_traffic_above_floor(variant());
 }
 
+TEST(ChunkPipeline, RefusesByNameWhatItLacks) {
+  const auto reason = [](const Problem& problem) {
+    return variant().reject(problem, default_tile(variant().space), h200()).value_or("accepted");
+  };
+  Problem problem = gla(DType::bfloat16, {1, 100, 3, 64, 72});
+  problem.options = {{"state_layout", "value_first"}};
+  EXPECT_EQ(reason(problem), "accepted");
+  problem.options = {{"state_dtype", "bfloat16"}};
+  EXPECT_NE(reason(problem).find("float32"), std::string::npos);
+  problem.options.clear();
+  problem.shape.sequences = 3;
+  EXPECT_NE(reason(problem).find("cu_seqlens"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gla_bench::linear_recurrence

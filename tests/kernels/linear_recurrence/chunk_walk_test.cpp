@@ -15,7 +15,11 @@ std::vector<WalkShape> assorted_shapes() {
         for (const int stages : {1, 2})
           for (const bool outputs : {false, true})
             for (const auto& [io, operand] : {std::pair{2, 2}, std::pair{2, 4}, std::pair{4, 4}})
-              shapes.push_back({key_dim, io, operand, chunk, 64, 16, warps_k, stages, outputs});
+              for (const auto& [decay, special] :
+                   {std::pair{0, false}, std::pair{0, true}, std::pair{1, false},
+                    std::pair{2, false}, std::pair{3, false}, std::pair{3, true}})
+                shapes.push_back({key_dim, io, operand, chunk, 64, 16, warps_k, stages, outputs,
+                                  decay, special && decay == 3, special && decay == 0});
   return shapes;
 }
 
@@ -23,7 +27,8 @@ TEST(WalkLayout, RegionsFollowOneAnotherAligned) {
   for (const WalkShape& shape : assorted_shapes()) {
     const WalkLayout l{shape};
     const int places[] = {
-        0, l.operands, l.scratch, l.scores, l.block_decays, l.chunk_decay, l.total_decay, l.bytes};
+        0,         l.operands, l.scratch,    l.scores, l.block_decays, l.chunk_decay, l.total_decay,
+        l.factors, l.bonus,    l.normalizer, l.bytes};
     for (std::size_t i = 1; i < std::size(places); ++i) {
       EXPECT_GE(places[i], places[i - 1]);
       EXPECT_EQ(places[i] % 16, 0);
@@ -39,7 +44,7 @@ TEST(WalkLayout, ScratchHoldsScoreOperandsAndPartialOutputs) {
     if (!shape.outputs) continue;
     const WalkLayout l{shape};
     const int diagonal = 2 * l.operand_tile, levels = (l.levels - 1) * l.operand_tile;
-    EXPECT_GE(l.scores - l.scratch, diagonal + levels);
+    EXPECT_GE(l.scores - l.scratch, l.per_key ? diagonal + levels : 0);
     EXPECT_GE(l.scores - l.scratch, shape.warps_k * shape.chunk * l.partial_ld * 4);
   }
 }
@@ -51,6 +56,22 @@ TEST(WalkLayout, EveryWarpHasTheSameWholeStepsOfKeys) {
     EXPECT_EQ(l.warp_keys % 16, 0);
     EXPECT_EQ(l.warp_keys * shape.warps_k, l.keys);
     EXPECT_EQ(8 << l.levels, shape.chunk);
+  }
+}
+
+// Without decays per key there are no tiles but k, q and v, and no operands beside them.
+TEST(WalkLayout, OnlyDecaysPerKeyTakeTiles) {
+  for (WalkShape shape : assorted_shapes()) {
+    const WalkLayout l{shape};
+    const int key_tiles = (l.stage - l.value_tile) / l.key_tile;
+    EXPECT_EQ(key_tiles, (shape.outputs ? 2 : 1) + (shape.decay == 3 ? 1 : 0));
+    if (shape.decay == 3) continue;
+    EXPECT_EQ(l.scratch, l.operands);
+    EXPECT_EQ(l.factors, l.block_decays);
+    shape.decay = 3;
+    shape.normalize = false;
+    if (shape.key_dim < 100 || !shape.outputs) continue;
+    EXPECT_LT(l.bytes, WalkLayout{shape}.bytes);
   }
 }
 

@@ -116,6 +116,36 @@ inline void expect_total_reject(const Variant& variant) {
   reason(problem, usual, {90, 1024, 0, 132});
 }
 
+/// The first tile that the variant accepts, or an empty one.
+inline Tile accepted_tile(const Variant& variant, const Problem& problem) {
+  for (const Tile& tile : all_tiles(variant.space))
+    if (!variant.reject(problem, tile, h200())) return tile;
+  return {};
+}
+
+/// Every member with every option: a tile, launches within the limits, at least the floor's bytes
+/// and operations.
+inline void expect_every_member_and_option(Variant (*make)(const Member&)) {
+  for (const Member& member : members()) {
+    const Variant v = make(member);
+    const Operator* op = find_operator(member.op);
+    ASSERT_NE(op, nullptr) << member.op;
+    for (const Problem& problem : problems_with_options(member.op)) {
+      const Tile tile = accepted_tile(v, problem);
+      ASSERT_FALSE(tile.empty()) << describe(problem);
+      const Traffic traffic = v.traffic(problem, tile);
+      EXPECT_GE(traffic.read_bytes + traffic.write_bytes, op->work(problem).floor_bytes)
+          << describe(problem);
+      EXPECT_GE(v.flops(problem, tile), op->work(problem).flops) << describe(problem);
+      for (const Step& step : std::get<0>(v.code)(problem, tile).steps) {
+        const auto& launch = std::get<KernelLaunch>(step);
+        EXPECT_LE(launch.shared_bytes, h200().shared_per_block) << describe(problem);
+        EXPECT_LE(launch.block.x, 1024u);
+      }
+    }
+  }
+}
+
 inline void expect_launches_within(const Variant& variant, const Limits& limits) {
   for (const Problem& problem : assorted_problems())
     for (const Tile& tile : all_tiles(variant.space)) {
