@@ -1,6 +1,9 @@
 #include "kernels/linear_recurrence/refusal.hpp"
 
+#include <algorithm>
+
 #include "harness/operator.hpp"
+#include "kernels/linear_recurrence/decode_layout.h"
 #include "kernels/linear_recurrence/family.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -28,6 +31,15 @@ std::optional<std::string> refuse_ragged(const Problem& problem) {
 std::optional<std::string> refuse_in_place(const Problem& problem) {
   if (!flag(problem, "in_place")) return std::nullopt;
   return "reads the initial state after the final one is written: not in place";
+}
+
+std::optional<std::string> refuse_long_sequences(const Problem& problem) {
+  const Shape& s = problem.shape;
+  if (s.seq <= decode_tokens * std::max<std::int64_t>(s.sequences, 1)) return std::nullopt;
+  const std::string most =
+      "decodes at most " + std::to_string(decode_tokens) + " tokens a sequence";
+  if (ragged(problem)) return most + ", these have more on average";
+  return most + ", these have " + std::to_string(s.seq);
 }
 
 int operand_bytes(const Problem& problem) {

@@ -22,6 +22,9 @@ std::optional<std::string> refuse_ragged(const Problem& problem);
 /// A final state that overwrites the initial one, or nothing.
 std::optional<std::string> refuse_in_place(const Problem& problem);
 
+/// Sequences of more than 8 tokens, ragged ones on average, which decoding is not for; or nothing.
+std::optional<std::string> refuse_long_sequences(const Problem& problem);
+
 /// Bytes of what the tensor cores are fed with (device/products.cuh, Products): bfloat16 in its own
 /// format unless there are fewer than 16 keys, all else as float32.
 int operand_bytes(const Problem& problem);

@@ -19,6 +19,7 @@ constexpr auto gla_alone = [](const Member& member) { return member.op == "gla";
 constexpr std::array makers{
     // CUDA
     Maker{recurrent, every_member},
+    Maker{decode, every_member},
     Maker{parallel, gla_alone},
     Maker{parallel_cublas, gla_alone},
     Maker{chunk_materialized, every_member},

@@ -8,6 +8,7 @@ namespace gla_bench::linear_recurrence {
 
 // CUDA (each in <name>.cpp beside <name>.cuh)
 Variant recurrent(const Member& member);
+Variant decode(const Member& member);
 Variant parallel(const Member& member);
 Variant parallel_cublas(const Member& member);
 Variant chunk_materialized(const Member& member);

@@ -1,0 +1,163 @@
+#pragma once
+// decode: a few tokens (1 to 8, typically 1) against a large state, which is read once, updated and
+// written once, in place or not. Time is the state's bytes over the memory's speed.
+//
+// A block owns block_v columns of one sequence and head's state and all their keys, so that the
+// sums over K end in the block: no atomics, no second kernel. Each thread holds `elements` of the
+// state in registers. It issues its loads of q, k, gate and v, then all loads of the state by
+// vectors of up to 16 bytes, and only then waits: a multiprocessor has its whole share of the state
+// in flight. q, k, e^g and v go through shared memory as float32, computed once a block. Sums over
+// the keys: in the thread, then by halving exchanges in the warp, then over the warps through
+// shared memory. The state leaves before the last barrier.
+// Key first a thread's vector lies along V (row j: key j * groups + group), value first along K.
+// A normalized output's denominator is computed by every block from the whole z; where z is updated
+// in place no other block may write it first, so there one block walks over all columns.
+// Grid: sequences * slices of V, slices fastest. Shared memory: decode_layout.h. Bytes: states, v
+// and o once; q, k, gates and z once per slice (neighbouring blocks share them through L2).
+
+#include "linear_recurrence/decode_rows.cuh"
+#include "linear_recurrence/decode_state.cuh"
+
+namespace gla_bench::linear_recurrence::decode {
+
+/// z of every key on with the staged tokens, and each warp's part of their denominators.
+__device__ inline void add_normalizer(const Shared& shared, int tokens) {
+  const int thread = static_cast<int>(threadIdx.x);
+  float part[decode_tokens] = {};
+  for (int key = thread; key < key_dim; key += threads) {
+    float z = shared.normalizer[key];
+#pragma unroll
+    for (int t = 0; t < decode_tokens; ++t) {
+      if (t >= tokens) break;
+      const float* token = shared.keys + t * 4 * padded_keys;
+      z += value_first ? token[padded_keys + key] : token[4 * key + 1];
+      part[t] = fmaf(value_first ? token[key] : token[4 * key], z, part[t]);
+    }
+    shared.normalizer[key] = z;
+  }
+#pragma unroll
+  for (int t = 0; t < decode_tokens; ++t) {
+    if (t >= tokens) break;
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2)
+      part[t] += __shfl_xor_sync(0xffffffffu, part[t], distance);
+    if (thread % 32 == 0) shared.denominators[thread / 32 * tokens + t] = part[t];
+  }
+}
+
+__device__ inline void load_normalizer(const Block& block, const Shared& shared) {
+  const float* from = block.p.initial_normalizer;
+  for (int key = static_cast<int>(threadIdx.x); key < key_dim; key += threads)
+    shared.normalizer[key] = from == nullptr ? 0.0f : from[block.pair * key_dim + key];
+}
+
+__device__ inline void store_normalizer(const Block& block, const Shared& shared) {
+  if (block.p.final_normalizer == nullptr) return;
+  for (int key = static_cast<int>(threadIdx.x); key < key_dim; key += threads)
+    block.p.final_normalizer[block.pair * key_dim + key] = shared.normalizer[key];
+}
+
+__device__ inline void store_outputs(const Block& block, const Shared& shared, long long first,
+                                     int tokens, int pitch) {
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < tokens * block_v; i += threads) {
+    const int t = i / block_v, column = i % block_v;
+    if (column >= block.width) continue;
+    float sum = 0.0f;
+    for (int slot = 0; slot < layout.slots; ++slot)
+      sum += shared.partial[(slot * pitch + t) * padded_values + column];
+    if constexpr (normalize) {
+      float denominator = 0.0f;
+      for (int warp = 0; warp < threads / 32; ++warp)
+        denominator += shared.denominators[warp * tokens + t];
+      sum /= denominator + block.p.epsilon;
+    }
+    static_cast<io_t*>(block.p.o)[block.value + (first + t) * block.p.value_strides.seq + column] =
+        device::from_float<io_t>(sum);
+  }
+}
+
+/// The staged tokens through this thread's part of the state.
+__device__ inline void compute(const Shared& shared, State& state, int tokens, int pitch) {
+  const int slot = value_first ? 0 : static_cast<int>(threadIdx.x) / layout.unit;
+#pragma unroll 1
+  for (int t = 0; t < tokens; ++t) {
+    float sum[sums];
+    advance(state, shared.keys + t * 4 * padded_keys, shared.values + t * padded_values, sum);
+    reduce(sum, shared.partial + (slot * pitch + t) * padded_values);
+  }
+}
+
+/// All tokens of a sequence through one slice of its state. `last`: no other slice of this pair
+/// follows, so that z may be written.
+__device__ inline void run_slice(const Block& block, const Shared& shared, int pitch, bool last) {
+  const auto tokens_from = [&](long long first) {
+    const long long left = block.length - first;
+    return static_cast<int>(left < pitch ? left : pitch);
+  };
+  const Ahead ahead = fetch(block, 0, tokens_from(0));
+  RawState raw;
+  load_state(block, raw);
+  if constexpr (normalize) load_normalizer(block, shared);
+  stage(block, shared, 0, tokens_from(0), ahead);
+  __syncthreads();
+  State state;
+  widen(raw, state);
+  for (long long first = 0;; first += pitch) {
+    const int tokens = tokens_from(first);
+    const bool done = trait::ragged == 0 || first + pitch >= block.length;
+    compute(shared, state, tokens, pitch);
+    if (done) store_state(block, state);
+    if constexpr (normalize) add_normalizer(shared, tokens);
+    __syncthreads();
+    store_outputs(block, shared, first, tokens, pitch);
+    if (done) break;
+    const int next = tokens_from(first + pitch);
+    stage(block, shared, first + pitch, next, fetch(block, first + pitch, next));
+    __syncthreads();
+  }
+  if constexpr (normalize)
+    if (last) store_normalizer(block, shared);
+}
+
+__device__ inline void run(const LinearRecurrenceParams& p, unsigned char* memory) {
+  constexpr int walked = decode_form::slices_per_block;
+  constexpr int blocks = (slices + walked - 1) / walked;  // of a sequence and head
+  const int pitch = trait::ragged != 0 ? decode_tokens : static_cast<int>(p.seq);
+  const Shared shared(memory, pitch);
+  // 32 bits: a grid has no more blocks, and dividing 64 would take longer than a load.
+  const unsigned pair = blockIdx.x / blocks, heads = static_cast<unsigned>(p.heads);
+  const long long n = pair / heads, h = pair % heads;
+  const long long b = trait::ragged != 0 ? 0 : n;
+  const Span span = span_of(p, n);
+  const auto start = [&](const TokenStrides& strides) {
+    return b * strides.batch + span.first * strides.seq + h * strides.heads;
+  };
+  for (int i = 0; i < walked; ++i) {
+    const int slice = static_cast<int>(blockIdx.x % blocks) * walked + i;
+    if (slice >= slices) break;
+    const int column = slice * block_v;
+    const Block block{p,
+                      start(p.key_strides),
+                      start(p.value_strides) + column,
+                      start(p.gate_strides),
+                      pair * p.state_strides.sequence,
+                      h,
+                      pair,
+                      span.tokens,
+                      column,
+                      min(block_v, value_dim - column)};
+    // z may be in place: only the last slice of the walk, or the first block of several, writes it.
+    run_slice(block, shared, pitch, walked > 1 ? slice == slices - 1 : slice == 0);
+    if (walked > 1) __syncthreads();  // shared memory is free
+  }
+}
+
+}  // namespace gla_bench::linear_recurrence::decode
+
+extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::decode::threads,
+                                             gla_bench::linear_recurrence::decode::resident)
+    decode(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  gla_bench::linear_recurrence::decode::run(p, shared);
+}

@@ -1,0 +1,135 @@
+#pragma once
+// What decode.cuh stages in shared memory: every token's q, k, decay and bonus of each key and its
+// v, as float32, computed once a block.
+
+#include "device/math.cuh"
+#include "device/types.cuh"
+#include "linear_recurrence/decode_layout.h"
+#include "linear_recurrence/params.h"
+#include "linear_recurrence/traits.cuh"
+
+namespace gla_bench::linear_recurrence::decode {
+
+constexpr DecodeLayout layout{dim::key_dim,       dim::value_dim,
+                              trait::state_bytes, trait::value_first != 0,
+                              tile::block_v,      tile::elements};
+constexpr int key_dim = dim::key_dim, value_dim = dim::value_dim, block_v = tile::block_v;
+constexpr int threads = layout.threads, lanes = layout.lanes, groups = layout.groups;
+constexpr int vec = layout.vec, columns = layout.columns, rows = layout.rows;
+constexpr int padded_keys = layout.padded_keys, padded_values = layout.padded_values;
+constexpr bool value_first = trait::value_first != 0, normalize = trait::normalize != 0;
+constexpr int slices = (value_dim + block_v - 1) / block_v;
+constexpr int sums = value_first ? rows : vec;  // outputs that a thread has a part of
+// Blocks per multiprocessor that the state's size leaves registers for.
+constexpr int fitting = 65536 / (threads * (tile::elements + sums + 52));
+constexpr int resident = fitting < 1 ? 1 : fitting > 16 ? 16 : fitting;
+
+/// Shared memory, for `tokens` of them.
+struct Shared {
+  float* keys;     // [tokens][4 padded_keys]: of each key q, k, decay, bonus; value first by parts
+  float* values;   // [tokens][padded_values]
+  float* partial;  // [slots][tokens][padded_values]
+  float* denominators;  // [warps][tokens]
+  float* normalizer;    // [padded_keys]
+
+  __device__ Shared(unsigned char* memory, int tokens)
+      : keys(reinterpret_cast<float*>(memory)),
+        values(keys + tokens * 4 * padded_keys),
+        partial(values + tokens * padded_values),
+        denominators(partial + layout.slots * tokens * padded_values),
+        normalizer(denominators + threads / 32 * tokens) {}
+};
+
+/// One sequence and head, and a slice of its columns.
+struct Block {
+  const LinearRecurrenceParams& p;
+  long long key, value, gate, state;  // offsets of the first token, and of the state
+  long long head, pair;
+  long long length;  // tokens
+  int first_column, width;
+};
+
+/// What one key of one token is computed from. Zeros where there is none.
+struct KeyInputs {
+  io_t q, k, gate, bonus;
+  float head_decay;
+};
+
+__device__ inline KeyInputs fetch_key(const Block& block, long long first, int i, int count) {
+  const int t = i / padded_keys, key = i % padded_keys;
+  const io_t zero = device::from_float<io_t>(0.0f);
+  KeyInputs in{zero, zero, zero, zero, 0.0f};
+  if (i >= count || key >= key_dim) return in;
+  const LinearRecurrenceParams& p = block.p;
+  const long long at = block.key + (first + t) * p.key_strides.seq + key;
+  in.q = static_cast<const io_t*>(p.q)[at];
+  in.k = static_cast<const io_t*>(p.k)[at];
+  const long long gate = block.gate + (first + t) * p.gate_strides.seq;
+  if constexpr (trait::decay == key_decay) in.gate = static_cast<const io_t*>(p.g)[gate + key];
+  if constexpr (trait::decay == token_decay) in.gate = static_cast<const io_t*>(p.g)[gate];
+  if constexpr (trait::decay == head_decay) in.head_decay = p.log_decay[block.head];
+  if constexpr (trait::before_update != 0)
+    in.bonus = static_cast<const io_t*>(p.u)[block.head * key_dim + key];
+  return in;
+}
+
+__device__ inline io_t fetch_value(const Block& block, long long first, int i, int count) {
+  const int t = i / padded_values, column = i % padded_values;
+  if (i >= count || column >= block.width) return device::from_float<io_t>(0.0f);
+  return static_cast<const io_t*>(
+      block.p.v)[block.value + (first + t) * block.p.value_strides.seq + column];
+}
+
+/// Key i of the staged tokens as the recurrence takes it: q scaled, and with the bonus q u k.
+__device__ inline void stage_key(const Block& block, const Shared& shared, int i,
+                                 const KeyInputs& in) {
+  const int t = i / padded_keys, key = i % padded_keys;
+  float q = 0.0f, k = 0.0f, decay = 1.0f, bonus = 0.0f;
+  if (key < key_dim) {
+    q = feature(device::to_float(in.q)) * block.p.scale;
+    k = feature(device::to_float(in.k));
+    if constexpr (trait::decay == head_decay)
+      decay = device::single_decay(in.head_decay);
+    else if constexpr (trait::decay != no_decay)
+      decay = device::single_decay(log_decay(device::to_float(in.gate)));
+    bonus = q * device::to_float(in.bonus) * k;
+  }
+  float* token = shared.keys + t * 4 * padded_keys;
+  if constexpr (value_first) {
+    token[key] = q;
+    token[padded_keys + key] = k;
+    token[2 * padded_keys + key] = decay;
+    token[3 * padded_keys + key] = bonus;
+  } else {
+    *reinterpret_cast<float4*>(token + 4 * key) = make_float4(q, k, decay, bonus);
+  }
+}
+
+/// What was fetched ahead of everything else for the first turn.
+struct Ahead {
+  KeyInputs key;
+  io_t value;
+};
+
+__device__ inline Ahead fetch(const Block& block, long long first, int tokens) {
+  const int i = static_cast<int>(threadIdx.x);
+  return {fetch_key(block, first, i, tokens * padded_keys),
+          fetch_value(block, first, i, tokens * padded_values)};
+}
+
+__device__ inline void stage(const Block& block, const Shared& shared, long long first, int tokens,
+                             Ahead ahead) {
+  const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll 1
+  for (int i = thread, count = tokens * padded_values; i < count; i += threads) {
+    shared.values[i] = device::to_float(ahead.value);
+    ahead.value = fetch_value(block, first, i + threads, count);
+  }
+#pragma unroll 1  // one turn at most for a token or two
+  for (int i = thread, count = tokens * padded_keys; i < count; i += threads) {
+    stage_key(block, shared, i, ahead.key);
+    ahead.key = fetch_key(block, first, i + threads, count);
+  }
+}
+
+}  // namespace gla_bench::linear_recurrence::decode
