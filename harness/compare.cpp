@@ -51,38 +51,49 @@ Chunks chunks_of(const TensorSpec& spec) {
 struct Partial {
   double error_squared = 0;
   double norm_squared = 0;
-  double worst = -1;
-  double peak = 0;
-  std::int64_t worst_at = -1;
   std::int64_t elements = 0;
   std::int64_t unwritten = 0;
   std::int64_t not_finite = 0;
   std::int64_t first_bad = -1;
 };
 
-Partial compare_chunk(const Chunks& chunks, std::int64_t index, const float* got,
-                      const double* expected) {
-  Partial p;
+// Calls act(element, value, truth) for the elements of a chunk that take part in norms: an expected
+// infinity that is there is right, and part of none.
+template <class Act>
+void for_chunk(const Chunks& chunks, std::int64_t index, const float* got, const double* expected,
+               Act act) {
   const std::int64_t piece = index % chunks.pieces(), pair = index / chunks.pieces();
   const std::int64_t outer = pair / chunks.inner, inner = pair % chunks.inner;
   for (std::int64_t t = piece * chunks.length; t < chunks.end(piece); ++t) {
     const std::int64_t start = ((outer * chunks.tokens + t) * chunks.inner + inner) * chunks.row;
     for (std::int64_t i = start; i < start + chunks.row; ++i) {
       const double value = got[i], truth = expected[i];
-      if (std::isinf(truth) && value == truth) continue;  // right, and no part of any norm
-      ++p.elements;
-      const double error = std::abs(value - truth);
-      p.error_squared += error * error;
-      p.norm_squared += truth * truth;
-      p.peak = std::max(p.peak, std::abs(truth));
-      if (error > p.worst) p.worst = error, p.worst_at = i;
-      if (std::isfinite(error)) continue;
-      if (p.first_bad < 0) p.first_bad = i;
-      ++(is_poison(got[i]) ? p.unwritten : p.not_finite);
+      if (std::isinf(truth) && value == truth) continue;
+      act(i, value, truth);
     }
   }
+}
+
+Partial compare_chunk(const Chunks& chunks, std::int64_t index, const float* got,
+                      const double* expected) {
+  Partial p;
+  for_chunk(chunks, index, got, expected, [&](std::int64_t i, double value, double truth) {
+    ++p.elements;
+    const double error = std::abs(value - truth);
+    p.error_squared += error * error;
+    p.norm_squared += truth * truth;
+    if (std::isfinite(error)) return;
+    if (p.first_bad < 0) p.first_bad = i;
+    ++(is_poison(got[i]) ? p.unwritten : p.not_finite);
+  });
   return p;
 }
+
+// The largest error of an element over the larger of the RMS and the element itself.
+struct Worst {
+  double error = -1;
+  std::int64_t at = -1;
+};
 
 // error / norm, where nothing over nothing is no error.
 double ratio(double error, double norm) {
@@ -101,16 +112,24 @@ WorstElement element(const TensorSpec& spec, std::int64_t at, std::span<const fl
   return worst;
 }
 
+Worst worst_of_chunk(const Chunks& chunks, std::int64_t index, double rms, const float* got,
+                     const double* expected) {
+  Worst worst;
+  for_chunk(chunks, index, got, expected, [&](std::int64_t i, double value, double truth) {
+    const double error = ratio(std::abs(value - truth), std::max(rms, std::abs(truth)));
+    if (error > worst.error) worst = {error, i};
+  });
+  return worst;
+}
+
 Partial total(const std::vector<Partial>& partials) {
   Partial sum;
   for (const Partial& p : partials) {
     sum.error_squared += p.error_squared;
     sum.norm_squared += p.norm_squared;
-    sum.peak = std::max(sum.peak, p.peak);
     sum.elements += p.elements;
     sum.unwritten += p.unwritten;
     sum.not_finite += p.not_finite;
-    if (p.worst > sum.worst) sum.worst = p.worst, sum.worst_at = p.worst_at;
     if (p.first_bad >= 0 && (sum.first_bad < 0 || p.first_bad < sum.first_bad))
       sum.first_bad = p.first_bad;
   }
@@ -142,7 +161,6 @@ ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
   metrics.elements = sum.elements;
   metrics.unwritten = sum.unwritten;
   metrics.not_finite = sum.not_finite;
-  metrics.peak = ratio(sum.peak, rms);
   metrics.smallest_chunk = sum.elements;
   for (const Partial& p : partials) {
     if (p.elements == 0) continue;
@@ -153,9 +171,20 @@ ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
         std::max(metrics.worst_chunk_rel_l2, ratio(std::sqrt(p.error_squared), norm));
   }
   metrics.rel_l2 = ratio(std::sqrt(sum.error_squared), std::sqrt(sum.norm_squared));
-  metrics.max_abs = ratio(sum.worst, rms);
-  if (sum.first_bad >= 0) metrics.rel_l2 = metrics.max_abs = metrics.worst_chunk_rel_l2 = nan;
-  metrics.worst = element(spec, sum.first_bad >= 0 ? sum.first_bad : sum.worst_at, got, expected);
+  if (sum.first_bad >= 0) {
+    metrics.rel_l2 = metrics.max_abs = metrics.worst_chunk_rel_l2 = nan;
+    metrics.worst = element(spec, sum.first_bad, got, expected);
+    return metrics;
+  }
+  std::vector<Worst> worsts(partials.size());
+#pragma omp parallel for schedule(static) if (spec.elements() > 65536)
+  for (std::int64_t i = 0; i < count; ++i)
+    worsts[i] = worst_of_chunk(chunks, i, rms, got.data(), expected.data());
+  const auto worst =
+      std::max_element(worsts.begin(), worsts.end(),
+                       [](const Worst& a, const Worst& b) { return a.error < b.error; });
+  metrics.max_abs = worst->error;
+  metrics.worst = element(spec, worst->at, got, expected);
   return metrics;
 }
 

@@ -27,7 +27,7 @@ struct WorstElement {
 /// error NaN, and `ok` false.
 struct TensorVerdict {
   double rel_l2 = 0;              ///< ||got - expected|| / ||expected||, whole tensor
-  double max_abs = 0;             ///< max |got - expected| over the reference's RMS
+  double max_abs = 0;             ///< max |got - expected| / max(RMS, |expected|)
   double worst_chunk_rel_l2 = 0;  ///< the largest rel_l2 of a chunk of tokens (verify.hpp)
   double bound = 0;               ///< for rel_l2; never above the cap
   double worst_chunk_bound = 0;

@@ -89,8 +89,8 @@ void report_damage(Workset& workset, Plan& plan, Verification& verification) {
 }  // namespace
 
 BaselineError baseline_error(const ErrorMetrics& metrics) {
-  return {metrics.rel_l2, metrics.worst_chunk_rel_l2, metrics.max_abs,
-          metrics.peak,   metrics.elements,           metrics.smallest_chunk};
+  return {metrics.rel_l2, metrics.worst_chunk_rel_l2, metrics.max_abs, metrics.elements,
+          metrics.smallest_chunk};
 }
 
 std::string_view name(ReferencePlace place) {

@@ -27,10 +27,10 @@ constexpr double chunk_norm_floor = 0.01;
 
 /// How an output differs from the reference, over the whole tensor, in float64.
 struct ErrorMetrics {
-  double rel_l2 = 0;                ///< ||got - expected|| / ||expected||; 0/0 is 0, x/0 infinite
-  double max_abs = 0;               ///< max |got - expected| over the reference's RMS
+  double rel_l2 = 0;  ///< ||got - expected|| / ||expected||; 0/0 is 0, x/0 infinite
+  /// max |got - expected| over the larger of the reference's RMS and |expected|
+  double max_abs = 0;
   double worst_chunk_rel_l2 = 0;    ///< largest rel_l2 of a chunk (see compare)
-  double peak = 0;                  ///< max |expected| over the reference's RMS
   std::int64_t elements = 0;        ///< without those that are the infinity that is expected
   std::int64_t smallest_chunk = 0;  ///< elements of the smallest chunk that has any
   std::int64_t unwritten = 0;       ///< elements that still hold the poison

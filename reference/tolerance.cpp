@@ -15,6 +15,11 @@ double per_root(std::int64_t elements) {
   return 1.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(elements, 1)));
 }
 
+// What the largest of n normal errors is expected to be, over their standard deviation.
+double largest_of(std::int64_t n) {
+  return std::max(1.0, std::sqrt(2 * std::log(static_cast<double>(std::max<std::int64_t>(n, 1)))));
+}
+
 }  // namespace
 
 Arithmetic arithmetic_of(DType dtype) {
@@ -65,8 +70,9 @@ Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output,
   result.worst_chunk_rel_l2 = clamp_to(
       tolerance.worst_chunk * most,
       std::max(policy.chunk_factor * baseline.worst_chunk_rel_l2, floor(baseline.smallest_chunk)));
-  result.max_abs = clamp_to(tolerance.max_abs * most, std::max(policy.max_factor * baseline.max_abs,
-                                                               floor(1) * baseline.peak));
+  result.max_abs = clamp_to(
+      tolerance.max_abs * most,
+      std::max(policy.max_factor * baseline.max_abs, floor(1) * largest_of(baseline.elements)));
   return result;
 }
 

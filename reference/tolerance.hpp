@@ -15,7 +15,6 @@ struct BaselineError {
   double rel_l2 = 0;
   double worst_chunk_rel_l2 = 0;
   double max_abs = 0;
-  double peak = 1;  ///< max |expected| over the reference's RMS
   std::int64_t elements = 1;
   std::int64_t smallest_chunk = 1;  ///< elements of the smallest chunk
 };
@@ -33,7 +32,8 @@ struct Bounds {
 ///   cap   = the larger of cap(arithmetic) and cap(dtype of the output), for rel_l2;
 ///           times `worst_chunk` for a chunk, times `max_abs` for the largest single error
 ///   floor = u (steady + small / sqrt(n)), u the unit roundoff, n the elements of the tensor or of
-///           its smallest chunk; for max_abs u (steady + small) peak
+///           its smallest chunk; for max_abs u (steady + small) max(1, sqrt(2 ln n)), what the
+///           largest of n normal errors is expected to be
 ///   bound = min(cap, max(factor * error of the plain computation, floor))
 ///
 /// The floor is there because the plain computation may owe nothing to rounding: by luck (one
