@@ -1,6 +1,7 @@
 #pragma once
 // Scores of a block of tokens with itself, A_ij = sum_k q_ik k_jk e^(g_(j+1)k + .. + g_ik) for i >=
-// j, on the tensor cores and without an exponent that could overflow.
+// j, on the tensor cores and without an exponent that could overflow. Where the output comes before
+// the update, the exponent ends with g_(i-1)k, and A_ii = sum_k q_ik u_k k_ik.
 //
 // A binary tree: where i lies in the right and j in the left half of n = 2, 4 .. blocks of 8
 // tokens, q's decay from the middle times k's decay to the middle is the pair's decay, and both are
@@ -39,14 +40,38 @@ struct DiagonalScores {
     __syncthreads();
   }
 
-  /// Drops what lies above the diagonal.
-  __device__ __forceinline__ static void keep_lower(Scores& scores) {
+  /// Drops what lies above the diagonal; with a bonus the diagonal becomes `own` [block].
+  __device__ __forceinline__ static void keep_lower(Scores& scores, const float* own = nullptr) {
     const int row = warp_row() + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
 #pragma unroll
     for (int n = 0; n < tiles; ++n)
 #pragma unroll
-      for (int x = 0; x < 4; ++x)
-        if (8 * n + column + x % 2 > row + x / 2 * 8) scores[n][x] = 0.0f;
+      for (int x = 0; x < 4; ++x) {
+        const int i = row + x / 2 * 8, j = 8 * n + column + x % 2;
+        if (j > i) scores[n][x] = 0.0f;
+        if constexpr (Gates::before_own)
+          if (j == i) scores[n][x] = own[i];
+      }
+  }
+
+  /// This thread's half of a row's keys in sum_k q u k of a chunk, u being the chunk's bonuses, of
+  /// which the first `valid` are there: threads 2 i and 2 i + 1 share row i.
+  template <typename T, typename U>
+  __device__ __forceinline__ static float own_score(const T* q, const T* k, const U* u, int valid) {
+    const int row = threadIdx.x / 2 * ld, half = threadIdx.x % 2 * (chunk / 2);
+    float sum = 0.0f;
+#pragma unroll 4
+    for (int n = half; n < half + chunk / 2; ++n)
+      if (n < valid)
+        sum = fmaf(device::to_float(q[row + n]) * device::to_float(k[row + n]),
+                   device::to_float(u[n]), sum);
+    return sum;
+  }
+
+  /// Puts the rows' scores with themselves together, behind a barrier of the caller.
+  __device__ __forceinline__ static void store_own(float half, float* own) {
+    const float sum = half + __shfl_xor_sync(0xffffffffu, half, 1);
+    if (threadIdx.x % 2 == 0) own[threadIdx.x / 2] = sum;
   }
 
   /// First row of this warp.

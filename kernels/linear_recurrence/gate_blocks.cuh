@@ -3,17 +3,20 @@
 // threads from raw rows in shared memory. A thread's item is 8 tokens of two neighbouring keys;
 // sums of gates over whole blocks of 8 come first (sum), a barrier, then the operands. Every sum
 // starts at its reference and has one sign, so its rounding error is a share of an exponent that
-// makes the factor small: factors are exact to a few units in the last place. `ld`: leading
-// dimension of the raw tiles and, unless given, of the operands.
+// makes the factor small: factors are exact to a few units in the last place. Where the output
+// comes before the update, q's decays leave out the token's own gate. `ld`: leading dimension of
+// the raw tiles and, unless given, of the operands.
 
 #include "device/math.cuh"
 #include "device/types.cuh"
+#include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence {
 
 template <int tokens, int keys, int ld>
 struct GateBlocks {
   static constexpr int blocks = tokens / 8, pairs = keys / 2, items = blocks * pairs;
+  static constexpr bool before_own = trait::before_update != 0;
 
   /// sums [blocks, keys]: of the clamped gates of 8 tokens, in units of log2.
   template <int threads, typename T>
@@ -82,17 +85,19 @@ struct GateBlocks {
 #pragma unroll
       for (int i = 3; i >= 0; --i) {
         const int at = first + i * ld;
+        const float2 with_own = {decay.x * e[i].x, decay.y * e[i].y};
         put<Ops>(out_k + at, k + at, decay);
-        put<Ops>(out_q + at, q + at, inverse(decay));
-        decay = {decay.x * e[i].x, decay.y * e[i].y};
+        put<Ops>(out_q + at, q + at, inverse(before_own ? with_own : decay));
+        decay = with_own;
       }
       decay = {1.0f, 1.0f};
 #pragma unroll
       for (int i = 4; i < 8; ++i) {
         const int at = first + i * ld;
-        decay = {decay.x * e[i].x, decay.y * e[i].y};
-        put<Ops>(out_q + at, q + at, decay);
-        put<Ops>(out_k + at, k + at, inverse(decay));
+        const float2 with_own = {decay.x * e[i].x, decay.y * e[i].y};
+        put<Ops>(out_q + at, q + at, before_own ? decay : with_own);
+        put<Ops>(out_k + at, k + at, inverse(with_own));
+        decay = with_own;
       }
     }
   }
@@ -101,8 +106,8 @@ struct GateBlocks {
   template <typename T>
   __device__ __forceinline__ static void add_gate(float2& x, const T* g) {
     const float2 gate = device::load_pair(g);
-    x.x += device::log2_gate(gate.x);
-    x.y += device::log2_gate(gate.y);
+    x.x += device::log2_gate(log_decay(gate.x));
+    x.y += device::log2_gate(log_decay(gate.y));
   }
 
   __device__ __forceinline__ static float2 inverse(float2 x) {
@@ -133,9 +138,10 @@ struct GateBlocks {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int at = (row + i) * ld + key;
-      add_gate(x, g + at);
+      if constexpr (!before_own) add_gate(x, g + at);
       put<Ops>(out + (row + i) * out_ld + key, q + at,
                {device::exp2_fast(x.x), device::exp2_fast(x.y)});
+      if constexpr (before_own) add_gate(x, g + at);
     }
   }
 

@@ -1,6 +1,9 @@
 // Host side of parallel.cuh: one launch for the outputs, one for the final state where it is asked
 // for.
 
+#include <algorithm>
+#include <cmath>
+
 #include "harness/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/parallel_layout.h"
@@ -19,26 +22,51 @@ TileSpace space() {
 
 ParallelLayout layout(const Problem& problem, const Tile& tile) {
   const int key = static_cast<int>(problem.shape.key_dim);
+  const Member& member = member_of(problem);
+  const bool key_gates = member.decay == Decay::per_key;
+  const bool scalar = member.decay == Decay::per_head || member.decay == Decay::per_token;
+  const int operand = operand_bytes(problem);
+  const bool exact =
+      operand == 2 || (problem.dtype == DType::float32 && choice(tile, "terms") == 3);
+  const bool raw = !key_gates && exact && option(problem, "feature_map") != "elu_plus_one";
   return {key,
           static_cast<int>(problem.shape.value_dim),
           static_cast<int>(size_of(problem.dtype)),
-          operand_bytes(problem),
+          operand,
           choice(tile, "block"),
           choice(tile, "block_k"),
-          choice(tile, "block_v")};
+          choice(tile, "block_v"),
+          key_gates,
+          scalar,
+          member.before_update || flag(problem, "normalize"),
+          !raw};
 }
 
 double slices(const Problem& problem, const Tile& tile) {
   return static_cast<double>(ceil_div(problem.shape.value_dim, choice(tile, "block_v")));
 }
 
+/// Tokens of a sequence, on average where they are ragged.
+double length(const Problem& problem) {
+  const auto seq = static_cast<double>(problem.shape.seq);
+  return ragged(problem) ? seq / static_cast<double>(problem.shape.sequences) : seq;
+}
+
 /// Query blocks of a sequence, and pairs of blocks that its walks visit where no decay dies out.
 double query_blocks(const Problem& problem, const Tile& tile) {
-  return static_cast<double>(ceil_div(problem.shape.seq, choice(tile, "block")));
+  return std::ceil(length(problem) / choice(tile, "block"));
 }
 double block_pairs(const Problem& problem, const Tile& tile) {
   const double blocks = query_blocks(problem, tile);
   return blocks * (blocks + 1) / 2;
+}
+
+/// Blocks of tokens that a head has in the grid. Ragged sequences share them: sequence n starts at
+/// cu_seqlens[n] / block + n, which leaves each at least as many as it needs.
+std::int64_t head_blocks(const Problem& problem, const Tile& tile) {
+  const Shape& s = problem.shape;
+  const std::int64_t block = choice(tile, "block");
+  return ragged(problem) ? s.seq / block + s.sequences : s.batch * ceil_div(s.seq, block);
 }
 
 /// Accumulators of scores and outputs and what surrounds them; three terms split every operand.
@@ -51,10 +79,6 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_choice(space(), tile)) return reason;
   if (auto reason = refuse_sizes(problem)) return reason;
   if (auto reason = refuse_architecture(limits)) return reason;
-  if (auto reason = refuse_ragged(problem)) return reason;
-  if (auto reason = refuse_bfloat16_state(problem)) return reason;
-  if (auto reason = refuse_in_place(problem)) return reason;
-  if (option(problem, "state_layout") == "value_first") return "keeps its states key-first";
   if (auto reason = refuse_terms(problem, choice(tile, "terms"))) return reason;
   const int block_k = choice(tile, "block_k"), block_v = choice(tile, "block_v");
   if (block_v > 64 && block_v / 2 >= problem.shape.value_dim)
@@ -65,10 +89,12 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
     return "about " + std::to_string(registers(tile)) + " registers a thread, 255 are there";
   const ParallelLayout at = layout(problem, tile);
   if (auto reason = refuse_shared(at.shared_bytes, limits)) return reason;
-  const auto batch = static_cast<double>(sequences(problem));
-  if (auto reason = refuse_blocks(batch * query_blocks(problem, tile) * slices(problem, tile)))
+  if (auto reason = refuse_blocks(
+          (static_cast<double>(problem.shape.batch) * (query_blocks(problem, tile) + 1) +
+           static_cast<double>(problem.shape.sequences)) *
+          static_cast<double>(problem.shape.heads) * slices(problem, tile)))
     return reason;
-  return refuse_blocks(batch * at.chunks * slices(problem, tile));
+  return refuse_blocks(static_cast<double>(sequences(problem)) * at.chunks * slices(problem, tile));
 }
 
 /// Keys and gates of every pair of blocks once per slice, values once, queries on the diagonal.
@@ -77,13 +103,15 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const double blocks = query_blocks(problem, tile), pairs = block_pairs(problem, tile);
   const ParallelLayout at = layout(problem, tile);
   const double states = state_bytes(problem), key = key_bytes(problem),
-               value = value_bytes(problem);
+               value = value_bytes(problem), gate = gate_bytes(problem);
   Traffic bytes;
-  bytes.read_bytes = across * (key + 2 * key * pairs / blocks) + value * pairs / blocks;
-  if (problem.initial_state) bytes.read_bytes += states * blocks;
+  bytes.read_bytes = across * (key + (key + gate) * std::max(1.0, pairs / blocks)) +
+                     value * std::max(1.0, pairs / blocks) + small_bytes(problem);
+  if (problem.initial_state) bytes.read_bytes += states * std::max(1.0, blocks);
   bytes.write_bytes = value;
   if (problem.final_state) {
-    bytes.read_bytes += 2 * key * across + value * at.chunks + (problem.initial_state ? states : 0);
+    bytes.read_bytes +=
+        (key + gate) * across + value * at.chunks + (problem.initial_state ? states : 0);
     bytes.write_bytes += states;
   }
   return bytes;
@@ -94,8 +122,7 @@ double flops(const Problem& problem, const Tile& tile) {
   const auto key = static_cast<double>(s.key_dim), value = static_cast<double>(s.value_dim);
   const double block = choice(tile, "block"), batch = static_cast<double>(sequences(problem));
   const double pair = 2 * block * block * (key * slices(problem, tile) + value);
-  const double tokens = static_cast<double>(s.seq);
-  const double states = 2 * tokens * key * value;
+  const double states = 2 * length(problem) * key * value;
   return batch * (pair * block_pairs(problem, tile) + (problem.initial_state ? states : 0) +
                   (problem.final_state ? states : 0));
 }
@@ -104,17 +131,16 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   const ParallelLayout at = layout(problem, tile);
   Recipe r{"linear_recurrence/parallel.cuh", constants(problem, tile), {}};
   const auto across = ceil_div(problem.shape.value_dim, choice(tile, "block_v"));
-  const auto blocks = ceil_div(problem.shape.seq, choice(tile, "block"));
-  const auto grid = [&](std::int64_t each) {
-    return Dim3{static_cast<unsigned>(sequences(problem) * each * across), 1, 1};
+  const auto grid = [&](std::int64_t tasks) {
+    return Dim3{static_cast<unsigned>(tasks * across), 1, 1};
   };
   r.steps.push_back(KernelLaunch{"gla_parallel",
-                                 grid(blocks),
+                                 grid(problem.shape.heads * head_blocks(problem, tile)),
                                  {static_cast<unsigned>(at.threads), 1, 1},
                                  static_cast<std::size_t>(at.shared_bytes)});
   if (problem.final_state)
     r.steps.push_back(KernelLaunch{"gla_parallel_state",
-                                   grid(at.chunks),
+                                   grid(sequences(problem) * at.chunks),
                                    {static_cast<unsigned>(at.state_threads), 1, 1},
                                    static_cast<std::size_t>(at.state_shared_bytes)});
   return r;

@@ -9,49 +9,52 @@
 // underflowed) nothing further back can contribute, and the walk stops: with real gates this is a
 // window. Inside the diagonal block a tree of halves does the same (diagonal_scores.cuh).
 //
+// Where decays are scalar, scores are plain q k^T, and each is multiplied by the same three factors
+// (parallel_scalar.cuh); without decays by none. A normalized output divides by its row's sum of
+// scores. Where the output comes before the update, q's decays leave out the token's own gate and
+// the diagonal is the bonus's.
+//
 // gla_parallel: grid sequences * blocks * value slices, slices fastest, long walks first; a warp
 // owns 16 query rows, keys come in chunks of block_k. Scores stay in accumulators, which are the
 // next product's operand. gla_parallel_state (parallel_state.cuh): grid sequences * key chunks *
 // value slices. Shared memory: parallel_layout.h. Bytes: per query block its q, and k, g, v of all
 // blocks up to it, mostly through L2; o once.
 
-#include "device/store_rows.cuh"
-#include "linear_recurrence/diagonal_scores.cuh"
-#include "linear_recurrence/parallel_blocks.cuh"
+#include "linear_recurrence/parallel_results.cuh"
 #include "linear_recurrence/parallel_state.cuh"
 
 namespace gla_bench::linear_recurrence::parallel {
 
-using Diagonal = DiagonalScores<Ops, block, chunk, key_ld>;
-
-struct Outputs {
-  static constexpr int threads = layout.threads;
-  static constexpr int tiles_j = block / 8, tiles_v = block_v / 8;
-  using Scores = Diagonal::Scores;
-  using Result = float[tiles_v][4];
-
-  const LinearRecurrenceParams& p;
-  const Sequence& s;
-  Shared shared;
-  long long i;  // the query block
-
+struct Outputs : Results {
   __device__ __forceinline__ void run() {
     Result result = {};
+    float sums[2] = {};  // of the scores of this thread's rows, where outputs are normalized
     {
       Scores scores = {};
-      diagonal(scores);
+      if constexpr (key_gates)
+        diagonal_decayed(scores);
+      else
+        diagonal_plain(scores);
+      add_sums(sums, scores);
       add_values<true>(result, scores, 0);
     }
-    if (walk(result) && p.initial_state != nullptr) add_initial(result);
-    store(result);
+    float decay = 1.0f;  // of all blocks before, where it is one scalar
+    const bool alive = key_gates ? walk_decayed(result) : walk_plain(result, sums, decay);
+    if (alive && s.initial != nullptr) {
+      if constexpr (scalar_decay) decay_queries();
+      add_initial(result, decay);
+      if constexpr (normalized) add_initial_sums(sums);
+    }
+    store(result, sums);
   }
 
  private:
   /// Scores of the query block with itself; leaves the queries with their decay from the block's
   /// start.
-  __device__ __forceinline__ void diagonal(Scores& scores) {
+  __device__ __forceinline__ void diagonal_decayed(Scores& scores) {
     load_values<threads>(shared.values_of(0), s, i);
     for (int k = threadIdx.x; k < keys; k += threads) shared.decays()[k] = 1.0f;
+    float own = 0.0f;
     for (int c = 0; c < chunks; ++c) {
       const io_t *k = shared.keys_of(0), *g = shared.gates_of(0), *q = shared.keys_of(1);
       load_keys<threads>(shared.keys_of(0), s.k, s, i, c);
@@ -61,50 +64,60 @@ struct Outputs {
       device::wait_copies<0>();
       __syncthreads();
       Gates::sum<threads>(g, shared.sums());
+      if constexpr (bonus) own += Diagonal::own_score(q, k, s.u + c * chunk, key_dim - c * chunk);
       __syncthreads();
       Gates::template prefixed<Ops, threads>(q, g, shared.sums(), shared.queries() + c * chunk,
                                              query_ld);
       Diagonal::add(scores, q, k, g, shared.sums(), shared.operand(0), shared.operand(1));
     }
-    Diagonal::keep_lower(scores);
-  }
-
-  /// result += scores times the block's v. Precise: 16-bit scores come in two parts, for a score's
-  /// rounding error is shared by a whole row of outputs and few scores matter near the diagonal.
-  template <bool precise>
-  __device__ __forceinline__ void add_values(Result& result, const Scores& scores,
-                                             int stage) const {
-    const io_t* v = shared.values_of(stage);
-#pragma unroll
-    for (int step = 0; step < block / Ops::depth; ++step) {
-      const typename Ops::A a = Ops::from_accumulators(scores, step);
-      typename Ops::A rest;
-      if constexpr (precise && sizeof(operand_t) == 2) rest = remainder(scores, step);
-#pragma unroll
-      for (int n = 0; n < tiles_v; n += 2) {
-        typename Ops::B b[2];
-        Ops::load_paired_columns(b, v + step * Ops::depth * value_ld + n * 8, value_ld);
-#pragma unroll
-        for (int x = 0; x < 2; ++x) {
-          if constexpr (precise && sizeof(operand_t) == 2) Ops::multiply(result[n + x], rest, b[x]);
-          Ops::multiply(result[n + x], a, b[x]);
-        }
-      }
+    if constexpr (bonus) {
+      Diagonal::store_own(own, shared.rows());
+      __syncthreads();
+      Diagonal::keep_lower(scores, shared.rows());
+    } else {
+      Diagonal::keep_lower(scores);
     }
   }
 
-  /// What from_accumulators() loses.
-  __device__ __forceinline__ static typename Ops::A remainder(const Scores& scores, int step) {
-    constexpr int tiles = Ops::depth / 8;
-    float lost[tiles][4];
+  /// The same from plain products; leaves the queries as they are.
+  __device__ __forceinline__ void diagonal_plain(Scores& scores) {
+    load_values<threads>(shared.values_of(0), s, i);
+    ScalarGates gates(s, shared);
+    if constexpr (scalar_decay) {
+      gates.load(i);
+      gates.form_prefixes(s.rows(i));
+    }
+    const auto one = [](int) { return 1.0f; };
+    for (int c = 0; c < chunks; ++c) {
+      load_keys<threads>(shared.keys_of(0), s.k, s, i, c);
+      load_keys<threads>(shared.keys_of(1), s.q, s, i, c);
+      device::commit_copies();
+      device::wait_copies<0>();
+      __syncthreads();
+      const int valid = key_dim - c * chunk;
+      form_rows<threads>(shared.keys_of(1), shared.queries() + c * chunk, query_ld, s.rows(i),
+                         valid, one);
+      form_keys(0, i, c);
+      __syncthreads();
+      multiply_whole(scores, c, 0);
+      __syncthreads();
+    }
+    if constexpr (scalar_decay) gates.decay_pairs(scores);
+    Diagonal::keep_lower(scores);
+  }
+
+  /// Operands of a chunk of block j's keys, where its raw rows are not.
+  __device__ __forceinline__ void form_keys(int stage, long long j, int c) const {
+    if constexpr (!raw_rows)
+      form_rows<threads>(shared.keys_of(stage), shared.operand(0), key_ld, s.rows(j),
+                         key_dim - c * chunk, [](int) { return 1.0f; });
+  }
+
+  __device__ __forceinline__ static void clear(Scores& scores) {
 #pragma unroll
-    for (int t = 0; t < tiles; ++t)
+    for (int n = 0; n < tiles_j; ++n)
 #pragma unroll
-      for (int x = 0; x < 4; ++x) {
-        const float score = scores[step * tiles + t][x];
-        lost[t][x] = score - device::to_float(Ops::rounded(score));
-      }
-    return Ops::from_accumulators(lost, 0);
+      for (int x = 0; x < 4; ++x) scores[n][x] = 0.0f;
   }
 
   /// Starts the copies of step n of the walk: chunk n % chunks of block i - 1 - n / chunks.
@@ -113,7 +126,7 @@ struct Outputs {
     const int c = static_cast<int>(n % chunks), stage = static_cast<int>(n % 2);
     if (j >= 0) {
       load_keys<threads>(shared.keys_of(stage), s.k, s, j, c);
-      load_keys<threads>(shared.gates_of(stage), s.g, s, j, c);
+      if constexpr (key_gates) load_keys<threads>(shared.gates_of(stage), s.g, s, j, c);
       if (c == 0) load_values<threads>(shared.values_of(static_cast<int>((i - j) % 2)), s, j);
     }
     device::commit_copies();
@@ -121,7 +134,7 @@ struct Outputs {
 
   /// Adds the blocks before the diagonal, nearest first. False if the decays have died out on the
   /// way.
-  __device__ __forceinline__ bool walk(Result& result) {
+  __device__ __forceinline__ bool walk_decayed(Result& result) {
     bool alive = true;
     load_step(0);
     Scores scores = {};
@@ -141,79 +154,89 @@ struct Outputs {
       Gates::template suffixed<Ops, threads>(shared.keys_of(stage), shared.gates_of(stage),
                                              shared.sums(), decays, shared.operand(0));
       __syncthreads();
-      alive |= extend_decays<threads>(shared, decays);
-      multiply_whole(scores, c);
+      alive |= extend_decays<threads>(shared, decays, key_dim - c * chunk);
+      multiply_whole(scores, c, stage);
       if (c == chunks - 1) {
-        const long long j = i - 1 - n / chunks;
-        add_values<false>(result, scores, static_cast<int>((i - j) % 2));
-#pragma unroll
-        for (int t = 0; t < tiles_j; ++t)
-#pragma unroll
-          for (int x = 0; x < 4; ++x) scores[t][x] = 0.0f;
+        add_values<false>(result, scores, static_cast<int>((n / chunks + 1) % 2));
+        clear(scores);
       }
     }
     device::wait_copies<0>();
     return __syncthreads_or(alive) != 0;
   }
 
+  /// The same from plain products; `decay` becomes that of all blocks before. A block's factors are
+  /// formed during the walk over the one behind it, from gates loaded one block earlier still.
+  __device__ __forceinline__ bool walk_plain(Result& result, float (&sums)[2], float& decay) {
+    ScalarGates gates(s, shared);
+    if constexpr (scalar_decay) {
+      gates.load(i - 1);
+      if (i > 0) gates.form_factors(1, block);
+      gates.load(i - 2);
+    }
+    load_step(0);
+    Scores scores = {};
+    for (long long n = 0; n < i * chunks; ++n) {
+      const int c = static_cast<int>(n % chunks), stage = static_cast<int>(n % 2);
+      const int parity = static_cast<int>((n / chunks + 1) % 2);
+      device::wait_copies<0>();
+      __syncthreads();
+      if (scalar_decay && decay == 0.0f) return false;  // of the whole block: all leave
+      load_step(n + 1);
+      if constexpr (scalar_decay)
+        if (c == 0) {
+          gates.form_factors(1 - parity, block);
+          gates.load(i - 3 - n / chunks);
+        }
+      if constexpr (!raw_rows) {
+        form_keys(stage, i - 1 - n / chunks, c);
+        __syncthreads();
+      }
+      multiply_whole(scores, c, stage);
+      if (c == chunks - 1) {
+        if constexpr (scalar_decay) decay_block(scores, shared.factors(parity), decay);
+        add_sums(sums, scores);
+        add_values<false>(result, scores, parity);
+        clear(scores);
+      }
+    }
+    device::wait_copies<0>();
+    __syncthreads();
+    return !(scalar_decay && decay == 0.0f);
+  }
+
+  /// Scores with a block before times their decays; `decay` goes on to the next block.
+  __device__ __forceinline__ void decay_block(Scores& scores, const float* factors,
+                                              float& decay) const {
+    const int row = warp_row() + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
+    const ScalarGates gates(s, shared);
+    const float of_rows[2] = {decay * gates.of_query(row), decay * gates.of_query(row + 8)};
+#pragma unroll
+    for (int n = 0; n < tiles_j; ++n) {
+      const float2 of_keys = device::load_pair(factors + 8 * n + column);
+#pragma unroll
+      for (int x = 0; x < 4; ++x)
+        scores[n][x] *= of_rows[x / 2] * (x % 2 == 0 ? of_keys.x : of_keys.y);
+    }
+    decay *= factors[block];
+  }
+
   /// scores += queries times the keys in hand, all rows with all columns.
-  __device__ __forceinline__ void multiply_whole(Scores& scores, int c) const {
+  __device__ __forceinline__ void multiply_whole(Scores& scores, int c, int stage) const {
     const operand_t* a = shared.queries() + warp_row() * query_ld + c * chunk;
+    const operand_t* b = shared.operand(0);
+    if constexpr (raw_rows) b = reinterpret_cast<const operand_t*>(shared.keys_of(stage));
 #pragma unroll 2
     for (int step = 0; step < chunk; step += Ops::depth) {
       const typename Ops::A rows = Ops::load_rows(a + step, query_ld);
 #pragma unroll
       for (int n = 0; n < tiles_j; n += 2) {
         typename Ops::B columns[2];
-        Ops::load_rows(columns, shared.operand(0) + n * 8 * key_ld + step, key_ld);
+        Ops::load_rows(columns, b + n * 8 * key_ld + step, key_ld);
         Ops::multiply(scores[n], rows, columns[0]);
         Ops::multiply(scores[n + 1], rows, columns[1]);
       }
     }
-  }
-
-  /// result += q e^(prefix from the sequence's start) S0.
-  __device__ __forceinline__ void add_initial(Result& result) const {
-    const float* initial = p.initial_state + s.matrix + s.first_v;
-    operand_t* state = shared.operand(0);  // [chunk, value_ld]
-    for (int c = 0; c < chunks; ++c) {
-      __syncthreads();
-      for (int at = threadIdx.x; at < chunk * block_v; at += threads) {
-        const int k = at / block_v, v = at % block_v, key = c * chunk + k;
-        const bool valid = key < key_dim && v < value_dim - s.first_v;
-        const float x = valid ? initial[static_cast<long long>(key) * value_dim + v] : 0.0f;
-        state[k * value_ld + v] = Ops::rounded(x * shared.decays()[key]);
-      }
-      __syncthreads();
-      const operand_t* a = shared.queries() + warp_row() * query_ld + c * chunk;
-#pragma unroll 2
-      for (int step = 0; step < chunk; step += Ops::depth) {
-        const typename Ops::A rows = Ops::load_rows(a + step, query_ld);
-#pragma unroll
-        for (int n = 0; n < tiles_v; n += 2) {
-          typename Ops::B columns[2];
-          Ops::load_paired_columns(columns, state + step * value_ld + n * 8, value_ld);
-          Ops::multiply(result[n], rows, columns[0]);
-          Ops::multiply(result[n + 1], rows, columns[1]);
-        }
-      }
-    }
-  }
-
-  __device__ __forceinline__ void store(const Result& result) const {
-    float* output = reinterpret_cast<float*>(shared.base);
-    const int row = warp_row() + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
-    __syncthreads();
-#pragma unroll
-    for (int n = 0; n < tiles_v; ++n)
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        device::store_pair(output + (row + 8 * half) * layout.output_ld + 8 * n + column,
-                           p.scale * result[n][2 * half], p.scale * result[n][2 * half + 1]);
-    __syncthreads();
-    device::store_rows<threads, block_v, value_dim>(s.o + i * block * s.value_stride,
-                                                    s.value_stride, output, layout.output_ld,
-                                                    s.rows(i), value_dim - s.first_v);
   }
 };
 
@@ -223,14 +246,13 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::paral
     gla_parallel(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence::parallel;
   extern __shared__ __align__(16) unsigned char shared[];
-  const long long blocks = (p.seq + block - 1) / block;
-  const long long task = blockIdx.x / slices;
-  const Sequence sequence(p, task / blocks, static_cast<int>(blockIdx.x % slices));
-  Outputs{p, sequence, {shared}, blocks - 1 - task % blocks}.run();
+  const Place place = place_of(p, blockIdx.x / slices);
+  const Sequence sequence(p, place.sequence, static_cast<int>(blockIdx.x % slices));
+  if (place.block * block < sequence.tokens) Outputs{{p, sequence, {shared}, place.block}}.run();
 }
 
 extern "C" __global__ void __launch_bounds__(
-    gla_bench::linear_recurrence::parallel::layout.state_threads)
+    gla_bench::linear_recurrence::parallel::layout.state_threads, 1)
     gla_parallel_state(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence::parallel;
   extern __shared__ __align__(16) unsigned char shared[];

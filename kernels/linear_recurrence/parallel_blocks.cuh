@@ -7,7 +7,7 @@
 #include "device/products.cuh"
 #include "linear_recurrence/gate_blocks.cuh"
 #include "linear_recurrence/parallel_layout.h"
-#include "linear_recurrence/params.h"
+#include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence::parallel {
 
@@ -16,8 +16,18 @@ using operand_t = Ops::element;
 
 constexpr int key_dim = dim::key_dim, value_dim = dim::value_dim;
 constexpr int block = tile::block, block_v = tile::block_v;
-constexpr ParallelLayout layout{key_dim, value_dim,     sizeof(io_t), sizeof(operand_t),
-                                block,   tile::block_k, block_v};
+constexpr bool key_gates = trait::decay == key_decay, bonus = trait::before_update != 0;
+constexpr bool normalized = trait::normalize != 0;
+static_assert(key_gates || !bonus, "the bonus goes with a gate per key");
+static_assert(!key_gates || trait::elu_features == 0, "features go with scalar decays");
+static_assert(trait::decay == no_decay || !normalized, "a normalizer that decays is not written");
+/// Whether raw rows of q and k can be a product's operands.
+constexpr bool raw_rows = !key_gates && trait::elu_features == 0 &&
+                          device::is_same<io_t, operand_t> &&
+                          (sizeof(io_t) == 2 || tile::terms == 3);
+constexpr ParallelLayout layout{key_dim,      value_dim,           sizeof(io_t), sizeof(operand_t),
+                                block,        tile::block_k,       block_v,      key_gates,
+                                scalar_decay, bonus || normalized, !raw_rows};
 constexpr int chunk = layout.chunk, chunks = layout.chunks, keys = layout.keys;
 constexpr int key_ld = layout.key_ld, query_ld = layout.query_ld, value_ld = layout.value_ld;
 constexpr int slices = (value_dim + block_v - 1) / block_v;
@@ -26,26 +36,39 @@ using Gates = GateBlocks<block, chunk, key_ld>;
 
 /// One sequence's tensors, v and o at the first column of the slice.
 struct Sequence {
-  const io_t *q, *k, *v, *g;
+  const io_t *q, *k, *v, *g, *u;
   io_t* o;
-  long long key_stride, value_stride, tokens, matrix;
+  const state_t* initial;
+  state_t* final;
+  long long number, key_stride, value_stride, gate_stride, tokens;
+  float decay;  // log decay of every token, where it is one constant
   int first_v;
 
   __device__ __forceinline__ Sequence(const LinearRecurrenceParams& p, long long sequence,
-                                      int slice) {
-    const long long b = sequence / p.heads, h = sequence % p.heads;
-    const long long key = b * p.key_strides.batch + h * p.key_strides.heads;
-    first_v = slice * block_v;
-    const long long value = b * p.value_strides.batch + h * p.value_strides.heads + first_v;
-    q = static_cast<const io_t*>(p.q) + key;
-    k = static_cast<const io_t*>(p.k) + key;
-    g = static_cast<const io_t*>(p.g) + key;
-    v = static_cast<const io_t*>(p.v) + value;
-    o = static_cast<io_t*>(p.o) + value;
+                                      int slice)
+      : number(sequence), first_v(slice * block_v) {
+    const long long n = sequence / p.heads, h = sequence % p.heads;
+    const long long matrix = sequence * key_dim * value_dim;
+    const Span span = span_of(p, n);
+    const auto at = [&](const TokenStrides& strides) {
+      return (trait::ragged != 0 ? 0 : n * strides.batch) + h * strides.heads +
+             span.first * strides.seq;
+    };
+    q = static_cast<const io_t*>(p.q) + at(p.key_strides);
+    k = static_cast<const io_t*>(p.k) + at(p.key_strides);
+    g = static_cast<const io_t*>(p.g) + at(p.gate_strides);
+    v = static_cast<const io_t*>(p.v) + at(p.value_strides) + first_v;
+    o = static_cast<io_t*>(p.o) + at(p.value_strides) + first_v;
+    u = static_cast<const io_t*>(p.u) + h * key_dim;
+    initial = p.initial_state == nullptr
+                  ? nullptr
+                  : reinterpret_cast<const state_t*>(p.initial_state) + matrix;
+    final = reinterpret_cast<state_t*>(p.final_state) + matrix;
     key_stride = p.key_strides.seq;
     value_stride = p.value_strides.seq;
-    tokens = p.seq;
-    matrix = sequence * key_dim * value_dim;
+    gate_stride = p.gate_strides.seq;
+    tokens = span.tokens;
+    decay = trait::decay == head_decay ? p.log_decay[h] : 0.0f;
   }
 
   __device__ __forceinline__ int rows(long long j) const {
@@ -54,15 +77,38 @@ struct Sequence {
   }
 };
 
+/// A query block: its sequence and its number there, which may be beyond the end where sequences
+/// are ragged.
+struct Place {
+  long long sequence, block;
+};
+
+/// Longest walks first. Ragged: a head's sequences share seq / block + N places, sequence n from
+/// cu_seqlens[n] / block + n on, which leaves each at least as many as it has blocks.
+__device__ __forceinline__ Place place_of(const LinearRecurrenceParams& p, long long task) {
+  if constexpr (trait::ragged != 0) {
+    const long long places = p.seq / block + p.sequences, place = places - 1 - task % places;
+    long long n = 0, end = p.sequences;  // the last sequence that starts at or before the place
+    while (end - n > 1) {
+      const long long middle = (n + end) / 2;
+      (p.cu_seqlens[middle] / block + middle <= place ? n : end) = middle;
+    }
+    return {n * p.heads + task / places, place - p.cu_seqlens[n] / block - n};
+  } else {
+    const long long blocks = (p.seq + block - 1) / block;
+    return {task / blocks, blocks - 1 - task % blocks};
+  }
+}
+
 /// Places in shared memory.
 struct Shared {
   unsigned char* base;
 
   __device__ __forceinline__ io_t* keys_of(int stage) const {
-    return reinterpret_cast<io_t*>(base + 2 * stage * layout.key_tile);
+    return reinterpret_cast<io_t*>(base + layout.stage_tiles * stage * layout.key_tile);
   }
   __device__ __forceinline__ io_t* gates_of(int stage) const {
-    return reinterpret_cast<io_t*>(base + (2 * stage + 1) * layout.key_tile);
+    return reinterpret_cast<io_t*>(base + (layout.stage_tiles * stage + 1) * layout.key_tile);
   }
   __device__ __forceinline__ io_t* values_of(int stage) const {
     return reinterpret_cast<io_t*>(base + layout.values + stage * layout.value_tile);
@@ -73,6 +119,17 @@ struct Shared {
   __device__ __forceinline__ float* decays() const {
     return reinterpret_cast<float*>(base + layout.decays);
   }
+  /// Of scalar gates, in units of log2, to each token of the query block, itself included.
+  __device__ __forceinline__ double* prefixes() const {
+    return reinterpret_cast<double*>(base + layout.prefixes);
+  }
+  /// Decays of a block's tokens to its end, and of the whole block behind them.
+  __device__ __forceinline__ float* factors(int stage) const {
+    return reinterpret_cast<float*>(base + layout.factors) + stage * (block + 4);
+  }
+  __device__ __forceinline__ float* rows() const {
+    return reinterpret_cast<float*>(base + layout.rows);
+  }
   __device__ __forceinline__ operand_t* operand(int n) const {
     return reinterpret_cast<operand_t*>(base + layout.operand + n * layout.operand_tile);
   }
@@ -81,6 +138,7 @@ struct Shared {
   }
 };
 
+/// Rows of q, k or gates per key, all of which have the keys' strides.
 template <int threads>
 __device__ __forceinline__ void load_keys(io_t* target, const io_t* source, const Sequence& s,
                                           long long j, int c) {
@@ -98,14 +156,14 @@ __device__ __forceinline__ void load_values(io_t* target, const Sequence& s, lon
 /// Multiplies the running decays of a chunk by those of the block whose sums lie in shared memory.
 /// True where one of this thread's stays above zero.
 template <int threads>
-__device__ __forceinline__ bool extend_decays(const Shared& shared, float* decays) {
+__device__ __forceinline__ bool extend_decays(const Shared& shared, float* decays, int valid) {
   bool alive = false;
   for (int k = threadIdx.x; k < chunk; k += threads) {
     float sum = 0.0f;
 #pragma unroll
     for (int b = 0; b < block / 8; ++b) sum += shared.sums()[b * chunk + k];
     decays[k] *= device::exp2_fast(sum);
-    alive |= decays[k] != 0.0f;
+    alive |= k < valid && decays[k] != 0.0f;
   }
   return alive;
 }

@@ -10,6 +10,9 @@ struct ParallelLayout {
   int io_bytes,
       operand_bytes;  ///< of a tensor's element, and of what the tensor cores are fed with
   int block, block_k, block_v;  ///< the tile: tokens, keys and columns that are in hand at once
+  /// The member (0 or 1 each): a gate per key, a gate or a constant per token, sums of a whole row
+  /// besides its scores (own scores of a bonus, denominators); operands that are not the raw rows.
+  int key_gates = 1, scalar_gates = 0, row_sums = 0, formed = 1;
 
   /// Keys in a chunk, chunks, and all keys with their padding.
   int chunk = (key_dim + 15) / 16 * 16 < block_k ? (key_dim + 15) / 16 * 16 : block_k;
@@ -27,19 +30,26 @@ struct ParallelLayout {
   int operand_tile = block * key_ld * operand_bytes;
   int state_tile = chunk * value_ld * operand_bytes;
 
-  /// Offsets in bytes: two stages of (k, g), two of v, block sums of the gates, running decays, one
-  /// operand tile; the outputs' kernel goes on with a second operand tile and the queries.
-  int values = 4 * key_tile;
+  /// Offsets in bytes: two stages of k (and g), two of v, block sums and running decays of gates
+  /// per key; prefix sums in double and two blocks' factors of k of scalar gates; sums of rows;
+  /// operand tiles, of which the outputs' kernel has a second one for gates per key; its queries.
+  int stage_tiles = 1 + key_gates;
+  int values = 2 * stage_tiles * key_tile;
   int sums = values + 2 * value_tile;
-  int decays = sums + block / 8 * chunk * 4;
-  int operand = decays + keys * 4;
-  int operands = 2 * operand_tile > state_tile ? 2 * operand_tile : state_tile;
+  int decays = sums + block / 8 * chunk * 4 * key_gates;
+  int prefixes = decays + keys * 4 * key_gates;
+  int factors = prefixes + block * 8 * scalar_gates;
+  int rows = factors + 2 * (block + 4) * 4 * scalar_gates;
+  int operand = rows + block * 4 * row_sums;
+  int operand_tiles = formed * (1 + key_gates);
+  int operands =
+      operand_tiles * operand_tile > state_tile ? operand_tiles* operand_tile : state_tile;
   int queries = operand + operands;
   int needed = queries + block * query_ld * operand_bytes;
   int outputs = block * output_ld * 4;  ///< in place of everything, at the end
   int shared_bytes = needed > outputs ? needed : outputs;
   int threads = block / 16 * 32;
-  /// The kernel of the final state: a warp per 16 keys of a chunk.
+  /// The kernel of the final state: a warp per 16 keys of a chunk; its operands are always formed.
   int state_shared_bytes = operand + operand_tile;
   int state_threads = chunk / 16 * 32;
 };

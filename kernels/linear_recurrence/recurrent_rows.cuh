@@ -53,24 +53,26 @@ __device__ inline void issue(const Block& block, io_t* raw, long long t) {
 struct TokenDecays {
   const io_t* gates;  // null: `constant` for every token
   float constant;
-  float pending = 0.0f;  // the gate of this lane's token, one step before it is used
+  io_t pending;  // the gate of this lane's token as loaded, one step before it is used
+  bool live = false;
   double sum = 0.0;
 
   __device__ inline void load(const Block& block, long long t) {
     const long long at = t + threadIdx.x;
-    const bool live = threadIdx.x < tokens && at < block.seq;
-    pending = !live              ? 0.0f
-              : gates == nullptr ? constant
-                                 : log_decay(device::to_float(gates[at * block.gate_stride]));
+    live = threadIdx.x < tokens && at < block.seq;
+    if (live && gates != nullptr) pending = gates[at * block.gate_stride];
   }
 
   /// factors: [q, k, state][tokens].
   __device__ inline void form(float* factors) {
+    const float gate = !live              ? 0.0f
+                       : gates == nullptr ? constant
+                                          : log_decay(device::to_float(pending));
     double mine = 0.0;
     float state = 1.0f;
 #pragma unroll
     for (int i = 0; i < tokens; ++i) {
-      sum += static_cast<double>(__shfl_sync(0xffffffffu, pending, i));
+      sum += static_cast<double>(__shfl_sync(0xffffffffu, gate, i));
       const bool far = !(sum >= -1.0);
       if (i == static_cast<int>(threadIdx.x)) {
         mine = far ? 0.0 : sum;

@@ -20,7 +20,7 @@ constexpr std::array makers{
     // CUDA
     Maker{recurrent, every_member},
     Maker{decode, every_member},
-    Maker{parallel, gla_alone},
+    Maker{parallel, every_member},
     Maker{parallel_cublas, gla_alone},
     Maker{chunk_materialized, every_member},
     Maker{chunk_fused, every_member},

@@ -48,6 +48,13 @@ TEST(Parallel, SharedMemoryRegionsDoNotOverlapAndAreAligned) {
           for (const int offset :
                {at.key_tile, at.values, at.sums, at.decays, at.operand, at.queries})
             EXPECT_EQ(offset % 16, 0);
+          const ParallelLayout scalar{key, 64, bytes, bytes, block, block_k, 64, 0, 1, 1, 0};
+          for (const int offset : {scalar.values, scalar.prefixes, scalar.factors, scalar.rows,
+                                   scalar.operand, scalar.queries})
+            EXPECT_EQ(offset % 16, 0);
+          EXPECT_EQ(scalar.factors - scalar.prefixes, block * 8);
+          EXPECT_EQ(scalar.rows - scalar.factors, 2 * (block + 4) * 4);
+          EXPECT_EQ(scalar.operand - scalar.rows, block * 4);
           EXPECT_GE(at.sums - at.values, 2 * block * at.value_ld * bytes);
           EXPECT_GE(at.decays - at.sums, block / 8 * at.chunk * 4);
           EXPECT_GE(at.operand - at.decays, at.keys * 4);
@@ -55,6 +62,65 @@ TEST(Parallel, SharedMemoryRegionsDoNotOverlapAndAreAligned) {
           EXPECT_GE(at.shared_bytes - at.queries, block * at.query_ld * bytes);
           EXPECT_GE(at.shared_bytes, at.outputs);
         }
+}
+
+// Every member with every option: launches within the limits, at least the floor's bytes.
+TEST(Parallel, ServesEveryMemberWithEveryOption) {
+  for (const Member& member : members()) {
+    const Variant v = parallel(member);
+    const Operator* op = find_operator(member.op);
+    ASSERT_NE(op, nullptr) << member.op;
+    for (const Problem& problem : problems_with_options(member.op)) {
+      const Tile tile = default_tile(v.space);
+      ASSERT_EQ(v.reject(problem, tile, h200()), std::nullopt) << describe(problem);
+      const Traffic traffic = v.traffic(problem, tile);
+      EXPECT_GE(traffic.read_bytes + traffic.write_bytes, op->work(problem).floor_bytes)
+          << describe(problem);
+      EXPECT_GT(v.flops(problem, tile), 0);
+      for (const Step& step : std::get<0>(v.code)(problem, tile).steps) {
+        const auto& launch = std::get<KernelLaunch>(step);
+        EXPECT_LE(launch.shared_bytes, h200().shared_per_block) << describe(problem);
+        EXPECT_EQ(launch.block.x % 32, 0u);
+      }
+    }
+  }
+}
+
+// Sequence n has the places from cu_seqlens[n] / block + n on: as many as it has blocks, whatever
+// the lengths.
+TEST(Parallel, RaggedSequencesHavePlacesForAllTheirBlocks) {
+  const Variant v = parallel(gla_member());
+  const Tile tile = default_tile(v.space);
+  const std::int64_t block = tile.at("block");
+  for (const std::vector<std::int64_t>& lengths :
+       {std::vector<std::int64_t>{1}, {0, 1, 63, 64, 65, 0}, {200, 0, 0, 1}, {64, 64}, {0, 0}}) {
+    std::int64_t first = 0;
+    std::vector<std::int64_t> starts, ends;
+    for (std::size_t n = 0; n < lengths.size(); ++n) {
+      starts.push_back(first / block + static_cast<std::int64_t>(n));
+      ends.push_back(starts.back() + ceil_div(lengths[n], block));
+      first += lengths[n];
+    }
+    Problem problem = gla(DType::bfloat16, {1, std::max<std::int64_t>(first, 1), 1, 64, 64});
+    problem.shape.sequences = static_cast<std::int64_t>(lengths.size());
+    const Recipe recipe = std::get<0>(v.code)(problem, tile);
+    const auto places = static_cast<std::int64_t>(std::get<KernelLaunch>(recipe.steps[0]).grid.x);
+    for (std::size_t n = 0; n < lengths.size(); ++n)
+      EXPECT_LE(ends[n], n + 1 < lengths.size() ? starts[n + 1] : places);
+  }
+}
+
+// Without a gate per key there are no gate tiles; a row of scalars and factors is far smaller.
+TEST(Parallel, ScalarDecaysNeedLessSharedMemory) {
+  const auto bytes = [](std::string_view op) {
+    const Variant v = parallel(member_of(problem_of(op, DType::bfloat16, {})));
+    const Recipe recipe = std::get<0>(v.code)(
+        problem_of(op, DType::bfloat16, {1, 1000, 1, 128, 128}), default_tile(v.space));
+    return std::get<KernelLaunch>(recipe.steps[0]).shared_bytes;
+  };
+  EXPECT_LT(bytes("linear_attention"), bytes("simple_gla"));
+  EXPECT_LT(bytes("simple_gla") + 2 * 64 * 64 * 2, bytes("gla"));
+  EXPECT_GT(bytes("rwkv6"), bytes("gla"));
 }
 
 TEST(Parallel, DefaultTileServesCommonShapes) {
