@@ -103,10 +103,10 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile, Order or
   std::vector<Region> regions = backward_regions(problem);
   if (order == Order::fixed) return regions;
   const BackwardLayout at = layout(problem, tile, true, order);
-  regions.push_back({"dq", static_cast<std::size_t>(heads(problem)) *
-                               static_cast<std::size_t>(steps_of_queries(problem, tile)) *
-                               static_cast<std::size_t>(at.slices) *
-                               static_cast<std::size_t>(at.dq_floats) * 4});
+  regions.push_back({"dq_sums", static_cast<std::size_t>(heads(problem)) *
+                                    static_cast<std::size_t>(steps_of_queries(problem, tile)) *
+                                    static_cast<std::size_t>(at.slices) *
+                                    static_cast<std::size_t>(at.dq_floats) * 4});
   return regions;
 }
 
@@ -171,7 +171,7 @@ Recipe recipe(const Problem& problem, const Tile& tile, Order order) {
     r.steps.push_back(backward_launch(entry, walk_blocks(problem, at), at.threads, at.bytes));
   };
   r.steps = steps_before(problem, order == Order::fixed ? DecaySums::ordered : DecaySums::added);
-  if (order == Order::varies) r.steps.push_back(Zero{"dq"});
+  if (order == Order::varies) r.steps.push_back(Zero{"dq_sums"});
   walk("attention_backward_keys", layout(problem, tile, true, order));
   if (order == Order::fixed)
     walk("attention_backward_queries", layout(problem, tile, false, order));

@@ -28,7 +28,7 @@ __device__ __forceinline__ void round_dq(const AttentionParams& p) {
   const TokenStrides& s = p.query_strides;
   io_t* out = static_cast<io_t*>(p.dq) + head / p.heads * s.batch + head % p.heads * s.heads +
               first * s.seq;
-  const auto* sums = static_cast<const float4*>(p.work[work::dq]) +
+  const auto* sums = static_cast<const float4*>(p.work[work::dq_sums]) +
                      1LL * blockIdx.x * (at.slices * at.dq_floats / 4);
   for (int n = threadIdx.x; n < at.slices * at.dq_floats / 4; n += prepare_threads) {
     const int lane = n % 32, e = n / 32 % 2, g = n / 64 % at.dq_groups;

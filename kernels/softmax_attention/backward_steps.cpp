@@ -54,8 +54,8 @@ std::vector<Region> backward_regions(const Problem& problem) {
 
 std::vector<Constant> backward_places(const std::vector<Region>& regions) {
   std::vector<Constant> list;
-  for (const char* name : {"pairs", "largest", "decays", "query_sums", "key_sums", "dq", "dk", "dv",
-                           "scores", "changes", "weights", "gradients"}) {
+  for (const char* name : {"pairs", "largest", "decays", "query_sums", "key_sums", "dq_sums",
+                           "scores", "operands", "results"}) {
     int place = 0;
     for (std::size_t i = 0; i < regions.size(); ++i)
       if (regions[i].name == name) place = static_cast<int>(i);

@@ -29,6 +29,17 @@ inline constexpr float exponent_unit = natural ? 1.0f : device::log2_e;
 /// A log decay below this cuts as -inf does: no logits in float32 make up for it.
 inline constexpr float reset_below = -1048576.0f;
 
+/// The log decay between two tokens, given in order, in exponent_unit; -inf across a reset.
+__device__ __forceinline__ float decay_between(const DecaySum& before, const DecaySum& after) {
+  const float sum = static_cast<float>(after.sum - before.sum) * exponent_unit;
+  return before.resets == after.resets ? sum : device::minus_infinity();
+}
+
+/// A head's constant log decay, in exponent_unit.
+__device__ __forceinline__ float decay_of_head(const AttentionParams& p, long long head) {
+  return fmaxf(p.constant_log_decay[head], -1e30f) * exponent_unit;  // 0 * -inf is no number
+}
+
 /// Whether P and dS become float16 operands, whose range they could leave: P is multiplied by
 /// score_gain, dS by that and by gradient_gain().
 inline constexpr bool scaled = device::is_same<io_t, __half>;

@@ -161,10 +161,6 @@ class BackwardWalk {
     if (by_keys) return row0_ + rows_ - 1;
     return row_position() < 0 ? 0 : row_position();
   }
-  __device__ __forceinline__ float head_decay() const {
-    const float decay = p_.constant_log_decay[head_];
-    return fmaxf(decay, -1e30f) * exponent_unit;  // 0 * -inf would be no number
-  }
 
   /// Rows `first`.. of tensors with K and with V columns to shared memory.
   template <int count>
@@ -253,14 +249,6 @@ class BackwardWalk {
     }
   }
 
-  /// The log decay (in exponent_unit) between a token and the reference, given in order; -inf
-  /// across a reset.
-  static __device__ __forceinline__ float decay_between(const DecaySum& before,
-                                                        const DecaySum& after) {
-    const float sum = static_cast<float>(after.sum - before.sum) * exponent_unit;
-    return before.resets == after.resets ? sum : device::minus_infinity();
-  }
-
   /// The decay between the reference and a token at this position of the rows or columns.
   __device__ __forceinline__ float reference_decay(long long position, const DecaySum* sum,
                                                    bool after) const {
@@ -269,7 +257,7 @@ class BackwardWalk {
       return after ? decay_between(other, *sum) : decay_between(*sum, other);
     } else {
       const long long distance = after ? position - reference() : reference() - position;
-      return static_cast<float>(distance) * head_decay();
+      return static_cast<float>(distance) * decay_of_head(p_, head_);
     }
   }
 
@@ -410,7 +398,7 @@ class BackwardWalk {
       const DecaySum& column = column_sums(stage)[c];
       return by_keys ? decay_between(row, column) : decay_between(column, row);
     } else {
-      return static_cast<float>(distance) * head_decay();
+      return static_cast<float>(distance) * decay_of_head(p_, head_);
     }
   }
 
@@ -513,7 +501,7 @@ class BackwardWalk {
     }
     const long long steps = (p_.seq + columns - 1) / columns;
     const long long part = ((batch_ * p_.heads + head_) * steps + n) * at.slices + slice_;
-    float* out = static_cast<float*>(p_.work[work::dq]) + part * at.dq_floats +
+    float* out = static_cast<float*>(p_.work[work::dq_sums]) + part * at.dq_floats +
                  warp * (at.dq_floats / at.shape.warps) + lane() * 4;
 #pragma unroll
     for (int g = 0; g < at.dq_groups; ++g) {

@@ -21,8 +21,10 @@ const std::vector<Maker>& makers() {
       {flash2, "attention"},
       {flash2, "decay_attention"},
       // CUDA, backward
+      {backward_materialized, "attention"},
       {backward_flash2, "attention"},
       {backward_flash2_deterministic, "attention"},
+      {backward_materialized, "decay_attention"},
       {backward_flash2, "decay_attention"},
       {backward_flash2_deterministic, "decay_attention"},
       // Host

@@ -15,6 +15,7 @@ Variant flash1(std::string_view op);          // flash.cpp
 Variant flash2(std::string_view op);          // flash.cpp
 
 // CUDA, backward (backward_<name>.cpp; both orders of flash2 share one)
+Variant backward_materialized(std::string_view op);
 Variant backward_flash2(std::string_view op);
 Variant backward_flash2_deterministic(std::string_view op);
 

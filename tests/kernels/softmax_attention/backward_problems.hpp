@@ -113,6 +113,9 @@ inline void expect_backward_launches(const Variant& variant) {
       EXPECT_GT(region.bytes, 0u) << region.name;
       regions.insert(region.name);
     }
+    // A region would hide a tensor of its name from bind().
+    for (const TensorSpec& spec : find_operator(variant.op)->tensors(problem))
+      EXPECT_EQ(regions.count(spec.name), 0u) << spec.name;
     EXPECT_LE(regions.size(), 8u);
     for (const Step& step : std::get<0>(variant.code)(problem, tile).steps) {
       if (const auto* zero = std::get_if<Zero>(&step)) {

@@ -1,0 +1,165 @@
+// materialized, backward: scores, P, dP and dS in device memory, products through cuBLAS.
+//
+// Idea: S = q k^T and dP = do v^T for all pairs, in float32; one kernel turns a row of both into P
+// and dS; dv = P^T do, dk = dS^T q (added up over a group's query heads) and dq = dS k in float32;
+// a last kernel rounds. What does not see each other is computed as well and multiplied as zeros.
+//
+// Workspace besides backward_sums.cuh: scores [2, B, H, T, ld] float32 (S, dP; for float32 problems
+// P and dS in their place), operands [2, B, H, T, ld] (P, dS) of 16-bit problems, ld: Tk in whole
+// 8s; results float32: dq [B,H,T,K], dk [B,Hk,Tk,K], dv [B,Hk,Tk,V]. Grids: a block a row of
+// scores; a block 64 columns of them; a warp a row of results. Shared memory: sums over a block.
+//
+// Bytes: of each pair 24 in float32, 24 in 16 bits: S and dP written and read, P and dS written and
+// read by three products and, where there is a decay, by the sums over columns.
+
+#include "softmax_attention/backward_sums.cuh"
+
+namespace gla_bench::softmax_attention {
+
+/// The matrices [T, ld] of all heads.
+struct Matrices {
+  const AttentionParams& p;
+  long long ld, size;
+
+  __device__ __forceinline__ explicit Matrices(const AttentionParams& params)
+      : p(params),
+        ld((params.key_seq + 7) / 8 * 8),
+        size(params.batch * params.heads * params.seq * ld) {}
+
+  __device__ __forceinline__ float* scores(int n) const {
+    return static_cast<float*>(p.work[work::scores]) + n * size;
+  }
+  /// P (0), dS (1).
+  __device__ __forceinline__ io_t* operands(int n) const {
+    return static_cast<io_t*>(p.work[natural ? work::scores : work::operands]) + n * size;
+  }
+};
+
+/// What undoes the gains of dS, of a query head's number among all.
+__device__ __forceinline__ float gradient_loss(const AttentionParams& p, long long key_head) {
+  return scaled ? 1.0f / (score_gain * gradient_gain(p, key_head)) : 1.0f;
+}
+
+/// A row of S and dP to P and dS; with the row's sum of dS where decays vary.
+__device__ __forceinline__ void weigh_row(const AttentionParams& p) {
+  __shared__ float room[prepare_threads / 32];
+  const Matrices all(p);
+  const long long row = blockIdx.x, head = row / p.seq;
+  const long long position = row % p.seq + p.key_seq - p.seq;
+  const float2 pair = static_cast<const float2*>(p.work[work::pairs])[row];
+  const auto* sums = static_cast<const DecaySum*>(p.work[work::decays]) + head * p.key_seq;
+  const float decay = trait::decay == 1 ? decay_of_head(p, head % p.heads) : 0.0f;
+  const float scale = p.scale * exponent_unit;
+  const float gain = scaled ? gradient_gain(p, head / trait::group) : 1.0f;
+  const long long seen = !trait::causal || position >= p.key_seq ? p.key_seq : position + 1;
+  float sum = 0.0f;
+  for (long long j = 4LL * threadIdx.x; j < all.ld; j += 4 * prepare_threads) {
+    const long long at = row * all.ld + j;
+    const auto s = *reinterpret_cast<const device::Pack<float, 4>*>(all.scores(0) + at);
+    const auto d = *reinterpret_cast<const device::Pack<float, 4>*>(all.scores(1) + at);
+    device::Pack<io_t, 4> weights, gradients;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      float bias = 0.0f;
+      if constexpr (trait::decay == 1) bias = static_cast<float>(position - j - e) * decay;
+      if constexpr (trait::decay == 2)
+        if (j + e < seen) bias = decay_between(sums[j + e], sums[position]);
+      const float exponent = fmaf(s.value[e], scale, pair.x) + bias;
+      const float x = device::exp2_fast(natural ? exponent * device::log2_e : exponent);
+      const bool valid = j + e < seen;
+      weights.value[e] = device::from_float<io_t>(valid ? x : 0.0f);
+      gradients.value[e] =
+          device::from_float<io_t>(valid ? x * gain * (d.value[e] - pair.y) : 0.0f);
+      sum += device::to_float(gradients.value[e]);
+    }
+    *reinterpret_cast<device::Pack<io_t, 4>*>(all.operands(0) + at) = weights;
+    *reinterpret_cast<device::Pack<io_t, 4>*>(all.operands(1) + at) = gradients;
+  }
+  if constexpr (trait::decay == 2) {
+    for (int n = 16; n > 0; n /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, n);
+    if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    float total = 0.0f;
+    for (int n = 0; n < prepare_threads / 32; ++n) total += room[n];
+    static_cast<float*>(p.work[work::query_sums])[row] =
+        gradient_loss(p, head / trait::group) * total;
+  }
+}
+
+/// key_sums of 64 columns: over the rows that see them, dS or, where the decay is constant,
+/// (i - j) dS. It is summed as it was rounded for the products, as the rows are, so that what both
+/// hold of a pair cancels.
+__device__ __forceinline__ void sum_columns(const AttentionParams& p) {
+  constexpr int groups = prepare_threads / 64;
+  __shared__ float room[groups][64];
+  const Matrices all(p);
+  const long long strips = (p.key_seq + 63) / 64, head = blockIdx.x / strips;
+  const int column = threadIdx.x % 64, group = threadIdx.x / 64;
+  const long long j = blockIdx.x % strips * 64 + column, offset = p.key_seq - p.seq;
+  const io_t* gradients = all.operands(1) + head * p.seq * all.ld;
+  const long long strip = blockIdx.x % strips * 64 - offset;
+  float sum = 0.0f;
+  if (j < p.key_seq)
+    for (long long i = (strip > 0 ? strip : 0) + group; i < p.seq; i += groups) {
+      const float x = device::to_float(gradients[i * all.ld + j]);
+      sum += trait::decay == 1 ? static_cast<float>(i + offset - j) * x : x;
+    }
+  room[group][column] = sum;
+  __syncthreads();
+  if (group != 0 || j >= p.key_seq) return;
+  for (int n = 1; n < groups; ++n) sum += room[n][column];
+  static_cast<float*>(p.work[work::key_sums])[head * p.key_seq + j] =
+      gradient_loss(p, head / trait::group) * sum;
+}
+
+/// One row of a result, rounded by a warp.
+template <int width>
+__device__ __forceinline__ void round_row(const float* sums, void* tensor,
+                                          const TokenStrides& strides, long long row, long long seq,
+                                          long long heads, float factor) {
+  const long long b = row / seq / heads, h = row / seq % heads;
+  io_t* out =
+      static_cast<io_t*>(tensor) + b * strides.batch + h * strides.heads + row % seq * strides.seq;
+  for (int c = threadIdx.x % 32; c < width; c += 32)
+    out[c] = device::from_float<io_t>(factor * sums[row * width + c]);
+}
+
+__device__ __forceinline__ void round_results(const AttentionParams& p) {
+  constexpr int warps = prepare_threads / 32;
+  const long long queries = p.batch * p.heads * p.seq, keys = p.batch * p.key_heads * p.key_seq;
+  const auto* dq = static_cast<const float*>(p.work[work::results]);
+  const float* dk = dq + queries * dim::key_dim;
+  const float* dv = dk + keys * dim::key_dim;
+  long long row = 1LL * blockIdx.x * warps + threadIdx.x / 32;
+  if (row < queries) {
+    const float factor = p.scale * gradient_loss(p, row / p.seq / trait::group);
+    return round_row<dim::key_dim>(dq, p.dq, p.query_strides, row, p.seq, p.heads, factor);
+  }
+  row -= queries;
+  if (row < keys) {
+    const float factor = p.scale * gradient_loss(p, row / p.key_seq);
+    return round_row<dim::key_dim>(dk, p.dk, p.key_strides, row, p.key_seq, p.key_heads, factor);
+  }
+  row -= keys;
+  if (row < keys)
+    round_row<dim::value_dim>(dv, p.dv, p.value_strides, row, p.key_seq, p.key_heads,
+                              1.0f / score_gain);
+}
+
+}  // namespace gla_bench::softmax_attention
+
+extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::prepare_threads)
+    attention_backward_weigh(const __grid_constant__ gla_bench::AttentionParams p) {
+  gla_bench::softmax_attention::weigh_row(p);
+}
+
+extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::prepare_threads)
+    attention_backward_sum_columns(const __grid_constant__ gla_bench::AttentionParams p) {
+  if constexpr (trait::decay != 0) gla_bench::softmax_attention::sum_columns(p);
+}
+
+extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::prepare_threads)
+    attention_backward_results(const __grid_constant__ gla_bench::AttentionParams p) {
+  gla_bench::softmax_attention::round_results(p);
+}
