@@ -11,7 +11,7 @@
 // middle, as in chunk_operands.cuh: middle[i] inverse[j].
 //
 // One warp forms the factors of chunk c + 1 during chunk c, from gates that it loaded during
-// chunk c - 1: nobody waits for them.
+// chunk c - 1: the last warp, which is dealt the fewest scores, so that nobody waits for it.
 
 #include "device/math.cuh"
 #include "linear_recurrence/chunk_walk_tiles.cuh"
@@ -38,7 +38,9 @@ struct ScalarFactors {
   struct Gates {
     float value[lane_tokens];
   };
-  __device__ __forceinline__ static bool forms() { return per_token && Tiles::warp() == 0; }
+  __device__ __forceinline__ static bool forms() {
+    return per_token && Tiles::warp() == Tiles::threads / 32 - 1;
+  }
 
   __device__ __forceinline__ void load(Gates& gates, const io_t* first, long long stride,
                                        int rows) const {
@@ -96,11 +98,18 @@ struct ScalarFactors {
   __device__ __forceinline__ void decay_scores(int c, int row, int column, float (&left)[4],
                                                float (&right)[4]) const {
     const int i = 16 * row + tiles.lane_row(), j = 16 * column + tiles.lane_column();
+    if constexpr (per_head) decay_by_powers(c, i - j, left, right);
+    if constexpr (per_token) {
+      if (row > column)
+        decay_apart(c, i, j, left, right);
+      else
+        decay_diagonal(c, i, j, left, right);
+    }
+    if (row > column) return;
 #pragma unroll
     for (int n = 0; n < 4; ++n) {
-      const int below = n / 2 * 8, beside = n % 2;
-      left[n] = pair(c, left[n], i + below, j + beside, row > column || below > 0);
-      right[n] = pair(c, right[n], i + below, j + 8 + beside, row > column);
+      if (j + n % 2 > i + n / 2 * 8) left[n] = 0.0f;
+      if (j + 8 + n % 2 > i + n / 2 * 8) right[n] = 0.0f;
     }
   }
 
@@ -109,16 +118,49 @@ struct ScalarFactors {
     return __shfl_sync(0xffffffffu, x, lane & 31);
   }
 
-  /// score * pair_ij. `apart`: i's block of 8 lies behind j's.
-  __device__ __forceinline__ float pair(int c, float score, int i, int j, bool apart) const {
-    if (i < j) return 0.0f;
-    if constexpr (per_head)
-      return score * tiles.factors(c, 2)[i - j];
-    else if constexpr (per_token)
-      return apart ? score * tiles.factors(c, 5 + j / 8)[i] * tiles.factors(c, 2)[j]
-                   : score * (tiles.factors(c, 3)[i] * tiles.factors(c, 4)[j]);
-    else
-      return score;
+  /// x[0..1] belong to row i, x[2..3] to i + 8; columns are two neighbours.
+  __device__ __forceinline__ static void scale(float (&x)[4], float upper, float lower,
+                                               float2 key) {
+    x[0] *= upper * key.x;
+    x[1] *= upper * key.y;
+    x[2] *= lower * key.x;
+    x[3] *= lower * key.y;
+  }
+
+  /// `apart` is i - j of the first score, which may be negative above the diagonal.
+  __device__ __forceinline__ void decay_by_powers(int c, int apart, float (&left)[4],
+                                                  float (&right)[4]) const {
+    const float* powers = tiles.factors(c, 2);
+    const auto power = [powers](int n) { return powers[n > 0 ? n : 0]; };
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+      left[n] *= power(apart + n / 2 * 8 - n % 2);
+      right[n] *= power(apart - 8 + n / 2 * 8 - n % 2);
+    }
+  }
+
+  /// All rows' blocks lie behind the columns'.
+  __device__ __forceinline__ void decay_apart(int c, int i, int j, float (&left)[4],
+                                              float (&right)[4]) const {
+    const float *first = tiles.factors(c, 5 + j / 8), *second = first + chunk;
+    const float* suffix = tiles.factors(c, 2) + j;
+    scale(left, first[i], first[i + 8], device::load_pair(suffix));
+    scale(right, second[i], second[i + 8], device::load_pair(suffix + 8));
+  }
+
+  /// Two blocks round their middles, and the second's rows with the first's columns.
+  __device__ __forceinline__ void decay_diagonal(int c, int i, int j, float (&left)[4],
+                                                 float (&right)[4]) const {
+    const float *middle = tiles.factors(c, 3), *inverse = tiles.factors(c, 4) + j;
+    const float2 upper = device::load_pair(inverse), lower = device::load_pair(inverse + 8);
+    const float2 suffix = device::load_pair(tiles.factors(c, 2) + j);
+    const float between = tiles.factors(c, 5 + j / 8)[i + 8];
+    left[0] *= middle[i] * upper.x;
+    left[1] *= middle[i] * upper.y;
+    left[2] *= between * suffix.x;
+    left[3] *= between * suffix.y;
+    right[2] *= middle[i + 8] * lower.x;
+    right[3] *= middle[i + 8] * lower.y;
   }
 
   /// From blocks of 8 to the chunk.

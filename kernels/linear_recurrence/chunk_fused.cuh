@@ -28,8 +28,10 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::Fused
   constexpr int slices = (dim::value_dim + tile::block_v - 1) / tile::block_v;
   const int slice = static_cast<int>(blockIdx.x % slices);
   const long long sequence = blockIdx.x / slices;
-  const Span span = span_of(p, sequence / p.heads);
-  const WalkRange range = {sequence,
+  const long long n = sequence / p.heads;
+  const Span span = span_of(p, n);
+  const WalkRange range = {trait::ragged ? 0 : n,
+                           sequence % p.heads,
                            slice,
                            span.first,
                            span.first + span.tokens,

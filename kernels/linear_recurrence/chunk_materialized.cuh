@@ -36,7 +36,7 @@ static_assert(OutputWalk::layout.bytes == launch::output_shared_bytes);
 /// The range of this block: chunk and slice, with the chunk's places in the workspace.
 struct ChunkPlace {
   static constexpr int slices = (dim::value_dim + tile::block_v - 1) / tile::block_v;
-  long long sequence, begin, end;
+  long long batch, head, begin, end;
   int slice;
   float *state, *decay, *normalizer;
 
@@ -46,7 +46,8 @@ struct ChunkPlace {
     slice = static_cast<int>(blockIdx.x % slices);
     const long long n = trait::ragged ? slots.owner(slot) : group / p.heads;
     const Span span = span_of(p, n);
-    sequence = trait::ragged ? n * p.heads + group : group;
+    batch = trait::ragged ? 0 : n;
+    head = trait::ragged ? group : group % p.heads;
     begin = span.first + (slot - slots.offset(n)) * tile::chunk;
     const long long last = span.first + span.tokens;
     end = begin + tile::chunk < last ? begin + tile::chunk : last;
@@ -69,15 +70,11 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::State
   const ChunkPlace at(p);
   if (at.unused()) return;
   const bool first = at.slice == 0;
-  const WalkRange range = {at.sequence,
-                           at.slice,
-                           at.begin,
-                           at.end,
-                           nullptr,
-                           at.state,
-                           first ? at.decay : nullptr,
-                           nullptr,
-                           first ? at.normalizer : nullptr};
+  const WalkRange range = {at.batch, at.head,
+                           at.slice, at.begin,
+                           at.end,   nullptr,
+                           at.state, first ? at.decay : nullptr,
+                           nullptr,  first ? at.normalizer : nullptr};
   StateWalk{p, range, {shared}}.run();
 }
 
@@ -95,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::Outpu
   extern __shared__ __align__(128) unsigned char shared[];
   const ChunkPlace at(p);
   if (at.unused()) return;
-  const WalkRange range = {at.sequence, at.slice, at.begin,      at.end, at.state,
-                           nullptr,     nullptr,  at.normalizer, nullptr};
+  const WalkRange range = {at.batch, at.head, at.slice, at.begin,      at.end,
+                           at.state, nullptr, nullptr,  at.normalizer, nullptr};
   OutputWalk{p, range, {shared}}.run();
 }

@@ -28,27 +28,22 @@ struct RowPhase {
 
   /// bonus_scores()[i] = sum_k q_ik u_k k_ik: the diagonal of the scores.
   __device__ __forceinline__ void form_bonus(int c) const {
-    for_rows([&](int i) {
-      const io_t *q = tiles.q_tile(c) + i * key_ld, *k = tiles.k_tile(c) + i * key_ld;
-      const float sum = sum_keys([&](int key) {
-        const float2 x = device::load_pair(q + key), y = device::load_pair(k + key);
-        const float2 u = device::load_pair(tiles.bonus_u() + key);
-        return x.x * u.x * y.x + x.y * u.y * y.y;
-      });
-      if (threadIdx.x % 32 == 0) tiles.bonus_scores()[i] = sum;
+    const io_t *q = tiles.q_tile(c), *k = tiles.k_tile(c);
+    sum_rows(tiles.bonus_scores(), [&](int row, int key) {
+      const float2 x = device::load_pair(q + row * key_ld + key);
+      const float2 y = device::load_pair(k + row * key_ld + key);
+      const float2 u = device::load_pair(tiles.bonus_u() + key);
+      return x.x * u.x * y.x + x.y * u.y * y.y;
     });
   }
 
   /// normalizer_dots()[i] = q_i.z with z at the chunk's start.
   __device__ __forceinline__ void form_dots(int c) const {
-    for_rows([&](int i) {
-      const io_t* q = tiles.q_tile(c) + i * key_ld;
-      const float sum = sum_keys([&](int key) {
-        const float2 x = device::load_pair(q + key);
-        const float2 z = device::load_pair(tiles.normalizer() + key);
-        return x.x * z.x + x.y * z.y;
-      });
-      if (threadIdx.x % 32 == 0) tiles.normalizer_dots()[i] = sum;
+    const io_t* q = tiles.q_tile(c);
+    sum_rows(tiles.normalizer_dots(), [&](int row, int key) {
+      const float2 x = device::load_pair(q + row * key_ld + key);
+      const float2 z = device::load_pair(tiles.normalizer() + key);
+      return x.x * z.x + x.y * z.y;
     });
   }
 
@@ -79,22 +74,24 @@ struct RowPhase {
     device::store_pair(at, feature(x.x), second ? feature(x.y) : 0.0f);
   }
 
-  /// A warp calls f with its tokens of the chunk, in turn.
+  /// sums[row] = the sum of f(row, key) over pairs of keys. A warp has its rows' sums side by side,
+  /// so that their steps overlap.
   template <typename F>
-  __device__ __forceinline__ static void for_rows(F f) {
-#pragma unroll 2
-    for (int i = Tiles::warp(); i < chunk; i += warps) f(i);
-  }
-
-  /// A warp's sum of f over pairs of keys.
-  template <typename F>
-  __device__ __forceinline__ static float sum_keys(F f) {
-    float sum = 0.0f;
-    for (int key = threadIdx.x % 32 * 2; key < keys; key += 64) sum += f(key);
+  __device__ __forceinline__ static void sum_rows(float* sums, F f) {
+    constexpr int rows = (chunk + warps - 1) / warps;
+    float sum[rows] = {};
+    const int first = Tiles::warp() * rows;
+    for (int key = threadIdx.x % 32 * 2; key < keys; key += 64)
+#pragma unroll
+      for (int n = 0; n < rows; ++n)
+        if (first + n < chunk) sum[n] += f(first + n, key);
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2)
-      sum += __shfl_xor_sync(0xffffffffu, sum, distance);
-    return sum;
+#pragma unroll
+      for (int n = 0; n < rows; ++n) sum[n] += __shfl_xor_sync(0xffffffffu, sum[n], distance);
+#pragma unroll
+    for (int n = 0; n < rows; ++n)
+      if (threadIdx.x % 32 == 0 && first + n < chunk) sums[first + n] = sum[n];
   }
 };
 

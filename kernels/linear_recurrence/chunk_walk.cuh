@@ -35,7 +35,9 @@ namespace gla_bench::linear_recurrence {
 
 /// What a block walks over.
 struct WalkRange {
-  long long sequence;    ///< index of the sequence * heads + head
+  /// Batch index (ragged: 0, where all sequences lie one behind the other) and head. Ready, because
+  /// a division at each chunk takes longer than its loads.
+  long long batch, head;
   int slice;             ///< its columns of V start at slice * block_v
   long long begin, end;  ///< tokens; none: the state is copied
   const void* initial;   ///< state before `begin`, or null: zero
@@ -115,13 +117,8 @@ struct ChunkWalk {
   }
 
  private:
-  /// Ragged sequences lie one behind the other in one batch.
-  __device__ __forceinline__ long long batch_index() const {
-    return trait::ragged ? 0 : range.sequence / p.heads;
-  }
-  __device__ __forceinline__ long long head_index() const { return range.sequence % p.heads; }
   __device__ __forceinline__ long long offset(const TokenStrides& strides, long long token) const {
-    return batch_index() * strides.batch + token * strides.seq + head_index() * strides.heads;
+    return range.batch * strides.batch + token * strides.seq + range.head * strides.heads;
   }
   __device__ __forceinline__ int first_v() const { return range.slice * block_v; }
   __device__ __forceinline__ long long first_token(int c) const {
@@ -141,7 +138,7 @@ struct ChunkWalk {
       const bool exists = k < dim::key_dim;
       if constexpr (per_key && !outputs) tiles.total_decay()[k] = 1.0f;
       if constexpr (Tiles::bonus && outputs) {
-        const io_t* u = static_cast<const io_t*>(p.u) + head_index() * dim::key_dim;
+        const io_t* u = static_cast<const io_t*>(p.u) + range.head * dim::key_dim;
         tiles.bonus_u()[k] = exists ? device::to_float(u[k]) : 0.0f;
       }
       if constexpr (Tiles::normalize) {
@@ -186,7 +183,7 @@ struct ChunkWalk {
     if constexpr (Factors::per_head) {
       const int rows = valid_tokens(c);
       if (c < 2 || (rows > 0 && rows < chunk))
-        Factors{tiles}.form_powers(c, p.log_decay[head_index()], rows);
+        Factors{tiles}.form_powers(c, p.log_decay[range.head], rows);
     } else {
       if (Factors::forms()) Factors{tiles}.form(c, gates);
     }
