@@ -19,7 +19,10 @@ const std::vector<Maker>& makers() {
       {online_blocked, "softmax"},
       {flash1, "attention"},
       {flash2, "attention"},
+      {flash_decoding, "attention"},
+      {flash_decoding_pp, "attention"},
       {flash2, "decay_attention"},
+      {flash_decoding, "decay_attention"},
       // CUDA, backward
       {backward_materialized, "attention"},
       {backward_flash2, "attention"},

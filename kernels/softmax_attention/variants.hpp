@@ -8,11 +8,13 @@
 namespace gla_bench::softmax_attention {
 
 // CUDA (each in <name>.cpp beside <name>.cuh, or in the file that is named)
-Variant three_pass(std::string_view op);      // softmax_rows.cpp
-Variant online(std::string_view op);          // softmax_rows.cpp
-Variant online_blocked(std::string_view op);  // softmax_rows.cpp
-Variant flash1(std::string_view op);          // flash.cpp
-Variant flash2(std::string_view op);          // flash.cpp
+Variant three_pass(std::string_view op);         // softmax_rows.cpp
+Variant online(std::string_view op);             // softmax_rows.cpp
+Variant online_blocked(std::string_view op);     // softmax_rows.cpp
+Variant flash1(std::string_view op);             // flash.cpp
+Variant flash2(std::string_view op);             // flash.cpp
+Variant flash_decoding(std::string_view op);     // flash_decoding.cpp
+Variant flash_decoding_pp(std::string_view op);  // flash_decoding.cpp
 
 // CUDA, backward (backward_<name>.cpp; both orders of flash2 share one)
 Variant backward_materialized(std::string_view op);
