@@ -61,6 +61,7 @@ std::optional<std::string> refuse_flash(const Problem& problem, const Tile& tile
   const int terms = choice(tile, "terms");
   if (s.key_dim > 256 || s.value_dim > 256) return "key_dim and value_dim go up to 256";
   if (auto reason = refuse_terms(problem, terms)) return reason;
+  if (auto reason = refuse_tf32(problem, terms)) return reason;
   if (!(scale_of(*find_operator(problem.op), problem) > 0)) return "needs a scale above zero";
   if (s.seq > std::int64_t{1} << 30 || s.keys_seq() > std::int64_t{1} << 30)
     return "seq and key_seq go up to 2^30";
@@ -75,6 +76,12 @@ std::optional<std::string> refuse_flash(const Problem& problem, const Tile& tile
   if (shape.decay)
     if (auto reason = refuse_blocks(decay_chunks(problem))) return reason;
   return refuse_shared(layout.bytes, limits);
+}
+
+std::optional<std::string> refuse_tf32(const Problem& problem, int terms) {
+  if (terms != 1 || problem.dtype != DType::float32 || problem.gate != "peaked")
+    return std::nullopt;
+  return "tf32 rounds logits of the regime peaked by more than its bound allows";
 }
 
 int flash_residency(const FlashShape& shape) {

@@ -25,6 +25,9 @@ std::optional<std::string> refuse_flash(const Problem& problem, const Tile& tile
                                         const FlashShape& shape, const FlashUse& use,
                                         const Limits& limits);
 
+/// float32 products in tf32 (terms=1) where the regime's logits do not bear it, or nothing.
+std::optional<std::string> refuse_tf32(const Problem& problem, int terms);
+
 /// Blocks that share a multiprocessor's registers at 255 a thread.
 int flash_residency(const FlashShape& shape);
 

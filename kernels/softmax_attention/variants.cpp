@@ -17,10 +17,12 @@ const std::vector<Maker>& makers() {
       {three_pass, "softmax"},
       {online, "softmax"},
       {online_blocked, "softmax"},
+      {materialized, "attention"},
       {flash1, "attention"},
       {flash2, "attention"},
       {flash_decoding, "attention"},
       {flash_decoding_pp, "attention"},
+      {materialized, "decay_attention"},
       {flash2, "decay_attention"},
       {flash_decoding, "decay_attention"},
       // CUDA, backward

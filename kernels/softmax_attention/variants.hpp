@@ -11,6 +11,7 @@ namespace gla_bench::softmax_attention {
 Variant three_pass(std::string_view op);         // softmax_rows.cpp
 Variant online(std::string_view op);             // softmax_rows.cpp
 Variant online_blocked(std::string_view op);     // softmax_rows.cpp
+Variant materialized(std::string_view op);       // materialized.cpp
 Variant flash1(std::string_view op);             // flash.cpp
 Variant flash2(std::string_view op);             // flash.cpp
 Variant flash_decoding(std::string_view op);     // flash_decoding.cpp
