@@ -155,6 +155,25 @@ class Session {
   Verification verification_;
 };
 
+// "/B:8/T:4096/H:16/K:128/V:128", and those that the problem has besides.
+std::string extents(const Shape& s) {
+  std::string text;
+  const auto add = [&](const char* label, std::int64_t extent) {
+    text.append("/").append(label).append(":").append(std::to_string(extent));
+  };
+  add("B", s.batch);
+  if (s.columns > 0) {
+    add("columns", s.columns);
+    return text;
+  }
+  add("T", s.seq), add("H", s.heads), add("K", s.key_dim), add("V", s.value_dim);
+  if (s.key_seq > 0) add("Tk", s.key_seq);
+  if (s.key_heads > 0) add("Hk", s.key_heads);
+  if (s.model_dim > 0) add("d", s.model_dim);
+  if (s.sequences > 0) add("N", s.sequences);
+  return text;
+}
+
 // The library would end the program by itself, with the status of a failed check.
 void check_output_path(const std::string& argument) {
   constexpr std::string_view flag = "--benchmark_out=";
@@ -195,13 +214,12 @@ void register_all(Session& session, std::span<const Candidate> candidates, bool 
 
 std::string benchmark_name(const Candidate& candidate, CacheState cache) {
   const Problem& problem = candidate.problem;
-  const Shape& s = problem.shape;
   std::string text = problem.op;
   text.append("/").append(name(problem.direction)).append("/").append(name(problem.dtype));
-  text.append("/").append(candidate.variant->name);
-  text += "/B:" + std::to_string(s.batch) + "/T:" + std::to_string(s.seq) +
-          "/H:" + std::to_string(s.heads) + "/K:" + std::to_string(s.key_dim) +
-          "/V:" + std::to_string(s.value_dim) + "/gate:" + problem.gate;
+  text.append("/").append(candidate.variant->name).append(extents(problem.shape));
+  text.append("/gate:").append(problem.gate);
+  for (const auto& [option, value] : problem.options)
+    text.append("/").append(option).append(":").append(value);
   if (problem.layout != Layout::seq_first) text.append("/layout:").append(name(problem.layout));
   if (problem.initial_state) text += "/initial_state";
   if (!problem.final_state) text += "/no_final_state";

@@ -36,7 +36,8 @@ struct BenchOutcome {
 };
 
 /// "gla/forward/bfloat16/chunk_fused/B:8/T:4096/H:16/K:128/V:128/gate:mild/block_v=64,chunk=64";
-/// what differs from the default follows the gate ("layout:head_first", "initial_state", ...), and
+/// what differs from the default follows the gate (options, "layout:head_first", "initial_state",
+/// ...), and
 /// a hot twin ends in "/hot". Distinct candidates of one backend have distinct names. The library
 /// adds
 /// "/manual_time".

@@ -27,6 +27,7 @@ constexpr std::array makers{
     Maker{chunk_pipeline, gla_alone},
     // Host
     Maker{host_recurrent, every_member},
+    Maker{host_decode, every_member},
     Maker{host_parallel, every_member},
     Maker{host_parallel_cublas, every_member},
     Maker{host_chunk_materialized, every_member},

@@ -17,6 +17,7 @@ Variant chunk_pipeline(const Member& member);
 
 // Host (host_<name>.cpp)
 Variant host_recurrent(const Member& member);
+Variant host_decode(const Member& member);
 Variant host_parallel(const Member& member);
 Variant host_parallel_cublas(const Member& member);
 Variant host_chunk_materialized(const Member& member);

@@ -120,7 +120,7 @@ TEST_F(Bench, RefusesArgumentsThatTheLibraryLacks) {
 
 TEST(BenchName, TellsCandidatesApart) {
   const Variant variant = planted_variant(Fault::none);
-  std::vector<Candidate> candidates(9, {&variant, small_problem(), {{"chunk", 16}}});
+  std::vector<Candidate> candidates(16, {&variant, small_problem(), {{"chunk", 16}}});
   candidates[1].tile = {{"chunk", 32}};
   candidates[2].problem.layout = Layout::head_first;
   candidates[3].problem.initial_state = true;
@@ -129,6 +129,13 @@ TEST(BenchName, TellsCandidatesApart) {
   candidates[6].problem.seed = 2;
   candidates[7].problem.tensors = "/some/where/in.safetensors";
   candidates[8].problem.gate = "strong";
+  candidates[9].problem.options = {{"in_place", "true"}};
+  candidates[10].problem.options = {{"state_dtype", "bfloat16"}};
+  candidates[11].problem.shape.sequences = 3;
+  candidates[12].problem.shape.key_seq = 9;
+  candidates[13].problem.shape.key_heads = 1;
+  candidates[14].problem.shape.model_dim = 32;
+  candidates[15].problem.shape.columns = 7;
   std::set<std::string> names;
   for (const Candidate& candidate : candidates)
     for (const CacheState cache : {CacheState::cold, CacheState::hot})
