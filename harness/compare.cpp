@@ -42,7 +42,10 @@ Chunks chunks_of(const TensorSpec& spec) {
     for (std::size_t i = from; i < extents.size(); ++i) result *= extents[i];
     return result;
   };
-  if (spec.tokens && extents.size() >= 3)
+  // One number per token and head says too little by itself: a chunk then spans the heads.
+  if (spec.tokens && extents.size() == 3)
+    return {extents[0], extents[1], 1, extents[2], chunk_tokens};
+  if (spec.tokens && extents.size() > 3)
     return {extents[0], extents[1], extents[2], product(3), chunk_tokens};
   if (extents.size() >= 3) return {extents[0], 1, extents[1], product(2), 1};
   return {1, 1, 1, product(0), 1};

@@ -39,7 +39,8 @@ struct ErrorMetrics {
 };
 
 /// Compares a tensor whole. A chunk is 64 tokens of one (sequence, head) pair where the tensor has
-/// token axes, and otherwise one pair's whole part ([K,V] of a state). Where the reference is
+/// token axes (of all heads where it has nothing behind them, as lse), and otherwise one pair's
+/// whole part ([K,V] of a state). Where the reference is
 /// infinite (lse of a row that sees nothing) the same infinity is right and left out of all norms.
 /// With any other element that is not finite, or any other value there, every error is NaN. The
 /// result does not depend on the number of threads.

@@ -56,7 +56,10 @@ __device__ float exponential(float x) { return expf(x); }
 __device__ double logarithm(double x) { return log(x); }
 __device__ float logarithm(float x) { return logf(x); }
 
-__device__ real_t minus_infinity() { return static_cast<real_t>(-INFINITY); }
+// NVRTC has no macros of <math.h>.
+__device__ real_t minus_infinity() {
+  return static_cast<real_t>(__longlong_as_double(static_cast<long long>(0xfff0000000000000ull)));
+}
 
 // Some rows of a tensor: `count` of `width` elements, `stride` apart.
 struct Matrix {
