@@ -18,7 +18,9 @@ TileSpace space() {
           {"warps", {8, 4}, "warps of a block; each owns 16 or 32 rows of its scores"},
           {"stages", {2, 1}, "steps in shared memory: 2 loads the next one during the current one"},
           {"residency", {1, 2}, "blocks on a multiprocessor that registers are kept for"},
-          {"terms", {1, 3}, "float32 products: 1 in tf32, 3 close to float32"}};
+          {"terms",
+           {1, 3},
+           "float32 products with P and dS: 1 in tf32, 3 close to float32 (those of S and dP)"}};
 }
 
 /// Floats of a thread's sums that leave room for the rest, by the assembler's account of registers:

@@ -9,7 +9,7 @@ namespace gla_bench::softmax_attention {
 namespace {
 
 TileSpace space() {
-  return {{"tf32", {0, 1}, "float32 products in tf32"}};
+  return {{"tf32", {0, 1}, "float32 products with P and dS in tf32"}};
 }
 
 Arithmetic arithmetic(const Problem& problem, const Tile& tile) {
@@ -101,7 +101,10 @@ class Products {
     product.c = c;
     // dk and dv gather what the heads of a group give, one place after the other.
     product.beta = c.buffer == "results" && m == s_.keys_seq() && a.transposed && place_ > 0;
-    product.arithmetic = arithmetic_;
+    // Rounding what S and dP are made of would show in large logits and where dP - D cancels.
+    const bool tf32 = arithmetic_ == Arithmetic::tf32 && c.buffer == "results";
+    product.arithmetic =
+        tf32 || problem_.dtype != DType::float32 ? arithmetic_ : Arithmetic::float32;
     list_.push_back(product);
   }
 

@@ -22,16 +22,17 @@
 
 namespace gla_bench::softmax_attention {
 
-template <typename T>
-struct BackwardProductsOf {
-  using type = device::Tf32Products<tile::terms>;
+/// How operands of dtype T are multiplied, float32 in this many tf32 products.
+template <typename T, int terms>
+struct BackwardProducts {
+  using type = device::Tf32Products<terms>;
 };
-template <>
-struct BackwardProductsOf<__nv_bfloat16> {
+template <int terms>
+struct BackwardProducts<__nv_bfloat16, terms> {
   using type = device::Bfloat16Products;
 };
-template <>
-struct BackwardProductsOf<__half> {
+template <int terms>
+struct BackwardProducts<__half, terms> {
   using type = device::Float16Products;
 };
 
@@ -89,7 +90,10 @@ class BackwardWalk {
   }
 
  private:
-  using Ops = typename BackwardProductsOf<io_t>::type;
+  using Ops = typename BackwardProducts<io_t, tile::terms>::type;
+  /// Of S and dP. Rounding float32 inputs of these to tf32 would move large logits, and P - 1 and
+  /// dP - D, which cancel, by more than tf32's error of dq, dk and dv.
+  using ScoreOps = typename BackwardProducts<io_t, 3>::type;
   static constexpr int tiles = at.tiles, columns = at.shape.columns, rows = at.shape.rows;
   static constexpr int threads = at.threads;
   using Scores = float[tiles][columns / 8][4];
@@ -307,20 +311,20 @@ class BackwardWalk {
       for (int n = 0; n < columns / 8; ++n)
 #pragma unroll
         for (int e = 0; e < 4; ++e) s[i][n][e] = 0.0f;
-#pragma unroll 4
-    for (int k = 0; k < length; k += Ops::depth) {
-      typename Ops::A a[tiles];
+#pragma unroll(natural ? 1 : 4)
+    for (int k = 0; k < length; k += ScoreOps::depth) {
+      typename ScoreOps::A a[tiles];
 #pragma unroll
       for (int i = 0; i < tiles; ++i)
-        a[i] = Ops::load_raw_rows(x + (warp_row() + 16 * i) * ld + k, ld);
+        a[i] = ScoreOps::load_raw_rows(x + (warp_row() + 16 * i) * ld + k, ld);
 #pragma unroll
       for (int n = 0; n < columns / 16; ++n) {
-        typename Ops::B b[2];
-        Ops::load_raw_rows(b, y + 16 * n * ld + k, ld);
+        typename ScoreOps::B b[2];
+        ScoreOps::load_raw_rows(b, y + 16 * n * ld + k, ld);
 #pragma unroll
         for (int i = 0; i < tiles; ++i) {
-          Ops::multiply(s[i][2 * n], a[i], b[0]);
-          Ops::multiply(s[i][2 * n + 1], a[i], b[1]);
+          ScoreOps::multiply(s[i][2 * n], a[i], b[0]);
+          ScoreOps::multiply(s[i][2 * n + 1], a[i], b[1]);
         }
       }
     }
