@@ -7,10 +7,12 @@
 namespace gla_bench::softmax_attention {
 namespace {
 
-TileSpace space() {
+/// Dividing at every tile takes registers: 16 rows a warp then leave room for them.
+TileSpace space(const FlashUse& use) {
+  const std::vector<int> warps = use.divides ? std::vector{8, 4} : std::vector{4, 8};
   return {{"block_m", {128, 64}, "queries of a block"},
           {"block_n", {64, 32, 128}, "keys in hand at once"},
-          {"warps", {4, 8}, "warps of a block, which share its queries"},
+          {"warps", warps, "warps of a block, which share its queries"},
           {"stages", {2, 1}, "tiles of keys in shared memory: 2 loads the next one meanwhile"},
           {"terms", {1, 3}, "tf32 products per float32 product: 3 gives float32's accuracy"}};
 }
@@ -61,7 +63,7 @@ Variant flash(std::string_view op, std::string_view name, std::string_view summa
       op, Direction::forward,
       {name,
        summary,
-       space(),
+       space(use),
        {"softmax_attention/flash.cuh", "softmax_attention/flash.cpp",
         "softmax_attention/flash_walk.cpp"},
        [](const Problem& problem, const Tile& tile) {

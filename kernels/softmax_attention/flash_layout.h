@@ -49,7 +49,8 @@ struct FlashLayout {
   // A thread's registers: outputs and scores, and the queries where they have room beside them.
   int accumulators = row_tiles * (values / 2 + column_tiles * 4);
   int query_registers = row_tiles * keys / 4;
-  bool queries_in_registers = shape.io_bytes == 2 && accumulators + query_registers <= 168;
+  bool queries_in_registers =
+      shape.io_bytes == 2 && shape.value_dim <= 128 && accumulators + query_registers <= 168;
 };
 
 }  // namespace gla_bench::softmax_attention

@@ -84,7 +84,7 @@ Variant walked(std::string_view op, std::string_view name, std::string_view summ
 
 TileSpace blocked_space() {
   return {{"block", {4096, 8192, 16384, 2048, 1024}, "columns that a block holds in registers"},
-          {"threads", {256, 512, 1024}, "threads of a block"}};
+          {"threads", {256, 512, 1024, 128}, "threads of a block"}};
 }
 
 std::int64_t blocks_of_row(const Problem& problem, const Tile& tile) {
