@@ -99,7 +99,7 @@ std::optional<std::string> refuse(const Problem& problem) {
 // What the regimes of plain attention make of normal queries and keys.
 // peaked: logits of standard deviation 8, and of 48 for one query in sixteen (beyond e^88).
 // shifted: the first channel of all keys is about 4, that of the queries wide: each row's logits
-// have an offset of their own of standard deviation 32.
+// have an offset of their own of standard deviation 12.
 void shape_logits(const Problem& problem, HostTensors& inputs) {
   const Shape& s = problem.shape;
   const auto apply = [&](const char* name, auto map) {
@@ -117,10 +117,19 @@ void shape_logits(const Problem& problem, HostTensors& inputs) {
       return x * (random_uniform(high, static_cast<std::uint64_t>(row)) < 1.0 / 16 ? 48 : 8);
     });
   } else if (problem.gate == "shifted") {
-    const double wide = 8 * std::sqrt(static_cast<double>(s.key_dim));
+    const double wide = 3 * std::sqrt(static_cast<double>(s.key_dim));
     apply("q", [&](double x, std::int64_t, std::int64_t c) { return c == 0 ? x * wide : x; });
     apply("k", [&](double x, std::int64_t, std::int64_t c) { return c == 0 ? 4 + x / 8 : x; });
   }
+}
+
+// A constant decay of many nats a token would leave each query its own key, and the gradients of q
+// and k as differences of equal numbers: constants stop at -2.
+std::vector<float> draw_constants(const Problem& problem) {
+  std::vector<float> decays = draw_gates(problem.gate, problem.seed, "log_decay", 1,
+                                         problem.shape.heads, 1, DType::float32);
+  for (float& decay : decays) decay = std::max(decay, -2.0f);
+  return decays;
 }
 
 HostTensors draw(const Problem& problem) {
@@ -128,10 +137,11 @@ HostTensors draw(const Problem& problem) {
   HostTensors inputs;
   for (const TensorSpec& spec : tensors(problem)) {
     if (spec.role != Role::input || spec.name == "o" || spec.name == "lse") continue;
-    if (spec.name == "log_decay")
-      inputs[spec.name] =
-          draw_gates(problem.gate, problem.seed, spec.name,
-                     spec.tokens ? s.batch * s.keys_seq() : 1, s.heads, 1, spec.dtype);
+    if (spec.name == "log_decay" && spec.tokens)
+      inputs[spec.name] = draw_gates(problem.gate, problem.seed, spec.name, s.batch * s.keys_seq(),
+                                     s.heads, 1, spec.dtype);
+    else if (spec.name == "log_decay")
+      inputs[spec.name] = draw_constants(problem);
     else
       inputs[spec.name] = draw_normal(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
   }

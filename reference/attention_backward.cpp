@@ -204,11 +204,11 @@ std::vector<Real> decay_gradients(const View& view, const DecaySums<Real>& sums)
     for (std::int64_t i = 0; view.constant_decay && i < query_blocks(view); ++i)
       sum += sums.distances[pair * query_blocks(view) + i];
     if (view.constant_decay) gradients[h] += sum;
-    for (std::int64_t t = view.key_seq; !view.constant_decay && t-- > 0;) {
-      const std::int64_t query = t - view.key_seq + view.seq;
-      if (query >= 0) sum += sums.rows[pair * view.seq + query];
-      sum -= sums.columns[pair * view.key_seq + t];
+    for (std::int64_t t = 0; !view.constant_decay && t < view.key_seq; ++t) {
       gradients[view.decay_row(b, t, h)] = sum;
+      const std::int64_t query = t - view.key_seq + view.seq;
+      sum += sums.columns[pair * view.key_seq + t];
+      if (query >= 0) sum -= sums.rows[pair * view.seq + query];
     }
   }
   return gradients;

@@ -41,8 +41,10 @@ struct DecaySums {
   explicit DecaySums(const View& view);
 };
 
-/// dlog_decay: per token t the sum over i >= t of (row sum - column sum) at position i, which is
-/// that of dS over the pairs j < t <= i; of a constant decay the sum of the distances.
+/// dlog_decay: per token t the sum of dS over the pairs j < t <= i, which is that of (column sum -
+/// row sum) over the positions before t. From the front, because the keys before the first query
+/// then add up what is theirs alone; from the back the small gradients there would be differences
+/// of large sums. Of a constant decay it is the sum of the distances.
 template <class Real>
 std::vector<Real> decay_gradients(const View& view, const DecaySums<Real>& sums);
 

@@ -14,6 +14,7 @@ using Role = TensorSpec::Role;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+// Above 0: of -inf then remains -inf.
 double scale(const Problem& problem) {
   return problem.scale.value_or(1.0);
 }
@@ -51,17 +52,18 @@ HostTensors draw(const Problem& problem) {
   return {{"x", std::move(x)}};
 }
 
-// One row in the arithmetic of Real, in three passes.
+// One row in the arithmetic of Real, in three passes. The difference is scaled, not the elements:
+// it is exact where both are large.
 template <class Real>
 void softmax_row(const float* x, std::int64_t columns, Real scale, Real* y) {
   Real most = -std::numeric_limits<Real>::infinity(), sum = 0;
-  for (std::int64_t i = 0; i < columns; ++i) most = std::max(most, scale * static_cast<Real>(x[i]));
+  for (std::int64_t i = 0; i < columns; ++i) most = std::max(most, static_cast<Real>(x[i]));
   if (std::isinf(most) && most < 0) {
     std::fill_n(y, columns, Real(0));
     return;
   }
   for (std::int64_t i = 0; i < columns; ++i) {
-    y[i] = std::exp(scale * static_cast<Real>(x[i]) - most);
+    y[i] = std::exp(scale * (static_cast<Real>(x[i]) - most));
     sum += y[i];
   }
   for (std::int64_t i = 0; i < columns; ++i) y[i] /= sum;
@@ -127,6 +129,10 @@ Operator softmax_operator() {
   op.gates = {"normal", "large", "shifted", "masked"};
   op.extents = {"batch", "columns"};
   op.default_scale = [](const Problem&) { return 1.0; };
+  op.refuse = [](const Problem& problem) -> std::optional<std::string> {
+    if (scale(problem) > 0) return std::nullopt;
+    return "the scale of a softmax must be above 0";
+  };
   op.tensors = tensors;
   op.work = work;
   op.draw = draw;

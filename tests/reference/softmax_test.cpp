@@ -72,6 +72,10 @@ TEST(Softmax, HandComputedExample) {
   EXPECT_NEAR(y[0], 2.0 / 3, 1e-4);  // 1000 + log 2 has no more digits in float32
   EXPECT_NEAR(y[1], 1.0 / 3, 1e-4);
   EXPECT_EQ(y[2], 0);
+  Problem flat = problem;
+  flat.scale = 0.0;
+  EXPECT_NE(op.refuse(flat), std::nullopt);
+  EXPECT_EQ(op.refuse(problem), std::nullopt);
 }
 
 }  // namespace
