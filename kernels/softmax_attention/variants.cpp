@@ -33,6 +33,23 @@ const std::vector<Maker>& makers() {
       {backward_flash2, "decay_attention"},
       {backward_flash2_deterministic, "decay_attention"},
       // Host
+      {host_three_pass, "softmax"},
+      {host_online, "softmax"},
+      {host_online_blocked, "softmax"},
+      {host_materialized, "attention"},
+      {host_flash1, "attention"},
+      {host_flash2, "attention"},
+      {host_flash_decoding, "attention"},
+      {host_flash_decoding_pp, "attention"},
+      {host_materialized, "decay_attention"},
+      {host_flash2, "decay_attention"},
+      {host_flash_decoding, "decay_attention"},
+      {host_backward_materialized, "attention"},
+      {host_backward_flash2, "attention"},
+      {host_backward_flash2_deterministic, "attention"},
+      {host_backward_materialized, "decay_attention"},
+      {host_backward_flash2, "decay_attention"},
+      {host_backward_flash2_deterministic, "decay_attention"},
   };
   return list;
 }

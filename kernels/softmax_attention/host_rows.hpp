@@ -1,0 +1,69 @@
+#pragma once
+// What the host variants of attention share: a call's parameters, and rows of tensors between the
+// problem's dtype and dense float32.
+
+#include <vector>
+
+#include "harness/variant.hpp"
+#include "kernels/softmax_attention/family.hpp"
+#include "kernels/softmax_attention/params.h"
+
+namespace gla_bench::softmax_attention::host {
+
+/// Widens `rows` rows of `columns` elements, `stride` apart from element `offset` on, to dense
+/// rows.
+void load(DType dtype, const void* tensor, long long offset, long long stride, long long rows,
+          long long columns, float* out);
+
+/// Rounds dense rows, times `factor`, to the dtype (ties to even) and writes them.
+void store(DType dtype, void* tensor, long long offset, long long stride, long long rows,
+           long long columns, const float* in, float factor = 1.0f);
+
+/// to [columns, rows] from [rows, columns].
+void transpose(long long rows, long long columns, const float* from, float* to);
+
+inline std::vector<float> scratch(long long elements) {
+  return std::vector<float>(static_cast<std::size_t>(elements));
+}
+
+/// One batch row and query head.
+struct Pair {
+  long long batch, head;
+};
+
+struct Call {
+  AttentionParams p;
+  DType dtype;
+  bool causal;
+  Decay decay;
+  long long pairs, group;
+
+  explicit Call(const HostCall& call);
+
+  Pair pair(long long number) const { return {number / p.heads, number % p.heads}; }
+  long long position(long long query) const { return query + p.key_seq - p.seq; }
+  /// Keys that a query sees: the first so many.
+  long long seen(long long query) const {
+    return causal ? std::max(position(query) + 1, 0LL) : p.key_seq;
+  }
+  /// The first query that sees a key.
+  long long first_query(long long key) const {
+    return causal ? std::max(key - p.key_seq + p.seq, 0LL) : 0;
+  }
+  long long lse_at(const Pair& at, long long query) const {
+    return at.batch * p.lse_strides.batch + query * p.lse_strides.seq +
+           at.head * p.lse_strides.heads;
+  }
+
+  void load_queries(const Pair& at, long long first, long long rows, float* out) const;
+  void load_keys(const Pair& at, long long first, long long rows, float* out) const;
+  void load_values(const Pair& at, long long first, long long rows, float* out) const;
+  /// Of o or its gradient.
+  void load_outputs(const void* tensor, const Pair& at, long long first, long long rows,
+                    float* out) const;
+  void store_outputs(const Pair& at, long long first, long long rows, const float* in) const;
+  /// Of one head's log decays at the positions [first, first + rows).
+  void load_decays(const Pair& at, long long first, long long rows, float* out) const;
+};
+
+}  // namespace gla_bench::softmax_attention::host

@@ -1,0 +1,116 @@
+// Softmax over rows on the host: three_pass (maximum, sum, quotient), online (running maximum and
+// sum, then the quotient), online_blocked (the same of blocks on their own, merged).
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kernels/linear_recurrence/host_math.hpp"
+#include "kernels/softmax_attention/host_rows.hpp"
+#include "kernels/softmax_attention/host_variant.hpp"
+#include "kernels/softmax_attention/variants.hpp"
+
+namespace gla_bench::softmax_attention {
+namespace {
+
+using namespace host;
+using linear_recurrence::host::exp_of_gate;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+/// A largest element and the sum of exp(scale (x - it)). Merging is associative and commutative.
+/// The difference is scaled, not the elements: it is exact where both are large.
+struct Sum {
+  float most = -infinity, sum = 0;
+
+  void merge(const Sum& other, float scale) {
+    const float high = std::max(most, other.most);
+    if (high == -infinity) return;
+    sum = sum * exp_of_gate(scale * (most - high)) +
+          other.sum * exp_of_gate(scale * (other.most - high));
+    most = high;
+  }
+};
+
+constexpr long long lanes = 8;  // sums that run side by side: short ones err less
+
+using Reduce = Sum (*)(const float* x, long long columns, long long block, float scale);
+
+Sum in_two_passes(const float* x, long long columns, long long, float scale) {
+  const float most = *std::max_element(x, x + columns);
+  if (most == -infinity) return {};
+  float sums[lanes] = {};
+  for (long long i = 0; i < columns; ++i) sums[i % lanes] += exp_of_gate(scale * (x[i] - most));
+  for (long long i = 1; i < lanes; ++i) sums[0] += sums[i];
+  return {most, sums[0]};
+}
+
+Sum running(const float* x, long long columns, long long, float scale) {
+  Sum totals[lanes];
+  for (long long i = 0; i < columns; ++i) totals[i % lanes].merge({x[i], 1.0f}, scale);
+  for (long long i = 1; i < lanes; ++i) totals[0].merge(totals[i], scale);
+  return totals[0];
+}
+
+Sum of_blocks(const float* x, long long columns, long long block, float scale) {
+  Sum total;
+  for (long long first = 0; first < columns; first += block)
+    total.merge(in_two_passes(x + first, std::min(block, columns - first), 0, scale), scale);
+  return total;
+}
+
+void run(const HostCall& call, Reduce reduce) {
+  SoftmaxParams p;
+  std::memcpy(&p, call.params.data(), sizeof p);
+  const auto block = call.tile.find("block");
+  const long long length = block == call.tile.end() ? p.columns : block->second;
+#pragma omp parallel
+  {
+    std::vector<float> x = scratch(p.columns);
+#pragma omp for schedule(static)
+    for (long long row = 0; row < p.rows; ++row) {
+      load(call.problem.dtype, p.x, row * p.columns, 0, 1, p.columns, x.data());
+      const Sum total = reduce(x.data(), p.columns, length, p.scale);
+      const float factor = total.sum > 0 ? 1 / total.sum : 0.0f;
+      const float most = total.sum > 0 ? total.most : 0.0f;  // -inf - 0: the row's zeros
+      for (float& value : x) value = exp_of_gate(p.scale * (value - most));
+      store(call.problem.dtype, p.y, row * p.columns, 0, 1, p.columns, x.data(), factor);
+    }
+  }
+}
+
+Variant rows(std::string_view op, const char* name, const char* summary, TileSpace space,
+             Reduce reduce) {
+  return make_variant(op, Direction::forward,
+                      {name,
+                       summary,
+                       std::move(space),
+                       {"softmax_attention/host_softmax.cpp", "softmax_attention/host_rows.cpp"},
+                       [](const Problem& problem, const Tile&) {
+                         return Traffic{row_bytes(problem), row_bytes(problem)};
+                       },
+                       [](const Problem& problem, const Tile&) {
+                         return 5 * static_cast<double>(problem.shape.batch) *
+                                static_cast<double>(problem.shape.columns);
+                       },
+                       {},
+                       [reduce](const HostCall& call) { run(call, reduce); }});
+}
+
+}  // namespace
+
+Variant host_three_pass(std::string_view op) {
+  return rows(op, "three_pass", "maximum, sum of exponentials, quotient", {}, in_two_passes);
+}
+
+Variant host_online(std::string_view op) {
+  return rows(op, "online", "running maximum and sum in one pass, then the quotient", {}, running);
+}
+
+Variant host_online_blocked(std::string_view op) {
+  return rows(op, "online_blocked", "maxima and sums of blocks, merged",
+              {{"block", {1024, 128}, "columns of a block"}}, of_blocks);
+}
+
+}  // namespace gla_bench::softmax_attention

@@ -1,0 +1,74 @@
+#include "kernels/softmax_attention/host_variant.hpp"
+
+#include <algorithm>
+
+namespace gla_bench::softmax_attention::host {
+
+Variant make_variant(std::string_view op, Direction direction, HostForm form) {
+  Variant variant;
+  variant.op = op;
+  variant.name = std::move(form.name);
+  variant.summary = std::move(form.summary);
+  variant.backend = BackendId::host;
+  variant.direction = direction;
+  variant.space = form.space;
+  variant.sources = std::move(form.sources);
+  variant.sources.push_back("softmax_attention/family.cpp");
+  variant.sources.push_back("softmax_attention/host_variant.cpp");
+  variant.arithmetic = [](const Problem&, const Tile&) { return Arithmetic::float32; };
+  variant.workspace = form.workspace ? form.workspace : [](const Problem&, const Tile&) {
+    return std::vector<Region>{};
+  };
+  variant.reject = [op = variant.op, direction, space = form.space, workspace = variant.workspace](
+                       const Problem& problem, const Tile& tile,
+                       const Limits& limits) -> std::optional<std::string> {
+    if (limits.arch != 0) return "runs on the host only";
+    if (auto reason = refuse_choice(space, tile)) return reason;
+    if (auto reason = refuse_problem(problem, op, direction)) return reason;
+    double bytes = 0;
+    for (const Region& region : workspace(problem, tile))
+      bytes += static_cast<double>(region.bytes);
+    return refuse_workspace(bytes, limits);
+  };
+  variant.bind = [workspace = variant.workspace](const Problem& problem, const Tile& tile,
+                                                 const Address& address) {
+    return softmax_attention::bind(problem, address, workspace(problem, tile));
+  };
+  variant.traffic = std::move(form.traffic);
+  variant.flops = std::move(form.flops);
+  variant.code = std::move(form.code);
+  return variant;
+}
+
+double query_rows(const Problem& problem) {
+  const Shape& s = problem.shape;
+  return static_cast<double>(s.batch) * static_cast<double>(s.seq) * static_cast<double>(s.heads);
+}
+
+double decay_rows(const Problem& problem) {
+  return query_rows(problem) / static_cast<double>(problem.shape.seq) *
+         static_cast<double>(problem.shape.keys_seq());
+}
+
+Region floats(const std::string& name, double elements) {
+  return {name, static_cast<std::size_t>(elements) * sizeof(float)};
+}
+
+double count_blocks(std::int64_t extent, std::int64_t size) {
+  return static_cast<double>(ceil_div(extent, std::max<std::int64_t>(size, 1)));
+}
+
+double block_pairs(const Problem& problem, std::int64_t rows, std::int64_t keys) {
+  const Shape& s = problem.shape;
+  double products = 0;
+  for (std::int64_t first = 0; first < s.seq; first += rows) {
+    const std::int64_t end = std::min(first + rows, s.seq);
+    std::int64_t seen = s.keys_seq();
+    if (causal(problem)) seen = std::clamp<std::int64_t>(end + seen - s.seq, 0, seen);
+    const std::int64_t taken = std::min(ceil_div(seen, keys) * keys, s.keys_seq());
+    products += static_cast<double>(end - first) * static_cast<double>(taken);
+  }
+  return products * static_cast<double>(s.batch * s.heads);
+}
+
+}  // namespace gla_bench::softmax_attention::host
