@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "harness/error.hpp"
 #include "harness/safetensors.hpp"
 #include "harness/staging.hpp"
+#include "harness/tensor_extents.hpp"
 
 namespace gla_bench {
 namespace {
@@ -43,24 +46,64 @@ const SafetensorsEntry& entry_of(const SafetensorsFile& file, const Problem& pro
   return *entry;
 }
 
-std::string layout_text(Layout layout, const char* last) {
-  return std::string(layout == Layout::seq_first ? "[B, T, H, " : "[B, H, T, ") + last + "]";
+// The first input that has the problem's dtype; it is what says which one that is.
+std::string dtype_input(const Operator& op, Problem problem) {
+  problem.dtype = DType::float32;
+  const std::vector<TensorSpec> as_float32 = op.tensors(problem);
+  problem.dtype = DType::bfloat16;
+  const std::vector<TensorSpec> as_bfloat16 = op.tensors(problem);
+  for (std::size_t i = 0; i < as_float32.size(); ++i)
+    if (as_float32[i].role == TensorSpec::Role::input &&
+        as_float32[i].dtype != as_bfloat16[i].dtype)
+      return as_float32[i].name;
+  throw InputError("no input of " + op.name + " has the problem's dtype");
 }
 
-const SafetensorsEntry& token_entry(const SafetensorsFile& file, const Problem& problem,
-                                    const std::string& input, const char* last) {
+DType problem_dtype(const SafetensorsFile& file, const Operator& op, const Problem& problem) {
+  const std::string input = dtype_input(op, problem);
   const SafetensorsEntry& entry = entry_of(file, problem, input);
-  const std::string where = location(problem, input) + " is " + describe(entry);
-  if (!dtype_of(entry))
-    throw InputError(where + "; dtype " + entry.dtype +
-                     " is not supported, expected F32, BF16 or F16");
-  if (entry.shape.size() != 4)
-    throw InputError(where + "; expected four axes, " + layout_text(problem.layout, last));
-  for (const std::int64_t extent : entry.shape)
-    if (extent < 1) throw InputError(where + "; expected no empty axis");
-  if (entry.shape[3] > largest_dim)
-    throw InputError(where + "; expected " + last + " from 1 to " + std::to_string(largest_dim));
-  return entry;
+  const std::optional<DType> dtype = dtype_of(entry);
+  if (!dtype || *dtype == DType::int32)
+    throw InputError(location(problem, input) + " is " + describe(entry) + "; dtype " +
+                     entry.dtype + " is not supported, expected F32, BF16 or F16");
+  return *dtype;
+}
+
+// Heads larger than that are beyond every variant.
+void check_heads(const SafetensorsFile& file, const Operator& op, const Problem& problem) {
+  for (const auto& [extent, letter] : {std::pair{problem.shape.key_dim, std::string("K")},
+                                       std::pair{problem.shape.value_dim, std::string("V")}}) {
+    if (extent <= largest_dim) continue;
+    for (const TensorSpec& spec : op.tensors(problem)) {
+      if (spec.role != TensorSpec::Role::input ||
+          axes_text(op, problem, spec.name).find(letter) == std::string::npos)
+        continue;
+      throw InputError(location(problem, spec.name) + " is " +
+                       describe(entry_of(file, problem, spec.name)) + "; expected " + letter +
+                       " from 1 to " + std::to_string(largest_dim));
+    }
+  }
+}
+
+Shape shape_from(const SafetensorsFile& file, const Operator& op, const Problem& problem) {
+  const auto given = [&](std::string_view input) -> const std::vector<std::int64_t>* {
+    const std::string name(input);
+    const bool named = problem.tensor_names.count(name) != 0;
+    const SafetensorsEntry* entry = file.find(name_in_file(problem, name));
+    if (entry == nullptr && !named) return nullptr;
+    for (const std::int64_t extent : entry_of(file, problem, name).shape)
+      if (extent < 1)
+        throw InputError(location(problem, name) + " is " + describe(*entry) +
+                         "; expected no empty axis");
+    return &entry->shape;
+  };
+  try {
+    return solve_extents(op, problem, given);
+  } catch (const ExtentError& error) {
+    if (error.input.empty()) throw InputError(problem.tensors + ": " + error.what());
+    throw InputError(location(problem, error.input) + " is " +
+                     describe(entry_of(file, problem, error.input)) + "; " + error.what());
+  }
 }
 
 std::string expected_text(const TensorSpec& spec, Layout layout) {
@@ -70,7 +113,7 @@ std::string expected_text(const TensorSpec& spec, Layout layout) {
     text.append(separator).append(std::to_string(extent));
     separator = ", ";
   }
-  return text + "], as " + (spec.tokens ? "q and v say" : "the problem's shape says");
+  return text + "], as the tensors before it say";
 }
 
 // Every input that the operator reads stands in the file with its dtype and shape.
@@ -92,10 +135,16 @@ bool reads(const Operator& op, const Problem& problem, const std::string& input)
   });
 }
 
-void check_names(const Operator& op, Problem problem) {
+// With all that it may have besides.
+Problem fullest(const Operator& op, Problem problem) {
   problem.initial_state = true;
+  for (const std::string& extent : op.optional_extents) give_extent(problem.shape, extent);
+  return problem;
+}
+
+void check_names(const Operator& op, const Problem& problem) {
   for (const auto& [input, stored] : problem.tensor_names)
-    if (!reads(op, problem, input))
+    if (!reads(op, fullest(op, problem), input))
       throw InputError(problem.tensors + ": '" + input + "' is no input of " + op.name +
                        " and can not be tensor '" + stored + "'");
 }
@@ -110,18 +159,16 @@ bool has_initial_state(const SafetensorsFile& file, const Operator& op, Problem 
 Problem complete(const SafetensorsFile& file, const Operator& op, const Problem& wanted) {
   Problem problem = wanted;
   check_names(op, problem);
-  const SafetensorsEntry& q = token_entry(file, problem, "q", "K");
-  const SafetensorsEntry& v = token_entry(file, problem, "v", "V");
-  const bool head_first = problem.layout == Layout::head_first;
-  problem.shape.batch = q.shape[0];
-  problem.shape.seq = q.shape[head_first ? 2 : 1];
-  problem.shape.heads = q.shape[head_first ? 1 : 2];
-  problem.shape.key_dim = q.shape[3];
-  problem.shape.value_dim = v.shape[3];
-  problem.dtype = *dtype_of(q);
   problem.gate = "file";
   problem.initial_state = has_initial_state(file, op, problem);
+  for (const TensorSpec& spec : op.tensors(problem))
+    if (spec.role == TensorSpec::Role::input) entry_of(file, problem, spec.name);
+  problem.dtype = problem_dtype(file, op, problem);
+  problem.shape = shape_from(file, op, problem);
+  check_heads(file, op, problem);
   check_inputs(file, op, problem);
+  if (const auto reason = op.refuse ? op.refuse(problem) : std::nullopt)
+    throw InputError(problem.tensors + ": " + *reason);
   return problem;
 }
 
@@ -137,15 +184,42 @@ std::string index_text(const TensorSpec& spec, Layout layout, std::size_t offset
   return bracketed.append(text).append("]");
 }
 
-// A gate is a logarithm of a decay: -inf forgets everything, anything above 0 would grow.
+// What an input's elements may be, and in words.
+struct Legal {
+  bool (*is)(float);
+  const char* words;
+};
+
+// A gate is a logarithm of a decay: -inf forgets everything, anything above 0 would grow. The
+// log-sum-exp of a row that saw nothing is -inf.
+Legal legal_values(const Problem& problem, const std::string& input) {
+  const bool log_decay = input == "g" || input == "log_decay" ||
+                         (input == "w" && option(problem, "gate_input") != "raw");
+  if (log_decay) return {[](float x) { return x <= 0.0F; }, "a log decay <= 0"};
+  if (input == "lse") return {[](float x) { return x < INFINITY; }, "a number below infinity"};
+  return {[](float x) { return std::isfinite(x); }, "a finite number"};
+}
+
+void check_boundaries(const Problem& problem, const std::vector<float>& ends) {
+  const auto seq = static_cast<float>(problem.shape.seq);
+  if (ends.front() == 0.0F && ends.back() == seq && std::is_sorted(ends.begin(), ends.end()))
+    return;
+  throw InputError(location(problem, "cu_seqlens") + " goes from " +
+                   std::to_string(static_cast<std::int64_t>(ends.front())) + " to " +
+                   std::to_string(static_cast<std::int64_t>(ends.back())) +
+                   "; expected numbers that never fall, from 0 to the " +
+                   std::to_string(problem.shape.seq) + " tokens of q");
+}
+
 void check_values(const Problem& problem, const TensorSpec& spec,
                   const std::vector<float>& stored) {
-  const bool gate = spec.name == "g";
+  if (spec.name == "cu_seqlens") return check_boundaries(problem, stored);
+  const Legal legal = legal_values(problem, spec.name);
   for (std::size_t i = 0; i < stored.size(); ++i) {
-    if (gate ? stored[i] <= 0.0F : std::isfinite(stored[i])) continue;
+    if (legal.is(stored[i])) continue;
     throw InputError(location(problem, spec.name) + ": element " +
                      index_text(spec, problem.layout, i) + " is " + std::to_string(stored[i]) +
-                     "; expected " + (gate ? "a log decay <= 0" : "a finite number"));
+                     "; expected " + legal.words);
   }
 }
 

@@ -31,9 +31,10 @@ Problem drawn_problem(Layout layout) {
 
 // The drawn inputs of a problem as they stand in a file of its layout.
 std::vector<SafetensorsTensor> stored_inputs(const Problem& problem) {
-  const HostTensors inputs = gla().draw(problem);
+  const Operator& op = *find_operator(problem.op);
+  const HostTensors inputs = op.draw(problem);
   std::vector<SafetensorsTensor> tensors;
-  for (const TensorSpec& spec : gla().tensors(problem))
+  for (const TensorSpec& spec : op.tensors(problem))
     if (spec.role == TensorSpec::Role::input)
       tensors.push_back({spec.name, spec.dtype, storage_extents(spec, problem.layout),
                          to_storage_order(spec, problem.layout, inputs.at(spec.name))});
@@ -175,6 +176,153 @@ TEST_F(TensorFile, NoticesAFileThatWasReplaced) {
 TEST_F(TensorFile, DrawsWhereNoFileIsNamed) {
   const Problem problem = drawn_problem(Layout::seq_first);
   EXPECT_EQ(inputs_of(gla(), problem), gla().draw(problem));
+}
+
+// What a file can not say of a problem is asked for; the rest has to come back from it.
+Problem asked(const Problem& problem, const std::string& path) {
+  Problem wanted;
+  wanted.op = problem.op;
+  wanted.direction = problem.direction;
+  wanted.layout = problem.layout;
+  wanted.options = problem.options;
+  wanted.tensors = path;
+  return wanted;
+}
+
+void expect_back(const Problem& drawn, const std::string& path) {
+  const Operator& op = *find_operator(drawn.op);
+  write_safetensors(path, stored_inputs(drawn));
+  const Problem problem = problem_from_file(asked(drawn, path));
+  EXPECT_EQ(problem.shape, drawn.shape) << describe(drawn) << " came back as " << describe(problem);
+  EXPECT_EQ(problem.dtype, drawn.dtype) << describe(drawn);
+  EXPECT_EQ(problem.initial_state, drawn.initial_state) << describe(drawn);
+  EXPECT_EQ(inputs_of(op, problem), op.draw(drawn)) << describe(drawn);
+}
+
+// A small problem of an operator with every extent it must have.
+Problem small(const Operator& op) {
+  Problem problem;
+  problem.op = op.name;
+  problem.dtype = DType::float16;
+  problem.gate = op.gates.empty() ? "none" : op.gates.front();
+  problem.shape = {2, 7, 3, 4, 5};
+  const auto has = [&](const char* extent) {
+    return std::find(op.extents.begin(), op.extents.end(), extent) != op.extents.end();
+  };
+  if (has("columns")) {
+    problem.shape = {};
+    problem.shape.batch = 6;
+    problem.shape.columns = 11;
+  }
+  if (has("model_dim")) problem.shape.model_dim = 20;
+  return problem;
+}
+
+TEST_F(TensorFile, GivesBackEveryOperatorWithEveryOption) {
+  for (const Operator& op : operators())
+    for (const Direction direction : op.directions)
+      for (const Layout layout : {Layout::seq_first, Layout::head_first}) {
+        Problem problem = small(op);
+        problem.direction = direction;
+        problem.layout = layout;
+        Problem with_state = problem;
+        with_state.initial_state = true;
+        for (const TensorSpec& spec : op.tensors(with_state))
+          if (spec.name == "initial_state") problem.initial_state = true;
+        expect_back(problem, path_);
+        for (const OptionAxis& axis : op.options)
+          for (const std::string& value : axis.values) {
+            problem.options.clear();
+            if (value != axis.values.front()) problem.options[axis.name] = value;
+            if (!op.refuse || !op.refuse(problem)) expect_back(problem, path_);
+          }
+      }
+}
+
+TEST_F(TensorFile, GivesBackRaggedSequences) {
+  for (const char* name : {"linear_attention", "retention", "simple_gla", "gla", "rwkv6"}) {
+    Problem problem = small(*find_operator(name));
+    problem.shape.batch = 1;
+    for (const std::int64_t sequences : {1, 9}) {
+      problem.shape.sequences = sequences;
+      expect_back(problem, path_);
+      problem.initial_state = true;
+      expect_back(problem, path_);
+    }
+  }
+}
+
+TEST_F(TensorFile, GivesBackKeysOfOtherExtents) {
+  for (const Operator& op : operators()) {
+    if (std::count(op.optional_extents.begin(), op.optional_extents.end(), "key_heads") == 0)
+      continue;
+    Problem problem = small(op);
+    problem.shape.heads = 6;
+    for (const auto& [seq, heads] : {std::pair{9, 0}, std::pair{0, 2}, std::pair{9, 3}}) {
+      problem.shape.key_seq = seq;
+      problem.shape.key_heads = heads;
+      if (!op.refuse || !op.refuse(problem)) expect_back(problem, path_);
+    }
+  }
+}
+
+TEST_F(TensorFile, RefusesBoundariesThatAreNone) {
+  Problem drawn = drawn_problem(Layout::seq_first);
+  drawn.shape.batch = 1;
+  drawn.shape.sequences = 3;
+  for (const std::vector<float>& ends :
+       {std::vector<float>{0, 4, 2, 5}, {1, 2, 3, 5}, {0, 1, 2, 4}}) {
+    tensors_ = stored_inputs(drawn);
+    by_name(tensors_, "cu_seqlens").values = ends;
+    expect_complaint(tensors_, "expected numbers that never fall, from 0 to the 5 tokens");
+  }
+  tensors_ = stored_inputs(drawn);
+  by_name(tensors_, "cu_seqlens").shape = {2, 2};
+  expect_complaint(tensors_, "tensor 'cu_seqlens' is I32 [2, 2]; expected one axis, [N + 1]");
+  by_name(tensors_, "cu_seqlens").shape = {1};
+  by_name(tensors_, "cu_seqlens").values = {0};
+  expect_complaint(tensors_, "expected [N + 1] with whole extents of at least 1");
+  drawn.shape.batch = 2;
+  drawn.shape.sequences = 0;
+  tensors_ = stored_inputs(drawn);
+  tensors_.push_back({"cu_seqlens", DType::int32, {3}, {0, 2, 5}});
+  expect_complaint(tensors_, "batch must be 1");
+}
+
+TEST_F(TensorFile, RefusesGatesThatGrowByTheirNames) {
+  for (const auto& [name, gate] : {std::pair{"rwkv6", "w"}, std::pair{"retention", "log_decay"}}) {
+    const Problem problem = small(*find_operator(name));
+    tensors_ = stored_inputs(problem);
+    by_name(tensors_, gate).values.front() = 0.5F;
+    write_safetensors(path_, tensors_);
+    const Problem there = problem_from_file(asked(problem, path_));
+    EXPECT_THROW(read_inputs(*find_operator(name), there), InputError) << name;
+  }
+  Problem raw = small(*find_operator("rwkv6"));
+  raw.options = {{"gate_input", "raw"}};
+  tensors_ = stored_inputs(raw);
+  by_name(tensors_, "w").values.front() = 0.5F;
+  write_safetensors(path_, tensors_);
+  const Problem there = problem_from_file(asked(raw, path_));
+  EXPECT_EQ(read_inputs(*find_operator("rwkv6"), there).at("w").front(), 0.5F);
+}
+
+TEST_F(TensorFile, SaysWhichExtentTheTensorsDoNotTell) {
+  // Only products of heads and dims: how many heads there are can not be seen.
+  Operator op = gla();
+  op.tensors = [](const Problem& problem) {
+    const Shape& s = problem.shape;
+    const std::vector<std::int64_t> rows{s.batch * s.seq, s.heads * s.key_dim};
+    return std::vector<TensorSpec>{{"x", TensorSpec::Role::input, problem.dtype, rows}};
+  };
+  write_safetensors(path_, {{{"x", DType::float32, {2, 2}, {1, 2, 3, 4}}}});
+  try {
+    problem_from_file(op, wanted_from(path_, Layout::seq_first));
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("do not tell batch"), std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace

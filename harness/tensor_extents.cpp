@@ -1,0 +1,183 @@
+#include "harness/tensor_extents.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <stdexcept>
+
+#include "harness/staging.hpp"
+
+namespace gla_bench {
+namespace {
+
+struct Extent {
+  std::string_view name, letter;
+  std::int64_t Shape::*member;
+};
+
+constexpr std::array<Extent, 10> all_extents{{{"batch", "B", &Shape::batch},
+                                              {"seq", "T", &Shape::seq},
+                                              {"heads", "H", &Shape::heads},
+                                              {"key_dim", "K", &Shape::key_dim},
+                                              {"value_dim", "V", &Shape::value_dim},
+                                              {"key_seq", "Tk", &Shape::key_seq},
+                                              {"key_heads", "Hk", &Shape::key_heads},
+                                              {"model_dim", "d", &Shape::model_dim},
+                                              {"columns", "n", &Shape::columns},
+                                              {"sequences", "N", &Shape::sequences}}};
+
+constexpr std::int64_t trial = 3;  // of an extent that is not known yet
+
+const Extent& extent_of(std::string_view name) {
+  for (const Extent& extent : all_extents)
+    if (extent.name == name) return extent;
+  throw std::out_of_range("no extent '" + std::string(name) + "'");
+}
+
+std::vector<TensorSpec> inputs(const Operator& op, const Problem& problem) {
+  std::vector<TensorSpec> list;
+  for (const TensorSpec& spec : op.tensors(problem))
+    if (spec.role == TensorSpec::Role::input) list.push_back(spec);
+  return list;
+}
+
+const TensorSpec* by_name(const std::vector<TensorSpec>& specs, std::string_view name) {
+  for (const TensorSpec& spec : specs)
+    if (spec.name == name) return &spec;
+  return nullptr;
+}
+
+// How each axis (in storage order) of an input grows with an extent.
+std::vector<std::int64_t> slopes(const Operator& op, const Problem& problem,
+                                 const TensorSpec& input, const Extent& extent) {
+  Problem more = problem;
+  ++(more.shape.*extent.member);
+  const std::vector<TensorSpec> grown = inputs(op, more);
+  std::vector<std::int64_t> result = storage_extents(*by_name(grown, input.name), problem.layout);
+  const std::vector<std::int64_t> before = storage_extents(input, problem.layout);
+  for (std::size_t axis = 0; axis < result.size(); ++axis) result[axis] -= before[axis];
+  return result;
+}
+
+// The operator's extents; optional ones where the problem has them.
+std::vector<const Extent*> extents_of(const Operator& op, const Problem& problem) {
+  std::vector<const Extent*> list;
+  for (const std::string& name : op.extents) list.push_back(&extent_of(name));
+  for (const std::string& name : op.optional_extents)
+    if (problem.shape.*extent_of(name).member > 0) list.push_back(&extent_of(name));
+  return list;
+}
+
+void check_rank(const Operator& op, const Problem& problem, const TensorSpec& input,
+                const std::vector<std::int64_t>& given) {
+  constexpr std::array<const char*, 6> words{"no", "one", "two", "three", "four", "five"};
+  if (given.size() == input.extents.size()) return;
+  throw ExtentError(input.name, std::string("expected ") + words.at(input.extents.size()) +
+                                    (input.extents.size() == 1 ? " axis, " : " axes, ") +
+                                    axes_text(op, problem, input.name));
+}
+
+// The extent's value, where one axis of a given tensor depends on it and on no other unknown.
+std::optional<std::int64_t> solve_one(const Operator& op, const Problem& problem,
+                                      const Extent& extent,
+                                      const std::vector<const Extent*>& unknown,
+                                      const GivenExtents& given) {
+  for (const TensorSpec& input : inputs(op, problem)) {
+    const std::vector<std::int64_t>* values = given(input.name);
+    if (values == nullptr) continue;
+    check_rank(op, problem, input, *values);
+    const std::vector<std::int64_t> slope = slopes(op, problem, input, extent);
+    for (std::size_t axis = 0; axis < slope.size(); ++axis) {
+      const bool shared = std::any_of(unknown.begin(), unknown.end(), [&](const Extent* other) {
+        return other != &extent && slopes(op, problem, input, *other)[axis] != 0;
+      });
+      if (slope[axis] == 0 || shared) continue;
+      const std::int64_t beyond = (*values)[axis] - storage_extents(input, problem.layout)[axis];
+      const std::int64_t value = problem.shape.*extent.member + beyond / slope[axis];
+      if (beyond % slope[axis] != 0 || value < 1)
+        throw ExtentError(input.name, "expected " + axes_text(op, problem, input.name) +
+                                          " with whole extents of at least 1");
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+// Takes the optional extents of which the tensors speak.
+void take_optional(const Operator& op, Problem& problem, const GivenExtents& given) {
+  for (const std::string& name : op.optional_extents) {
+    Problem with = problem;
+    with.shape.*extent_of(name).member = trial;
+    const std::vector<TensorSpec> before = inputs(op, problem);
+    bool told = true;
+    for (const TensorSpec& input : inputs(op, with))
+      if (by_name(before, input.name) == nullptr) told = given(input.name) != nullptr;
+    if (told) problem = with;
+  }
+}
+
+// Drops optional extents that say what holds without them.
+void drop_optional(const Operator& op, Problem& problem) {
+  for (const std::string& name : op.optional_extents) {
+    Problem without = problem;
+    without.shape.*extent_of(name).member = 0;
+    const std::vector<TensorSpec> a = op.tensors(problem), b = op.tensors(without);
+    const bool same = std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                                 [](const TensorSpec& x, const TensorSpec& y) {
+                                   return x.name == y.name && x.extents == y.extents;
+                                 });
+    if (same) problem = without;
+  }
+}
+
+}  // namespace
+
+void give_extent(Shape& shape, std::string_view extent) {
+  shape.*extent_of(extent).member = 1;
+}
+
+std::string axes_text(const Operator& op, const Problem& problem, std::string_view input) {
+  const std::vector<TensorSpec> specs = inputs(op, problem);
+  const TensorSpec& spec = *by_name(specs, input);
+  const std::vector<std::int64_t> sizes = storage_extents(spec, problem.layout);
+  std::string text = "[";
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    std::string letters;
+    std::int64_t product = 1;
+    for (const Extent* extent : extents_of(op, problem)) {
+      if (slopes(op, problem, spec, *extent)[axis] == 0) continue;
+      letters.append(letters.empty() ? "" : "*").append(extent->letter);
+      product *= problem.shape.*extent->member;
+    }
+    if (letters.empty())
+      letters = std::to_string(sizes[axis]);
+    else if (sizes[axis] > product)
+      letters += " + " + std::to_string(sizes[axis] - product);
+    text.append(axis == 0 ? "" : ", ").append(letters);
+  }
+  return text + "]";
+}
+
+Shape solve_extents(const Operator& op, Problem problem, const GivenExtents& given) {
+  problem.shape = Shape{};
+  for (const std::string& name : op.extents) problem.shape.*extent_of(name).member = trial;
+  take_optional(op, problem, given);
+  std::vector<const Extent*> unknown = extents_of(op, problem);
+  for (bool found = true; found && !unknown.empty();) {
+    found = false;
+    for (const Extent* extent : std::vector(unknown)) {
+      const auto value = solve_one(op, problem, *extent, unknown, given);
+      if (!value) continue;
+      problem.shape.*extent->member = *value;
+      std::erase(unknown, extent);
+      found = true;
+    }
+  }
+  if (!unknown.empty())
+    throw ExtentError(
+        "", "its tensors do not tell " + std::string(unknown.front()->name) + " of " + op.name);
+  drop_optional(op, problem);
+  return problem.shape;
+}
+
+}  // namespace gla_bench
