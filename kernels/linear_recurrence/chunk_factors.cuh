@@ -10,8 +10,9 @@
 // suffix from j to its block's end and between from there to i; inside a block both refer to its
 // middle, as in chunk_operands.cuh: middle[i] inverse[j].
 //
-// One warp forms the factors of chunk c + 1 during chunk c, from gates that it loaded during
-// chunk c - 1: the last warp, which is dealt the fewest scores, so that nobody waits for it.
+// One warp forms the factors of the next chunk that has none during chunk c, from gates that it
+// loaded during chunk c - 1: the last warp, which is dealt the fewest scores, so that nobody waits
+// for it.
 
 #include "device/math.cuh"
 #include "linear_recurrence/chunk_walk_tiles.cuh"

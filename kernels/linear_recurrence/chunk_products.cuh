@@ -61,7 +61,7 @@ struct ProductPhase {
         sibling_scores(c, row, column, left, right);
       }
       if constexpr (Tiles::normalize) store_row_sums(row, column, left, right);
-      operand_t* to = tiles.scores() + (16 * row + tiles.lane_row()) * score_ld + 16 * column +
+      operand_t* to = tiles.scores(c) + (16 * row + tiles.lane_row()) * score_ld + 16 * column +
                       tiles.lane_column();
       Ops::store_scores(to, chunk, left[0], left[1]);
       Ops::store_scores(to + 8, chunk, right[0], right[1]);
@@ -105,7 +105,7 @@ struct ProductPhase {
 #pragma unroll
         for (int i = j / 16 * 2; i < tiles_i; i += 2) {
           typename Ops::Score b[2];
-          Ops::load_scores(b, tiles.scores() + i * 8 * score_ld + j, score_ld, chunk);
+          Ops::load_scores(b, tiles.scores(c) + i * 8 * score_ld + j, score_ld, chunk);
 #pragma unroll
           for (int m = 0; m < tiles_v; ++m) {
             Ops::multiply(out[m][i], v[m], b[0]);
@@ -118,8 +118,8 @@ struct ProductPhase {
     }
   }
 
-  __device__ __forceinline__ void store_partial(const Output& out) const {
-    float* at = tiles.partial() + tiles.warp() % warps_k * chunk * partial_ld;
+  __device__ __forceinline__ void store_partial(int c, const Output& out) const {
+    float* at = tiles.partial(c) + tiles.warp() % warps_k * chunk * partial_ld;
 #pragma unroll
     for (int m = 0; m < tiles_v; ++m)
 #pragma unroll

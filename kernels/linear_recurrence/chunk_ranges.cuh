@@ -6,6 +6,21 @@
 
 namespace gla_bench::linear_recurrence {
 
+/// What a block walks over.
+struct WalkRange {
+  /// Batch index (ragged: 0, where all sequences lie one behind the other) and head. Ready, because
+  /// a division at each chunk takes longer than its loads.
+  long long batch, head;
+  int slice;             ///< its columns of V start at slice * block_v
+  long long begin, end;  ///< tokens; none: the state is copied
+  const void* initial;   ///< state before `begin`, or null: zero
+  void* final;           ///< state after `end`, or null
+  /// Decays multiplied up ([K], or one where all keys share it), or null; only without outputs.
+  float* decay = nullptr;
+  const float* initial_normalizer = nullptr;  ///< [K], or null: zero
+  float* final_normalizer = nullptr;          ///< [K], or null
+};
+
 /// State number `sequence` (index * heads + head) of the problem's, null of null.
 __device__ __forceinline__ state_t* given_state(float* states, long long sequence) {
   return states == nullptr

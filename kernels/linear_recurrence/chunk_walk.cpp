@@ -48,13 +48,16 @@ std::optional<std::string> refuse_resources(const WalkShape& shape, const Tile& 
 
 TileSpace walk_axes(const Member& member) {
   const bool per_key = member.decay == Decay::per_key;
-  return {{"block_v", {64, 128, 32, 256, 16}, "columns of V that a block owns"},
-          {"warp_v", {16, 32}, "columns of V that a warp owns"},
-          {"warps_k", {2, 1, 4}, "warps that share K for the same columns of V"},
-          {"stages", per_key ? std::vector{2, 1} : std::vector{2, 3, 1},
-           "chunks in shared memory: with n the next n - 1 load during the current one"},
-          {"residency", {1, 2}, "blocks that must fit into a multiprocessor together"},
-          {"terms", {1, 3}, "tf32 products per float32 product: 1 is tf32, 3 close to float32"}};
+  return {
+      {"block_v", {64, 128, 32, 256, 16}, "columns of V that a block owns"},
+      {"warp_v", {16, 32}, "columns of V that a warp owns"},
+      {"warps_k", {2, 1, 4}, "warps that share K for the same columns of V"},
+      {"stages", per_key ? std::vector{2, 1} : std::vector{2, 3, 1},
+       per_key ? "chunks in shared memory: 2 loads the next during the current one"
+               : "chunks in shared memory: 2 loads the next during the current one, 3 forms its "
+                 "scores too"},
+      {"residency", {1, 2}, "blocks that must fit into a multiprocessor together"},
+      {"terms", {1, 3}, "tf32 products per float32 product: 1 is tf32, 3 close to float32"}};
 }
 
 WalkShape walk_shape(const Problem& problem, const Tile& tile, int chunk, bool outputs) {

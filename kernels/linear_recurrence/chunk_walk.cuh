@@ -22,31 +22,18 @@
 //
 // Shared memory: chunk_walk_layout.h. Phases, each ended by a barrier: chunk in place; features;
 // per key decays of blocks of 8 and the bonus, then operands of all products; scores beside the
-// state's part of o; scores' part of o and the new state.
+// state's part of o; scores' part of o and the new state. Or, with three stages and no decays per
+// key, all in one phase, with the scores of the next chunk.
 
 #include "device/async_copy.cuh"
 #include "linear_recurrence/chunk_operands.cuh"
 #include "linear_recurrence/chunk_products.cuh"
+#include "linear_recurrence/chunk_ranges.cuh"
 #include "linear_recurrence/chunk_rows.cuh"
 #include "linear_recurrence/chunk_walk_state.cuh"
 #include "linear_recurrence/params.h"
 
 namespace gla_bench::linear_recurrence {
-
-/// What a block walks over.
-struct WalkRange {
-  /// Batch index (ragged: 0, where all sequences lie one behind the other) and head. Ready, because
-  /// a division at each chunk takes longer than its loads.
-  long long batch, head;
-  int slice;             ///< its columns of V start at slice * block_v
-  long long begin, end;  ///< tokens; none: the state is copied
-  const void* initial;   ///< state before `begin`, or null: zero
-  void* final;           ///< state after `end`, or null
-  /// Decays multiplied up ([K], or one where all keys share it), or null; only without outputs.
-  float* decay = nullptr;
-  const float* initial_normalizer = nullptr;  ///< [K], or null: zero
-  float* final_normalizer = nullptr;          ///< [K], or null
-};
 
 template <int chunk, int block_v, int warp_v, int warps_k, int stages, int terms, bool outputs,
           typename Stored>
@@ -63,22 +50,32 @@ struct ChunkWalk {
   const Tiles tiles;
 
   __device__ __forceinline__ void run() const {
-    const ProductPhase<Tiles> products{tiles};
-    const RowPhase<Tiles> rows{tiles};
     const StatePhase<Tiles, Stored> states{first_v()};
     typename Tiles::State state;
-    typename Factors::Gates gates;
     prepare();
     states.load(range.initial, state);
     const int chunks = static_cast<int>((range.end - range.begin + chunk - 1) / chunk);
+    float total = 1.0f;
+    if constexpr (Tiles::scores_ahead)
+      walk_ahead(chunks, state);
+    else
+      walk(chunks, state, total);
+    __syncthreads();
+    if (outputs && chunks > 0) store_outputs(chunks - 1);
+    if (range.final != nullptr) states.store(range.final, state);
+    store_rest(total);
+  }
+
+ private:
+  /// `total` gathers the scalar decays of chunks.
+  __device__ __forceinline__ void walk(int chunks, typename Tiles::State& state,
+                                       [[maybe_unused]] float& total) const {
+    const ProductPhase<Tiles> products{tiles};
+    const RowPhase<Tiles> rows{tiles};
+    typename Factors::Gates gates;
     constexpr int ahead = stages > 1 ? stages - 1 : 1;
     for (int c = 0; c < ahead; ++c) load_chunk(c, chunks);
-    if constexpr (scalar) {
-      load_gates(gates, 0);
-      form_factors(0, gates);
-      load_gates(gates, 1);
-    }
-    float total = 1.0f;
+    start_factors<1>(gates);
     for (int c = 0; c < chunks; ++c) {
       if (stages == 1 && c > 0) {
         __syncthreads();
@@ -89,10 +86,7 @@ struct ChunkWalk {
       __syncthreads();
       if (stages > 1) load_chunk(c + ahead, chunks);
       if (stages > 1 && outputs && c > 0) store_outputs(c - 1);
-      if constexpr (scalar) {
-        form_factors(c + 1, gates);
-        load_gates(gates, c + 2);
-      }
+      next_factors(c + 1, gates);
       form_operands(c, rows);
       if constexpr (outputs) {
         products.form_scores(c);
@@ -102,7 +96,7 @@ struct ChunkWalk {
         __syncthreads();
         products.decay_state(c, state);
         products.add_chunk(c, state, out);
-        products.store_partial(out);
+        products.store_partial(c, out);
       } else {
         products.decay_state(c, state);
         products.add_chunk(c, state);
@@ -110,17 +104,63 @@ struct ChunkWalk {
       }
       if constexpr (Tiles::normalize) rows.advance_normalizer(c, p.scale, p.epsilon);
     }
-    __syncthreads();
-    if (outputs && chunks > 0) store_outputs(chunks - 1);
-    if (range.final != nullptr) states.store(range.final, state);
-    store_rest(total);
   }
 
- private:
+  /// Scores of a chunk ahead: what needs them comes a barrier later, so that one barrier a chunk is
+  /// enough, and between two of them warps have scores, state and outputs to turn to.
+  __device__ __forceinline__ void walk_ahead(int chunks, typename Tiles::State& state) const {
+    const ProductPhase<Tiles> products{tiles};
+    const RowPhase<Tiles> rows{tiles};
+    typename Factors::Gates gates;
+    load_chunk(0, chunks);
+    load_chunk(1, chunks);
+    start_factors<2>(gates);
+    device::wait_copies<1>();
+    __syncthreads();
+    form_operands(0, rows);
+    if (chunks > 0) products.form_scores(0);
+    for (int c = 0; c < chunks; ++c) {
+      device::wait_copies<0>();
+      __syncthreads();
+      load_chunk(c + 2, chunks);
+      if (c > 0) store_outputs(c - 1);
+      next_factors(c + 2, gates);
+      if (c + 1 < chunks) {
+        form_operands(c + 1, rows);
+        products.form_scores(c + 1);
+      }
+      typename Tiles::Output out = {};
+      products.multiply_state(c, state, out);
+      products.decay_state(c, state);
+      products.add_chunk(c, state, out);
+      products.store_partial(c, out);
+    }
+  }
+
+  /// Scalar factors of the first chunks, and the gates of the one behind them.
+  template <int first>
+  __device__ __forceinline__ void start_factors(typename Factors::Gates& gates) const {
+    if constexpr (scalar) {
+      load_gates(gates, 0);
+#pragma unroll
+      for (int c = 0; c < first; ++c) next_factors(c, gates);
+    }
+  }
+
+  /// Scalar factors of chunk c from its gates, which are replaced by those of the next.
+  __device__ __forceinline__ void next_factors(int c, typename Factors::Gates& gates) const {
+    if constexpr (scalar) {
+      form_factors(c, gates);
+      load_gates(gates, c + 1);
+    }
+  }
+
   __device__ __forceinline__ long long offset(const TokenStrides& strides, long long token) const {
     return range.batch * strides.batch + token * strides.seq + range.head * strides.heads;
   }
-  __device__ __forceinline__ int first_v() const { return range.slice * block_v; }
+  __device__ __forceinline__ int first_v() const {
+    return range.slice * block_v;
+  }
   __device__ __forceinline__ long long first_token(int c) const {
     return range.begin + static_cast<long long>(c) * chunk;
   }
@@ -178,11 +218,11 @@ struct ChunkWalk {
   }
 
   /// Scalar factors of chunk c. Those of a constant decay are formed for the first chunks, which
-  /// the two slots keep, and for a shorter last one.
+  /// the slots keep, and for a shorter last one.
   __device__ __forceinline__ void form_factors(int c, const typename Factors::Gates& gates) const {
     if constexpr (Factors::per_head) {
       const int rows = valid_tokens(c);
-      if (c < 2 || (rows > 0 && rows < chunk))
+      if (c < Tiles::layout.factor_slots || (rows > 0 && rows < chunk))
         Factors{tiles}.form_powers(c, p.log_decay[range.head], rows);
     } else {
       if (Factors::forms()) Factors{tiles}.form(c, gates);
@@ -232,7 +272,7 @@ struct ChunkWalk {
       float sum[width] = {};
 #pragma unroll
       for (int w = 0; w < warps_k; ++w) {
-        const float* from = tiles.partial() + (w * chunk + row) * Tiles::partial_ld + column;
+        const float* from = tiles.partial(c) + (w * chunk + row) * Tiles::partial_ld + column;
         const auto part =
             *reinterpret_cast < const device::Pack<float, width<4 ? width : 4>*>(from);
 #pragma unroll

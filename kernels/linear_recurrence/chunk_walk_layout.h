@@ -57,25 +57,33 @@ struct WalkLayout {
   int scratch = operands + operand_places * operand_tile;
   int score_operands = per_key ? (levels + 1) * operand_tile : 0;
   int partials = shape.warps_k * shape.chunk * partial_ld * 4;
-  int scratch_bytes = !shape.outputs ? 0 : partials > score_operands ? partials : score_operands;
-
-  int scores = scratch + scratch_bytes;
   int score_bytes = shape.outputs ? shape.chunk * score_ld * shape.operand_bytes : 0;
 
+  // With three stages and no decays per key, scores are formed a chunk ahead: one barrier a chunk
+  // instead of two, at the price of a second place for scores and partial outputs.
+  bool scores_ahead = shape.stages == 3 && !per_key && shape.outputs && !shape.normalize;
+  int places = scores_ahead ? 2 : 1;
+  int scratch_bytes = !shape.outputs                       ? 0
+                      : places * partials > score_operands ? places* partials
+                                                           : score_operands;
+  int scores = scratch + scratch_bytes;
+
   // Decays per key, all float32: [chunk / 8][keys], [keys] and, without outputs, [keys].
-  int block_decays = scores + score_bytes;
+  int block_decays = scores + places * score_bytes;
   int chunk_decay = block_decays + (per_key ? shape.chunk / 8 * keys * 4 : 0);
   int total_decay = chunk_decay + (per_key ? keys * 4 : 0);
 
-  // Scalar decays: two slots of chunk_factors.cuh's arrays of [chunk], and one decay (with three of
-  // padding): 3 arrays per head, 5 and one for each block of 8 tokens per token.
+  // Scalar decays: a slot for each chunk in work of chunk_factors.cuh's arrays of [chunk], and one
+  // decay (with three of padding): 3 arrays per head, 5 and one for each block of 8 tokens per
+  // token.
   int factors = total_decay + (per_key && !shape.outputs ? keys * 4 : 0);
   int factor_arrays = shape.decay == 1 ? 3 : shape.decay == 2 ? 5 + shape.chunk / 8 : 0;
   int factor_slot = factor_arrays == 0 ? 0 : (factor_arrays * shape.chunk + 4) * 4;
 
   // The bonus u [keys] and its scores [chunk]; the normalizer z [keys], with outputs also q.z and
   // quotients, both [chunk], and the scores' row sums [chunk / 16][chunk]. All float32.
-  int bonus = factors + 2 * factor_slot;
+  int factor_slots = places + 1;
+  int bonus = factors + factor_slots * factor_slot;
   int normalizer = bonus + (shape.bonus && shape.outputs ? (keys + shape.chunk) * 4 : 0);
   int row_floats = shape.outputs ? shape.chunk * (2 + shape.chunk / 16) : 0;
   int bytes = normalizer + (shape.normalize ? (keys + row_floats) * 4 : 0);

@@ -21,7 +21,7 @@ struct WalkTiles {
       dim::key_dim, sizeof(io_t), sizeof(operand_t), chunk,        block_v, warp_v,
       warps_k,      stages,       outputs,           trait::decay, bonus,   normalize};
   static constexpr WalkLayout layout = {shape};
-  static constexpr bool per_key = layout.per_key;
+  static constexpr bool per_key = layout.per_key, scores_ahead = layout.scores_ahead;
   static_assert(per_key || !bonus, "scalar decays come with no bonus");
   static_assert(trait::decay == 0 || !(normalize || trait::elu_features),
                 "normalizer and features are of walks without decay");
@@ -77,14 +77,18 @@ struct WalkTiles {
   }
   __device__ __forceinline__ operand_t* middle_q() const { return operand(scratch_at, 0); }
   __device__ __forceinline__ operand_t* middle_k() const { return operand(scratch_at, 1); }
-  __device__ __forceinline__ operand_t* scores() const { return operand(scores_at, 0); }
-  __device__ __forceinline__ float* partial() const { return floats(scratch_at); }
+  __device__ __forceinline__ operand_t* scores(int c) const {
+    return operand(scores_at + place(c) * layout.score_bytes, 0);
+  }
+  __device__ __forceinline__ float* partial(int c) const {
+    return floats(scratch_at + place(c) * layout.partials);
+  }
   __device__ __forceinline__ float* block_decays() const { return floats(block_decays_at); }
   __device__ __forceinline__ float* chunk_decay() const { return floats(chunk_decay_at); }
   __device__ __forceinline__ float* total_decay() const { return floats(total_decay_at); }
   /// One of the scalar factors' arrays of [chunk]; behind the last the decay of the whole chunk.
   __device__ __forceinline__ float* factors(int c, int array) const {
-    return floats(factors_at + c % 2 * layout.factor_slot) + array * chunk;
+    return floats(factors_at + c % layout.factor_slots * layout.factor_slot) + array * chunk;
   }
   __device__ __forceinline__ float* bonus_u() const { return floats(bonus_at); }
   __device__ __forceinline__ float* bonus_scores() const { return bonus_u() + keys; }
@@ -107,6 +111,8 @@ struct WalkTiles {
   __device__ __forceinline__ static int warp_first_k() { return warp() % warps_k * warp_keys; }
 
  private:
+  __device__ __forceinline__ static int place(int c) { return layout.places == 1 ? 0 : c % 2; }
+
   static constexpr int key_tile = layout.key_tile, operand_tile = layout.operand_tile;
   static constexpr bool in_place = layout.in_place;
   static constexpr int operands_at = layout.operands, scratch_at = layout.scratch;

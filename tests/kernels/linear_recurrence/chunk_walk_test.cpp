@@ -12,7 +12,7 @@ std::vector<WalkShape> assorted_shapes() {
   for (const int key_dim : {1, 16, 37, 100, 128, 512})
     for (const int chunk : {16, 32, 64})
       for (const int warps_k : {1, 2, 4})
-        for (const int stages : {1, 2})
+        for (const int stages : {1, 2, 3})
           for (const bool outputs : {false, true})
             for (const auto& [io, operand] : {std::pair{2, 2}, std::pair{2, 4}, std::pair{4, 4}})
               for (const auto& [decay, special] :
@@ -73,6 +73,22 @@ TEST(WalkLayout, OnlyDecaysPerKeyTakeTiles) {
     if (shape.key_dim < 100 || !shape.outputs) continue;
     EXPECT_LT(l.bytes, WalkLayout{shape}.bytes);
   }
+}
+
+// A phase writes the next chunk's scores and this one's partial outputs beside what it reads.
+TEST(WalkLayout, ScoresAheadHaveSecondPlaces) {
+  int ahead = 0;
+  for (const WalkShape& shape : assorted_shapes()) {
+    const WalkLayout l{shape};
+    EXPECT_EQ(l.scores_ahead,
+              shape.stages == 3 && shape.decay != 3 && shape.outputs && !shape.normalize);
+    if (!l.scores_ahead) continue;
+    ++ahead;
+    EXPECT_EQ(l.scores - l.scratch, 2 * shape.warps_k * shape.chunk * l.partial_ld * 4);
+    EXPECT_EQ(l.block_decays - l.scores, 2 * l.score_bytes);
+    EXPECT_EQ(l.factor_slots, 3);
+  }
+  EXPECT_GT(ahead, 0);
 }
 
 // Eight rows of 16 bytes, read at once, must fall into different banks: rows an odd number of 16
