@@ -26,10 +26,20 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   const auto key = static_cast<std::size_t>(at.key_ld), io = size_of(problem.dtype);
   const auto value = static_cast<std::size_t>(at.value_ld);
   const auto slots = static_cast<std::size_t>(operand_slots(problem, t.leaves));
-  std::vector<Region> regions{{"gates", batch * static_cast<std::size_t>(t.leaves) * key * 4},
-                              {"operands", slots * batch * padded * key * io},
-                              {"scores", batch * static_cast<std::size_t>(t.score_stride) * io},
-                              {"outputs", batch * seq * value * 4}};
+  std::vector<Region> regions;
+  switch (member_of(problem).decay) {
+    case Decay::none:
+      break;
+    case Decay::per_head:
+    case Decay::per_token:
+      regions.push_back({"gates", batch * seq * 8});
+      break;
+    case Decay::per_key:
+      regions.push_back({"gates", batch * static_cast<std::size_t>(t.leaves) * key * 4});
+  }
+  regions.push_back({"operands", slots * batch * padded * key * io});
+  regions.push_back({"scores", batch * static_cast<std::size_t>(t.score_stride) * io});
+  regions.push_back({"outputs", batch * seq * value * 4});
   if (problem.initial_state) regions.push_back({"from_start", batch * seq * key * 4});
   if (!values_in_place(problem)) regions.push_back({"values", batch * seq * value * io});
   return regions;
@@ -41,7 +51,9 @@ double workspace_estimate(const Problem& problem, const Tile& tile) {
   const CublasLayout at = cublas_layout(problem, tile);
   const double io = static_cast<double>(size_of(problem.dtype));
   const auto padded = static_cast<double>(t.padded), seq = static_cast<double>(t.seq);
-  double bytes = static_cast<double>(t.leaves) * at.key_ld * 4 + padded * (padded + 1) * io +
+  const bool tree = member_of(problem).decay == Decay::per_key;
+  double bytes = (tree ? static_cast<double>(t.leaves) * at.key_ld * 4 : seq * 8) +
+                 padded * (padded + 1) * io +
                  operand_slots(problem, t.leaves) * padded * at.key_ld * io + seq * at.value_ld * 4;
   if (problem.initial_state) bytes += seq * at.key_ld * 4;
   if (!values_in_place(problem)) bytes += seq * at.value_ld * io;
@@ -54,8 +66,6 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_architecture(limits)) return reason;
   if (auto reason = refuse_ragged(problem)) return reason;
   if (auto reason = refuse_bfloat16_state(problem)) return reason;
-  if (auto reason = refuse_in_place(problem)) return reason;
-  if (option(problem, "state_layout") == "value_first") return "keeps its states key-first";
   if (choice(tile, "tf32") != 0 && problem.dtype != DType::float32)
     return "tf32=1 is for float32 problems";
   if (problem.shape.seq > std::int64_t{1} << 22)
@@ -71,6 +81,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
 }
 
 double leaf_flops(const Problem& problem, const Tile& tile) {
+  if (member_of(problem).decay != Decay::per_key) return 0;
   const double leaf = choice(tile, "leaf");
   return 2 * leaf * leaf * static_cast<double>(problem.shape.key_dim) *
          static_cast<double>(sequences(problem)) *
@@ -84,6 +95,31 @@ double flops(const Problem& problem, const Tile& tile) {
       sum += 2 * static_cast<double>(p->m) * static_cast<double>(p->n) * static_cast<double>(p->k) *
              static_cast<double>(p->batch);
   return sum;
+}
+
+/// What the kernels between the products move: with a tree the leaves' scores, on zeros; without
+/// one the scores of bands, read and written by the kernel that gives them their decays (where
+/// there are none only the leaves on the diagonal are read), and the sums of the gates.
+Traffic score_traffic(const Problem& problem, const Tile& tile) {
+  const CublasTree t = cublas_tree(problem, tile);
+  const auto io = static_cast<double>(size_of(problem.dtype));
+  const auto batch = static_cast<double>(sequences(problem));
+  const Member& member = member_of(problem);
+  if (member.decay == Decay::per_key) {
+    const double scores = batch * static_cast<double>(t.score_stride) * io;
+    return {2 * key_bytes(problem) + gate_bytes(problem),
+            scores + scores / static_cast<double>(t.leaves)};
+  }
+  double read = 0, written = 0;  // leaves
+  for (const CublasBand& band : cublas_bands(t, choice(tile, "bands")))
+    for (std::int64_t i = band.first / t.leaf; i < band.leaves; ++i) {
+      const bool plain = member.decay == Decay::none;
+      read += plain ? 1 : static_cast<double>(i + 1);
+      written += static_cast<double>(plain ? band.leaves - i : band.leaves);
+    }
+  const double leaf = batch * static_cast<double>(t.leaf) * static_cast<double>(t.leaf) * io;
+  const double sums = member.decay == Decay::none ? 0 : batch * static_cast<double>(t.seq) * 8;
+  return {read * leaf, written * leaf + sums};
 }
 
 /// Products read each operand and write each result once; the kernels' share is that of their
@@ -100,14 +136,17 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
     if (std::fpclassify(p->beta) != FP_ZERO) bytes.read_bytes += result;
     bytes.write_bytes += result;
   }
-  const CublasTree t = cublas_tree(problem, tile);
-  const auto scores = static_cast<double>(sequences(problem)) *
-                      static_cast<double>(t.score_stride) *
-                      static_cast<double>(size_of(problem.dtype));
-  const double key = key_bytes(problem), value = value_bytes(problem);
-  const int slots = operand_slots(problem, t.leaves) + problem.initial_state;
-  bytes.read_bytes += key * (1 + 2 * slots) + 3 * key;  // sums, operands (x and g), leaves
-  bytes.write_bytes += key * slots + scores + scores / static_cast<double>(t.leaves);
+  const double key = key_bytes(problem), value = value_bytes(problem), gate = gate_bytes(problem);
+  const int slots =
+      operand_slots(problem, cublas_tree(problem, tile).leaves) + problem.initial_state;
+  const Traffic between = score_traffic(problem, tile);
+  bytes.read_bytes += between.read_bytes + small_bytes(problem);
+  bytes.write_bytes += between.write_bytes + key * slots;
+  if (member_of(problem).decay == Decay::per_key)
+    bytes.read_bytes += gate + (key + gate) * slots;  // sums, operands
+  else
+    bytes.read_bytes += gate + key * slots;
+  if (flag(problem, "normalize") && problem.final_state) bytes.read_bytes += key;
   const double outputs = value / static_cast<double>(size_of(problem.dtype)) * 4;
   bytes.read_bytes += outputs;
   bytes.write_bytes += value;
@@ -137,17 +176,20 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
 
 Variant parallel_cublas(const Member& member) {
   return cuda_variant(
-      member, {"parallel_cublas",
-               "quadratic in T, all scores in device memory, products through cuBLAS by a tree",
-               space(),
-               {"linear_recurrence/parallel_cublas.cuh", "linear_recurrence/parallel_cublas.cpp",
-                "linear_recurrence/parallel_cublas_steps.cpp"},
-               cublas_arithmetic,
-               reject,
-               traffic,
-               flops,
-               workspace,
-               recipe});
+      member,
+      {"parallel_cublas",
+       member.decay == Decay::per_key
+           ? "quadratic in T, all scores in device memory, products through cuBLAS by a tree"
+           : "quadratic in T, all scores in device memory, two products through cuBLAS",
+       space(),
+       {"linear_recurrence/parallel_cublas.cuh", "linear_recurrence/parallel_cublas.cpp",
+        "linear_recurrence/parallel_cublas_steps.cpp"},
+       cublas_arithmetic,
+       reject,
+       traffic,
+       flops,
+       workspace,
+       recipe});
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -10,59 +10,22 @@
 // (diagonal_scores.cuh). O = P V is a few products over bands of rows, into float32; states enter
 // and leave by products, too.
 //
-// Workspace, head-first: 0 gates [N, leaves, key_ld] sums per leaf, float32; 1 operands [levels
-// (+1), N, padded, key_ld]; 2 scores [N, padded (padded + 1)]; 3 outputs [N, T, value_ld] float32;
-// with an initial state: q e^(prefix) [N, T, key_ld] float32; unless v can serve as it is: values
-// [N, T, value_ld]. N: sequences. Grids: y is the leaf (gridDim.y of them decides the tree), x the
-// sequence, z the operand. Bytes: q, k, g once per level, 2 T^2 scores written and read.
+// Where decays are scalar or there are none there is no tree: the scores are one product over bands
+// of rows, and a kernel gives each its decay (parallel_cublas_plain.cuh). A normalized output is
+// divided by its row's sum of scores, which a column of ones beside v gives.
+//
+// Workspace, head-first, N sequences: gates (sums per leaf [N, leaves, key_ld] in float32; scalar:
+// per token [N, T] in double; none: no region); operands [levels (+1), N, padded, key_ld], without
+// a tree q, k (and k's decay to the end); scores [N, padded (padded + 1)]; outputs [N, T, value_ld]
+// float32; with an initial state q e^(prefix) [N, T, key_ld] float32; unless v can serve as it is
+// values [N, T, value_ld]. Grids: y is the leaf (gridDim.y of them decides the tree), x the
+// sequence, z the operand. Bytes: q, k, g once per level, T^2 scores written and read.
 
-#include "device/async_copy.cuh"
-#include "device/math.cuh"
 #include "device/products.cuh"
 #include "linear_recurrence/diagonal_scores.cuh"
-#include "linear_recurrence/parallel_cublas_layout.h"
-#include "linear_recurrence/params.h"
+#include "linear_recurrence/parallel_cublas_plain.cuh"
 
 namespace gla_bench::linear_recurrence::parallel_cublas {
-
-constexpr int key_dim = dim::key_dim, value_dim = dim::value_dim, block = tile::leaf;
-constexpr CublasLayout layout{key_dim, value_dim, sizeof(io_t), block};
-constexpr int key_ld = layout.key_ld, value_ld = layout.value_ld;
-
-/// This block's sequence and leaf.
-struct Leaf {
-  const LinearRecurrenceParams& p;
-  CublasTree tree;
-  long long sequence, index;
-
-  __device__ __forceinline__ explicit Leaf(const LinearRecurrenceParams& params)
-      : p(params), tree{params.seq, gridDim.y}, sequence(blockIdx.x), index(blockIdx.y) {}
-
-  __device__ __forceinline__ long long first() const { return index * tree.leaf; }
-  __device__ __forceinline__ int valid() const {
-    const long long left = p.seq - first();
-    return left <= 0 ? 0 : left < tree.leaf ? static_cast<int>(left) : static_cast<int>(tree.leaf);
-  }
-  /// Offset of the leaf's first token in a tensor.
-  __device__ __forceinline__ long long offset(const TokenStrides& strides) const {
-    return sequence / p.heads * strides.batch + sequence % p.heads * strides.heads +
-           first() * strides.seq;
-  }
-  __device__ __forceinline__ const io_t* tensor(const void* data,
-                                                const TokenStrides& strides) const {
-    return static_cast<const io_t*>(data) + offset(strides);
-  }
-  __device__ __forceinline__ float* gates(long long leaf) const {
-    return static_cast<float*>(p.work[0]) + (sequence * tree.leaves + leaf) * key_ld;
-  }
-  /// Sum of the gates of leaves first..last-1, in units of log2.
-  __device__ __forceinline__ float total(long long from, long long to, int key) const {
-    float sum = 0.0f;
-#pragma unroll 4
-    for (long long leaf = from; leaf < to; ++leaf) sum += gates(leaf)[key];
-    return sum;
-  }
-};
 
 /// gates: the sum of each leaf's gates.
 __device__ __forceinline__ void sum_gates(const Leaf& leaf) {
@@ -72,10 +35,13 @@ __device__ __forceinline__ void sum_gates(const Leaf& leaf) {
     float sum = 0.0f;
 #pragma unroll 4
     for (int t = 0; t < rows; ++t)
-      sum += device::log2_gate(device::to_float(g[t * leaf.p.key_strides.seq + key]));
+      sum += device::log2_gate(log_decay(device::to_float(g[t * leaf.p.key_strides.seq + key])));
     leaf.gates(leaf.index)[key] = sum;
   }
 }
+
+/// Where the output comes before the update, q's decays leave out the token's own gate.
+constexpr bool before_own = trait::before_update != 0;
 
 /// Rows of `from` times their decay from the leaf's start (rising) or to its end, and times
 /// `before`. Rows beyond the sequence become zero.
@@ -90,11 +56,11 @@ __device__ __forceinline__ void write_decayed(const Leaf& leaf, const void* from
   for (int i = 0; i < valid; ++i) {
     const int t = rising ? i : valid - 1 - i;
     const long long at = t * leaf.p.key_strides.seq;
-    const float gate = device::log2_gate(device::to_float(g[at]));
-    if (rising) sum += gate;
+    const float gate = device::log2_gate(log_decay(device::to_float(g[at])));
+    if (rising && !before_own) sum += gate;
     out[static_cast<long long>(t) * key_ld] =
         device::from_float<Out>(device::to_float(x[at]) * (before * device::exp2_fast(sum)));
-    if (!rising) sum += gate;
+    if (!rising || before_own) sum += gate;
   }
   for (int t = valid; t < rows; ++t)
     out[static_cast<long long>(t) * key_ld] = device::from_float<Out>(0.0f);
@@ -109,11 +75,11 @@ __device__ __forceinline__ void form_operand(const Leaf& leaf) {
   const bool from_start = slot >= levels && !to_end;
   const long long rows = leaf.sequence * leaf.tree.padded + leaf.first();
   const long long all = static_cast<long long>(gridDim.x) * leaf.tree.padded;
-  io_t* out = static_cast<io_t*>(p.work[1]) + (slot * all + rows) * key_ld;
+  io_t* out = static_cast<io_t*>(p.work[operands_region]) + (slot * all + rows) * key_ld;
   const long long half = leaf.index >> slot;  // not used beyond the levels
   for (int key = threadIdx.x; key < key_dim; key += layout.row_threads) {
     if (from_start) {
-      float* start = static_cast<float*>(p.work[4]);
+      float* start = static_cast<float*>(p.work[from_start_region]);
       const float before = device::exp2_fast(leaf.total(0, leaf.index, key));
       write_decayed<true>(leaf, p.q, before, key,
                           start + (leaf.sequence * p.seq + leaf.first()) * key_ld + key,
@@ -141,6 +107,7 @@ __device__ __forceinline__ void score_leaf(const Leaf& leaf, unsigned char* shar
   float* sums = reinterpret_cast<float*>(shared + layout.sums);
   const LinearRecurrenceParams& p = leaf.p;
   Diagonal::Scores scores = {};
+  float own = 0.0f;
   for (int c = 0; c < layout.chunks; ++c) {
     const void* sources[3] = {p.q, p.k, p.g};
 #pragma unroll
@@ -152,13 +119,25 @@ __device__ __forceinline__ void score_leaf(const Leaf& leaf, unsigned char* shar
     device::wait_copies<0>();
     __syncthreads();
     Diagonal::Gates::template sum<threads>(raw(2), sums);
+    if constexpr (before_own)
+      own += Diagonal::own_score(
+          raw(0), raw(1),
+          static_cast<const io_t*>(p.u) + leaf.sequence % p.heads * key_dim + c * layout.chunk,
+          key_dim - c * layout.chunk);
     __syncthreads();
     Diagonal::add(scores, raw(0), raw(1), raw(2), sums, operand(0), operand(1));
   }
-  Diagonal::keep_lower(scores);
+  if constexpr (before_own) {
+    float* rows = reinterpret_cast<float*>(shared + layout.rows);
+    Diagonal::store_own(own, rows);
+    __syncthreads();
+    Diagonal::keep_lower(scores, rows);
+  } else {
+    Diagonal::keep_lower(scores);
+  }
   const int row = Diagonal::warp_row() + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
   const long long size = leaf.tree.padded, length = leaf.tree.leaf;
-  io_t* out = static_cast<io_t*>(p.work[2]) + leaf.sequence * leaf.tree.score_stride +
+  io_t* out = static_cast<io_t*>(p.work[scores_region]) + leaf.sequence * leaf.tree.score_stride +
               leaf.first() * (size + 1);
 #pragma unroll
   for (int n = 0; n < Diagonal::tiles; ++n)
@@ -171,46 +150,6 @@ __device__ __forceinline__ void score_leaf(const Leaf& leaf, unsigned char* shar
     }
 }
 
-/// v head-first, rows value_ld apart.
-__device__ __forceinline__ void copy_values(const Leaf& leaf) {
-  const LinearRecurrenceParams& p = leaf.p;
-  const io_t* v = leaf.tensor(p.v, p.value_strides);
-  io_t* out = static_cast<io_t*>(p.work[p.initial_state != nullptr ? 5 : 4]) +
-              (leaf.sequence * p.seq + leaf.first()) * value_ld;
-  const int rows = leaf.valid();
-  for (int t = 0; t < rows; ++t)
-    for (int column = threadIdx.x; column < value_dim; column += layout.value_threads, 8)
-      out[static_cast<long long>(t) * value_ld + column] = v[t * p.value_strides.seq + column];
-}
-
-/// o from the float32 outputs, rounded once.
-__device__ __forceinline__ void round_outputs(const Leaf& leaf) {
-  const LinearRecurrenceParams& p = leaf.p;
-  io_t* o = static_cast<io_t*>(p.o) + leaf.offset(p.value_strides);
-  const float* in =
-      static_cast<const float*>(p.work[3]) + (leaf.sequence * p.seq + leaf.first()) * value_ld;
-  const int rows = leaf.valid();
-#pragma unroll 2
-  for (int t = 0; t < rows; ++t)
-    for (int column = threadIdx.x; column < value_dim; column += layout.value_threads, 8)
-      o[t * p.value_strides.seq + column] =
-          device::from_float<io_t>(in[static_cast<long long>(t) * value_ld + column]);
-}
-
-/// What the initial state leaves in the final state, before a product adds the rest: block y = leaf
-/// takes its share of the keys.
-__device__ __forceinline__ void carry_state(const Leaf& leaf) {
-  const LinearRecurrenceParams& p = leaf.p;
-  const long long matrix = leaf.sequence * key_dim * value_dim;
-  for (long long key = leaf.index; key < key_dim; key += leaf.tree.leaves) {
-    const float decay = device::exp2_fast(leaf.total(0, leaf.tree.leaves, static_cast<int>(key)));
-    for (int column = threadIdx.x; column < value_dim; column += layout.value_threads) {
-      const long long at = matrix + key * value_dim + column;
-      p.final_state[at] = decay * p.initial_state[at];
-    }
-  }
-}
-
 }  // namespace gla_bench::linear_recurrence::parallel_cublas
 
 // A second launch bound everywhere: without one the compiler spills to fit more blocks than it
@@ -219,14 +158,17 @@ extern "C" __global__ void __launch_bounds__(
     gla_bench::linear_recurrence::parallel_cublas::layout.row_threads, 8)
     gla_sum_gates(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence::parallel_cublas;
-  sum_gates(Leaf(p));
+  if constexpr (key_gates) sum_gates(Leaf(p));
 }
 
 extern "C" __global__ void __launch_bounds__(
     gla_bench::linear_recurrence::parallel_cublas::layout.row_threads, 8)
     gla_form_operands(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence::parallel_cublas;
-  form_operand(Leaf(p));
+  if constexpr (key_gates)
+    form_operand(Leaf(p));
+  else
+    form_plain(Leaf(p));
 }
 
 extern "C" __global__ void __launch_bounds__(
@@ -234,7 +176,28 @@ extern "C" __global__ void __launch_bounds__(
     gla_score_leaves(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence::parallel_cublas;
   extern __shared__ __align__(16) unsigned char shared[];
-  score_leaf(Leaf(p), shared);
+  if constexpr (key_gates) score_leaf(Leaf(p), shared);
+}
+
+extern "C" __global__ void __launch_bounds__(
+    gla_bench::linear_recurrence::CublasLayout::scan_threads, 1)
+    gla_scan_gates(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence::parallel_cublas;
+  if constexpr (gla_bench::linear_recurrence::scalar_decay) scan_gates(p);
+}
+
+extern "C" __global__ void __launch_bounds__(
+    gla_bench::linear_recurrence::CublasLayout::scan_threads, 1)
+    gla_sum_keys(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence::parallel_cublas;
+  if constexpr (normalized) sum_keys(p);
+}
+
+extern "C" __global__ void __launch_bounds__(
+    gla_bench::linear_recurrence::CublasLayout::decay_threads, 4)
+    gla_decay_scores(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  using namespace gla_bench::linear_recurrence::parallel_cublas;
+  if constexpr (!key_gates) decay_scores(p);
 }
 
 extern "C" __global__ void __launch_bounds__(

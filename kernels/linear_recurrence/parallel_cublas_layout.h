@@ -6,12 +6,16 @@ namespace gla_bench::linear_recurrence {
 
 /// What does not depend on the number of tokens.
 struct CublasLayout {
+  /// Of the kernels that scan scalar gates and that give scores their decay.
+  static constexpr int scan_threads = 256, decay_threads = 256;
+
   int key_dim, value_dim, io_bytes;
   int block;  ///< the longest leaf: the tile of the kernel that scores the leaves
+  int normalized = 0, bonus = 0;  ///< the member (0 or 1 each)
 
   /// Leading dimensions of the workspace's rows, for whole accesses of 16 bytes.
   int key_ld = (key_dim + 7) / 8 * 8;
-  int value_ld = (value_dim + 7) / 8 * 8;
+  int value_ld = (value_dim + normalized + 7) / 8 * 8;  // with a column of ones for a normalizer
   /// The kernels without products: a thread per key, or per column.
   int row_threads = key_dim < 33 ? 32 : key_dim < 65 ? 64 : 128;
   int value_threads = value_dim < 33 ? 32 : value_dim < 65 ? 64 : 128;
@@ -25,7 +29,8 @@ struct CublasLayout {
   int sums = 3 * raw_tile;
   int operands = sums + block / 8 * chunk * 4;
   int operand_tile = block * tile_ld * 4;
-  int score_shared_bytes = operands + 2 * operand_tile;
+  int rows = operands + 2 * operand_tile;  // the tokens' scores with themselves, for a bonus
+  int score_shared_bytes = rows + 4 * block * bonus;
 };
 
 /// A sequence is cut into 2^levels leaves of the same length, a multiple of 4, at most `block`; the

@@ -1,6 +1,7 @@
 #include "kernels/linear_recurrence/parallel_cublas_steps.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
@@ -23,18 +24,26 @@ class StepList {
         tree_(cublas_tree(problem, tile)),
         at_(cublas_layout(problem, tile)),
         batch_(sequences(problem)),
+        member_(member_of(problem)),
         levels_(levels(tree_.leaves)),
+        value_first_(option(problem, "state_layout") == "value_first"),
         arithmetic_(cublas_arithmetic(problem, tile)) {}
 
   std::vector<Step> steps(int bands) {
+    const bool tree = member_.decay == Decay::per_key;
     const std::int64_t slots = operand_slots(problem_, tree_.leaves) + problem_.initial_state;
-    launch("gla_sum_gates", at_.row_threads);
+    if (tree) launch("gla_sum_gates", at_.row_threads);
+    if (!tree && member_.decay != Decay::none) scan_gates();
     if (slots > 0) launch("gla_form_operands", at_.row_threads, slots);
     if (!values_in_place(problem_)) launch("gla_copy_values", at_.value_threads);
-    list_.push_back(Zero{"scores"});
-    launch("gla_score_leaves", at_.score_threads, 1, at_.score_shared_bytes);
-    for (int level = 0; level < levels_; ++level) score(level);
-    multiply_values(bands);
+    if (tree) {
+      list_.push_back(Zero{"scores"});
+      launch("gla_score_leaves", at_.score_threads, 1, at_.score_shared_bytes);
+      for (int level = 0; level < levels_; ++level) score(level);
+    } else {
+      for (const CublasBand& band : cublas_bands(tree_, bands)) score_band(band);
+    }
+    for (const CublasBand& band : cublas_bands(tree_, bands)) multiply_values(band);
     if (problem_.initial_state) add_initial();
     if (problem_.final_state) form_final();
     launch("gla_round_outputs", at_.value_threads);
@@ -93,19 +102,54 @@ class StepList {
     list_.push_back(product);
   }
 
-  /// O = P V in bands of rows, each over the columns up to its last row.
-  void multiply_values(int bands) {
-    const std::int64_t rows = ceil_div(ceil_div(tree_.seq, bands), tree_.leaf) * tree_.leaf;
-    for (std::int64_t first = 0; first < tree_.seq; first += rows) {
-      const std::int64_t last = std::min(first + rows, static_cast<std::int64_t>(tree_.seq));
-      MatrixProduct product = extents(last - first, at_.value_dim, last, batch_);
-      product.a = {"scores",     problem_.dtype,     first * tree_.padded,
-                   tree_.padded, tree_.score_stride, false};
-      product.b = values();
-      product.c = outputs(first);
-      product.arithmetic = arithmetic_;
-      list_.push_back(product);
-    }
+  void scan_gates() {
+    list_.push_back(KernelLaunch{"gla_scan_gates",
+                                 {static_cast<unsigned>(batch_), 1, 1},
+                                 {CublasLayout::scan_threads, 1, 1},
+                                 0});
+  }
+
+  /// Without a tree: scores of a band of rows with all columns up to its last one, then their
+  /// decays. Whole leaves, so that all that is read later has been written.
+  void score_band(const CublasBand& band) {
+    const std::int64_t first = band.first, last = band.leaves * tree_.leaf;
+    MatrixProduct product = extents(last - first, last, at_.key_dim, batch_);
+    product.alpha = scale();
+    product.a = operand(0, first, tree_.padded);
+    product.b = operand(1, 0, tree_.padded);
+    product.b.transposed = true;
+    product.c = {"scores",     problem_.dtype,     first * tree_.padded,
+                 tree_.padded, tree_.score_stride, false};
+    list_.push_back(product);
+    list_.push_back(KernelLaunch{
+        "gla_decay_scores",
+        {static_cast<unsigned>(batch_), static_cast<unsigned>(band.leaves - first / tree_.leaf),
+         static_cast<unsigned>(band.leaves)},
+        {CublasLayout::decay_threads, 1, 1},
+        0});
+  }
+
+  /// Columns of values and outputs: a normalizer's ones stand behind v.
+  std::int64_t columns() const { return at_.value_dim + at_.normalized; }
+
+  /// O = P V for a band of rows over the columns up to its last row.
+  void multiply_values(const CublasBand& band) {
+    MatrixProduct product = extents(band.last - band.first, columns(), band.last, batch_);
+    product.a = {"scores",     problem_.dtype,     band.first * tree_.padded,
+                 tree_.padded, tree_.score_stride, false};
+    product.b = values();
+    product.c = outputs(band.first);
+    list_.push_back(product);
+  }
+
+  /// A state [K,V], or its transpose where it is stored value-first.
+  MatrixOperand state(const char* name) const {
+    return {name,
+            DType::float32,
+            0,
+            value_first_ ? at_.key_dim : at_.value_dim,
+            std::int64_t{at_.key_dim} * at_.value_dim,
+            value_first_};
   }
 
   /// O += scale (q e^prefix) S0 in float32 operands, in tf32 unless float32 is declared.
@@ -114,37 +158,58 @@ class StepList {
     product.alpha = scale();
     product.beta = 1;
     product.a = {"from_start", DType::float32, 0, at_.key_ld, tree_.seq * at_.key_ld, false};
-    product.b = {"initial_state",
-                 DType::float32,
-                 0,
-                 at_.value_dim,
-                 std::int64_t{at_.key_dim} * at_.value_dim,
-                 false};
+    product.b = state("initial_state");
     product.c = outputs(0);
     product.arithmetic =
         arithmetic_ == Arithmetic::float32 ? Arithmetic::float32 : Arithmetic::tf32;
     list_.push_back(product);
+    if (at_.normalized == 0) return;
+    product.n = 1;
+    product.b = normalizer("initial_normalizer");
+    product.c.offset = at_.value_dim;
+    list_.push_back(product);
   }
 
-  /// S = (k e^suffix)^T V, beside what is left of the initial state.
+  MatrixOperand normalizer(const char* name) const {
+    return {name, DType::float32, 0, 1, at_.key_dim, false};
+  }
+
+  /// S = (k e^suffix)^T V, beside what is left of the initial state; value-first its transpose.
   void form_final() {
     if (problem_.initial_state) launch("gla_carry_state", at_.value_threads);
     MatrixProduct product = extents(at_.key_dim, at_.value_dim, tree_.seq, batch_);
     product.beta = problem_.initial_state ? 1 : 0;
-    product.a = operand(levels_, 0, tree_.padded);
-    product.a.transposed = true;
+    product.a = operand(final_slot(), 0, tree_.padded);
     product.b = values();
-    product.c = {
-        "final_state", DType::float32, 0, at_.value_dim, std::int64_t{at_.key_dim} * at_.value_dim,
-        false};
+    product.c = state("final_state");
+    product.c.transposed = false;
+    if (value_first_) {
+      std::swap(product.m, product.n);
+      std::swap(product.a, product.b);
+    }
+    product.a.transposed = true;
     list_.push_back(product);
+    if (at_.normalized != 0)
+      list_.push_back(KernelLaunch{
+          "gla_sum_keys",
+          {static_cast<unsigned>(batch_), static_cast<unsigned>(ceil_div(at_.key_dim, 32)), 1},
+          {CublasLayout::scan_threads, 1, 1},
+          0});
+  }
+
+  /// The operand that holds k's decay to the end: plain k where there are no decays.
+  int final_slot() const {
+    if (member_.decay == Decay::per_key) return levels_;
+    return member_.decay == Decay::none ? 1 : 2;
   }
 
   const Problem& problem_;
   CublasTree tree_;
   CublasLayout at_;
   std::int64_t batch_;
+  const Member& member_;
   int levels_;
+  bool value_first_;
   Arithmetic arithmetic_;
   std::vector<Step> list_;
 };
@@ -158,16 +223,33 @@ CublasTree cublas_tree(const Problem& problem, const Tile& tile) {
 }
 
 CublasLayout cublas_layout(const Problem& problem, const Tile& tile) {
-  return {static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
-          static_cast<int>(size_of(problem.dtype)), choice(tile, "leaf")};
+  return {static_cast<int>(problem.shape.key_dim),
+          static_cast<int>(problem.shape.value_dim),
+          static_cast<int>(size_of(problem.dtype)),
+          choice(tile, "leaf"),
+          flag(problem, "normalize"),
+          member_of(problem).before_update};
+}
+
+std::vector<CublasBand> cublas_bands(const CublasTree& tree, int bands) {
+  const std::int64_t rows = ceil_div(ceil_div(tree.seq, bands), tree.leaf) * tree.leaf;
+  std::vector<CublasBand> list;
+  for (std::int64_t first = 0; first < tree.seq; first += rows) {
+    const std::int64_t last = std::min(first + rows, static_cast<std::int64_t>(tree.seq));
+    list.push_back({first, last, ceil_div(last, tree.leaf)});
+  }
+  return list;
 }
 
 bool values_in_place(const Problem& problem) {
-  return problem.layout == Layout::head_first && problem.shape.value_dim % 8 == 0;
+  return problem.layout == Layout::head_first && problem.shape.value_dim % 8 == 0 &&
+         !flag(problem, "normalize");
 }
 
 int operand_slots(const Problem& problem, std::int64_t leaf_count) {
-  return levels(leaf_count) + (problem.final_state ? 1 : 0);
+  const Decay decay = member_of(problem).decay;
+  if (decay == Decay::per_key) return levels(leaf_count) + (problem.final_state ? 1 : 0);
+  return 2 + (decay != Decay::none && problem.final_state ? 1 : 0);
 }
 
 Arithmetic cublas_arithmetic(const Problem& problem, const Tile& tile) {

@@ -15,10 +15,18 @@ CublasTree cublas_tree(const Problem& problem, const Tile& tile);
 
 CublasLayout cublas_layout(const Problem& problem, const Tile& tile);
 
+/// Rows first..last-1 of O = P V, which reads the scores' columns before `last`: those of the first
+/// `leaves` leaves.
+struct CublasBand {
+  std::int64_t first, last, leaves;
+};
+std::vector<CublasBand> cublas_bands(const CublasTree& tree, int bands);
+
 /// Whether cuBLAS can take v where it lies: one progression of matrices with aligned rows.
 bool values_in_place(const Problem& problem);
 
-/// Operands in the problem's dtype: one per level, and k's decay to the end for the final state.
+/// Operands in the problem's dtype: one per level, or q and k where there is no tree, and k's decay
+/// to the end for the final state.
 int operand_slots(const Problem& problem, std::int64_t leaf_count);
 
 /// What the products declare, and how exact the leaves' own scores are.

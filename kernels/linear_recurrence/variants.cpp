@@ -21,7 +21,7 @@ constexpr std::array makers{
     Maker{recurrent, every_member},
     Maker{decode, every_member},
     Maker{parallel, every_member},
-    Maker{parallel_cublas, gla_alone},
+    Maker{parallel_cublas, every_member},
     Maker{chunk_materialized, every_member},
     Maker{chunk_fused, every_member},
     Maker{chunk_pipeline, gla_alone},

@@ -18,7 +18,7 @@ const Variant& variant() {
 }
 
 std::vector<Step> steps(const Problem& problem, const Tile& tile) {
-  return std::get<0>(variant().code)(problem, tile).steps;
+  return std::get<0>(parallel_cublas(member_of(problem)).code)(problem, tile).steps;
 }
 
 std::vector<MatrixProduct> products(const Problem& problem, const Tile& tile) {
@@ -121,6 +121,31 @@ TEST(ParallelCublas, OutputBandsCoverEveryRowOnceAndReachTheirDiagonal) {
     }
 }
 
+void expect_products_inside(const Problem& problem, const Tile& tile) {
+  const Variant v = parallel_cublas(member_of(problem));
+  std::map<std::string, std::int64_t> bytes;
+  for (const Region& region : v.workspace(problem, tile))
+    bytes[region.name] = static_cast<std::int64_t>(region.bytes);
+  for (const TensorSpec& spec : find_operator(problem.op)->tensors(problem))
+    bytes[spec.name] = spec.bytes();
+  const auto inside = [&](const MatrixOperand& operand, std::int64_t rows, std::int64_t columns,
+                          std::int64_t batch) {
+    const std::int64_t last =
+        operand.offset + (batch - 1) * operand.stride + (rows - 1) * operand.ld + columns;
+    ASSERT_TRUE(bytes.contains(operand.buffer)) << operand.buffer;
+    EXPECT_LE(last * static_cast<std::int64_t>(size_of(operand.dtype)), bytes[operand.buffer])
+        << operand.buffer << " " << describe(problem);
+    EXPECT_GE(operand.ld, columns);
+  };
+  for (const MatrixProduct& p : products(problem, tile)) {
+    inside(p.a, p.a.transposed ? p.k : p.m, p.a.transposed ? p.m : p.k, p.batch);
+    inside(p.b, p.b.transposed ? p.n : p.k, p.b.transposed ? p.k : p.n, p.batch);
+    inside(p.c, p.m, p.n, p.batch);
+    EXPECT_EQ(p.a.dtype, p.b.dtype);
+    EXPECT_FALSE(p.c.transposed);
+  }
+}
+
 TEST(ParallelCublas, ProductsStayInsideTheirBuffers) {
   for (const Layout layout : {Layout::seq_first, Layout::head_first})
     for (const std::int64_t seq : {1, 65, 1000})
@@ -128,26 +153,69 @@ TEST(ParallelCublas, ProductsStayInsideTheirBuffers) {
         Problem problem = gla(DType::float32, {2, seq, 3, 100, 72});
         problem.layout = layout;
         problem.initial_state = true;
-        std::map<std::string, std::int64_t> bytes;
-        for (const Region& region : variant().workspace(problem, tile))
-          bytes[region.name] = static_cast<std::int64_t>(region.bytes);
-        for (const TensorSpec& spec : find_operator("gla")->tensors(problem))
-          bytes[spec.name] = spec.bytes();
-        const auto inside = [&](const MatrixOperand& operand, std::int64_t rows,
-                                std::int64_t columns, std::int64_t batch) {
-          const std::int64_t last =
-              operand.offset + (batch - 1) * operand.stride + (rows - 1) * operand.ld + columns;
-          ASSERT_TRUE(bytes.contains(operand.buffer)) << operand.buffer;
-          EXPECT_LE(last * 4, bytes[operand.buffer]) << operand.buffer << " T=" << seq;
-          EXPECT_GE(operand.ld, columns);
-        };
-        for (const MatrixProduct& p : products(problem, tile)) {
-          inside(p.a, p.a.transposed ? p.k : p.m, p.a.transposed ? p.m : p.k, p.batch);
-          inside(p.b, p.b.transposed ? p.n : p.k, p.b.transposed ? p.k : p.n, p.batch);
-          inside(p.c, p.m, p.n, p.batch);
-          EXPECT_EQ(p.a.dtype, p.b.dtype);
+        expect_products_inside(problem, tile);
+      }
+  for (const Member& member : members())
+    for (const Problem& problem : problems_with_options(member.op)) {
+      const Tile tile = default_tile(variant().space);
+      if (!parallel_cublas(member).reject(problem, tile, h200()))
+        expect_products_inside(problem, tile);
+    }
+}
+
+// All but ragged sequences and bfloat16 states; with a plan that moves at least the floor.
+TEST(ParallelCublas, ServesEveryMemberAndRefusesTwoOptionsByName) {
+  for (const Member& member : members()) {
+    const Variant v = parallel_cublas(member);
+    const Operator* op = find_operator(member.op);
+    ASSERT_NE(op, nullptr) << member.op;
+    for (const Problem& problem : problems_with_options(member.op)) {
+      const Tile tile = default_tile(v.space);
+      const auto reason = v.reject(problem, tile, h200());
+      const bool lacking = ragged(problem) || option(problem, "state_dtype") == "bfloat16";
+      EXPECT_EQ(reason.has_value(), lacking) << describe(problem) << reason.value_or("");
+      if (reason) continue;
+      const Traffic traffic = v.traffic(problem, tile);
+      EXPECT_GE(traffic.read_bytes + traffic.write_bytes, op->work(problem).floor_bytes)
+          << describe(problem);
+      EXPECT_LE(v.workspace(problem, tile).size(), 6u);
+    }
+  }
+}
+
+// Without a tree: whole leaves of rows and columns, so that all that a band of O = P V reads has
+// been written, and the kernel behind each product meets all leaves of its band.
+TEST(ParallelCublas, BandsOfPlainScoresCoverWhatTheOutputsRead) {
+  for (const std::int64_t seq : {1, 33, 64, 100, 1000})
+    for (const Tile& tile : all_tiles(variant().space)) {
+      if (tile.at("tf32") != 0) continue;
+      const Problem problem = problem_of("simple_gla", DType::bfloat16, {2, seq, 3, 24, 16});
+      std::int64_t rows = 0, columns = 0, outputs = 0;
+      CublasTree tree;
+      for (const Step& step : steps(problem, tile)) {
+        const auto* launch = std::get_if<KernelLaunch>(&step);
+        if (launch != nullptr && launch->entry == "gla_form_operands") tree = {seq, launch->grid.y};
+        if (launch != nullptr && launch->entry == "gla_decay_scores") {
+          EXPECT_EQ(launch->grid.z * tree.leaf, columns);
+          EXPECT_EQ((launch->grid.z - launch->grid.y) * tree.leaf, rows);
+          rows = columns;
+        }
+        const auto* product = std::get_if<MatrixProduct>(&step);
+        if (product == nullptr) continue;
+        if (product->c.buffer == "scores") {
+          EXPECT_EQ(product->c.offset, rows * tree.padded);
+          columns = product->n;
+          EXPECT_EQ(rows + product->m, columns);
+        }
+        if (product->c.buffer == "outputs") {
+          EXPECT_LE(product->k, columns);
+          outputs += product->m;
         }
       }
+      EXPECT_EQ(outputs, seq) << describe(tile);
+      EXPECT_LE(seq, rows);
+      EXPECT_LE(rows, tree.padded);
+    }
 }
 
 // Params has six places; their order is the kernels' order.
