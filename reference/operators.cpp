@@ -2,6 +2,7 @@
 
 #include "harness/operator.hpp"
 #include "reference/attention.hpp"
+#include "reference/gla_layer.hpp"
 #include "reference/linear_recurrence.hpp"
 #include "reference/softmax.hpp"
 
@@ -13,6 +14,7 @@ std::span<const Operator> operators() {
     all.push_back(softmax_operator());
     all.push_back(attention_operator());
     all.push_back(decay_attention_operator());
+    all.push_back(gla_layer_operator());
     return all;
   }();
   return list;

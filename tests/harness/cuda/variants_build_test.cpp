@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "harness/backend.hpp"
 #include "harness/compile.hpp"
 #include "harness/cuda/plan.hpp"
@@ -16,6 +18,9 @@ Problem problem_of(const Variant& variant, DType dtype, std::int64_t seq) {
   problem.direction = variant.direction;
   problem.dtype = dtype;
   problem.shape = {2, seq, 3, 64, 64};
+  const auto& extents = find_operator(variant.op)->extents;
+  if (std::find(extents.begin(), extents.end(), "model_dim") != extents.end())
+    problem.shape.model_dim = 96;
   return problem;
 }
 

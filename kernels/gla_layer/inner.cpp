@@ -1,0 +1,219 @@
+#include "kernels/gla_layer/inner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "kernels/linear_recurrence/family.hpp"
+#include "kernels/refusal.hpp"
+
+namespace gla_bench::gla_layer {
+namespace {
+
+/// A variant of gla, by the tile that was fastest on an H200 in most problems: axes that matter
+/// most first. Its place in the list is its number in records and never changes.
+struct Choice {
+  std::string_view variant;
+  std::vector<std::pair<std::string_view, int>> favourite;
+};
+
+const std::vector<Choice>& choices() {
+  static const std::vector<Choice> list{
+      {"chunk_fused",
+       {{"block_v", 128}, {"chunk", 64}, {"warps_k", 2}, {"warp_v", 32}, {"stages", 1}}},
+      {"chunk_materialized",
+       {{"block_v", 128}, {"chunk", 256}, {"step", 64}, {"warps_k", 1}, {"scan_warps", 4}}},
+      {"chunk_pipeline", {{"block_v", 128}, {"block_k", 128}, {"stages", 2}}},
+      {"recurrent", {{"block_v", 64}, {"columns", 4}, {"lanes", 8}, {"tokens", 8}, {"stages", 2}}},
+      {"parallel_cublas", {{"bands", 4}, {"leaf", 64}}},
+      {"parallel", {{"block_v", 128}, {"block", 128}, {"block_k", 64}}},
+  };
+  return list;
+}
+
+constexpr int tiles_of_each = 4;
+constexpr Limits widest{90, 232448, 0, 132};
+constexpr Limits narrowest{86, 101376, 0, 84};
+
+// How far a tile is from the favourite: the earlier an axis stands, the more it counts.
+int distance(const Choice& wanted, const Tile& tile) {
+  int sum = 0, weight = 1 << wanted.favourite.size();
+  for (const auto& [axis, value] : wanted.favourite) {
+    weight /= 2;
+    const auto place = tile.find(std::string(axis));
+    if (place != tile.end() && place->second != value) sum += weight;
+  }
+  return sum;
+}
+
+struct Known {
+  Variant variant;
+  std::vector<Tile> tiles;  // the nearest to the favourite first
+};
+
+Known known(const Choice& wanted, const Variant& variant) {
+  std::vector<std::pair<int, Tile>> ranked;
+  for (Tile& tile : all_tiles(variant.space))
+    ranked.emplace_back(distance(wanted, tile), std::move(tile));
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  Known result{variant, {}};
+  for (auto& [rank, tile] : ranked) result.tiles.push_back(std::move(tile));
+  return result;
+}
+
+std::vector<Known> known_variants() {
+  std::vector<Known> list;
+  for (const Variant& variant : linear_recurrence::variants())
+    for (const Choice& wanted : choices())
+      if (variant.op == "gla" && variant.direction == Direction::forward &&
+          variant.name == wanted.variant)
+        list.push_back(known(wanted, variant));
+  return list;
+}
+
+// gla's variants, apart from the list of all variants, which this family is a part of.
+const Known* find_inner(BackendId backend, std::string_view name) {
+  static const std::vector<Known> list = known_variants();
+  for (const Known& one : list)
+    if (one.variant.name == name && one.variant.backend == backend) return &one;
+  return nullptr;
+}
+
+const Choice* choice_of(const Tile& tile) {
+  const int number = choice(tile, "inner");
+  if (number < 0 || static_cast<std::size_t>(number) >= choices().size()) return nullptr;
+  return &choices()[static_cast<std::size_t>(number)];
+}
+
+// Number `number` of the tiles that gla's variant accepts there, the nearest first.
+std::optional<Tile> accepted_tile(const Known& inner, const Problem& problem, int number,
+                                  const Limits& limits) {
+  for (const Tile& tile : inner.tiles)
+    if (!inner.variant.reject(problem, tile, limits) && number-- == 0) return tile;
+  return std::nullopt;
+}
+
+Limits limits_for(BackendId backend, int number) {
+  if (backend == BackendId::host) return {};
+  return number < tiles_of_each ? widest : narrowest;
+}
+
+bool is_shared(std::string_view name) {
+  constexpr std::array<std::string_view, 7> shared{
+      "q", "k", "v", "g", "o", "initial_state", "final_state"};
+  return std::find(shared.begin(), shared.end(), name) != shared.end();
+}
+
+std::string layers_name(std::string_view name) {
+  return is_shared(name) ? std::string(name) : "gla." + std::string(name);
+}
+
+Address renamed(const Address& address) {
+  return [address](std::string_view name) { return address(layers_name(name)); };
+}
+
+struct Renaming {
+  int first_module;
+
+  Step operator()(KernelLaunch launch) const {
+    launch.module += first_module;
+    launch.stage = "gla";
+    return launch;
+  }
+  Step operator()(MatrixProduct product) const {
+    for (MatrixOperand* operand : {&product.a, &product.b, &product.c})
+      operand->buffer = layers_name(operand->buffer);
+    product.stage = "gla";
+    return product;
+  }
+  Step operator()(Zero zero) const { return Zero{layers_name(zero.buffer), "gla"}; }
+};
+
+}  // namespace
+
+TileSpace inner_axes() {
+  TileAxis inner{"inner", {}, "variant of gla:"};
+  for (const Choice& one : choices()) {
+    inner.meaning += " " + std::to_string(inner.values.size()) + " " + std::string(one.variant);
+    inner.values.push_back(static_cast<int>(inner.values.size()));
+  }
+  TileAxis tiles{"inner_tile", {}, "which of its tiles, best first; from 4 on for 99 KiB a block"};
+  for (int i = 0; i < 2 * tiles_of_each; ++i) tiles.values.push_back(i);
+  return {inner, tiles};
+}
+
+Problem recurrence_of(const Problem& problem) {
+  Problem inner = problem;
+  inner.op = "gla";
+  inner.shape.model_dim = 0;
+  inner.options.clear();
+  inner.tensors.clear();
+  inner.tensor_names.clear();
+  return inner;
+}
+
+std::optional<Inner> inner_of(BackendId backend, const Problem& problem, const Tile& tile) {
+  const Choice* wanted = choice_of(tile);
+  const Known* inner = wanted ? find_inner(backend, wanted->variant) : nullptr;
+  const int number = choice(tile, "inner_tile");
+  if (inner == nullptr || number < 0 || number >= 2 * tiles_of_each) return std::nullopt;
+  const Problem recurrence = recurrence_of(problem);
+  const auto found =
+      accepted_tile(*inner, recurrence, number % tiles_of_each, limits_for(backend, number));
+  if (!found) return std::nullopt;
+  return Inner{&inner->variant, recurrence, *found};
+}
+
+std::optional<std::string> refuse_inner(BackendId backend, const Problem& problem, const Tile& tile,
+                                        const Limits& limits) {
+  for (const char* axis : {"inner", "inner_tile"})
+    if (!tile.contains(axis)) return "the tile has no " + std::string(axis);
+  const Choice* wanted = choice_of(tile);
+  if (wanted == nullptr) return "inner: there is no such variant of gla";
+  const std::string name(wanted->variant);
+  if (find_inner(backend, name) == nullptr)
+    return "gla has no variant " + name + " on " + std::string(gla_bench::name(backend));
+  const auto inner = inner_of(backend, problem, tile);
+  if (!inner)
+    return "gla by " + name + " has no tile number " + std::to_string(choice(tile, "inner_tile")) +
+           " for this problem";
+  if (auto reason = inner->variant->reject(inner->problem, inner->tile, limits))
+    return "gla by " + name + ": " + *reason;
+  return std::nullopt;
+}
+
+std::vector<Region> inner_workspace(const Inner& inner) {
+  std::vector<Region> regions = inner.variant->workspace(inner.problem, inner.tile);
+  for (Region& region : regions) region.name = layers_name(region.name);
+  return regions;
+}
+
+ParamBytes inner_params(const Inner& inner, const Address& address) {
+  return inner.variant->bind(inner.problem, inner.tile, renamed(address));
+}
+
+void append_inner(const Inner& inner, Recipe& recipe) {
+  const auto* make =
+      std::get_if<std::function<Recipe(const Problem&, const Tile&)>>(&inner.variant->code);
+  const Recipe steps = (*make)(inner.problem, inner.tile);
+  const Renaming rename{static_cast<int>(recipe.imports.size()) + 1};
+  recipe.imports.push_back({steps.source, steps.constants, [inner](const Address& address) {
+                              return inner_params(inner, address);
+                            }});
+  for (const Module& module : steps.imports)
+    recipe.imports.push_back({module.source, module.constants, [module](const Address& address) {
+                                return module.bind(renamed(address));
+                              }});
+  for (const Step& step : steps.steps) recipe.steps.push_back(std::visit(rename, step));
+}
+
+std::vector<std::string> inner_sources(BackendId backend) {
+  std::set<std::string> sources;
+  for (const Choice& one : choices())
+    if (const Known* inner = find_inner(backend, one.variant))
+      sources.insert(inner->variant.sources.begin(), inner->variant.sources.end());
+  return {sources.begin(), sources.end()};
+}
+
+}  // namespace gla_bench::gla_layer

@@ -1,0 +1,15 @@
+#pragma once
+// Makers of the family's variants; variants.cpp lists them.
+
+#include "harness/variant.hpp"
+#include "kernels/gla_layer/family.hpp"
+
+namespace gla_bench::gla_layer {
+
+Variant cuda_variant(Form form);  // cuda.cpp, composed.cuh, fused.cuh
+Variant host_variant(Form form);  // host.cpp
+
+/// What both backends' variants say alike: name, stages, traffic, flops.
+Variant description(Form form, BackendId backend);
+
+}  // namespace gla_bench::gla_layer
