@@ -70,7 +70,7 @@ TEST(WalkLayout, OnlyDecaysPerKeyTakeTiles) {
     EXPECT_EQ(l.factors, l.block_decays);
     shape.decay = 3;
     shape.normalize = false;
-    if (shape.key_dim < 100 || !shape.outputs) continue;
+    if (shape.key_dim < 100 || !shape.outputs || shape.stages == 3) continue;
     EXPECT_LT(l.bytes, WalkLayout{shape}.bytes);
   }
 }
