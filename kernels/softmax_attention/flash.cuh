@@ -15,8 +15,8 @@
 
 namespace gla_bench::softmax_attention::flash {
 
-using Walk =
-    FlashWalk<tile::terms, tile::block_m, tile::block_n, tile::warps, 1, tile::stages, false>;
+using Walk = FlashWalk<
+    FlashBlock<tile::terms, tile::block_m, tile::block_n, tile::warps, 1, tile::stages, false>>;
 static_assert(Walk::layout.bytes == launch::shared_bytes);
 
 /// Rows of o and lse.

@@ -23,8 +23,8 @@ namespace gla_bench::softmax_attention::flash_decoding {
 constexpr bool packed = trait::decay == 0 && trait::group > 1;
 constexpr int group = packed ? trait::group : 1;
 constexpr int first_region = trait::decay == 0 ? 0 : 2;
-using Walk = FlashWalk<tile::terms, tile::block_m, tile::block_n, launch::warps_m, launch::warps_n,
-                       tile::stages, packed>;
+using Walk = FlashWalk<FlashBlock<tile::terms, tile::block_m, tile::block_n, launch::warps_m,
+                                  launch::warps_n, tile::stages, packed>>;
 static_assert(Walk::layout.bytes == launch::shared_bytes);
 
 __device__ __forceinline__ float* outputs(const AttentionParams& p) {

@@ -79,9 +79,9 @@ std::optional<std::string> refuse_flash(const Problem& problem, const Tile& tile
 }
 
 std::optional<std::string> refuse_tf32(const Problem& problem, int terms) {
-  if (terms != 1 || problem.dtype != DType::float32 || problem.gate != "peaked")
-    return std::nullopt;
-  return "tf32 rounds logits of the regime peaked by more than its bound allows";
+  const bool large = problem.gate == "peaked" || problem.gate == "shifted";
+  if (terms != 1 || problem.dtype != DType::float32 || !large) return std::nullopt;
+  return "tf32 rounds logits of the regime " + problem.gate + " by more than its bound allows";
 }
 
 int flash_residency(const FlashShape& shape) {
