@@ -131,10 +131,10 @@ Traffic traffic(const Problem& problem, const Tile& tile, Order order) {
                       static_cast<double>(problem.shape.keys_seq());
   bytes.read_bytes += walk_reads(problem, at);
   bytes.write_bytes += key_bytes(problem) + value_bytes(problem) + query_bytes(problem) +
-                       (at.shape.decay != 0 ? keys : 0);
+                       (at.shape.decay != 0 ? 2 * keys : 0);
   if (order == Order::fixed) {
     bytes.read_bytes += walk_reads(problem, layout(problem, tile, false, order));
-    bytes.write_bytes += at.shape.decay == 2 ? lse_bytes(problem) : 0;
+    bytes.write_bytes += at.shape.decay == 2 ? 2 * lse_bytes(problem) : 0;
     return bytes;
   }
   // The sums are zeroed, read and written for each tile, and read at the end.
@@ -142,7 +142,7 @@ Traffic traffic(const Problem& problem, const Tile& tile, Order order) {
   const double step = 4.0 * at.slices * at.dq_floats;
   const double all = static_cast<double>(heads(problem)) *
                      static_cast<double>(steps_of_queries(problem, tile)) * step;
-  const double added = met * (step + (at.shape.decay == 2 ? 4.0 * at.shape.columns : 0));
+  const double added = met * (step + (at.shape.decay == 2 ? 8.0 * at.shape.columns : 0));
   bytes.read_bytes += added + all;
   bytes.write_bytes += added + all;
   return bytes;

@@ -220,8 +220,8 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const Decay decay = decay_of(problem);
   if (decay == Decay::none) return bytes;
   bytes.read_bytes += io * scores;
-  bytes.write_bytes += 4 * scores / static_cast<double>(problem.shape.seq) +
-                       (decay == Decay::per_token ? 4 * rows(problem) : 0);
+  bytes.write_bytes += 8 * scores / static_cast<double>(problem.shape.seq) +
+                       (decay == Decay::per_token ? 8 * rows(problem) : 0);
   if (decay == Decay::per_token) bytes.read_bytes += 16 * scores;  // from the L2 cache, mostly
   return bytes;
 }

@@ -42,7 +42,7 @@ __device__ __forceinline__ float gradient_loss(const AttentionParams& p, long lo
 
 /// A row of S and dP to P and dS; with the row's sum of dS where decays vary.
 __device__ __forceinline__ void weigh_row(const AttentionParams& p) {
-  __shared__ float room[prepare_threads / 32];
+  __shared__ double room[prepare_threads / 32];
   const Matrices all(p);
   const long long row = blockIdx.x, head = row / p.seq;
   const long long position = row % p.seq + p.key_seq - p.seq;
@@ -52,7 +52,7 @@ __device__ __forceinline__ void weigh_row(const AttentionParams& p) {
   const float scale = p.scale * exponent_unit;
   const float gain = scaled ? gradient_gain(p, head / trait::group) : 1.0f;
   const long long seen = !trait::causal || position >= p.key_seq ? p.key_seq : position + 1;
-  float sum = 0.0f;
+  double sum = 0.0;
   for (long long j = 4LL * threadIdx.x; j < all.ld; j += 4 * prepare_threads) {
     const long long at = row * all.ld + j;
     const auto s = *reinterpret_cast<const device::Pack<float, 4>*>(all.scores(0) + at);
@@ -70,7 +70,8 @@ __device__ __forceinline__ void weigh_row(const AttentionParams& p) {
       weights.value[e] = device::from_float<io_t>(valid ? x : 0.0f);
       gradients.value[e] =
           device::from_float<io_t>(valid ? x * gain * (d.value[e] - pair.y) : 0.0f);
-      sum += device::to_float(gradients.value[e]);
+      if constexpr (trait::decay == 2)
+        sum += static_cast<double>(device::to_float(gradients.value[e]));
     }
     *reinterpret_cast<device::Pack<io_t, 4>*>(all.operands(0) + at) = weights;
     *reinterpret_cast<device::Pack<io_t, 4>*>(all.operands(1) + at) = gradients;
@@ -80,9 +81,9 @@ __device__ __forceinline__ void weigh_row(const AttentionParams& p) {
     if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = sum;
     __syncthreads();
     if (threadIdx.x != 0) return;
-    float total = 0.0f;
+    double total = 0.0;
     for (int n = 0; n < prepare_threads / 32; ++n) total += room[n];
-    static_cast<float*>(p.work[work::query_sums])[row] =
+    static_cast<double*>(p.work[work::query_sums])[row] =
         gradient_loss(p, head / trait::group) * total;
   }
 }
@@ -92,24 +93,24 @@ __device__ __forceinline__ void weigh_row(const AttentionParams& p) {
 /// hold of a pair cancels.
 __device__ __forceinline__ void sum_columns(const AttentionParams& p) {
   constexpr int groups = prepare_threads / 64;
-  __shared__ float room[groups][64];
+  __shared__ double room[groups][64];
   const Matrices all(p);
   const long long strips = (p.key_seq + 63) / 64, head = blockIdx.x / strips;
   const int column = threadIdx.x % 64, group = threadIdx.x / 64;
   const long long j = blockIdx.x % strips * 64 + column, offset = p.key_seq - p.seq;
   const io_t* gradients = all.operands(1) + head * p.seq * all.ld;
   const long long strip = blockIdx.x % strips * 64 - offset;
-  float sum = 0.0f;
+  double sum = 0.0;
   if (j < p.key_seq)
     for (long long i = (strip > 0 ? strip : 0) + group; i < p.seq; i += groups) {
       const float x = device::to_float(gradients[i * all.ld + j]);
-      sum += trait::decay == 1 ? static_cast<float>(i + offset - j) * x : x;
+      sum += static_cast<double>(trait::decay == 1 ? static_cast<float>(i + offset - j) * x : x);
     }
   room[group][column] = sum;
   __syncthreads();
   if (group != 0 || j >= p.key_seq) return;
   for (int n = 1; n < groups; ++n) sum += room[n][column];
-  static_cast<float*>(p.work[work::key_sums])[head * p.key_seq + j] =
+  static_cast<double*>(p.work[work::key_sums])[head * p.key_seq + j] =
       gradient_loss(p, head / trait::group) * sum;
 }
 

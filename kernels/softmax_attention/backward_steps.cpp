@@ -46,9 +46,9 @@ std::vector<Region> backward_regions(const Problem& problem) {
   if (scaled(problem)) list.push_back({"largest", 8 * count(s.batch, s.keys_heads(), 1)});
   if (decay == Decay::per_token) {
     list.push_back({"decays", 16 * keys});
-    list.push_back({"query_sums", 4 * queries});
+    list.push_back({"query_sums", 8 * queries});
   }
-  if (decay != Decay::none) list.push_back({"key_sums", 4 * keys});
+  if (decay != Decay::none) list.push_back({"key_sums", 8 * keys});
   return list;
 }
 
@@ -100,11 +100,11 @@ Traffic traffic_beside(const Problem& problem, DecaySums sums) {
   Traffic bytes{2 * output_bytes(problem) + lse_bytes(problem), 8 * queries};
   if (scaled(problem)) bytes.read_bytes += output_bytes(problem) + value_bytes(problem);
   if (decay == Decay::none) return bytes;
-  bytes.read_bytes += decay_bytes(problem) + 4 * keys;
+  bytes.read_bytes += decay_bytes(problem) + 8 * keys;
   bytes.write_bytes += decay_gradient_bytes(problem);
   if (decay == Decay::constant) return bytes;
-  bytes.read_bytes += 4 * queries;
-  bytes.write_bytes += 16 * keys + (sums == DecaySums::added ? 4 * queries : 0);
+  bytes.read_bytes += 8 * queries;
+  bytes.write_bytes += 16 * keys + (sums == DecaySums::added ? 8 * queries : 0);
   return bytes;
 }
 

@@ -4,8 +4,9 @@
 //
 // Workspace regions have their places in work::: pairs [B,H,T] (-lse, D), where operands are
 // float16 largest [B,Hk] (of |do|, |v|), where decays vary decays [B,H,Tk], where there is a decay
-// key_sums [B,H,Tk] and query_sums [B,H,T], sums of dS over the queries of a key and over the keys
-// of a query; where the decay is constant key_sums holds sums of (i - j) dS and is alone.
+// key_sums [B,H,Tk] and query_sums [B,H,T] in float64, sums of dS over the queries of a key and
+// over the keys of a query; where the decay is constant key_sums holds sums of (i - j) dS and is
+// alone.
 
 #include "device/math.cuh"
 #include "device/types.cuh"
@@ -196,15 +197,15 @@ __device__ __forceinline__ void sum_decays(const AttentionParams& p) {
 __device__ __forceinline__ void differentiate_decays(const AttentionParams& p) {
   __shared__ double room[33];
   const long long offset = p.key_seq - p.seq;
-  const auto* queries = static_cast<const float*>(p.work[work::query_sums]) + blockIdx.x * p.seq;
-  const auto* keys = static_cast<const float*>(p.work[work::key_sums]) + blockIdx.x * p.key_seq;
+  const auto* queries = static_cast<const double*>(p.work[work::query_sums]) + blockIdx.x * p.seq;
+  const auto* keys = static_cast<const double*>(p.work[work::key_sums]) + blockIdx.x * p.key_seq;
   const TokenStrides& s = p.decay_strides;
   float* out = p.d_log_decay + blockIdx.x / p.heads * s.batch + blockIdx.x % p.heads * s.heads;
   double after = 0.0;
   for (long long n = threadIdx.x; n - threadIdx.x < p.key_seq; n += scan_threads) {
     const long long t = p.key_seq - 1 - n;
     double x = 0.0;
-    if (t >= 0) x = (t >= offset ? static_cast<double>(queries[t - offset]) : 0.0) - keys[t];
+    if (t >= 0) x = (t >= offset ? queries[t - offset] : 0.0) - keys[t];
     const double sum = BlockScan::inclusive(x, room);
     if (t >= 0) out[t * s.seq] = static_cast<float>(after + sum);
     after += BlockScan::total(room);
@@ -214,7 +215,7 @@ __device__ __forceinline__ void differentiate_decays(const AttentionParams& p) {
 /// The gradient of a head's constant log decay: the sum of (i - j) dS over all pairs and sequences.
 __device__ __forceinline__ void differentiate_constant(const AttentionParams& p) {
   __shared__ double room[33];
-  const auto* sums = static_cast<const float*>(p.work[work::key_sums]);
+  const auto* sums = static_cast<const double*>(p.work[work::key_sums]);
   double sum = 0.0;
   for (long long b = 0; b < p.batch; ++b)
     for (long long t = threadIdx.x; t < p.key_seq; t += scan_threads)

@@ -98,6 +98,9 @@ class BackwardWalk {
   static constexpr int threads = at.threads;
   using Scores = float[tiles][columns / 8][4];
 
+  /// Of dS along a row. Where decays vary, roundings of it would add up over the tokens.
+  using RowSum = typename device::Choice<trait::decay == 2, double, float>::type;
+
   /// What a row adds to its exponents (of queries -lse alone, and with the decay to the reference)
   /// and, of queries, the D that its gradients lose.
   struct RowTerm {
@@ -112,7 +115,7 @@ class BackwardWalk {
   int rows_ = 0, slice_ = 0;
   float keys_sum_[tiles][at.key_columns / 8][4] = {};
   float values_sum_[tiles][by_keys ? at.value_columns / 8 : 1][4] = {};
-  float row_sum_[tiles][2] = {};
+  RowSum row_sum_[tiles][2] = {};
   RowTerm row_[tiles][2] = {};
   float gain_ = 1.0f, loss_ = 1.0f;  ///< of dS where operands are float16, and what undoes it
 
@@ -411,6 +414,7 @@ class BackwardWalk {
                                                 int stage) {
     const float2* pairs = trait::decay != 0 ? terms() : column_pairs(stage);
     const long long before = column_position(n) - row_position();
+    float sum[tiles][2] = {};
 #pragma unroll
     for (int m = 0; m < columns / 8; ++m) {
       float dot[2] = {0.0f, 0.0f};
@@ -426,7 +430,7 @@ class BackwardWalk {
           const float difference = d[i][m][e] - lost;
           const float x = s[i][m][e] * (scaled ? gain_ * difference : difference);
           d[i][m][e] = x;
-          if constexpr (trait::decay == 2) row_sum_[i][e / 2] += x;
+          if constexpr (trait::decay == 2) sum[i][e / 2] += x;
           if constexpr (trait::decay == 1 && by_keys) {
             const int apart = static_cast<int>(before) + column_of(0, 0) - row_of(i, e / 2);
             const float distance = static_cast<float>(apart) + static_cast<float>(8 * m + e % 2);
@@ -434,6 +438,11 @@ class BackwardWalk {
           }
         }
     }
+    if constexpr (trait::decay == 2)
+#pragma unroll
+      for (int i = 0; i < tiles; ++i)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) row_sum_[i][half] += static_cast<RowSum>(sum[i][half]);
   }
 
   __device__ __forceinline__ bool on_edge(long long n) const {
@@ -547,13 +556,13 @@ class BackwardWalk {
     exchange<columns / 8>(sum, first, 16);
     exchange<columns / 16>(sum, first, 8);
     exchange<columns / 32>(sum, first, 4);
-    float* out = static_cast<float*>(p_.work[work::query_sums]) +
-                 (batch_ * p_.heads + head_) * p_.seq + n * columns;
+    double* out = static_cast<double*>(p_.work[work::query_sums]) +
+                  (batch_ * p_.heads + head_) * p_.seq + n * columns;
     const long long left = p_.seq - n * columns;
 #pragma unroll
     for (int c = 0; c < columns / 32; ++c) {
       const int column = column_of((first + c) / 2, (first + c) % 2);
-      if (column < left) atomicAdd(out + column, loss_ * sum[c]);
+      if (column < left) atomicAdd(out + column, static_cast<double>(loss_ * sum[c]));
     }
   }
 
@@ -561,18 +570,18 @@ class BackwardWalk {
   __device__ __forceinline__ void finish_head() {
     if constexpr (trait::decay == 2 || (trait::decay == 1 && by_keys)) {
       const long long length = by_keys ? p_.key_seq : p_.seq;
-      float* out = static_cast<float*>(p_.work[by_keys ? work::key_sums : work::query_sums]) +
-                   (batch_ * p_.heads + head_) * length + row0_;
+      double* out = static_cast<double*>(p_.work[by_keys ? work::key_sums : work::query_sums]) +
+                    (batch_ * p_.heads + head_) * length + row0_;
 #pragma unroll
       for (int i = 0; i < tiles; ++i)
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          float x = row_sum_[i][half];
+          RowSum x = row_sum_[i][half];
           x += __shfl_xor_sync(0xffffffffu, x, 1);
           x += __shfl_xor_sync(0xffffffffu, x, 2);
           const int r = row_of(i, half);
-          if (lane() % 4 == 0 && r < rows_ && slice_ == 0) out[r] = loss_ * x;
-          row_sum_[i][half] = 0.0f;
+          if (lane() % 4 == 0 && r < rows_ && slice_ == 0) out[r] = static_cast<double>(loss_ * x);
+          row_sum_[i][half] = RowSum{};
         }
     }
   }
