@@ -13,7 +13,7 @@ namespace {
 
 TileSpace space() {
   return {{"block_v", {32, 16, 64, 8, 128}, "columns of V that a block owns"},
-          {"elements", {32, 16, 64}, "elements of the state that a thread holds"}};
+          {"elements", {32, 16, 64, 8}, "elements of the state that a thread holds"}};
 }
 
 bool bfloat16_state(const Problem& problem) {
