@@ -19,8 +19,11 @@ Problem problem_of(const Variant& variant, DType dtype, std::int64_t seq) {
   problem.dtype = dtype;
   problem.shape = {2, seq, 3, 64, 64};
   const auto& extents = find_operator(variant.op)->extents;
-  if (std::find(extents.begin(), extents.end(), "model_dim") != extents.end())
-    problem.shape.model_dim = 96;
+  const auto has = [&](const char* extent) {
+    return std::find(extents.begin(), extents.end(), extent) != extents.end();
+  };
+  if (has("model_dim")) problem.shape.model_dim = 96;
+  if (has("columns")) problem.shape.columns = seq;
   return problem;
 }
 
