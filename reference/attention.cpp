@@ -97,7 +97,7 @@ std::optional<std::string> refuse(const Problem& problem) {
 }
 
 // What the regimes of plain attention make of normal queries and keys.
-// peaked: logits of standard deviation 8, and of 48 for one query in sixteen (beyond e^88).
+// peaked: logits of standard deviation 6, and of 32 for one query in sixteen (beyond e^88).
 // shifted: the first channel of all keys is about 4, that of the queries wide: each row's logits
 // have an offset of their own of standard deviation 6. (Twice that, and one float32 rounding of a
 // logit costs what the bound allows.)
@@ -115,7 +115,7 @@ void shape_logits(const Problem& problem, HostTensors& inputs) {
   if (problem.gate == "peaked") {
     const Stream high = stream(problem.seed, "q.peaks");
     apply("q", [&](double x, std::int64_t row, std::int64_t) {
-      return x * (random_uniform(high, static_cast<std::uint64_t>(row)) < 1.0 / 16 ? 48 : 8);
+      return x * (random_uniform(high, static_cast<std::uint64_t>(row)) < 1.0 / 16 ? 32 : 6);
     });
   } else if (problem.gate == "shifted") {
     const double wide = 1.5 * std::sqrt(static_cast<double>(s.key_dim));
