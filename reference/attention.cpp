@@ -153,10 +153,11 @@ HostTensors draw(const Problem& problem) {
   forward.options["lse"] = "true";
   const ReferenceTensors made =
       attention::forward<double>(View(self(problem), forward, inputs), std::nullopt);
-  for (const auto& [name, values] : made) {
-    std::vector<float>& rounded = inputs[name];
+  for (const auto& output : made) {
+    const std::vector<double>& values = output.second;
+    std::vector<float>& rounded = inputs[output.first];
     rounded.resize(values.size());
-    const DType dtype = name == "lse" ? DType::float32 : problem.dtype;
+    const DType dtype = output.first == "lse" ? DType::float32 : problem.dtype;
     const auto count = static_cast<std::int64_t>(values.size());
 #pragma omp parallel for schedule(static) if (count > 65536)
     for (std::int64_t i = 0; i < count; ++i) rounded[i] = round_to(dtype, values[i]);
