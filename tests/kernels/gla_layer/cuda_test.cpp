@@ -18,6 +18,7 @@ void for_each_accepted(const Limits& limits, Check check) {
   for (const Variant* variant : layer_variants(BackendId::cuda))
     for (const Problem& problem : assorted_problems())
       for (const Tile& tile : all_tiles(variant->space)) {
+        if (tile.at("inner_tile") % 4 != 0) continue;  // the others differ in gla's tile alone
         if (variant->reject(problem, tile, limits)) continue;
         check(*variant, problem, tile);
         if (testing::Test::HasFailure()) return;
@@ -162,7 +163,7 @@ TEST(GlaLayerCuda, EveryShapeHasATileOnEveryArchitecture) {
       for (const Problem& problem : assorted_problems()) {
         bool found = false;
         for (const Tile& tile : all_tiles(variant->space))
-          found |= !variant->reject(problem, tile, limits);
+          found = found || !variant->reject(problem, tile, limits);
         EXPECT_TRUE(found) << describe(problem);
       }
 }
