@@ -191,9 +191,10 @@ __device__ __forceinline__ void sum_decays(const AttentionParams& p) {
 }
 
 /// The gradient of a token's log decay, of one head of one sequence: what dS holds of the pairs
-/// that it lies between, as the sum over the tokens from it on of what queries gained and keys lost
-/// there. A query's sum over all its keys is zero but for roundings (of o in D above all); it is
-/// added as it came out, because a far token's rounding then cancels.
+/// that it lies between, as the sum over the tokens before it of what keys gained and queries lost
+/// there (over all tokens the two are equal, and the first token's gradient is exactly 0). A
+/// query's sum over all its keys is zero but for roundings (of o in D above all); it is taken as it
+/// came out, because a far token's rounding then cancels.
 __device__ __forceinline__ void differentiate_decays(const AttentionParams& p) {
   __shared__ double room[33];
   const long long offset = p.key_seq - p.seq;
@@ -201,14 +202,14 @@ __device__ __forceinline__ void differentiate_decays(const AttentionParams& p) {
   const auto* keys = static_cast<const double*>(p.work[work::key_sums]) + blockIdx.x * p.key_seq;
   const TokenStrides& s = p.decay_strides;
   float* out = p.d_log_decay + blockIdx.x / p.heads * s.batch + blockIdx.x % p.heads * s.heads;
-  double after = 0.0;
-  for (long long n = threadIdx.x; n - threadIdx.x < p.key_seq; n += scan_threads) {
-    const long long t = p.key_seq - 1 - n;
+  double before = 0.0;
+  for (long long first = 0; first < p.key_seq; first += scan_threads) {
+    const long long t = first + threadIdx.x;
     double x = 0.0;
-    if (t >= 0) x = (t >= offset ? queries[t - offset] : 0.0) - keys[t];
+    if (t < p.key_seq) x = keys[t] - (t >= offset ? queries[t - offset] : 0.0);
     const double sum = BlockScan::inclusive(x, room);
-    if (t >= 0) out[t * s.seq] = static_cast<float>(after + sum);
-    after += BlockScan::total(room);
+    if (t < p.key_seq) out[t * s.seq] = static_cast<float>(before + (sum - x));
+    before += BlockScan::total(room);
   }
 }
 
