@@ -6,33 +6,37 @@
 
 namespace gla_bench::linear_recurrence::host {
 
+// Running products are float64: where decays are alike from token to token, so are their products'
+// roundings, and would add up over the chunks of a long sequence.
 void scale_by_prefix(const Call& call, long long rows, const float* e, float* x, float* whole) {
   const long long keys = call.keys;
-  const float scale = call.p.scale;
-  std::fill_n(whole, keys, 1.0f);
+  const double scale = call.p.scale;
+  std::vector<double> product(static_cast<std::size_t>(keys), 1.0);
   for (long long t = 0; t < rows; ++t)
     for (long long i = 0; i < keys; ++i) {
-      const float before = whole[i];
-      whole[i] = without_dust(before * e[t * keys + i]);
-      x[t * keys + i] *= scale * (call.before_update ? before : whole[i]);
+      const double before = product[i];
+      product[i] = without_dust(before * e[t * keys + i]);
+      x[t * keys + i] *= static_cast<float>(scale * (call.before_update ? before : product[i]));
     }
+  for (long long i = 0; i < keys; ++i) whole[i] = static_cast<float>(product[i]);
 }
 
 void scale_by_suffix(const Call& call, long long rows, const float* e, float* x) {
   const long long keys = call.keys;
-  std::vector<float> left(static_cast<std::size_t>(keys), 1.0f);
+  std::vector<double> left(static_cast<std::size_t>(keys), 1.0);
   for (long long t = rows - 1; t >= 0; --t)
     for (long long i = 0; i < keys; ++i) {
-      x[t * keys + i] *= left[i];
+      x[t * keys + i] *= static_cast<float>(left[i]);
       left[i] = without_dust(left[i] * e[t * keys + i]);
     }
 }
 
 void product_of_decays(const Call& call, long long rows, const float* e, float* whole) {
-  std::fill_n(whole, call.keys, 1.0f);
+  std::vector<double> product(static_cast<std::size_t>(call.keys), 1.0);
   for (long long t = 0; t < rows; ++t)
     for (long long i = 0; i < call.keys; ++i)
-      whole[i] = without_dust(whole[i] * e[t * call.keys + i]);
+      product[i] = without_dust(product[i] * e[t * call.keys + i]);
+  for (long long i = 0; i < call.keys; ++i) whole[i] = static_cast<float>(product[i]);
 }
 
 namespace {

@@ -31,8 +31,9 @@ inline float exp_of_gate(float g) {
 
 /// Products of decays shrink without end: what no float32 sum can see becomes 0 before it becomes a
 /// subnormal number, on which processors are slow. NaN stays.
-inline float without_dust(float x) {
-  return x < 1e-30f && x > -1e-30f ? 0.0f : x;
+template <class Real>
+inline Real without_dust(Real x) {
+  return x < Real(1e-30) && x > Real(-1e-30) ? Real(0) : x;
 }
 
 /// Four floats that are added and multiplied at once (a vector type of g++ and clang).

@@ -219,6 +219,21 @@ TEST(HostVariants, TwoHalvesWithTheStateCarriedEqualOneRun) {
   }
 }
 
+// Constant decays up to 1 - 2^-16: a rounding that is alike in every chunk would add up.
+TEST(HostVariants, LongSequencesOfConstantDecayKeepTheirPrecision) {
+  Problem problem = gla({1, 6000, 12, 8, 8}, "retnet", DType::float32);
+  problem.op = "retention";
+  const Operator& op = *find_operator(problem.op);
+  ProblemTruth truth(op, problem, op.draw(problem));
+  const auto backend = make_host_backend({.threads = 1});
+  for (const char* name : {"recurrent", "parallel", "chunk_materialized", "chunk_fused"}) {
+    const Variant& variant = *find_variant(problem.op, name, BackendId::host);
+    const Verification result = verify(*backend, truth, {&variant, problem, default_tile(variant)});
+    EXPECT_TRUE(result.ok) << name << ": " << result.fault;
+    EXPECT_TRUE(result.tensors.at("final_state").rel_l2 <= 6e-6) << name;
+  }
+}
+
 TEST(HostVariants, SameBitsForEveryNumberOfThreads) {
   for (const Variant* variant : family_variants()) {
     const Operator& op = *find_operator(variant->op);
