@@ -9,8 +9,8 @@
 // 8s; results float32: dq [B,H,T,K], dk [B,Hk,Tk,K], dv [B,Hk,Tk,V]. Grids: a block a row of
 // scores; a block 64 columns of them; a warp a row of results. Shared memory: sums over a block.
 //
-// Bytes: of each pair 24 in float32, 24 in 16 bits: S and dP written and read, P and dS written and
-// read by three products and, where there is a decay, by the sums over columns.
+// Bytes: of each pair 36 in float32, 26 in 16 bits: S and dP written and read, P and dS written and
+// read by three products; where there is a decay dS once more, for the sums over columns.
 
 #include "softmax_attention/backward_sums.cuh"
 
