@@ -31,11 +31,11 @@ def load():
 
 
 def verified(record):
-    return record["verification"] is not None and record["verification"]["ok"]
+    return bool(record["verification"]) and record["verification"]["ok"]
 
 
 def timed(record):
-    return verified(record) and record["timing"] is not None and not record["timing"]["suspect"]
+    return verified(record) and record["timing"] is not None and not record["timing"].get("suspect", False)
 
 
 def milliseconds(record):
@@ -57,16 +57,16 @@ def extents(record):
 
 
 def headline(records):
-    """The bfloat16 problem that most variants were measured on; of several, the first."""
+    """The first bfloat16 problem that at least half of the variants were measured on."""
     problems = {}
     for record in records:
         if record["dtype"] == "bfloat16" and timed(record):
             problems.setdefault(problem_of(record), []).append(record)
 
-    def variants(problem):
-        return len({record["variant"] for record in problems[problem]})
-
-    return max(problems, key=variants) if problems else None
+    variants = {problem: len({r["variant"] for r in rows}) for problem, rows in problems.items()}
+    most = len({r["variant"] for r in records})
+    return next((problem for problem in problems if 2 * variants[problem] >= most),
+                max(problems, key=variants.get, default=None))
 
 
 def share(record):
@@ -104,6 +104,41 @@ def mission(records):
     return "\n".join(lines)
 
 
+def gla(records):
+    """Variants and peers of gla forward by shape: the headline sweeps' bfloat16 problems."""
+    mine = [r for r in records if r["operator"] == "gla" and r["dtype"] == "bfloat16" and timed(r)
+            and r["gate"] == "mild" and not r.get("initial_state") and not r.get("options")]
+    # A peer's file measures no copy rate of its own.
+    copy = max(r["copy_gb_per_s"] for r in mine)
+    shapes = list(dict.fromkeys(extents(r) for r in mine if not r["peer"]))
+    best = {}
+    for record in mine:
+        key = record["variant"], extents(record)
+        if key not in best or milliseconds(record) < milliseconds(best[key]):
+            best[key] = record
+    fastest = {shape: min(milliseconds(r) for (_, at), r in best.items() if at == shape)
+               for shape in shapes}
+    lines = ["| B,T,H,K,V | " + " | ".join(shapes) + " |", "|---" * 1 + "|---:" * len(shapes) + "|"]
+
+    def cell(variant, shape):
+        record = best.get((variant, shape))
+        if record is None:
+            return "-"
+        ms = milliseconds(record)
+        text = f"{ms:.3g} ({100 * record['io']['floor_bytes'] / (copy * 1e6) / ms:.0f} %)"
+        return f"**{text}**" if ms == fastest[shape] else text
+
+    names = list(dict.fromkeys(variant for variant, _ in best))
+    names.sort(key=lambda name: (best.get((name, shapes[0]), {}).get("peer", False),
+                                 milliseconds(best[name, shapes[0]]) if (name, shapes[0]) in best
+                                 else float("inf")))
+    for name in names:
+        lines.append(f"| `{name}` | " + " | ".join(cell(name, shape) for shape in shapes) + " |")
+    floors = {extents(r): r["io"]["floor_bytes"] / (copy * 1e6) for r in mine}
+    lines.append("| floor | " + " | ".join(f"{floors[shape]:.3g}" for shape in shapes) + " |")
+    return "\n".join(lines)
+
+
 def with_table(text, name, table):
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     head, rest = text.split(begin)
@@ -116,7 +151,8 @@ def main():
     options = parser.parse_args()
     readme = ROOT / "README.md"
     text = readme.read_text()
-    new = with_table(text, "mission", mission(load()))
+    records = load()
+    new = with_table(with_table(text, "mission", mission(records)), "gla", gla(records))
     if options.check:
         if new != text:
             print("README.md: its tables are not what results/h200 holds; run scripts/readme_tables.py")

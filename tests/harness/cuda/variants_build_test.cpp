@@ -63,7 +63,9 @@ TEST(CudaVariants, BuildWithoutWarnings) {
   const auto results = compile_candidates(*backend, candidates);
   for (std::size_t i = 0; i < results.size(); ++i) {
     EXPECT_TRUE(results[i].build) << results[i].error;
-    if (results[i].build) EXPECT_EQ(results[i].build->warnings, "") << describe(candidates[i]);
+    if (results[i].build) {
+      EXPECT_EQ(results[i].build->warnings, "") << describe(candidates[i]);
+    }
   }
 }
 

@@ -191,7 +191,7 @@ TEST(ParallelCublas, BandsOfPlainScoresCoverWhatTheOutputsRead) {
       if (tile.at("tf32") != 0) continue;
       const Problem problem = problem_of("simple_gla", DType::bfloat16, {2, seq, 3, 24, 16});
       std::int64_t rows = 0, columns = 0, outputs = 0;
-      CublasTree tree;
+      CublasTree tree{1, 1};
       for (const Step& step : steps(problem, tile)) {
         const auto* launch = std::get_if<KernelLaunch>(&step);
         if (launch != nullptr && launch->entry == "gla_form_operands") tree = {seq, launch->grid.y};
