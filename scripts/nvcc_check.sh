@@ -5,7 +5,7 @@
 # The program writes each compilation unit's whole source; every warning of nvcc is an error.
 set -euo pipefail
 program=$1 config=$2 nvcc=$3 work=$4
-kernels=$(cd "$(dirname "$0")/.." && pwd)/kernels
+root=$(cd "$(dirname "$0")/.." && pwd)
 
 rm -rf "$work" && mkdir -p "$work"
 "$program" compile "$config" --arch sm_90a --emit "$work" >"$work/compile.log"
@@ -21,5 +21,5 @@ done
 ((${#files[@]})) || { echo "no source was written"; exit 1; }
 
 printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -I{} "$nvcc" -cubin -std=c++17 \
-  -gencode=arch=compute_90a,code=sm_90a -Werror all-warnings -I "$kernels" -o {}.cubin {}
+  -gencode=arch=compute_90a,code=sm_90a -Werror all-warnings -I "$root/kernels" -I "$root" -o {}.cubin {}
 echo "${#files[@]} kernels compiled by $("$nvcc" --version | tail -n 1)"

@@ -114,7 +114,7 @@ struct ScoreRow {
 
   __device__ __forceinline__ void run(PartialSum* scratch) const {
     Logits logits[held > 0 ? held : 1];
-    PartialSum part;
+    PartialSum part = PartialSum::of_nothing();
     if constexpr (held > 0) {
 #pragma unroll
       for (int n = 0; n < held; ++n) logits[n] = load(threadIdx.x + n * threads);

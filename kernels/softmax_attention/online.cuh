@@ -14,7 +14,7 @@ extern "C" __global__ void __launch_bounds__(tile::threads* launch::rows)
   __shared__ PartialSum scratch[32];
   const Row<tile::threads, launch::width> row(
       p, static_cast<long long>(blockIdx.x) * launch::rows + threadIdx.x / tile::threads);
-  PartialSum part;
+  PartialSum part = PartialSum::of_nothing();
   row.each([&](const Elements<launch::width>& elements, long long, bool) {
     const PartialSum next{fmaxf(part.reference, elements.largest() * row.factor.value), 0.0f};
     part.sum = part.sum * gla_bench::device::exp2_fast(part.reference - next.base()) +

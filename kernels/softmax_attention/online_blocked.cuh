@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(tile::threads)
   using namespace gla_bench::softmax_attention;
   using namespace gla_bench::softmax_attention::online_blocked;
   const Part part(p);
-  PartialSum all;
+  PartialSum all = PartialSum::of_nothing();
   for (int n = static_cast<int>(threadIdx.x) % 32; n < blocks; n += 32)
     all.merge(pairs(p)[part.row * blocks + n]);
   part.write(merge_lanes<32>(all));

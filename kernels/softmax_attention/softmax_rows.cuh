@@ -14,8 +14,11 @@ namespace gla_bench::softmax_attention {
 
 /// Sum of 2^(logit - reference) over a part of a row, reference being its largest logit.
 struct PartialSum {
-  float reference = device::minus_infinity();
-  float sum = 0.0f;
+  float reference, sum;  // without initializers: shared memory takes none
+
+  static __device__ __forceinline__ PartialSum of_nothing() {
+    return {device::minus_infinity(), 0.0f};
+  }
 
   /// What exponents are formed relative to: finite also for a part of -inf alone.
   __device__ __forceinline__ float base() const {
@@ -52,7 +55,7 @@ __device__ __forceinline__ PartialSum merge_threads(PartialSum part, PartialSum*
     __syncthreads();
     if (lane == 0) scratch[warp] = part;
     __syncthreads();
-    part = lane < warps ? scratch[warp / warps * warps + lane] : PartialSum{};
+    part = lane < warps ? scratch[warp / warps * warps + lane] : PartialSum::of_nothing();
     part = merge_lanes<32>(part);
   }
   return part;

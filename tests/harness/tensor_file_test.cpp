@@ -229,6 +229,7 @@ TEST_F(TensorFile, GivesBackEveryOperatorWithEveryOption) {
         with_state.initial_state = true;
         for (const TensorSpec& spec : op.tensors(with_state))
           if (spec.name == "initial_state") problem.initial_state = true;
+        if (op.refuse && op.refuse(problem)) continue;  // no such layout
         expect_back(problem, path_);
         for (const OptionAxis& axis : op.options)
           for (const std::string& value : axis.values) {
