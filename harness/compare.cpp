@@ -27,6 +27,7 @@ struct Chunks {
   std::int64_t inner = 1;   // H
   std::int64_t row = 1;     // contiguous elements of one token and head
   std::int64_t length = 1;  // tokens of a chunk; the last one takes the ragged rest as well
+  bool rows = false;        // a row is one token's of one head, with a size of its own
 
   std::int64_t pieces() const { return std::max<std::int64_t>(tokens / length, 1); }
   std::int64_t end(std::int64_t piece) const {
@@ -46,7 +47,7 @@ Chunks chunks_of(const TensorSpec& spec) {
   if (spec.tokens && extents.size() == 3)
     return {extents[0], extents[1], 1, extents[2], chunk_tokens};
   if (spec.tokens && extents.size() > 3)
-    return {extents[0], extents[1], extents[2], product(3), chunk_tokens};
+    return {extents[0], extents[1], extents[2], product(3), chunk_tokens, true};
   if (extents.size() >= 3) return {extents[0], 1, extents[1], product(2), 1};
   return {1, 1, 1, product(0), 1};
 }
@@ -60,27 +61,31 @@ struct Partial {
   std::int64_t first_bad = -1;
 };
 
-// Calls act(element, value, truth) for the elements of a chunk that take part in norms: an expected
-// infinity that is there is right, and part of none.
+// Calls act(first element) for the rows of a chunk.
 template <class Act>
-void for_chunk(const Chunks& chunks, std::int64_t index, const float* got, const double* expected,
-               Act act) {
+void for_rows(const Chunks& chunks, std::int64_t index, Act act) {
   const std::int64_t piece = index % chunks.pieces(), pair = index / chunks.pieces();
   const std::int64_t outer = pair / chunks.inner, inner = pair % chunks.inner;
-  for (std::int64_t t = piece * chunks.length; t < chunks.end(piece); ++t) {
-    const std::int64_t start = ((outer * chunks.tokens + t) * chunks.inner + inner) * chunks.row;
-    for (std::int64_t i = start; i < start + chunks.row; ++i) {
-      const double value = got[i], truth = expected[i];
-      if (std::isinf(truth) && value == truth) continue;
-      act(i, value, truth);
-    }
+  for (std::int64_t t = piece * chunks.length; t < chunks.end(piece); ++t)
+    act(((outer * chunks.tokens + t) * chunks.inner + inner) * chunks.row);
+}
+
+// Calls act(element, value, truth) for the elements of a row that take part in norms: an expected
+// infinity that is there is right, and part of none.
+template <class Act>
+void for_row(const Chunks& chunks, std::int64_t start, const float* got, const double* expected,
+             Act act) {
+  for (std::int64_t i = start; i < start + chunks.row; ++i) {
+    const double value = got[i], truth = expected[i];
+    if (std::isinf(truth) && value == truth) continue;
+    act(i, value, truth);
   }
 }
 
 Partial compare_chunk(const Chunks& chunks, std::int64_t index, const float* got,
                       const double* expected) {
   Partial p;
-  for_chunk(chunks, index, got, expected, [&](std::int64_t i, double value, double truth) {
+  const auto add = [&](std::int64_t i, double value, double truth) {
     ++p.elements;
     const double error = std::abs(value - truth);
     p.error_squared += error * error;
@@ -88,11 +93,12 @@ Partial compare_chunk(const Chunks& chunks, std::int64_t index, const float* got
     if (std::isfinite(error)) return;
     if (p.first_bad < 0) p.first_bad = i;
     ++(is_poison(got[i]) ? p.unwritten : p.not_finite);
-  });
+  };
+  for_rows(chunks, index, [&](std::int64_t start) { for_row(chunks, start, got, expected, add); });
   return p;
 }
 
-// The largest error of an element over the larger of the RMS and the element itself.
+// The largest error of an element over the largest of the RMS, its row's RMS and itself.
 struct Worst {
   double error = -1;
   std::int64_t at = -1;
@@ -115,12 +121,27 @@ WorstElement element(const TensorSpec& spec, std::int64_t at, std::span<const fl
   return worst;
 }
 
+// RMS of a row that has a size of its own; 0 for others.
+double row_rms(const Chunks& chunks, std::int64_t start, const float* got, const double* expected) {
+  if (!chunks.rows) return 0;
+  double sum = 0;
+  std::int64_t count = 0;
+  for_row(chunks, start, got, expected, [&](std::int64_t, double, double truth) {
+    sum += truth * truth;
+    ++count;
+  });
+  return count > 0 ? std::sqrt(sum / static_cast<double>(count)) : 0.0;
+}
+
 Worst worst_of_chunk(const Chunks& chunks, std::int64_t index, double rms, const float* got,
                      const double* expected) {
   Worst worst;
-  for_chunk(chunks, index, got, expected, [&](std::int64_t i, double value, double truth) {
-    const double error = ratio(std::abs(value - truth), std::max(rms, std::abs(truth)));
-    if (error > worst.error) worst = {error, i};
+  for_rows(chunks, index, [&](std::int64_t start) {
+    const double size = std::max(rms, row_rms(chunks, start, got, expected));
+    for_row(chunks, start, got, expected, [&](std::int64_t i, double value, double truth) {
+      const double error = ratio(std::abs(value - truth), std::max(size, std::abs(truth)));
+      if (error > worst.error) worst = {error, i};
+    });
   });
   return worst;
 }

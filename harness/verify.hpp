@@ -28,7 +28,8 @@ constexpr double chunk_norm_floor = 0.01;
 /// How an output differs from the reference, over the whole tensor, in float64.
 struct ErrorMetrics {
   double rel_l2 = 0;  ///< ||got - expected|| / ||expected||; 0/0 is 0, x/0 infinite
-  /// max |got - expected| over the larger of the reference's RMS and |expected|
+  /// max |got - expected| over the largest of the reference's RMS, the RMS of its row (one token's
+  /// of one head, where a tensor has such rows) and |expected|
   double max_abs = 0;
   double worst_chunk_rel_l2 = 0;    ///< largest rel_l2 of a chunk (see compare)
   std::int64_t elements = 0;        ///< without those that are the infinity that is expected

@@ -10,6 +10,8 @@
 namespace gla_bench::linear_recurrence {
 namespace {
 
+constexpr std::int64_t block_tokens = 512;
+
 int levels(std::int64_t leaf_count) {
   int n = 0;
   while (std::int64_t{1} << n < leaf_count) ++n;
@@ -139,7 +141,21 @@ class StepList {
                  tree_.padded, tree_.score_stride, false};
     product.b = values();
     product.c = outputs(band.first);
-    list_.push_back(product);
+    add_in_blocks(product);
+  }
+
+  /// A product over tokens. In float32 it is added up over blocks of them: cuBLAS keeps one running
+  /// sum, whose rounding shows where thousands of terms have the same sign.
+  void add_in_blocks(MatrixProduct product) {
+    const std::int64_t tokens = product.k;
+    const std::int64_t block = product.arithmetic == Arithmetic::float32 ? block_tokens : tokens;
+    for (std::int64_t first = 0; first < tokens; first += block) {
+      product.k = std::min(block, tokens - first);
+      list_.push_back(product);
+      product.a.offset += product.k * (product.a.transposed ? product.a.ld : 1);
+      product.b.offset += product.k * (product.b.transposed ? 1 : product.b.ld);
+      product.beta = 1;
+    }
   }
 
   /// A state [K,V], or its transpose where it is stored value-first.
@@ -188,7 +204,7 @@ class StepList {
       std::swap(product.a, product.b);
     }
     product.a.transposed = true;
-    list_.push_back(product);
+    add_in_blocks(product);
     if (at_.normalized != 0)
       list_.push_back(KernelLaunch{
           "gla_sum_keys",

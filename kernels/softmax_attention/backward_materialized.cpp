@@ -219,8 +219,9 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   bytes.write_bytes += beside.write_bytes + 2 * io * scores + io * results;
   const Decay decay = decay_of(problem);
   if (decay == Decay::none) return bytes;
-  bytes.read_bytes += io * scores;
-  bytes.write_bytes += 8 * scores / static_cast<double>(problem.shape.seq) +
+  bytes.read_bytes += 4 * scores;
+  bytes.write_bytes += (problem.dtype == DType::float32 ? 0 : 4 * scores) +
+                       8 * scores / static_cast<double>(problem.shape.seq) +
                        (decay == Decay::per_token ? 8 * rows(problem) : 0);
   if (decay == Decay::per_token) bytes.read_bytes += 16 * scores;  // from the L2 cache, mostly
   return bytes;

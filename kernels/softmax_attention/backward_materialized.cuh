@@ -5,12 +5,14 @@
 // a last kernel rounds. What does not see each other is computed as well and multiplied as zeros.
 //
 // Workspace besides backward_sums.cuh: scores [2, B, H, T, ld] float32 (S, dP; for float32 problems
-// P and dS in their place), operands [2, B, H, T, ld] (P, dS) of 16-bit problems, ld: Tk in whole
-// 8s; results float32: dq [B,H,T,K], dk [B,Hk,Tk,K], dv [B,Hk,Tk,V]. Grids: a block a row of
-// scores; a block 64 columns of them; a warp a row of results. Shared memory: sums over a block.
+// P and dS in their place, where there is a decay dS in that of dP), operands [2, B, H, T, ld] (P,
+// dS) of 16-bit problems, ld: Tk in whole 8s; results float32: dq [B,H,T,K], dk [B,Hk,Tk,K], dv
+// [B,Hk,Tk,V]. Grids: a block a row of scores; a block 64 columns of them; a warp a row of results.
+// Shared memory: sums over a block.
 //
 // Bytes: of each pair 36 in float32, 26 in 16 bits: S and dP written and read, P and dS written and
-// read by three products; where there is a decay dS once more, for the sums over columns.
+// read by three products; where there is a decay dS once more in
+// float32, for the sums over columns.
 
 #include "softmax_attention/backward_sums.cuh"
 
@@ -29,7 +31,7 @@ struct Matrices {
   __device__ __forceinline__ float* scores(int n) const {
     return static_cast<float*>(p.work[work::scores]) + n * size;
   }
-  /// P (0), dS (1).
+  /// P (0), dS (1), as the products take them.
   __device__ __forceinline__ io_t* operands(int n) const {
     return static_cast<io_t*>(p.work[natural ? work::scores : work::operands]) + n * size;
   }
@@ -58,6 +60,7 @@ __device__ __forceinline__ void weigh_row(const AttentionParams& p) {
     const auto s = *reinterpret_cast<const device::Pack<float, 4>*>(all.scores(0) + at);
     const auto d = *reinterpret_cast<const device::Pack<float, 4>*>(all.scores(1) + at);
     device::Pack<io_t, 4> weights, gradients;
+    device::Pack<float, 4> exact;
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       float bias = 0.0f;
@@ -68,13 +71,14 @@ __device__ __forceinline__ void weigh_row(const AttentionParams& p) {
       const float x = device::exp2_fast(natural ? exponent * device::log2_e : exponent);
       const bool valid = j + e < seen;
       weights.value[e] = device::from_float<io_t>(valid ? x : 0.0f);
-      gradients.value[e] =
-          device::from_float<io_t>(valid ? x * gain * (d.value[e] - pair.y) : 0.0f);
-      if constexpr (trait::decay == 2)
-        sum += static_cast<double>(device::to_float(gradients.value[e]));
+      exact.value[e] = valid ? x * gain * (d.value[e] - pair.y) : 0.0f;
+      gradients.value[e] = device::from_float<io_t>(exact.value[e]);
+      if constexpr (trait::decay == 2) sum += static_cast<double>(exact.value[e]);
     }
     *reinterpret_cast<device::Pack<io_t, 4>*>(all.operands(0) + at) = weights;
     *reinterpret_cast<device::Pack<io_t, 4>*>(all.operands(1) + at) = gradients;
+    if constexpr (trait::decay != 0 && sizeof(io_t) == 2)
+      *reinterpret_cast<device::Pack<float, 4>*>(all.scores(1) + at) = exact;
   }
   if constexpr (trait::decay == 2) {
     for (int n = 16; n > 0; n /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, n);
@@ -89,8 +93,8 @@ __device__ __forceinline__ void weigh_row(const AttentionParams& p) {
 }
 
 /// key_sums of 64 columns: over the rows that see them, dS or, where the decay is constant,
-/// (i - j) dS. It is summed as it was rounded for the products, as the rows are, so that what both
-/// hold of a pair cancels.
+/// (i - j) dS. It is summed as it was before it was rounded for the products, as the rows are: what
+/// both hold of a pair cancels, and with weak decays the roundings would be most of what is left.
 __device__ __forceinline__ void sum_columns(const AttentionParams& p) {
   constexpr int groups = prepare_threads / 64;
   __shared__ double room[groups][64];
@@ -98,12 +102,12 @@ __device__ __forceinline__ void sum_columns(const AttentionParams& p) {
   const long long strips = (p.key_seq + 63) / 64, head = blockIdx.x / strips;
   const int column = threadIdx.x % 64, group = threadIdx.x / 64;
   const long long j = blockIdx.x % strips * 64 + column, offset = p.key_seq - p.seq;
-  const io_t* gradients = all.operands(1) + head * p.seq * all.ld;
+  const float* gradients = all.scores(1) + head * p.seq * all.ld;
   const long long strip = blockIdx.x % strips * 64 - offset;
   double sum = 0.0;
   if (j < p.key_seq)
     for (long long i = (strip > 0 ? strip : 0) + group; i < p.seq; i += groups) {
-      const float x = device::to_float(gradients[i * all.ld + j]);
+      const float x = gradients[i * all.ld + j];
       sum += static_cast<double>(trait::decay == 1 ? static_cast<float>(i + offset - j) * x : x);
     }
   room[group][column] = sum;

@@ -52,6 +52,34 @@ TEST(Compare, AnElementFarAboveTheRmsIsHeldToItsOwnSize) {
   EXPECT_EQ(m.worst.index, (std::vector<std::int64_t>{0, 4, 0, 0}));
 }
 
+TEST(Compare, AnElementOfALargeRowIsHeldToItsRow) {
+  const auto spec = token_spec({1, 64, 1, 4});
+  std::vector<double> expected(256, 1.0);
+  for (std::size_t i = 0; i < 4; ++i) expected[i] = i == 2 ? 0.0 : 200.0;  // RMS 173, tensor 21.7
+  auto got = as_float(expected);
+  got[2] = 1.5f;  // as the row's other elements would be rounded
+  EXPECT_NEAR(compare(spec, got, expected).max_abs, 1.5 / std::sqrt(30000.0), 1e-12);
+  got[2] = 100.0f;  // a fault in such a row shows
+  const ErrorMetrics m = compare(spec, got, expected);
+  EXPECT_GT(m.max_abs, 0.5);
+  EXPECT_EQ(m.worst.index, (std::vector<std::int64_t>{0, 0, 0, 2}));
+  got[2] = 0.0f;
+  got[7] = 20.0f;  // a small row is still held to the tensor
+  EXPECT_NEAR(compare(spec, got, expected).max_abs, 19 / std::sqrt((3 * 40000.0 + 252) / 256),
+              1e-9);
+}
+
+TEST(Compare, RowsOfAStateAndOfLseHaveNoSizeOfTheirOwn) {
+  std::vector<double> expected(256, 1.0);
+  for (std::size_t i = 0; i < 4; ++i) expected[i] = i == 2 ? 0.0 : 200.0;
+  auto got = as_float(expected);
+  got[2] = 1.5f;
+  const double rms = std::sqrt((3 * 40000.0 + 252) / 256);
+  EXPECT_NEAR(compare(token_spec({1, 64, 4}), got, expected).max_abs, 1.5 / rms, 1e-9);
+  const TensorSpec state{"s", TensorSpec::Role::output, DType::float32, {1, 64, 2, 2}, false};
+  EXPECT_NEAR(compare(state, got, expected).max_abs, 1.5 / rms, 1e-9);
+}
+
 TEST(Compare, OneWrongElementByHand) {
   const auto spec = token_spec({1, 130, 2, 1});
   std::vector<double> expected(260, 2.0);

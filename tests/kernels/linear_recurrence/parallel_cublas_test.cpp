@@ -121,6 +121,42 @@ TEST(ParallelCublas, OutputBandsCoverEveryRowOnceAndReachTheirDiagonal) {
     }
 }
 
+// Each key of a band is read once, from where P and V hold it, and the first block alone
+// overwrites.
+TEST(ParallelCublas, Float32IsAddedUpOverBlocksOfKeys) {
+  Problem problem = gla(DType::float32, {1, 2000, 2, 16, 24});
+  problem.final_state = true;
+  const Tile tile = default_tile(variant().space);
+  const CublasTree tree = tree_of(problem, tile);
+  const CublasLayout at{16, 24, 4, tile.at("leaf")};
+  std::map<std::string, std::int64_t> next;  // key, by what is written
+  std::map<std::string, std::int64_t> band;  // where the last product wrote
+  int blocks = 0;
+  for (const MatrixProduct& p : products(problem, tile)) {
+    const std::string& to = p.c.buffer;
+    if (to != "outputs" && to != "final_state") continue;
+    const bool first = !band.contains(to) || band[to] != p.c.offset;
+    if (first) next[to] = 0;
+    band[to] = p.c.offset;
+    EXPECT_LE(p.k, 512);
+    EXPECT_EQ(p.beta, first ? 0 : 1) << to;
+    EXPECT_EQ(p.b.offset, next[to] * at.value_ld);
+    if (to == "outputs") {
+      EXPECT_EQ(p.a.offset, p.c.offset / at.value_ld * tree.padded + next[to]);
+    }
+    next[to] += p.k;
+    blocks += !first;
+  }
+  EXPECT_EQ(next["outputs"], 2000);
+  EXPECT_EQ(next["final_state"], 2000);
+  EXPECT_GT(blocks, 4);
+  problem.dtype = DType::bfloat16;
+  for (const MatrixProduct& p : products(problem, tile))
+    if (p.c.buffer == "final_state") {
+      EXPECT_EQ(p.k, 2000);
+    }
+}
+
 void expect_products_inside(const Problem& problem, const Tile& tile) {
   const Variant v = parallel_cublas(member_of(problem));
   std::map<std::string, std::int64_t> bytes;
