@@ -75,6 +75,20 @@ struct Io {
   double workspace_bytes = 0;
 };
 
+/// Interleaved rounds against another binary's candidate of the same problem, variant and tile (run
+/// --against): in each round both took `samples` samples with cold caches, one behind the other.
+struct Against {
+  Status status = Status::rejected;  ///< of the other's candidate; without rounds where it is bad
+  std::string reason;
+  std::string source_hash;
+  std::optional<Verification> verification;  ///< of the other's candidate, on the same inputs
+  int samples = 0;                           ///< of each in one round
+  /// Round by round, `samples` of each round, all of them, in order.
+  std::vector<double> base_ms, new_ms;
+  std::string first;            ///< one letter a round: b, the other went first, or n
+  std::string stopped_because;  ///< "precision", "time", "rounds"; empty without rounds
+};
+
 struct Record {
   Problem problem;
   std::string variant;
@@ -91,6 +105,7 @@ struct Record {
   std::optional<BuildInfo> build;
   std::string source_hash;
   bool peer = false;
+  std::optional<Against> against;
 };
 
 }  // namespace gla_bench

@@ -90,6 +90,18 @@ Json build_to_json(const BuildInfo& build) {
           {"warnings", build.warnings}};
 }
 
+Json against_to_json(const Against& against) {
+  return {{"status", name(against.status)},
+          {"reason", against.reason},
+          {"source_hash", against.source_hash},
+          {"verification", optional_to_json(against.verification, verification_to_json)},
+          {"samples", against.samples},
+          {"base_ms", numbers_to_json(against.base_ms)},
+          {"new_ms", numbers_to_json(against.new_ms)},
+          {"first", against.first},
+          {"stopped_because", against.stopped_because}};
+}
+
 }  // namespace
 
 Json problem_to_json(const Problem& problem) {
@@ -131,6 +143,7 @@ Json record_to_json(const Record& record) {
   json["build"] = optional_to_json(record.build, build_to_json);
   json["source_hash"] = record.source_hash;
   json["peer"] = record.peer;
+  if (record.against) json["against"] = against_to_json(*record.against);
   return json;
 }
 

@@ -99,6 +99,12 @@ Verification read_verification(const JsonNode& node, Arithmetic missing) {
   return verification;
 }
 
+std::vector<double> read_numbers(const JsonNode& node) {
+  std::vector<double> numbers;
+  for (const JsonNode& number : node.items()) numbers.push_back(number.any_number());
+  return numbers;
+}
+
 Series read_series(const JsonNode& node) {
   node.expect_keys({"median_ms", "min_ms", "p20_ms", "p80_ms", "samples_ms", "stopped_because"});
   Series series;
@@ -106,8 +112,7 @@ Series read_series(const JsonNode& node) {
   series.min_ms = node.at("min_ms").any_number();
   series.p20_ms = node.at("p20_ms").any_number();
   series.p80_ms = node.at("p80_ms").any_number();
-  for (const JsonNode& sample : node.at("samples_ms").items())
-    series.samples_ms.push_back(sample.any_number());
+  series.samples_ms = read_numbers(node.at("samples_ms"));
   series.stopped_because = node.at("stopped_because").text();
   return series;
 }
@@ -123,6 +128,34 @@ Timing read_timing(const JsonNode& node) {
     timing.clock_mhz_after = clock->any_number();
   timing.suspect = flag_or(node, "suspect", false);
   return timing;
+}
+
+Status read_status(const JsonNode& node) {
+  return read_enum(node, parse_status,
+                   "a status: measured, verified, wrong, rejected, build_failed, run_failed, "
+                   "built");
+}
+
+Against read_against(const JsonNode& node, Arithmetic missing) {
+  node.expect_keys({"status", "reason", "source_hash", "verification", "samples", "base_ms",
+                    "new_ms", "first", "stopped_because"});
+  Against against;
+  against.status = read_status(node.at("status"));
+  against.reason = node.at("reason").text();
+  against.source_hash = node.at("source_hash").text();
+  if (const auto found = present(node, "verification"))
+    against.verification = read_verification(*found, missing);
+  against.samples = static_cast<int>(node.at("samples").integer(0, most_int));
+  against.base_ms = read_numbers(node.at("base_ms"));
+  against.new_ms = read_numbers(node.at("new_ms"));
+  against.first = node.at("first").text();
+  against.stopped_because = node.at("stopped_because").text();
+  const auto samples = against.first.size() * static_cast<std::size_t>(against.samples);
+  if (against.base_ms.size() != samples)
+    node.at("base_ms").fail(std::to_string(samples) + " times, samples for each round of first");
+  if (against.new_ms.size() != samples)
+    node.at("new_ms").fail(std::to_string(samples) + " times, samples for each round of first");
+  return against;
 }
 
 Stage read_stage(const JsonNode& node) {
@@ -185,18 +218,16 @@ Problem read_problem(const JsonNode& node) {
 
 Record read_record(const JsonNode& node) {
   node.expect_keys(
-      {"operator",    "direction", "variant",       "backend",     "dtype", "layout",  "shape",
-       "gate",        "seed",      "initial_state", "final_state", "scale", "tensors", "tile",
-       "status",      "reason",    "verification",  "timing",      "io",    "flops",   "build",
-       "source_hash", "peer",      "refused_tiles", "options",     "stages"});
+      {"operator",    "direction", "variant",       "backend",     "dtype",  "layout",  "shape",
+       "gate",        "seed",      "initial_state", "final_state", "scale",  "tensors", "tile",
+       "status",      "reason",    "verification",  "timing",      "io",     "flops",   "build",
+       "source_hash", "peer",      "refused_tiles", "options",     "stages", "against"});
   Record record;
   record.problem = read_problem(node);
   record.variant = node.at("variant").text();
   record.backend = read_enum(node.at("backend"), parse_backend, "a backend: host, cuda");
   for (const auto& [axis, value] : node.at("tile").members()) record.tile[axis] = read_int(value);
-  record.status = read_enum(node.at("status"), parse_status,
-                            "a status: measured, verified, wrong, rejected, build_failed, "
-                            "run_failed, built");
+  record.status = read_status(node.at("status"));
   record.reason = node.at("reason").text();
   if (const auto tiles = present(node, "refused_tiles"))
     record.refused_tiles = tiles->integer(1, std::numeric_limits<std::int64_t>::max());
@@ -210,6 +241,8 @@ Record read_record(const JsonNode& node) {
   if (const auto found = present(node, "build")) record.build = read_build(*found);
   record.source_hash = node.at("source_hash").text();
   record.peer = node.at("peer").boolean();
+  if (const auto found = present(node, "against"))
+    record.against = read_against(*found, plain_arithmetic(record.problem.dtype));
   return record;
 }
 

@@ -51,6 +51,9 @@ Record sample_record(int number, std::size_t samples = 3) {
   record.flops = 1e9;
   record.build = BuildInfo{32, 4, 1024, 0.5, true, {{"chunk_fused", 32, 4, 1024}}, "warned"};
   record.source_hash = "0123456789abcdef";
+  record.against =
+      Against{Status::verified, "",   "fedcba9876543210", verification, 2, {1, 1.125, 2, 4},
+              {1, 2, 3, 4},     "bn", "precision"};
   return record;
 }
 
@@ -133,6 +136,14 @@ TEST(RecordJson, UnknownAndMissingMembersAreErrors) {
   json["status"] = "built";
   json.erase("variant");
   EXPECT_NE(error_of([&] { read_record(JsonNode(json, "r")); }).find("variant"), std::string::npos);
+}
+
+TEST(RecordJson, RoundsAndTheirTimesMustFit) {
+  Json json = record_to_json(sample_record(1));
+  json["against"]["new_ms"].push_back(1.0);
+  const std::string error = error_of([&] { read_record(JsonNode(json, "r")); });
+  EXPECT_NE(error.find("r: /against/new_ms: "), std::string::npos) << error;
+  EXPECT_NE(error.find("expected 4 times"), std::string::npos) << error;
 }
 
 TEST(RecordFile, IsWholeAfterEveryAppend) {
