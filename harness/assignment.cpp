@@ -1,15 +1,12 @@
 #include "harness/assignment.hpp"
 
 #include <set>
-#include <tuple>
 
 #include "harness/sweep.hpp"
 #include "harness/text.hpp"
 
 namespace gla_bench {
 namespace {
-
-using Key = std::tuple<Problem, std::string, BackendId, Tile>;
 
 Record blank_record(const Operator& op, const Problem& problem, std::string variant,
                     BackendId backend) {
@@ -104,18 +101,16 @@ std::vector<Assignment> assignments(const Config& config, const Catalog& catalog
 }
 
 std::size_t drop_recorded(std::vector<Assignment>& assignments, std::span<const Record> recorded) {
-  std::set<Key> done;
-  for (const Record& record : recorded)
-    done.emplace(record.problem, record.variant, record.backend, record.tile);
+  std::set<RecordKey> done;
+  for (const Record& record : recorded) done.insert(key_of(record));
   std::size_t dropped = 0;
   for (Assignment& work : assignments) {
     dropped += std::erase_if(work.accepted, [&](const Candidate& candidate) {
-      return done.contains(Key{candidate.problem, candidate.variant->name,
-                               candidate.variant->backend, candidate.tile});
+      return done.contains(RecordKey{candidate.problem, candidate.variant->name,
+                                     candidate.variant->backend, candidate.tile});
     });
-    dropped += std::erase_if(work.refused, [&](const Record& record) {
-      return done.contains(Key{record.problem, record.variant, record.backend, record.tile});
-    });
+    dropped += std::erase_if(work.refused,
+                             [&](const Record& record) { return done.contains(key_of(record)); });
   }
   return dropped;
 }

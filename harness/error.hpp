@@ -12,6 +12,12 @@ struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What was to be kept can not be written (a full disk, a folder that is read-only): the program
+/// prints the message, which says what is kept, and exits with 5.
+struct OutputError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// A candidate did not compile or load.
 struct BuildError : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -30,7 +30,7 @@ struct Verdict {
   std::string skipped;  ///< why it proves nothing: refused, only built
 };
 
-/// Fails, per file: a status `wrong`, `build_failed` or `run_failed`; a `measured` or `verified`
+/// Fails, per file: a status that is_failure(); a `measured` or `verified`
 /// record whose verification is missing, not ok, lacks an output, holds a NaN, an error above its
 /// bound or a bound above the cap, or whose last timed launch was not verified; times that are not
 /// finite and positive or do not follow from their samples; no records; and a requested variant

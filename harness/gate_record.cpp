@@ -149,6 +149,8 @@ Verdict judge_record(const Record& record, const std::string& file, const GatePo
     case Status::wrong:
     case Status::build_failed:
     case Status::run_failed:
+    case Status::crashed:
+    case Status::timeout:
       verdict.failures.push_back(std::string(name(record.status)) + ": " +
                                  (record.reason.empty() ? "no reason given" : record.reason));
       break;

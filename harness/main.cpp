@@ -1,4 +1,5 @@
-// gla-bench: the command line. Exit codes: 0 done, 1 a check failed, 2 bad usage or bad input.
+// gla-bench: the command line. Exit codes: 0 done, 1 a check failed, 2 bad usage or bad input, 5
+// the machine failed (nothing can be written).
 
 #include <csignal>
 #include <exception>
@@ -36,7 +37,9 @@ int main(int argc, char** argv) {
   context.command_line = quoted(argc, argv);
   CLI::App program{
       "Runs, verifies, measures and records gated linear attention, on a CPU and on "
-      "NVIDIA GPUs.\nExit codes: 0 done, 1 a check failed, 2 bad usage or bad input.",
+      "NVIDIA GPUs.\nExit codes: 0 done, 1 a check failed, 2 bad usage or bad input, 5 the machine "
+      "failed "
+      "(a full disk, say).",
       "gla-bench"};
   program.set_version_flag("--version", program_version());
   program.require_subcommand(1);
@@ -58,6 +61,9 @@ int main(int argc, char** argv) {
   } catch (const InputError& error) {
     std::cerr << "gla-bench: " << error.what() << "\n";
     return commands::bad_usage;
+  } catch (const OutputError& error) {
+    std::cerr << "gla-bench: " << error.what() << "\n";
+    return commands::infrastructure;
   } catch (const std::exception& error) {
     std::cerr << "gla-bench: " << error.what() << "\n";
     return commands::check_failed;

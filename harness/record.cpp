@@ -5,13 +5,15 @@
 namespace gla_bench {
 namespace {
 
-constexpr std::array<std::pair<Status, std::string_view>, 7> status_names{
+constexpr std::array<std::pair<Status, std::string_view>, 9> status_names{
     {{Status::measured, "measured"},
      {Status::verified, "verified"},
      {Status::wrong, "wrong"},
      {Status::rejected, "rejected"},
      {Status::build_failed, "build_failed"},
      {Status::run_failed, "run_failed"},
+     {Status::crashed, "crashed"},
+     {Status::timeout, "timeout"},
      {Status::built, "built"}}};
 
 }  // namespace
@@ -26,6 +28,36 @@ std::optional<Status> parse_status(std::string_view text) {
   for (const auto& [value, name] : status_names)
     if (name == text) return value;
   return std::nullopt;
+}
+
+std::string status_list() {
+  std::string list;
+  for (const auto& [value, text] : status_names) {
+    if (!list.empty()) list += ", ";
+    list += text;
+  }
+  return list;
+}
+
+bool is_failure(Status status) {
+  switch (status) {
+    case Status::wrong:
+    case Status::build_failed:
+    case Status::run_failed:
+    case Status::crashed:
+    case Status::timeout:
+      return true;
+    case Status::measured:
+    case Status::verified:
+    case Status::rejected:
+    case Status::built:
+      return false;
+  }
+  return true;
+}
+
+RecordKey key_of(const Record& record) {
+  return {record.problem, record.variant, record.backend, record.tile};
 }
 
 }  // namespace gla_bench

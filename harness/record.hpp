@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "harness/backend.hpp"
@@ -12,9 +13,26 @@
 
 namespace gla_bench {
 
-enum class Status { measured, verified, wrong, rejected, build_failed, run_failed, built };
+enum class Status {
+  measured,
+  verified,
+  wrong,
+  rejected,
+  build_failed,
+  run_failed,  ///< it said so, and its process lived on
+  crashed,     ///< it took its process or its device with it, also when tried again alone
+  timeout,     ///< it was killed after the limit of a step
+  built
+};
 std::string_view name(Status status);
 std::optional<Status> parse_status(std::string_view text);
+
+/// All names, for messages: "measured, verified, ...".
+std::string status_list();
+
+/// True where a candidate was tried and is not right: wrong, build_failed, run_failed, crashed,
+/// timeout.
+bool is_failure(Status status);
 
 /// Where a tensor differs most, in logical coordinates.
 struct WorstElement {
@@ -107,5 +125,9 @@ struct Record {
   bool peer = false;
   std::optional<Against> against;
 };
+
+/// What a record is of. No two records of a results file have the same.
+using RecordKey = std::tuple<Problem, std::string, BackendId, Tile>;
+RecordKey key_of(const Record& record);
 
 }  // namespace gla_bench

@@ -131,9 +131,7 @@ Timing read_timing(const JsonNode& node) {
 }
 
 Status read_status(const JsonNode& node) {
-  return read_enum(node, parse_status,
-                   "a status: measured, verified, wrong, rejected, build_failed, run_failed, "
-                   "built");
+  return read_enum(node, parse_status, "a status: " + status_list());
 }
 
 Against read_against(const JsonNode& node, Arithmetic missing) {

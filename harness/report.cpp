@@ -24,7 +24,10 @@ struct Row {
   std::string device;
 
   double cold_ms() const { return record->timing ? record->timing->cold.median_ms : unknown; }
-  bool verified() const { return record->verification && record->verification->ok; }
+  /// A right result is worth nothing from a candidate that crashed or hung later.
+  bool verified() const {
+    return record->verification && record->verification->ok && !is_failure(record->status);
+  }
 };
 
 std::string number(double value, const char* format) {
@@ -64,7 +67,7 @@ std::string notes_of(const Row& row, bool winner) {
   if (winner) notes.push_back("winner");
   if (row.record->peer) notes.push_back("peer");
   if (row.record->timing && row.record->timing->suspect) notes.push_back("suspect");
-  if (row.record->status == Status::wrong) notes.push_back("wrong");
+  if (is_failure(row.record->status)) notes.emplace_back(name(row.record->status));
   if (row.verified() && !row.record->verification->deterministic && !row.record->peer)
     notes.push_back("varies");
   return join(notes);
@@ -176,9 +179,7 @@ std::string failures(std::span<const Results> files, const ReportStyle& style) {
   std::string text;
   for (const Results& results : files)
     for (const Record& record : results.records)
-      if (record.status == Status::wrong || record.status == Status::build_failed ||
-          record.status == Status::run_failed)
-        text += line(describe(record), style);
+      if (is_failure(record.status)) text += line(describe(record), style);
   return text.empty() ? "" : heading("Failures", style, 2) + text + "\n";
 }
 

@@ -1,5 +1,6 @@
 #include "harness/run.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <sstream>
@@ -100,9 +101,7 @@ class PointRun {
 
   void finish(const Record& record, std::size_t skipped_steps) {
     progress_.skip(skipped_steps);
-    if (record.status == Status::wrong || record.status == Status::build_failed ||
-        record.status == Status::run_failed)
-      progress_.message(gla_bench::describe(record));
+    if (is_failure(record.status)) progress_.message(gla_bench::describe(record));
     emit(record);
   }
 
@@ -186,9 +185,10 @@ std::size_t RunSummary::count(Status status) const {
 
 bool RunSummary::ok() const {
   const std::size_t passed = count(Status::measured) + count(Status::verified);
-  const std::size_t failed =
-      count(Status::wrong) + count(Status::build_failed) + count(Status::run_failed);
-  return passed > 0 && failed == 0 && !device_lost;
+  const bool failed = std::any_of(counts.begin(), counts.end(), [](const auto& status) {
+    return is_failure(status.first) && status.second > 0;
+  });
+  return passed > 0 && !failed && !device_lost;
 }
 
 std::size_t progress_steps(std::span<const Assignment> work, bool measure) {

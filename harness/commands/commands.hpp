@@ -13,7 +13,7 @@
 namespace gla_bench::commands {
 
 /// Exit codes of the program.
-enum Exit { done = 0, check_failed = 1, bad_usage = 2 };
+enum Exit { done = 0, check_failed = 1, bad_usage = 2, infrastructure = 5 };
 
 /// What a command leaves for main().
 struct Context {

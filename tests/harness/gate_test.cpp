@@ -120,6 +120,8 @@ INSTANTIATE_TEST_SUITE_P(
               },
               "build_failed: x"},
         Plant{"run_failed", [](Record& r) { r.status = Status::run_failed; }, "run_failed"},
+        Plant{"crashed", [](Record& r) { r.status = Status::crashed; }, "crashed: no reason"},
+        Plant{"timeout", [](Record& r) { r.status = Status::timeout; }, "timeout: no reason"},
         Plant{"refusal without reason", [](Record& r) { r.status = Status::rejected; },
               "without a reason"},
         Plant{"no verification", [](Record& r) { r.verification.reset(); }, "no verification"},

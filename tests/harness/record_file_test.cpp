@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -79,6 +80,22 @@ TEST(RecordJson, SurvivesTheWayThereAndBack) {
     const std::string text = record_to_json(record).dump();
     const Json parsed = parse_json(text, "r");
     EXPECT_EQ(record_to_json(read_record(JsonNode(parsed, "r"))).dump(), text);
+  }
+}
+
+TEST(RecordJson, EveryStatusHasANameAndComesBack) {
+  const std::map<Status, bool> failures{
+      {Status::measured, false}, {Status::verified, false},    {Status::wrong, true},
+      {Status::rejected, false}, {Status::build_failed, true}, {Status::run_failed, true},
+      {Status::crashed, true},   {Status::timeout, true},      {Status::built, false}};
+  for (const auto& [status, failure] : failures) {
+    Record record = sample_record(1);
+    record.status = status;
+    const Json json = record_to_json(record);
+    EXPECT_EQ(json["status"], std::string(name(status)));
+    EXPECT_EQ(read_record(JsonNode(json, "r")).status, status) << name(status);
+    EXPECT_EQ(is_failure(status), failure) << name(status);
+    EXPECT_NE(status_list().find(name(status)), std::string::npos);
   }
 }
 

@@ -108,6 +108,24 @@ TEST(Report, WrongSuspectAndPeersDoNotWin) {
   EXPECT_LT(text.find("o: too far"), text.find("slow"));
 }
 
+// It was verified, and then hung or crashed while it was timed.
+TEST(Report, CrashedAndTimedOutRowsAreFailuresAndComeLast) {
+  Record hung = timed("hung_one", 0.01), crashed = timed("crashed_one", 0.02);
+  hung.timing.reset();
+  hung.status = Status::timeout;
+  hung.reason = "measure: over its limit of 10 s";
+  crashed.status = Status::crashed;
+  crashed.reason = "signal 11 (Segmentation fault)";
+  const std::string text = text_of({file({hung, crashed, timed("slow", 0.4)})});
+  EXPECT_NE(line_of(text, "slow").find("winner"), std::string::npos) << text;
+  EXPECT_NE(line_of(text, "hung_one").find("timeout"), std::string::npos) << text;
+  EXPECT_NE(line_of(text, "crashed_one").find("crashed"), std::string::npos) << text;
+  EXPECT_LT(text.find("\nslow"), text.find("\nhung_one"));
+  EXPECT_LT(text.find("\nslow"), text.find("\ncrashed_one"));
+  EXPECT_LT(text.find("signal 11"), text.find("\nslow")) << "failures come first";
+  EXPECT_LT(text.find("over its limit"), text.find("\nslow"));
+}
+
 TEST(Report, NaNErrorsShow) {
   Record record = timed("fast", 1);
   record.verification->tensors["o"].rel_l2 = std::numeric_limits<double>::quiet_NaN();

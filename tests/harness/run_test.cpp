@@ -163,6 +163,19 @@ TEST(Run, FaultsBecomeStatusesAndTheRestGoesOn) {
   EXPECT_NE(ran.records[0].reason.find("out of device memory"), std::string::npos);
 }
 
+TEST(Run, ASummaryIsOkOnlyWithoutFailures) {
+  RunSummary summary;
+  EXPECT_FALSE(summary.ok()) << "nothing was verified";
+  summary.counts = {{Status::measured, 1}, {Status::rejected, 3}, {Status::wrong, 0}};
+  EXPECT_TRUE(summary.ok());
+  for (const Status status : {Status::wrong, Status::build_failed, Status::run_failed,
+                              Status::crashed, Status::timeout}) {
+    RunSummary failed = summary;
+    failed.counts[status] = 1;
+    EXPECT_FALSE(failed.ok()) << name(status);
+  }
+}
+
 TEST(Run, ALostDeviceEndsTheRunBehindItsRecord) {
   toy::Script script;
   script.lost = "slow";

@@ -111,6 +111,9 @@ def check_produced():
     }
     for name, entry in planted.items():
         expect(False, results_schema, changed(results, entry), name)
+    for status in ["crashed", "timeout"]:
+        entry = {"change": {record + "status": status, record + "timing": None}}
+        expect(True, results_schema, changed(results, entry), status)
     nan = changed(results, {"change": {record + "verification/tensors/o/rel_l2": "nan"}})
     expect(True, results_schema, nan, "NaN as text")
 
