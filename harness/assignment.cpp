@@ -76,6 +76,7 @@ void add_request(const Request& request, const Catalog& catalog, const Place& pl
 Record new_record(const Operator& op, const Candidate& candidate, const Place& place) {
   const Variant& variant = *candidate.variant;
   Record record = blank_record(op, candidate.problem, variant.name, place.backend);
+  record.device = place.device;
   record.tile = candidate.tile;
   const Traffic traffic = variant.traffic(candidate.problem, candidate.tile);
   record.io.model_read_bytes = traffic.read_bytes;

@@ -16,6 +16,7 @@ namespace gla_bench {
 struct Place {
   BackendId backend = BackendId::host;
   Limits limits;
+  std::string device;      ///< UUID of the GPU; empty on the host
   double host_memory = 0;  ///< bytes that may be taken on the host; 0: unknown
   /// Name of the sources that a variant is made of.
   std::function<std::string(const Variant&)> source_hash;

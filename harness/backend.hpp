@@ -52,6 +52,37 @@ struct Ceilings {
   std::string matrix;             ///< which one: "bfloat16 8192^3 (cuBLAS)"
 };
 
+/// Where figures that the device itself counted come from; all but `cupti`: why there are none.
+enum class CounterSource {
+  cupti,        ///< NVIDIA's profiling interface, in this process
+  not_asked,    ///< the config switched the counters off
+  absent,       ///< the backend, or this machine's installation, has no counters
+  unsupported,  ///< there is a profiling interface, but not one for this device or of this version
+  denied,       ///< the user may not read the device's counters
+  failed,       ///< anything else that went wrong
+};
+
+/// What the device counted during one call.
+struct CounterReading {
+  CounterSource source = CounterSource::not_asked;
+  std::string reason = {};  ///< why there are no figures; empty for `cupti`
+  std::optional<double> dram_read_bytes = {};
+  /// Written during the call, and what it left modified in the last-level cache.
+  std::optional<double> dram_write_bytes = {};
+  std::optional<double> written_back_bytes = {};  ///< the second part of dram_write_bytes
+  std::optional<double> l2_bytes = {};            ///< through the last-level cache
+  int passes = 0;                                 ///< how often the call ran for them
+  std::map<std::string, double> metrics = {};  ///< all figures of the call by the profiler's names
+};
+
+/// Whether counters can be read here, as far as that is known without running anything.
+struct CounterCheck {
+  CounterSource source = CounterSource::absent;
+  std::string reason = {};
+  int passes = 0;                         ///< how often a call has to run for all of them
+  std::vector<std::string> unknown = {};  ///< names that the device's profiler lacks
+};
+
 /// One problem's tensors where the backend wants them, each between guard zones.
 class Workset {
  public:
@@ -86,6 +117,17 @@ class Plan {
   /// Time of each stage of one call, medians over several calls, in the order of the stages' first
   /// steps; empty for a candidate whose steps name no stages. @throws RunError
   virtual std::vector<StageTime> stage_times(CacheState) { return {}; }
+  /// What the device counts during one call with cold caches: the bytes moved, and these metrics by
+  /// the profiler's names. That there are no counters, or that they may not be read, is a result.
+  /// @throws RunError when the call itself fails
+  virtual CounterReading count(std::span<const std::string>) {
+    return {.source = CounterSource::absent, .reason = "this backend has no counters"};
+  }
+  /// So many calls back to back, then waits for them. An input that is updated in place goes on
+  /// from what the call before left. @throws RunError
+  virtual void repeat(int calls) {
+    for (int call = 0; call < calls; ++call) run();
+  }
 };
 
 class Backend {
@@ -98,6 +140,15 @@ class Backend {
   virtual Environment environment() const = 0;
   /// Current clock of the multiprocessors in MHz, or nothing where it can not be read.
   virtual std::optional<double> clock_mhz() = 0;
+  /// Why the clocks are where they are, by name ("sw_power_cap", "hw_thermal_slowdown"); empty
+  /// where nothing holds them, or where that can not be read.
+  virtual std::vector<std::string> clock_reasons() { return {}; }
+  /// What the device has used since some moment in the past, or nothing where it can not be read.
+  virtual std::optional<double> energy_joules() { return std::nullopt; }
+  /// Whether Plan::count() could count these on limits().arch; needs no device.
+  virtual CounterCheck check_counters(std::span<const std::string>) const {
+    return {.source = CounterSource::absent, .reason = "this backend has no counters"};
+  }
   /// Copies inputs (logical order) in, in the problem's layout. @throws RunError
   virtual std::unique_ptr<Workset> stage(const Operator& op, const Problem& problem,
                                          const HostTensors& inputs) = 0;

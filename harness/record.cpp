@@ -16,6 +16,14 @@ constexpr std::array<std::pair<Status, std::string_view>, 9> status_names{
      {Status::timeout, "timeout"},
      {Status::built, "built"}}};
 
+constexpr std::array<std::pair<CounterSource, std::string_view>, 6> source_names{
+    {{CounterSource::cupti, "cupti"},
+     {CounterSource::not_asked, "not_asked"},
+     {CounterSource::absent, "absent"},
+     {CounterSource::unsupported, "unsupported"},
+     {CounterSource::denied, "denied"},
+     {CounterSource::failed, "failed"}}};
+
 }  // namespace
 
 std::string_view name(Status status) {
@@ -58,6 +66,18 @@ bool is_failure(Status status) {
 
 RecordKey key_of(const Record& record) {
   return {record.problem, record.variant, record.backend, record.tile};
+}
+
+std::string_view name(CounterSource source) {
+  for (const auto& [value, text] : source_names)
+    if (value == source) return text;
+  return "?";
+}
+
+std::optional<CounterSource> parse_counter_source(std::string_view text) {
+  for (const auto& [value, name] : source_names)
+    if (name == text) return value;
+  return std::nullopt;
 }
 
 }  // namespace gla_bench

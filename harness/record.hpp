@@ -26,6 +26,8 @@ enum class Status {
 };
 std::string_view name(Status status);
 std::optional<Status> parse_status(std::string_view text);
+std::string_view name(CounterSource source);
+std::optional<CounterSource> parse_counter_source(std::string_view text);
 
 /// All names, for messages: "measured, verified, ...".
 std::string status_list();
@@ -75,7 +77,10 @@ struct Timing {
   Series cold;
   std::optional<Series> hot;
   std::optional<double> clock_mhz_before, clock_mhz_after;
-  bool suspect = false;  ///< faster than the floor allows at the measured copy rate
+  bool suspect = false;    ///< faster than the floor allows at the measured copy rate
+  bool throttled = false;  ///< something slowed the device down before, during or after the samples
+  /// Why the clocks were where they were (Backend::clock_reasons), at any of those moments.
+  std::vector<std::string> clock_reasons;
 };
 
 /// One part of a call: its time with cold caches, and what it moves on paper.
@@ -86,11 +91,22 @@ struct Stage {
   double model_write_bytes = 0;
 };
 
+/// What the device took for repeated calls, back to back with warm caches.
+struct Energy {
+  std::optional<double> joules_per_call =
+      {};            ///< of the whole board, what it takes when idle included
+  double watts = 0;  ///< over the window
+  double window_seconds = 0;
+  std::int64_t calls = 0;   ///< within the window
+  std::string reason = {};  ///< why there is no figure; empty where there is one
+};
+
 struct Io {
   double floor_bytes = 0;
   double model_read_bytes = 0;
   double model_write_bytes = 0;
   double workspace_bytes = 0;
+  std::optional<CounterReading> measured = {};  ///< nothing: the candidate was not measured
 };
 
 /// Interleaved rounds against another binary's candidate of the same problem, variant and tile (run
@@ -111,14 +127,18 @@ struct Record {
   Problem problem;
   std::string variant;
   BackendId backend = BackendId::host;
+  std::string device;  ///< UUID of the GPU ("GPU-..."); empty on the host
   Tile tile;
   Status status = Status::rejected;
   std::string reason;
   std::int64_t refused_tiles = 0;  ///< rejected: tiles refused for such a reason, `tile` the first
   std::optional<Verification> verification;
   std::optional<Timing> timing;
+  /// Of a row that was throttled and then measured again at the end: the first timing.
+  std::optional<Timing> throttled_timing;
   std::vector<Stage> stages;  ///< of a measured candidate whose variant has stages
   Io io;
+  std::optional<Energy> energy;  ///< nothing: not asked for, or not measured
   double flops = 0;
   std::optional<BuildInfo> build;
   std::string source_hash;

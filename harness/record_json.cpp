@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/config_shapes.hpp"
+#include "harness/measured_json.hpp"
 
 namespace gla_bench {
 namespace {
@@ -61,7 +62,18 @@ Json timing_to_json(const Timing& timing) {
           {"hot", optional_to_json(timing.hot, series_to_json)},
           {"clock_mhz_before", optional_to_json(timing.clock_mhz_before, number_to_json)},
           {"clock_mhz_after", optional_to_json(timing.clock_mhz_after, number_to_json)},
-          {"suspect", timing.suspect}};
+          {"suspect", timing.suspect},
+          {"throttled", timing.throttled},
+          {"clock_reasons", timing.clock_reasons}};
+}
+
+Json io_to_json(const Io& io) {
+  Json json{{"floor_bytes", number_to_json(io.floor_bytes)},
+            {"model_read_bytes", number_to_json(io.model_read_bytes)},
+            {"model_write_bytes", number_to_json(io.model_write_bytes)},
+            {"workspace_bytes", number_to_json(io.workspace_bytes)}};
+  if (io.measured) json["measured"] = reading_to_json(*io.measured);
+  return json;
 }
 
 Json stages_to_json(const std::vector<Stage>& stages) {
@@ -127,6 +139,7 @@ Json record_to_json(const Record& record) {
   Json json;
   json["variant"] = record.variant;
   json["backend"] = name(record.backend);
+  if (!record.device.empty()) json["device"] = record.device;
   json["tile"] = record.tile.empty() ? Json::object() : Json(record.tile);
   json["status"] = name(record.status);
   json["reason"] = record.reason;
@@ -134,11 +147,10 @@ Json record_to_json(const Record& record) {
   json.update(problem_to_json(record.problem));
   json["verification"] = optional_to_json(record.verification, verification_to_json);
   json["timing"] = optional_to_json(record.timing, timing_to_json);
+  if (record.throttled_timing) json["throttled_timing"] = timing_to_json(*record.throttled_timing);
   if (!record.stages.empty()) json["stages"] = stages_to_json(record.stages);
-  json["io"] = {{"floor_bytes", number_to_json(record.io.floor_bytes)},
-                {"model_read_bytes", number_to_json(record.io.model_read_bytes)},
-                {"model_write_bytes", number_to_json(record.io.model_write_bytes)},
-                {"workspace_bytes", number_to_json(record.io.workspace_bytes)}};
+  json["io"] = io_to_json(record.io);
+  if (record.energy) json["energy"] = energy_to_json(*record.energy);
   json["flops"] = number_to_json(record.flops);
   json["build"] = optional_to_json(record.build, build_to_json);
   json["source_hash"] = record.source_hash;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "harness/config_shapes.hpp"
+#include "harness/measured_json.hpp"
 #include "harness/record_json.hpp"
 
 namespace gla_bench {
@@ -118,7 +119,8 @@ Series read_series(const JsonNode& node) {
 }
 
 Timing read_timing(const JsonNode& node) {
-  node.expect_keys({"cold", "hot", "clock_mhz_before", "clock_mhz_after", "suspect"});
+  node.expect_keys({"cold", "hot", "clock_mhz_before", "clock_mhz_after", "suspect", "throttled",
+                    "clock_reasons"});
   Timing timing;
   timing.cold = read_series(node.at("cold"));
   if (const auto hot = present(node, "hot")) timing.hot = read_series(*hot);
@@ -127,6 +129,9 @@ Timing read_timing(const JsonNode& node) {
   if (const auto clock = present(node, "clock_mhz_after"))
     timing.clock_mhz_after = clock->any_number();
   timing.suspect = flag_or(node, "suspect", false);
+  timing.throttled = flag_or(node, "throttled", false);
+  if (const auto reasons = present(node, "clock_reasons"))
+    for (const JsonNode& reason : reasons->items()) timing.clock_reasons.push_back(reason.text());
   return timing;
 }
 
@@ -163,9 +168,15 @@ Stage read_stage(const JsonNode& node) {
 }
 
 Io read_io(const JsonNode& node) {
-  node.expect_keys({"floor_bytes", "model_read_bytes", "model_write_bytes", "workspace_bytes"});
-  return {node.at("floor_bytes").any_number(), number_or(node, "model_read_bytes", 0),
-          number_or(node, "model_write_bytes", 0), number_or(node, "workspace_bytes", 0)};
+  node.expect_keys(
+      {"floor_bytes", "model_read_bytes", "model_write_bytes", "workspace_bytes", "measured"});
+  Io io{node.at("floor_bytes").any_number(),
+        number_or(node, "model_read_bytes", 0),
+        number_or(node, "model_write_bytes", 0),
+        number_or(node, "workspace_bytes", 0),
+        {}};
+  if (const auto measured = present(node, "measured")) io.measured = read_reading(*measured);
+  return io;
 }
 
 BuildInfo read_build(const JsonNode& node) {
@@ -186,6 +197,19 @@ BuildInfo read_build(const JsonNode& node) {
                              read_int(kernel.at("shared_bytes"))});
   }
   return build;
+}
+
+/// In lines of what was asked, where it ran, what came of it, and what was counted.
+std::vector<std::string> record_keys() {
+  std::vector<std::string> keys;
+  for (const auto& line : std::initializer_list<std::vector<std::string>>{
+           {"operator", "direction", "dtype", "layout", "shape", "gate", "seed"},
+           {"initial_state", "final_state", "scale", "tensors", "options"},
+           {"variant", "backend", "device", "tile", "source_hash", "peer", "build"},
+           {"status", "reason", "refused_tiles", "verification"},
+           {"timing", "throttled_timing", "stages", "io", "energy", "flops", "against"}})
+    keys.insert(keys.end(), line.begin(), line.end());
+  return keys;
 }
 
 }  // namespace
@@ -215,15 +239,12 @@ Problem read_problem(const JsonNode& node) {
 }
 
 Record read_record(const JsonNode& node) {
-  node.expect_keys(
-      {"operator",    "direction", "variant",       "backend",     "dtype",  "layout",  "shape",
-       "gate",        "seed",      "initial_state", "final_state", "scale",  "tensors", "tile",
-       "status",      "reason",    "verification",  "timing",      "io",     "flops",   "build",
-       "source_hash", "peer",      "refused_tiles", "options",     "stages", "against"});
+  node.expect_keys(record_keys());
   Record record;
   record.problem = read_problem(node);
   record.variant = node.at("variant").text();
   record.backend = read_enum(node.at("backend"), parse_backend, "a backend: host, cuda");
+  record.device = text_or(node, "device", "");
   for (const auto& [axis, value] : node.at("tile").members()) record.tile[axis] = read_int(value);
   record.status = read_status(node.at("status"));
   record.reason = node.at("reason").text();
@@ -232,9 +253,12 @@ Record read_record(const JsonNode& node) {
   if (const auto found = present(node, "verification"))
     record.verification = read_verification(*found, plain_arithmetic(record.problem.dtype));
   if (const auto found = present(node, "timing")) record.timing = read_timing(*found);
+  if (const auto found = present(node, "throttled_timing"))
+    record.throttled_timing = read_timing(*found);
   if (const auto stages = present(node, "stages"))
     for (const JsonNode& stage : stages->items()) record.stages.push_back(read_stage(stage));
   record.io = read_io(node.at("io"));
+  if (const auto found = present(node, "energy")) record.energy = read_energy(*found);
   record.flops = number_or(node, "flops", 0);
   if (const auto found = present(node, "build")) record.build = read_build(*found);
   record.source_hash = node.at("source_hash").text();

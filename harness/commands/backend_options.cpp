@@ -51,6 +51,9 @@ Place place_of(const Backend& backend, const BackendOptions& options) {
   Place place;
   place.backend = backend.id();
   place.limits = backend.limits();
+  const Environment environment = backend.environment();
+  if (const auto uuid = environment.find("uuid"); uuid != environment.end())
+    place.device = uuid->second;
   place.host_memory = available_host_memory();
   // Of the sources that are compiled: the program's, or the folder's. Each variant is hashed once.
   auto store = options.cuda.source_dir.empty()

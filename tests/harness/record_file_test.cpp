@@ -48,7 +48,14 @@ Record sample_record(int number, std::size_t samples = 3) {
   timing.clock_mhz_before = 1980;
   record.timing = timing;
   record.stages = {{"projections", 0.75, 100, 200}, {"gla", 0.5, 300, 400}};
+  record.device = "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f";
+  record.throttled_timing = timing;
+  record.throttled_timing->throttled = true;
+  record.throttled_timing->clock_reasons = {"sw_power_cap", "hw_thermal_slowdown"};
   record.io = {100, 200, 300, 400};
+  record.io.measured =
+      CounterReading{CounterSource::cupti, "", 210, 310, 10, 900, 1, {{"lts__t_bytes.sum", 900}}};
+  record.energy = Energy{0.25, 500, 0.31, 620, ""};
   record.flops = 1e9;
   record.build = BuildInfo{32, 4, 1024, 0.5, true, {{"chunk_fused", 32, 4, 1024}}, "warned"};
   record.source_hash = "0123456789abcdef";
@@ -109,6 +116,28 @@ TEST(RecordJson, NaNAndInfinitySurvive) {
   EXPECT_TRUE(std::isnan(back.verification->tensors.at("o").rel_l2));
   EXPECT_TRUE(std::isinf(back.verification->tensors.at("o").max_abs));
   EXPECT_TRUE(std::isnan(back.timing->cold.samples_ms[1]));
+}
+
+TEST(RecordJson, WhyThereAreNoFiguresSurvives) {
+  Record record = sample_record(1);
+  record.io.measured = CounterReading{.source = CounterSource::denied, .reason = "CUPTI_ERROR_35"};
+  record.energy = Energy{.reason = "NVML is not there"};
+  const Json json = record_to_json(record);
+  EXPECT_FALSE(json["io"]["measured"].contains("dram_read_bytes"));
+  const Record back = read_record(JsonNode(json, "r"));
+  EXPECT_EQ(back.io.measured->source, CounterSource::denied);
+  EXPECT_EQ(back.io.measured->reason, "CUPTI_ERROR_35");
+  EXPECT_FALSE(back.io.measured->dram_read_bytes);
+  EXPECT_FALSE(back.energy->joules_per_call);
+  EXPECT_EQ(back.energy->reason, "NVML is not there");
+}
+
+TEST(RecordJson, AnUnknownCounterSourceIsAnError) {
+  Json json = record_to_json(sample_record(1));
+  json["io"]["measured"]["source"] = "guessed";
+  const std::string error = error_of([&] { read_record(JsonNode(json, "r")); });
+  EXPECT_NE(error.find("/io/measured/source"), std::string::npos) << error;
+  EXPECT_NE(error.find("guessed"), std::string::npos) << error;
 }
 
 TEST(RecordJson, HasTheNamesOfTheContract) {
