@@ -37,8 +37,9 @@ int main(int argc, char** argv) {
   context.command_line = quoted(argc, argv);
   CLI::App program{
       "Runs, verifies, measures and records gated linear attention, on a CPU and on "
-      "NVIDIA GPUs.\nExit codes: 0 done, 1 a check failed, 2 bad usage or bad input, 5 the machine "
-      "failed "
+      "NVIDIA GPUs.\nExit codes: 0 done, 1 a check failed (a wrong result, a crash), 2 bad usage "
+      "or "
+      "bad input,\n3 a regression (slower, or less accurate), 4 inconclusive, 5 the machine failed "
       "(a full disk, say).",
       "gla-bench"};
   program.set_version_flag("--version", program_version());
@@ -52,6 +53,7 @@ int main(int argc, char** argv) {
   commands::add_exec(program, context);
   commands::add_bench(program, context);
   commands::add_gate(program, context);
+  commands::add_compare(program, context);
   commands::add_report(program, context);
   try {
     program.parse(argc, argv);

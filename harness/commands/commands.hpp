@@ -13,7 +13,14 @@
 namespace gla_bench::commands {
 
 /// Exit codes of the program.
-enum Exit { done = 0, check_failed = 1, bad_usage = 2, infrastructure = 5 };
+enum Exit {
+  done = 0,
+  check_failed = 1,
+  bad_usage = 2,
+  regression = 3,
+  inconclusive = 4,
+  infrastructure = 5
+};
 
 /// What a command leaves for main().
 struct Context {
@@ -31,6 +38,7 @@ void add_verify(CLI::App& program, Context& context);
 void add_exec(CLI::App& program, Context& context);
 void add_bench(CLI::App& program, Context& context);
 void add_gate(CLI::App& program, Context& context);
+void add_compare(CLI::App& program, Context& context);
 void add_report(CLI::App& program, Context& context);
 
 /// The options that say where things run, shared by several commands.

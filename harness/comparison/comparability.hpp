@@ -1,0 +1,43 @@
+#pragma once
+// May two results files be held against each other? A pure function of their environments.
+
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/facts.hpp"
+
+namespace gla_bench {
+
+/// note: what is compared, such as the commit. label: times may differ for it; verdicts stand, and
+/// say so. refuse: times are not of the same thing.
+enum class Severity { note, label, refuse };
+std::string_view name(Severity severity);
+
+/// What it means that two environments differ in a fact.
+struct ComparabilityRule {
+  std::string_view key;
+  Severity severity;
+  std::string_view why;
+};
+
+/// The table, severest first. A fact that it lacks (date, command line, measured rates) does not
+/// matter. A fact that only one of the two has is at most a label.
+std::span<const ComparabilityRule> comparability_rules();
+
+struct Difference {
+  std::string key, base, fresh;  ///< values as text; empty where there is none
+  Severity severity = Severity::note;
+  std::string why;
+};
+
+/// What differs, severest first. What `allowed` names is a label instead of a refusal.
+std::vector<Difference> differences(const Facts& base, const Facts& fresh,
+                                    const std::set<std::string>& allowed = {});
+
+/// "driver: 580.159.04 before, 581.1 now (code and clocks come from it)"
+std::string describe(const Difference& difference);
+
+}  // namespace gla_bench

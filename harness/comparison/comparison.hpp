@@ -1,0 +1,74 @@
+#pragma once
+// Two results files, or one of interleaved rounds -> a verdict for each row. Pure functions.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/comparison/accuracy.hpp"
+#include "harness/comparison/change.hpp"
+#include "harness/comparison/comparability.hpp"
+#include "harness/record_file.hpp"
+
+namespace gla_bench {
+
+/// What a row, and a whole comparison, comes to; a worse one outweighs all better ones.
+enum class Outcome { passed, inconclusive, regression, wrong };
+std::string_view name(Outcome outcome);
+
+struct ComparisonPolicy {
+  ChangePolicy change;
+  BootstrapPolicy bootstrap;
+  std::set<std::string> allowed;  ///< facts that may differ (comparability.hpp)
+  bool missing_allowed = false;   ///< rows of the base that the new file lacks pass
+  bool times = true;              ///< false: only status and accuracy are compared
+};
+
+/// One problem, variant and tile.
+struct ComparedRow {
+  std::string subject;  ///< "chunk_fused [cuda] block_v=32 on gla forward ..."
+  /// A Change's name, or "wrong", "crashed" and other statuses that are faults, "less accurate",
+  /// "missing", "refused", "not measured", "new", "mended", "verified".
+  std::string verdict;
+  Outcome outcome = Outcome::passed;
+  std::string why;                        ///< empty where the verdict says it all
+  std::optional<RatioEstimate> estimate;  ///< where both have times
+  double base_ms = 0, fresh_ms = 0;       ///< medians, where there is an estimate
+  std::vector<std::string> labels;        ///< what makes the row less sure
+};
+
+struct Comparison {
+  std::string base, fresh;  ///< file names
+  bool paired = false;      ///< by interleaved rounds
+  double min_effect = 0;
+  double drift = 0;            ///< of unpaired files: what may have changed between the two runs
+  std::string drift_evidence;  ///< where that figure comes from
+  std::vector<Difference> differences;
+  std::vector<ComparedRow> rows;     ///< in the new file's order, then what it lacks
+  std::size_t refused = 0;           ///< rows that neither file could run: not listed
+  std::size_t accuracy_unknown = 0;  ///< errors with no spread over seeds to hold them against
+};
+
+/// Drift that is assumed between two runs where nothing shows it.
+constexpr double assumed_drift = 0.03;
+/// Rows of unchanged sources that show the drift between two runs.
+constexpr std::size_t least_controls = 20;
+
+/// Rows match by problem, variant, backend and tile. Times are unpaired samples of two runs: the
+/// intervals are widened by the drift between the runs, which rows of unchanged sources show (95 %
+/// of them changed by less), or the measured copy rates; without 20 such rows it is assumed_drift.
+/// @throws InputError for files that can not be held against each other, and a row that a file has
+/// twice
+Comparison compare_files(const Results& base, const Results& fresh, const ComparisonPolicy& policy);
+
+/// A file of `run --against`: each record holds its rounds. @throws InputError for a file without
+Comparison compare_rounds(const Results& rounds, const ComparisonPolicy& policy);
+
+/// True where records of the file hold interleaved rounds.
+bool has_rounds(const Results& results);
+
+/// The worst of the rows; inconclusive where no row was compared.
+Outcome outcome_of(const Comparison& comparison);
+
+}  // namespace gla_bench

@@ -1,0 +1,51 @@
+// A comparison as JSON.
+
+#include <nlohmann/json.hpp>
+
+#include "harness/comparison/comparison_report.hpp"
+
+namespace gla_bench {
+namespace {
+
+Json estimate_to_json(const ComparedRow& row) {
+  if (!row.estimate) return nullptr;
+  return {{"ratio", number_to_json(row.estimate->ratio)},
+          {"low", number_to_json(row.estimate->low)},
+          {"high", number_to_json(row.estimate->high)},
+          {"p", number_to_json(row.estimate->p)},
+          {"count", row.estimate->count},
+          {"base_ms", number_to_json(row.base_ms)},
+          {"new_ms", number_to_json(row.fresh_ms)}};
+}
+
+Json row_to_json(const ComparedRow& row) {
+  return {{"row", row.subject}, {"verdict", row.verdict}, {"outcome", name(row.outcome)},
+          {"why", row.why},     {"labels", row.labels},   {"times", estimate_to_json(row)}};
+}
+
+}  // namespace
+
+Json comparison_json(const Comparison& comparison) {
+  Json differences = Json::array(), rows = Json::array();
+  for (const Difference& difference : comparison.differences)
+    differences.push_back({{"key", difference.key},
+                           {"base", difference.base},
+                           {"new", difference.fresh},
+                           {"severity", name(difference.severity)},
+                           {"why", difference.why}});
+  for (const ComparedRow& row : comparison.rows) rows.push_back(row_to_json(row));
+  return {{"comparison_version", 1},
+          {"base", comparison.base},
+          {"new", comparison.fresh},
+          {"outcome", name(outcome_of(comparison))},
+          {"paired", comparison.paired},
+          {"min_effect", comparison.min_effect},
+          {"drift", comparison.paired ? Json(nullptr) : Json(comparison.drift)},
+          {"drift_evidence", comparison.drift_evidence},
+          {"differences", std::move(differences)},
+          {"accuracy_unknown", comparison.accuracy_unknown},
+          {"refused", comparison.refused},
+          {"rows", std::move(rows)}};
+}
+
+}  // namespace gla_bench

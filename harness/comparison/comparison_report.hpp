@@ -1,0 +1,31 @@
+#pragma once
+// A comparison for people and for other programs.
+
+#include <string>
+#include <vector>
+
+#include "harness/comparison/comparison.hpp"
+#include "harness/gate.hpp"
+
+namespace gla_bench {
+
+struct ComparisonStyle {
+  bool markdown = false;  ///< for a pull request: unchanged rows are folded away
+  bool all = false;       ///< list rows that passed without a change, too
+  std::size_t width = 0;  ///< columns of the terminal; 0: no limit
+};
+
+/// What was held against what, the differences of the environments, a table of the rows, worst
+/// first, and the counts.
+std::string comparison_text(const Comparison& comparison, const ComparisonStyle& style);
+
+/// "118 same, 1 slower, 1 inconclusive"
+std::string comparison_counts(const Comparison& comparison);
+
+/// {"comparison_version": 1, "outcome", "rows": [..], ..}: configs/schema/comparison.schema.json.
+Json comparison_json(const Comparison& comparison);
+
+/// One verdict a row, for junit_xml(): what is not passed is a failure.
+std::vector<Verdict> comparison_verdicts(const Comparison& comparison);
+
+}  // namespace gla_bench

@@ -1,0 +1,28 @@
+#pragma once
+// Rows before their times are judged: who is held against whom, and what their statuses say.
+
+#include <optional>
+#include <vector>
+
+#include "harness/comparison/comparison.hpp"
+
+namespace gla_bench {
+
+struct MatchedRow {
+  const Record* base = nullptr;   ///< null: the row is new
+  const Record* fresh = nullptr;  ///< null: the row is missing
+};
+
+/// In the new file's order, then what only the base has. Peers are left out.
+/// @throws InputError for a row that stands twice in one file
+std::vector<MatchedRow> match_rows(const Results& base, const Results& fresh);
+
+/// True for statuses that are a fault of the candidate.
+bool is_fault(Status status);
+
+/// The row by its statuses alone; nothing where neither could be run. The verdict is empty where
+/// both were measured, so that the times have to say. `paired`: they are in the new row's rounds.
+std::optional<ComparedRow> judge_standing(const MatchedRow& row, const ComparisonPolicy& policy,
+                                          bool paired);
+
+}  // namespace gla_bench
