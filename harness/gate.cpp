@@ -124,8 +124,7 @@ class RequestedVariants {
 void judge_file(const Results& results, const GatePolicy& policy, std::vector<Verdict>& verdicts) {
   Verdict whole{results.file, "the file", {}, {}, ""};
   if (results.records.empty()) whole.failures.push_back("no records");
-  if (results.torn)
-    whole.warnings.push_back("its last line was half-written and is left out; --resume mends it");
+  if (results.unfinished) whole.warnings.push_back(describe(*results.unfinished, results.file));
   verdicts.push_back(std::move(whole));
   for (const Record& record : results.records)
     verdicts.push_back(judge_record(record, results.file, policy));

@@ -1,152 +1,165 @@
+// Results files, written.
+
 #include "harness/record_file.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "harness/atomic_file.hpp"
 #include "harness/error.hpp"
 #include "harness/record_json.hpp"
 
 namespace gla_bench {
 namespace {
 
-constexpr std::string_view closing = "\n]}\n";
+namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
-  throw InputError(path + ": " + what + ": " + std::strerror(error));
-}
-
-/// Writes all of it at an offset; the error number, or 0.
-int write_at(int descriptor, std::string_view text, std::int64_t offset) {
-  while (!text.empty()) {
-    const ssize_t written = ::pwrite(descriptor, text.data(), text.size(), offset);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return written < 0 ? errno : ENOSPC;
-    text.remove_prefix(static_cast<std::size_t>(written));
-    offset += written;
-  }
-  return 0;
-}
-
-/// Gives a file its name; with `refuse` never in place of another, also one made in the meantime.
-int publish(const std::string& fresh, const std::string& path, bool refuse) {
-  if (refuse) {
-    if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0)
-      return 0;
-    if (errno != EINVAL && errno != ENOSYS) return errno;  // else: a file system without the flag
-  }
-  return ::rename(fresh.c_str(), path.c_str()) == 0 ? 0 : errno;
-}
-
-/// Refuses a file that another run is writing to.
-void refuse_if_locked(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0;
-  ::close(descriptor);
-  if (locked) throw InputError(path + ": another run is writing to it");
-}
-
-std::string header_text(const Facts& facts, const Json& config) {
-  Json environment = Json::object();
-  for (const auto& [key, fact] : facts)
-    std::visit([&, &name = key](const auto& value) { environment[name] = value; }, fact);
+std::string file_head(const Json& environment, const Json& config) {
   return "{\"schema_version\": " + std::to_string(schema_version) +
          ",\n\"environment\": " + environment.dump(1, ' ', false, Json::error_handler_t::replace) +
          ",\n\"config\": " + config.dump(1, ' ', false, Json::error_handler_t::replace) +
          ",\n\"records\": [";
 }
 
+std::string line_of(const Record& record) {
+  return record_to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void make_folder_of(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
+    throw InputError(path + ": is " + (fs::is_directory(path, error) ? "a folder" : "no file") +
+                     ", expected a file");
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::create_directories(folder, error) && error)
+    throw OutputError(path + ": its folder can not be made: " + error.message());
+}
+
 }  // namespace
 
-RecordFile::RecordFile(std::string path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor) {}
-
-RecordFile::RecordFile(RecordFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      tail_(other.tail_),
-      count_(other.count_) {}
-
-RecordFile::~RecordFile() {
-  if (descriptor_ < 0) return;
-  ::fsync(descriptor_);
-  ::close(descriptor_);
+bool rewrite_is_due(double seconds, double write_seconds, std::size_t fresh, std::size_t written) {
+  constexpr double share_of_time = 0.05;
+  constexpr std::size_t growth = 16;  // a geometric series: 17 times its last member at most
+  return write_seconds <= share_of_time * seconds && fresh >= written / growth;
 }
 
-void RecordFile::lock() {
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0)
-    throw InputError(path_ + ": another run is writing to it");
-}
+RecordFile::RecordFile(std::string path, Journal journal)
+    : path_(std::move(path)), journal_(std::move(journal)) {}
 
 RecordFile RecordFile::create(const std::string& path, const Facts& environment, const Json& config,
                               Existing existing) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (fs::is_directory(path, error)) throw InputError(path + ": is a folder, expected a file");
-  if (existing == Existing::refuse && fs::exists(path, error))
+  make_folder_of(path);
+  const auto refuse = [&] {
     throw InputError(path + ": exists already; --resume goes on with it, --force replaces it");
-  refuse_if_locked(path);
-  const fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty() && !fs::create_directories(folder, error) && error)
-    throw InputError(path + ": its folder can not be made: " + error.message());
-  // Under another name first: what is replaced stays whole until the new file is.
-  const std::string fresh = path + ".new." + std::to_string(::getpid());
-  const int descriptor = ::open(fresh.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) fail(path, "can not be written", errno);
-  RecordFile file(path, descriptor);
-  file.lock();
-  const std::string header = header_text(environment, config);
-  file.tail_ = static_cast<std::int64_t>(header.size());
-  int failure = write_at(descriptor, header + std::string(closing), 0);
-  if (failure == 0) failure = publish(fresh, path, existing == Existing::refuse);
-  if (failure != 0) {
-    ::unlink(fresh.c_str());
-    fail(path, "can not be written", failure);
+  };
+  std::error_code error;
+  const bool there = fs::exists(path, error);
+  if (there && existing == Existing::refuse) refuse();
+  RecordFile file(path, Journal::open(journal_path(path)));
+  if (!file.journal_.empty() && existing == Existing::refuse) refuse();
+  // The old journal goes first and the new one comes last: neither ever lies beside the other's
+  // results.
+  file.journal_.cut(0);
+  file.set_head(environment, config);
+  try {
+    file.write_now();
+    file.journal(file.journal_head_, true);
+  } catch (const OutputError&) {
+    if (!there) ::unlink(path.c_str());
+    throw;
   }
   return file;
 }
 
 RecordFile RecordFile::resume(const std::string& path, Results& content) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0) fail(path, "can not be resumed", errno);
-  RecordFile file(path, descriptor);
-  file.lock();
+  make_folder_of(path);
+  RecordFile file(path, Journal::open(journal_path(path)));
   content = read_results(path);
-  file.count_ = content.records.size();
-  if (content.tail < 0)
-    throw InputError(path +
-                     ": was not written by `gla-bench run` (it does not end in \"]}\" on a " +
-                     "line of its own), so it can not be resumed");
-  file.tail_ = content.tail;
-  if (content.torn) file.restore_tail();
+  if (content.unfinished && !content.unfinished->fault.empty())
+    throw InputError(content.unfinished->fault + "; it can not be resumed with it");
+  if (content.unfinished) content.unfinished->running = false;  // this is the run that holds it
+  file.set_head(content.environment, *content.config);
+  for (const Record& record : content.records) file.keep(record, line_of(record));
+  std::error_code error;
+  file.stale_ = content.unfinished || !fs::exists(path, error);
+  if (const auto known = read_journal(file.journal_.path()))
+    file.journal_.cut(known->whole_bytes);
+  else
+    file.journal_.cut(0);                  // not even its head was whole
+  ::unlink(temporary_name(path).c_str());  // of a run that was killed while it wrote
   return file;
 }
 
-void RecordFile::restore_tail() {
-  // These bytes were there before, so that a full disk has room for them.
-  write_at(descriptor_, closing, tail_);
-  [[maybe_unused]] const int cut =
-      ::ftruncate(descriptor_, static_cast<off_t>(tail_) + static_cast<off_t>(closing.size()));
+void RecordFile::set_head(const Facts& environment, const Json& config) {
+  const Json facts = facts_to_json(environment);
+  head_ = file_head(facts, config);
+  journal_head_ = journal_head(facts, config);
+}
+
+void RecordFile::keep(const Record& record, std::string line) {
+  const auto [place, fresh] = index_.try_emplace(key_of(record), lines_.size());
+  if (fresh)
+    lines_.push_back(std::move(line));
+  else
+    lines_[place->second] = std::move(line);
+}
+
+void RecordFile::fail(const std::string& what, int error) const {
+  std::string text = what + ": " + std::strerror(error);
+  if (!lines_.empty())
+    text += "; " + std::to_string(lines_.size()) + " records are kept in " + path_ +
+            (stale_ ? " and its journal" : "") + ", --resume goes on";
+  throw OutputError(text);
+}
+
+void RecordFile::journal(const std::string& line, bool durable) {
+  if (journal_.empty() && line != journal_head_) journal(journal_head_, true);
+  if (const int error = journal_.append(line, durable))
+    fail(journal_.path() + ": a line could not be written", error);
+}
+
+void RecordFile::starting(const Candidate& candidate, std::string_view step,
+                          std::string_view where) {
+  const Variant& variant = *candidate.variant;
+  journal(journal_starting(
+              {std::string(step), std::string(where),
+               RecordKey{candidate.problem, variant.name, variant.backend, candidate.tile}}),
+          true);
 }
 
 void RecordFile::append(const Record& record) {
-  const std::string line =
-      (count_ == 0 ? "\n" : ",\n") +
-      record_to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (const int failure = write_at(descriptor_, line + std::string(closing), tail_)) {
-    restore_tail();
-    throw InputError(path_ + ": a record could not be written: " + std::strerror(failure) + "; " +
-                     std::to_string(count_) + " records before it are kept, --resume goes on");
-  }
-  tail_ += static_cast<std::int64_t>(line.size());
-  ++count_;
+  std::string line = line_of(record);
+  journal(journal_record(line), record.status != Status::rejected);
+  stale_ = true;
+  fresh_ += line.size();
+  keep(record, std::move(line));
+  if (rewrite_is_due(seconds_since(written_at_), write_seconds_, fresh_, written_)) write_now();
+}
+
+void RecordFile::write_now() {
+  const auto start = std::chrono::steady_clock::now();
+  std::string text = head_;
+  for (std::size_t i = 0; i < lines_.size(); ++i)
+    text.append(i == 0 ? "\n" : ",\n").append(lines_[i]);
+  text += "\n]}\n";
+  if (const int error = replace_file(path_, text)) fail(path_ + ": can not be written", error);
+  stale_ = false;
+  fresh_ = 0;
+  written_ = text.size();
+  written_at_ = std::chrono::steady_clock::now();
+  write_seconds_ = seconds_since(start);
+}
+
+void RecordFile::finish() {
+  if (stale_) write_now();
+  journal_.remove();
 }
 
 }  // namespace gla_bench

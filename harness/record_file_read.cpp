@@ -1,5 +1,7 @@
-// Results files, read: also those whose writer died in the middle of a line.
+// Results files, read, with their journals.
 
+#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "harness/error.hpp"
@@ -9,58 +11,87 @@
 namespace gla_bench {
 namespace {
 
-constexpr std::string_view closing = "\n]}\n";
-constexpr std::string_view list_start = "\n\"records\": [\n";
-
-/// The text up to its last whole line of a record, closed again; nothing where it is not torn so.
-std::optional<std::string> without_torn_tail(const std::string& text) {
-  const auto start = text.find(list_start);
-  if (start == std::string::npos) return std::nullopt;
-  // A whole record's line is followed by ",\n" (the next record's) or by the closing text.
-  std::string kept = text;
-  while (true) {
-    const auto end = kept.rfind('\n');
-    if (end == std::string::npos || end < start + list_start.size() - 1) return std::nullopt;
-    kept.resize(end);
-    if (end == start + list_start.size() - 1) break;  // no record is whole
-    const bool comma = kept.back() == ',';
-    if (comma) kept.pop_back();
-    // "{}" is the first byte of a record over the old closing text.
-    if (!kept.ends_with("\n{}") && Json::accept(kept + std::string(closing))) break;
-    if (comma) kept += ',';
-  }
-  return kept + std::string(closing);
-}
-
-Fact read_fact(const JsonNode& node) {
-  if (node.is_string()) return node.text();
-  if (node.is_boolean()) return node.boolean();
-  return node.any_number();
-}
-
-}  // namespace
-
-Results read_results(const std::string& path) {
+/// The file alone.
+Results read_file(const std::string& path) {
   Results results;
   results.file = path;
-  std::string text = read_text_file(path);
-  if (!Json::accept(text))
-    if (auto whole = without_torn_tail(text)) {
-      text = std::move(*whole);
-      results.torn = true;
-    }
-  if (text.ends_with(closing))
-    results.tail = static_cast<std::int64_t>(text.size() - closing.size());
-  const Json document = parse_json(text, path);
+  const Json document = read_json_file(path);
   const JsonNode root(document, path);
   root.expect_keys({"schema_version", "environment", "config", "records"});
   root.at("schema_version").integer(schema_version, schema_version);
-  for (const auto& [key, fact] : root.at("environment").members())
-    results.environment[key] = read_fact(fact);
+  results.environment = read_facts(root.at("environment"));
   if (!root.at("config").is_object()) root.at("config").fail("an object");
   results.config = std::make_shared<const Json>(root.at("config").json());
   for (const JsonNode& record : root.at("records").items())
     results.records.push_back(read_record(record));
+  return results;
+}
+
+/// Why a journal is not this file's, or nothing.
+std::optional<std::string> another_run(const Results& results, const JournalContent& journal) {
+  auto difference = first_difference(facts_to_json(journal.environment),
+                                     facts_to_json(results.environment), "/environment");
+  if (!difference) difference = first_difference(*journal.config, *results.config, "/config");
+  return difference;
+}
+
+/// Adds what the journal has, each record in the place of an older one of the same candidate.
+void merge(JournalContent journal, Results& results) {
+  std::map<RecordKey, std::size_t> index;
+  for (std::size_t i = 0; i < results.records.size(); ++i)
+    index.try_emplace(key_of(results.records[i]), i);
+  for (Record& record : journal.records) {
+    const auto [place, fresh] = index.try_emplace(key_of(record), results.records.size());
+    if (fresh)
+      results.records.push_back(std::move(record));
+    else
+      results.records[place->second] = std::move(record);
+    results.unfinished->records += fresh ? 1 : 0;
+  }
+  results.unfinished->in_flight = std::move(journal.in_flight);
+}
+
+}  // namespace
+
+std::string describe(const Unfinished& unfinished, const std::string& path) {
+  if (!unfinished.fault.empty()) return unfinished.fault + "; it is left out";
+  std::string text = unfinished.running ? "a run is writing to it right now"
+                                        : "its run has not come to its end: `run --resume -o " +
+                                              path + "` goes on";
+  if (unfinished.records > 0)
+    text += "; " + std::to_string(unfinished.records) + " records are from " + unfinished.file;
+  for (const Started& started : unfinished.in_flight)
+    text += std::string("; ") + (unfinished.running ? "under way: " : "under way when it ended: ") +
+            describe(started);
+  return text;
+}
+
+Results read_results(const std::string& path) {
+  // The journal first: should its run come to its end in between, the file has everything.
+  const std::string beside = journal_path(path);
+  std::optional<JournalContent> journal;
+  Unfinished unfinished{beside, journal_is_held(beside), 0, {}, ""};
+  try {
+    journal = read_journal(beside);
+  } catch (const InputError& error) {
+    unfinished.fault = error.what();
+  }
+  std::error_code error;
+  Results results;
+  if (journal && !std::filesystem::exists(path, error)) {
+    results.file = path;
+    results.environment = journal->environment;
+    results.config = journal->config;
+  } else {
+    results = read_file(path);
+  }
+  if (!journal && unfinished.fault.empty()) return results;
+  results.unfinished = std::move(unfinished);
+  if (!journal) return results;
+  if (const auto difference = another_run(results, *journal))
+    results.unfinished->fault = beside + ": is of another run than " + path + ": " + *difference;
+  else
+    merge(std::move(*journal), results);
   return results;
 }
 

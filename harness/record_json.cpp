@@ -135,6 +135,17 @@ Json problem_to_json(const Problem& problem) {
   return json;
 }
 
+Json facts_to_json(const Facts& facts) {
+  Json json = Json::object();
+  for (const auto& [key, fact] : facts) {
+    if (const double* number = std::get_if<double>(&fact))
+      json[key] = number_to_json(*number);
+    else
+      std::visit([&, &name = key](const auto& value) { json[name] = value; }, fact);
+  }
+  return json;
+}
+
 Json record_to_json(const Record& record) {
   Json json;
   json["variant"] = record.variant;

@@ -238,14 +238,31 @@ Problem read_problem(const JsonNode& node) {
   return problem;
 }
 
+RecordKey read_key(const JsonNode& node) {
+  Tile tile;
+  for (const auto& [axis, value] : node.at("tile").members()) tile[axis] = read_int(value);
+  return {read_problem(node), node.at("variant").text(),
+          read_enum(node.at("backend"), parse_backend, "a backend: host, cuda"), std::move(tile)};
+}
+
+Facts read_facts(const JsonNode& node) {
+  Facts facts;
+  for (const auto& [key, fact] : node.members()) {
+    if (fact.is_string())
+      facts[key] = fact.text();
+    else if (fact.is_boolean())
+      facts[key] = fact.boolean();
+    else
+      facts[key] = fact.any_number();
+  }
+  return facts;
+}
+
 Record read_record(const JsonNode& node) {
   node.expect_keys(record_keys());
   Record record;
-  record.problem = read_problem(node);
-  record.variant = node.at("variant").text();
-  record.backend = read_enum(node.at("backend"), parse_backend, "a backend: host, cuda");
+  std::tie(record.problem, record.variant, record.backend, record.tile) = read_key(node);
   record.device = text_or(node, "device", "");
-  for (const auto& [axis, value] : node.at("tile").members()) record.tile[axis] = read_int(value);
   record.status = read_status(node.at("status"));
   record.reason = node.at("reason").text();
   if (const auto tiles = present(node, "refused_tiles"))

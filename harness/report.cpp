@@ -190,7 +190,7 @@ std::string origin_of(const Results& results) {
       text += ", " + std::string(key) + " " + fact;
   if (const double copy = fact_number(results.environment, "copy_gb_per_s"); copy > 0)
     text += ", floor at the measured copy rate of " + number(copy, "%.0f") + " GB/s";
-  if (results.torn) text += " (last line torn)";
+  if (results.unfinished) text += " (" + describe(*results.unfinished, results.file) + ")";
   return text;
 }
 

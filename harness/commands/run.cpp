@@ -96,6 +96,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
       },
       progress);
   progress.finish();
+  if (file && !summary.device_lost) file->finish();
   summary.counts.clear();
   for (const Record& record : results.records) ++summary.counts[record.status];
   results.file = file ? file->path() : options.config;

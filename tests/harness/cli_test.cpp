@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "harness/json.hpp"
 #include "harness/record_file.hpp"
@@ -241,11 +242,10 @@ TEST_F(Cli, AFullDiskIsReportedWithWhatIsKept) {
   const std::string path = write_config(), out = file("out.json");
   const Outcome outcome = program("--version; ulimit -f 8; " + std::string(GLA_BENCH_PROGRAM) +
                                   " run " + path + " -q -o " + out);
-  EXPECT_EQ(outcome.code, 2) << outcome.text;
+  EXPECT_EQ(outcome.code, 5) << outcome.text;
   EXPECT_TRUE(has(outcome, "--resume goes on")) << outcome.text;
-  const Results results = read_results(out);
-  EXPECT_FALSE(results.torn);
-  EXPECT_LT(results.records.size(), 4u);
+  EXPECT_TRUE(Json::accept(read_text_file(out)));
+  EXPECT_LT(read_results(out).records.size(), 4u);
 }
 
 }  // namespace

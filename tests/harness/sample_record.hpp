@@ -1,0 +1,77 @@
+#pragma once
+// A record with something in each of its members, and what belongs around it in a results file.
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "harness/error.hpp"
+#include "harness/facts.hpp"
+#include "harness/json.hpp"
+#include "harness/record.hpp"
+
+namespace gla_bench {
+
+/// `number` tells it from others of the same file.
+inline Record sample_record(int number, std::size_t samples = 3) {
+  Record record;
+  record.problem.op = "gla";
+  record.problem.seed = static_cast<std::uint64_t>(number);
+  record.problem.scale = 0.5;
+  record.variant = "chunk_fused";
+  record.tile = {{"chunk", 64}};
+  record.status = Status::measured;
+  Verification verification;
+  verification.ok = true;
+  verification.arithmetic = Arithmetic::tf32;
+  verification.reference = "host";
+  verification.deterministic = true;
+  verification.last_timed_ok = true;
+  verification.tensors["o"] = {1e-4, 2e-4, 3e-4, 1e-3, 4e-3, 2e-2, 5e-5, {{0, 1, 2, 3}, 1, 2},
+                               true};
+  record.verification = verification;
+  Timing timing;
+  timing.cold.samples_ms.assign(samples, 1.25);
+  timing.cold.median_ms = timing.cold.min_ms = timing.cold.p20_ms = timing.cold.p80_ms = 1.25;
+  timing.cold.stopped_because = "noise";
+  timing.clock_mhz_before = 1980;
+  record.timing = timing;
+  record.stages = {{"projections", 0.75, 100, 200}, {"gla", 0.5, 300, 400}};
+  record.device = "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f";
+  record.throttled_timing = timing;
+  record.throttled_timing->throttled = true;
+  record.throttled_timing->clock_reasons = {"sw_power_cap", "hw_thermal_slowdown"};
+  record.io = {100, 200, 300, 400};
+  record.io.measured =
+      CounterReading{CounterSource::cupti, "", 210, 310, 10, 900, 1, {{"lts__t_bytes.sum", 900}}};
+  record.energy = Energy{0.25, 500, 0.31, 620, ""};
+  record.flops = 1e9;
+  record.build = BuildInfo{32, 4, 1024, 0.5, true, {{"chunk_fused", 32, 4, 1024}}, "warned"};
+  record.source_hash = "0123456789abcdef";
+  record.against =
+      Against{Status::verified, "",   "fedcba9876543210", verification, 2, {1, 1.125, 2, 4},
+              {1, 2, 3, 4},     "bn", "precision"};
+  return record;
+}
+
+inline Json config() {
+  return parse_json(R"({"description": "a test"})", "config");
+}
+
+inline Facts environment() {
+  return {{"device", "toy"}, {"copy_gb_per_s", 10.5}, {"git_dirty", true}};
+}
+
+/// The message of an InputError or OutputError that an action throws.
+inline std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return error.what();
+  } catch (const OutputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace gla_bench
