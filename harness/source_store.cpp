@@ -80,7 +80,7 @@ SourceStore::SourceStore(const fs::path& kernels_folder) {
   try {
     const fs::path folder = fs::canonical(kernels_folder);
     read_folder(folder, "", sources_);
-    for (const char* beside : {"reference", "harness/cuda"})
+    for (const char* beside : {"reference", "harness/cuda", "harness/selftest"})
       if (fs::is_directory(folder.parent_path() / beside))
         read_folder(folder.parent_path() / beside, std::string(beside) + "/", sources_);
   } catch (const fs::filesystem_error& error) {

@@ -1,0 +1,158 @@
+// The recurrence of gla in float32, one thread to a column of a head's state, with one fault of
+// planted_faults.h (constant planted_fault::number). Grid: sequences x heads blocks, twice as many for the
+// race; a block has value_dim threads. Only the self-test launches this.
+
+#include "harness/selftest/planted_faults.h"
+#include "kernels/linear_recurrence/params.h"
+
+namespace gla_bench::planted {
+
+constexpr Fault fault = static_cast<Fault>(planted_fault::number);
+
+// What is kept from call to call, for as long as the module is loaded.
+constexpr int most_columns = 1024, most_outputs = 1 << 16;
+__device__ int calls_of[most_columns];
+__device__ float kept_outputs[most_outputs];
+__device__ float kept_states[most_columns * keys];
+
+__device__ __forceinline__ unsigned long long nanoseconds() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// One column of one head.
+class Column {
+ public:
+  __device__ Column(const LinearRecurrenceParams& params)
+      : p_(params),
+        pair_(blockIdx.x % static_cast<unsigned>(params.batch * params.heads)),
+        late_(blockIdx.x >= params.batch * params.heads),
+        j_(threadIdx.x),
+        batch_(pair_ / p_.heads),
+        head_(pair_ % p_.heads),
+        index_(static_cast<int>(pair_) * p_.value_dim + j_) {}
+
+  __device__ void run() {
+    const int call = ++calls_of[index_];
+    if (fault == crash) *reinterpret_cast<volatile int*>(16ull) = 1;
+    if (fault == hang) wait_for_ever();
+    if (fault == slow || fault == cheating_timer) wait_for(3000000);
+    if ((fault == stale_output && call > 1) || (fault == stale_when_timed && call > honest_calls)) return;
+    const bool cached = (fault == cached_answer && call > 1) || (fault == cached_when_timed && call > honest_calls);
+    if (cached)
+      answer_again();
+    else
+      compute();
+    static_cast<float*>(p_.work[0])[index_] = state_[0];
+    damage();
+  }
+
+ private:
+  __device__ long long row(const TokenStrides& strides, long long b, long long t, long long h) const {
+    return b * strides.batch + t * strides.seq + h * strides.heads;
+  }
+  __device__ float* output(long long t) const {
+    return static_cast<float*>(p_.o) + row(p_.value_strides, batch_, t, head_) + j_;
+  }
+  __device__ float* final_state(int i) const {
+    return p_.final_state + pair_ * p_.state_strides.sequence + i * p_.state_strides.key +
+           j_ * p_.state_strides.value;
+  }
+  __device__ void keep(long long t, float value) const {
+    kept_outputs[t * p_.batch * p_.heads * p_.value_dim + index_] = value;
+  }
+
+  __device__ void wait_for_ever() const {
+    while (*static_cast<const volatile float*>(p_.q) != 12345.678f) __nanosleep(1000);
+  }
+  __device__ void wait_for(unsigned long long ns) const {
+    const unsigned long long start = nanoseconds();
+    while (nanoseconds() - start < ns) {
+    }
+  }
+
+  __device__ void answer_again() const {
+    for (long long t = 0; t < p_.seq; ++t)
+      *output(t) = kept_outputs[t * p_.batch * p_.heads * p_.value_dim + index_];
+    for (int i = 0; i < keys; ++i) *final_state(i) = kept_states[index_ * keys + i];
+  }
+
+  __device__ void compute() {
+    const long long whole = p_.seq / tile::chunk * tile::chunk;
+    const long long end = fault == last_chunk_missing ? whole : p_.seq;
+    for (long long t = 0; t < end; ++t) {
+      if (fault == wrong_final_state && t + 1 == p_.seq) store_state();
+      const float o = step(t);
+      keep(t, o);
+      // Each writer dawdles as its clock says, so that either may come last.
+      if (fault == race) wait_for(clock64() & 255);
+      if (fault == unwritten_output && pair_ == 1) continue;
+      *output(t) = planted(t, whole, o);
+    }
+    if (fault != wrong_final_state) store_state();
+  }
+
+  __device__ float planted(long long t, long long whole, float o) const {
+    const bool last = t + 1 == p_.seq && index_ == 0;
+    if (fault == nan_output && last) return __int_as_float(0x7fc00000);
+    if (fault == element_off && last) return o + element_offset;
+    if (fault == chunk_slightly_off && pair_ == 0 && t >= whole) return o * chunk_factor;
+    return o;
+  }
+
+  __device__ void store_state() const {
+    for (int i = 0; i < keys; ++i) {
+      *final_state(i) = state_[i];
+      kept_states[index_ * keys + i] = state_[i];
+    }
+  }
+
+  __device__ float step(long long t) {
+    const long long b = fault == wrong_batch ? 0 : batch_, h = fault == wrong_head ? 0 : head_;
+    const float* q = static_cast<const float*>(p_.q) + row(p_.key_strides, b, t, h);
+    const float* k = static_cast<const float*>(p_.k) + row(p_.key_strides, b, t, h);
+    const float* g = static_cast<const float*>(p_.g) + row(p_.gate_strides, b, t, h);
+    const float v = static_cast<const float*>(p_.v)[row(p_.value_strides, b, t, h) + j_];
+    const bool forgets = fault == off_by_one && (t + 1) % tile::chunk == 0;
+    for (int i = 0; i < keys; ++i) {
+      const float decay = expf(fault == flipped_gate_sign ? -g[i] : g[i]);
+      const float added = forgets ? 0.0f : k[i] * v;
+      state_[i] = fault == inclusive_decay ? decay * (state_[i] + added) : decay * state_[i] + added;
+      if (fault == bfloat16_accumulator) state_[i] = __bfloat162float(__float2bfloat16(state_[i]));
+    }
+    float sum = 0;
+    for (int i = 0; i < keys; ++i) {
+      const int at = late_ ? keys - 1 - i : i;
+      sum += q[at] * state_[at];
+    }
+    return p_.scale * sum;
+  }
+
+  // One thread, behind its own work.
+  __device__ void damage() const {
+    const long long columns = p_.batch * p_.heads * p_.value_dim;
+    if (index_ + 1 != columns || late_) return;
+    float* scratch = static_cast<float*>(p_.work[0]);
+    if (fault == write_behind_output) static_cast<float*>(p_.o)[p_.seq * columns + 3] = 1;
+    if (fault == write_before_output) p_.final_state[-1] = 1;
+    if (fault == write_behind_workspace) scratch[columns] = 1;
+    if (fault == write_before_workspace) scratch[-2] = 1;
+    if (fault == changed_input)
+      const_cast<float*>(static_cast<const float*>(p_.v))[row(p_.value_strides, batch_, p_.seq - 1, head_) + j_] += 1;
+  }
+
+  const LinearRecurrenceParams& p_;
+  long long pair_;
+  bool late_;
+  int j_;
+  long long batch_, head_;
+  int index_;
+  float state_[keys] = {};
+};
+
+}  // namespace gla_bench::planted
+
+extern "C" __global__ void planted(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
+  gla_bench::planted::Column(p).run();
+}

@@ -1,0 +1,46 @@
+#pragma once
+// Faults on purpose: variants of `gla` behind the usual interface that commit one fault each, and
+// the same code without one. Only the self-test's workers know them.
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "harness/backend.hpp"
+#include "harness/catalog.hpp"
+#include "harness/selftest/planted_faults.h"
+
+namespace gla_bench::planted {
+
+struct PlantedFault {
+  Fault fault;
+  std::string_view name;     ///< of the variant
+  std::string_view meaning;  ///< one line
+  std::string_view check;    ///< that has to catch it (checks.hpp)
+  std::string_view control;  ///< the same candidate without the fault
+  bool host_only = false;
+};
+
+/// In the order in which they are tried.
+std::span<const PlantedFault> faults();
+
+/// The candidates without a fault; they have neither check nor control.
+std::span<const PlantedFault> controls();
+
+/// The program's operators and, on either backend, a variant for each fault and for each control.
+Catalog catalog();
+
+/// The problem that all of them solve: two sequences, two heads, five chunks of which the last is
+/// not full.
+Problem problem();
+
+/// A backend that runs what the other one runs, and whose timer does not wait for the variant
+/// `cheating_timer`.
+std::unique_ptr<Backend> with_cheating_timer(std::unique_ptr<Backend> honest);
+
+/// The two makers behind catalog().
+Variant host_variant(Fault fault, std::string_view name);
+Variant cuda_variant(Fault fault, std::string_view name);
+
+}  // namespace gla_bench::planted

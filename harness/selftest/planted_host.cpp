@@ -1,0 +1,210 @@
+// The recurrence of gla in float32, column by column of a head's state, with one fault.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "harness/selftest/planted.hpp"
+#include "harness/selftest/planted_variant.hpp"
+#include "kernels/linear_recurrence/params.h"
+
+namespace gla_bench::planted {
+namespace {
+
+using Params = LinearRecurrenceParams;
+using std::chrono::steady_clock;
+
+// What a variant keeps from call to call.
+struct Memory {
+  int calls = 0;
+  std::vector<float> outputs, states;
+};
+
+struct Call {
+  const Params& p;
+  Fault fault;
+  long long chunk;
+  Memory& memory;
+
+  long long pairs() const { return p.batch * p.heads; }
+  long long columns() const { return pairs() * p.value_dim; }
+  long long whole() const { return p.seq / chunk * chunk; }
+  float* o() const { return static_cast<float*>(p.o); }
+};
+
+long long row(const TokenStrides& strides, long long b, long long t, long long h) {
+  return b * strides.batch + t * strides.seq + h * strides.heads;
+}
+
+class Column {
+ public:
+  Column(const Call& call, long long pair, long long j, bool late = false)
+      : call_(call), p_(call.p), pair_(pair), j_(j), late_(late) {}
+
+  void compute() {
+    const long long end = call_.fault == last_chunk_missing ? call_.whole() : p_.seq;
+    for (long long t = 0; t < end; ++t) {
+      if (call_.fault == wrong_final_state && t + 1 == p_.seq) store_state();
+      const float o = step(t);
+      if (call_.fault == unwritten_output && pair_ == 1) continue;
+      *output(t) = planted(t, o);
+    }
+    if (call_.fault != wrong_final_state) store_state();
+    static_cast<float*>(p_.work[0])[pair_ * p_.value_dim + j_] = state_[0];
+  }
+
+  float* output(long long t) const {
+    return call_.o() + row(p_.value_strides, pair_ / p_.heads, t, pair_ % p_.heads) + j_;
+  }
+
+  float step(long long t) {
+    const Fault fault = call_.fault;
+    const long long b = fault == wrong_batch ? 0 : pair_ / p_.heads;
+    const long long h = fault == wrong_head ? 0 : pair_ % p_.heads;
+    const float* q = static_cast<const float*>(p_.q) + row(p_.key_strides, b, t, h);
+    const float* k = static_cast<const float*>(p_.k) + row(p_.key_strides, b, t, h);
+    const float* g = static_cast<const float*>(p_.g) + row(p_.gate_strides, b, t, h);
+    const float v = static_cast<const float*>(p_.v)[row(p_.value_strides, b, t, h) + j_];
+    const bool forgets = fault == off_by_one && (t + 1) % call_.chunk == 0;
+    for (int i = 0; i < keys; ++i) {
+      const float decay = std::exp(fault == flipped_gate_sign ? -g[i] : g[i]);
+      const float added = forgets ? 0.0f : k[i] * v;
+      float& s = state_[static_cast<std::size_t>(i)];
+      s = fault == inclusive_decay ? decay * (s + added) : decay * s + added;
+      if (fault == bfloat16_accumulator) s = round_to(DType::bfloat16, s);
+    }
+    float sum = 0;
+    for (int i = 0; i < keys; ++i) {
+      const int at = late_ ? keys - 1 - i : i;
+      sum += q[at] * state_[static_cast<std::size_t>(at)];
+    }
+    return p_.scale * sum;
+  }
+
+ private:
+  float planted(long long t, float o) const {
+    const bool last = t + 1 == p_.seq && pair_ == 0 && j_ == 0;
+    if (call_.fault == nan_output && last) return std::numeric_limits<float>::quiet_NaN();
+    if (call_.fault == element_off && last) return o + element_offset;
+    if (call_.fault == chunk_slightly_off && pair_ == 0 && t >= call_.whole())
+      return o * chunk_factor;
+    return o;
+  }
+
+  void store_state() const {
+    const StateStrides& s = p_.state_strides;
+    for (int i = 0; i < keys; ++i)
+      p_.final_state[pair_ * s.sequence + i * s.key + j_ * s.value] =
+          state_[static_cast<std::size_t>(i)];
+  }
+
+  const Call& call_;
+  const Params& p_;
+  long long pair_, j_;
+  bool late_;  // adds the other way round
+  std::array<float, keys> state_{};
+};
+
+// Two writers of the first tokens of a head, whose sums differ in the last bits: which of them
+// comes last at a token is the scheduler's and the clock's choice.
+void run_race(const Call& call) {
+  constexpr long long tokens = 24;
+  std::atomic<int> arrived{0};
+  const auto write = [&](bool late) {
+    std::vector<Column> columns;
+    for (long long j = 0; j < call.p.value_dim; ++j) columns.emplace_back(call, 0, j, late);
+    for (long long t = 0; t < tokens; ++t) {
+      ++arrived;
+      while (arrived < 2 * (t + 1)) std::this_thread::yield();  // both stand at the line
+      if (steady_clock::now().time_since_epoch().count() % 2 == 0) std::this_thread::yield();
+      for (Column& column : columns) {
+        const float o = column.step(t);
+        std::atomic_ref(*column.output(t)).store(o, std::memory_order_relaxed);
+      }
+    }
+  };
+  std::thread other(write, true);
+  write(false);
+  other.join();
+}
+
+void answer_again(const Call& call) {
+  std::copy(call.memory.outputs.begin(), call.memory.outputs.end(), call.o());
+  std::copy(call.memory.states.begin(), call.memory.states.end(), call.p.final_state);
+}
+
+void keep(const Call& call) {
+  call.memory.outputs.assign(call.o(), call.o() + call.p.seq * call.columns());
+  call.memory.states.assign(call.p.final_state, call.p.final_state + keys * call.columns());
+}
+
+void damage(const Call& call) {
+  auto* scratch = static_cast<float*>(call.p.work[0]);
+  if (call.fault == write_behind_output) call.o()[call.p.seq * call.columns() + 3] = 1;
+  if (call.fault == write_before_output) call.p.final_state[-1] = 1;
+  if (call.fault == write_behind_workspace) scratch[call.columns()] = 1;
+  if (call.fault == write_before_workspace) scratch[-2] = 1;
+  if (call.fault == changed_input)
+    const_cast<float*>(static_cast<const float*>(call.p.v))[call.p.seq * call.columns() - 1] += 1;
+}
+
+// Takes the processor for three milliseconds, as work would.
+void be_busy() {
+  const auto start = steady_clock::now();
+  while (steady_clock::now() - start < std::chrono::milliseconds(3)) {
+  }
+}
+
+void write_to_nowhere() {
+  volatile std::uintptr_t nowhere = 16;  // the compiler knows better than to let this through
+  *reinterpret_cast<volatile int*>(nowhere) = 1;
+}
+
+// Slowly, so that whoever watches can end it long before the machine is short of memory.
+void hoard() {
+  std::vector<std::vector<char>> hoard;
+  while (true) {
+    hoard.emplace_back(std::size_t{16} << 20, 'x');
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+void run(const Call& call) {
+  const int number = ++call.memory.calls;
+  if (call.fault == crash) write_to_nowhere();
+  if (call.fault == hoarding) hoard();
+  while (call.fault == hang) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  if (call.fault == slow || call.fault == cheating_timer) be_busy();
+  if (call.fault == stale_output && number > 1) return;
+  if (call.fault == stale_when_timed && number > honest_calls) return;
+  if ((call.fault == cached_answer && number > 1) ||
+      (call.fault == cached_when_timed && number > honest_calls))
+    return answer_again(call);
+  for (long long pair = 0; pair < call.pairs(); ++pair)
+    for (long long j = 0; j < call.p.value_dim; ++j) Column(call, pair, j).compute();
+  if (call.fault == race) run_race(call);
+  if (number == 1) keep(call);
+  damage(call);
+}
+
+}  // namespace
+
+Variant host_variant(Fault fault, std::string_view name) {
+  Variant variant = common_variant(fault, name);
+  variant.backend = BackendId::host;
+  variant.sources = {"harness/selftest/planted_faults.h"};
+  variant.code = [fault, memory = std::make_shared<Memory>()](const HostCall& host_call) {
+    Params params;
+    std::memcpy(&params, host_call.params.data(), sizeof params);
+    run({params, fault, host_call.tile.at("chunk"), *memory});
+  };
+  return variant;
+}
+
+}  // namespace gla_bench::planted

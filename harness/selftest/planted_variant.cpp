@@ -1,0 +1,49 @@
+#include "harness/selftest/planted_variant.hpp"
+
+#include "harness/operator.hpp"
+#include "kernels/linear_recurrence/family.hpp"
+
+namespace gla_bench::planted {
+namespace {
+
+// No machine has it, and no allocator takes it for a promise to be kept later.
+constexpr std::size_t too_much = std::size_t{1} << 60;
+
+std::vector<Region> regions(Fault fault, const Problem& problem) {
+  const Shape& s = problem.shape;
+  const auto columns = static_cast<std::size_t>(s.batch * s.heads * s.value_dim);
+  return {{"scratch", fault == memory_exhaustion ? too_much : columns * sizeof(float)}};
+}
+
+}  // namespace
+
+Variant common_variant(Fault fault, std::string_view name) {
+  Variant variant;
+  variant.op = "gla";
+  variant.name = name;
+  variant.summary = "planted: " + variant.name;
+  variant.space = {{"chunk", {32}, "tokens of a chunk"}};
+  variant.arithmetic = [](const Problem&, const Tile&) { return Arithmetic::float32; };
+  variant.reject = [](const Problem& problem, const Tile&,
+                      const Limits&) -> std::optional<std::string> {
+    if (problem.dtype != DType::float32 || problem.shape.key_dim != keys)
+      return "planted for float32 and key_dim " + std::to_string(keys);
+    return std::nullopt;
+  };
+  variant.traffic = [](const Problem& problem, const Tile&) -> Traffic {
+    const double bytes = find_operator("gla")->work(problem).floor_bytes;
+    return {bytes, bytes};
+  };
+  variant.flops = [](const Problem& problem, const Tile&) {
+    return find_operator("gla")->work(problem).flops;
+  };
+  variant.workspace = [fault](const Problem& problem, const Tile&) {
+    return regions(fault, problem);
+  };
+  variant.bind = [fault](const Problem& problem, const Tile&, const Address& address) {
+    return linear_recurrence::bind(problem, address, regions(fault, problem));
+  };
+  return variant;
+}
+
+}  // namespace gla_bench::planted
