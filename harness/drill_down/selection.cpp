@@ -1,0 +1,106 @@
+#include "harness/drill_down/selection.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "harness/error.hpp"
+#include "harness/record_file.hpp"
+#include "harness/record_json.hpp"
+
+namespace gla_bench {
+namespace {
+
+Selection read_object(const JsonNode& node) {
+  node.expect_keys({"variant", "backend", "tile", "operator", "direction", "dtype", "layout",
+                    "shape", "gate", "seed", "initial_state", "final_state", "scale", "tensors",
+                    "options"});
+  Selection selection;
+  selection.problem = read_problem(node);
+  selection.variant = node.at("variant").text();
+  const auto backend = parse_backend(node.at("backend").text());
+  if (!backend) node.at("backend").fail("a backend: host, cuda");
+  selection.backend = *backend;
+  if (const auto tile = node.find("tile"))
+    for (const auto& [axis, value] : tile->members())
+      selection.tile[axis] = static_cast<int>(value.integer(-1'000'000'000, 1'000'000'000));
+  return selection;
+}
+
+Selection read_row(const std::string& text, std::size_t hash) {
+  const std::string file = text.substr(0, hash), number = text.substr(hash + 1);
+  std::size_t row = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), row);
+  const bool whole = error == std::errc() && end == number.data() + number.size();
+  const Results results = read_results(file);
+  if (!whole || row < 1 || row > results.records.size())
+    throw InputError(text + ": found row \"" + number + "\", expected a number from 1 to " +
+                     std::to_string(results.records.size()));
+  const Record& record = results.records[row - 1];
+  if (record.peer)
+    throw InputError(text + ": is a peer's record (" + record.variant +
+                     "), which this program can not run");
+  return selection_of(record);
+}
+
+}  // namespace
+
+Selection selection_of(const Record& record) {
+  return {record.problem, record.variant, record.backend, record.tile};
+}
+
+std::string selection_text(const Selection& selection) {
+  Json json;
+  json["variant"] = selection.variant;
+  json["backend"] = name(selection.backend);
+  json["tile"] = selection.tile.empty() ? Json::object() : Json(selection.tile);
+  const Json problem = problem_to_json(selection.problem);
+  for (const auto& [key, value] : problem.items())
+    if (!value.is_null()) json[key] = value;
+  return json.dump();
+}
+
+Selection read_selection(const std::string& text) {
+  if (!text.empty() && text.front() == '{') {
+    const Json document = parse_json(text, "selection");
+    return read_object(JsonNode(document, "selection"));
+  }
+  const std::size_t hash = text.rfind('#');
+  if (hash == std::string::npos)
+    throw InputError("found \"" + text +
+                     "\", expected FILE#ROW (a record of a results file, counted from 1) or a "
+                     "record's selection as JSON");
+  return read_row(text, hash);
+}
+
+std::string repeat_command(const Record& record) {
+  return "gla-bench repeat " + shell_quoted(selection_text(selection_of(record)));
+}
+
+Candidate find_candidate(const Selection& selection, const Catalog& catalog, const Limits& limits) {
+  const Problem& problem = selection.problem;
+  const Variant* variant =
+      catalog.find_variant(problem.op, selection.variant, selection.backend, problem.direction);
+  if (variant == nullptr)
+    throw InputError("this program has no variant '" + selection.variant + "' of " + problem.op +
+                     " " + std::string(name(problem.direction)) + " on " +
+                     std::string(name(selection.backend)));
+  const Candidate candidate{variant, problem, selection.tile};
+  const auto tiles = all_tiles(variant->space);
+  if (std::find(tiles.begin(), tiles.end(), selection.tile) == tiles.end())
+    throw InputError(describe(candidate) + ": the variant has no such tile (any more)");
+  if (const auto reason = variant->reject(problem, selection.tile, limits))
+    throw InputError(describe(candidate) + ": refused: " + *reason);
+  return candidate;
+}
+
+std::string shell_quoted(const std::string& argument) {
+  if (!argument.empty() &&
+      argument.find_first_of(" \t\n\"'\\$&|;<>*?()[]{}#~`!") == std::string::npos)
+    return argument;
+  std::string quoted = "'";
+  for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,40 @@
+#pragma once
+// One candidate by itself, as a record has it: what a row is repeated, profiled and sanitized by.
+
+#include <string>
+
+#include "harness/catalog.hpp"
+#include "harness/record.hpp"
+
+namespace gla_bench {
+
+/// A candidate by names.
+struct Selection {
+  Problem problem;
+  std::string variant;
+  BackendId backend = BackendId::host;
+  Tile tile;
+};
+
+Selection selection_of(const Record& record);
+
+/// The selection as one JSON object on one line: the members that a record has for it, without
+/// those that are null.
+std::string selection_text(const Selection& selection);
+
+/// What selection_text() writes, or FILE#ROW: a record of a results file, counted from 1.
+/// @throws InputError
+Selection read_selection(const std::string& text);
+
+/// A shell command that verifies and measures the record's candidate again: gla-bench repeat
+/// '{...}'.
+std::string repeat_command(const Record& record);
+
+/// The candidate in a catalog. @throws InputError for what the catalog lacks, for a tile that is
+/// not in the variant's space, and with the variant's reason where it refuses
+Candidate find_candidate(const Selection& selection, const Catalog& catalog, const Limits& limits);
+
+/// An argument as a shell takes it: quoted where it has to be.
+std::string shell_quoted(const std::string& argument);
+
+}  // namespace gla_bench
