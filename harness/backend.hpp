@@ -95,6 +95,10 @@ class Workset {
   /// "guard zone behind 'o' overwritten at byte 12", "input 'q' changed": what a run damaged, or
   /// nothing. An input that is updated in place may change.
   virtual std::optional<std::string> damage() = 0;
+  /// Negates the inputs that may have any sign (other_inputs.hpp), where they lie; a second call
+  /// gives the first bytes back. Between the two, damage() says nothing and what is updated in
+  /// place starts from the negated bytes. False: there are none, or the backend can not.
+  virtual bool negate_inputs() { return false; }
 };
 
 /// A built candidate. Owns its code and, once prepared, its workspace.
@@ -128,6 +132,8 @@ class Plan {
   virtual void repeat(int calls) {
     for (int call = 0; call < calls; ++call) run();
   }
+  /// Pieces of work that one call enqueues: what the host's part of a call takes goes by them.
+  virtual std::size_t launches() const { return 1; }
 };
 
 class Backend {
@@ -162,6 +168,8 @@ class Backend {
   /// The same for the plain computation in a given arithmetic.
   virtual std::optional<HostTensors> baseline(const Operator& op, const Problem& problem,
                                               const HostTensors& inputs, Arithmetic arithmetic) = 0;
+  /// Does work that a profiler which waits for it (ncu --profile-from-start off) is to look at.
+  virtual void profiled(const std::function<void()>& work) { work(); }
   /// Measures on the spot (a second or so), or nothing where nothing can run. @throws RunError
   virtual std::optional<Ceilings> measure_ceilings() { return std::nullopt; }
 };

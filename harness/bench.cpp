@@ -72,9 +72,10 @@ class Session {
       plan_ = backend_.build(candidates_[index]);
       plan_->prepare(*workset_);
       const Candidate& candidate = candidates_[index];
-      verification_ = verify_candidate(
-          *workset_, *plan_, *truth_,
-          candidate.variant->arithmetic(candidate.problem, candidate.tile), options_.tolerance);
+      verification_ =
+          verify_candidate(*workset_, *plan_, *truth_,
+                           candidate.variant->arithmetic(candidate.problem, candidate.tile),
+                           options_.tolerance, {.reproducible = candidate.variant->reproducible});
       return verification_.ok ? std::string() : complaint(verification_);
     });
     return fault_;

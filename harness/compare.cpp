@@ -160,7 +160,45 @@ Partial total(const std::vector<Partial>& partials) {
   return sum;
 }
 
+double rms_of(const Partial& sum) {
+  return sum.elements == 0 ? 0.0 : std::sqrt(sum.norm_squared / static_cast<double>(sum.elements));
+}
+
+double error_of_chunk(const Partial& chunk, double rms) {
+  const double least = chunk_norm_floor * rms * std::sqrt(static_cast<double>(chunk.elements));
+  return ratio(std::sqrt(chunk.error_squared), std::max(std::sqrt(chunk.norm_squared), least));
+}
+
+// Sums stay inside a chunk and chunks are added in order: the same for every number of threads.
+std::vector<Partial> compare_chunks(const Chunks& chunks, std::span<const float> got,
+                                    std::span<const double> expected) {
+  std::vector<Partial> partials(static_cast<std::size_t>(chunks.count()));
+  const auto count = static_cast<std::int64_t>(partials.size());
+#pragma omp parallel for schedule(static) if (got.size() > 65536)
+  for (std::int64_t i = 0; i < count; ++i)
+    partials[i] = compare_chunk(chunks, i, got.data(), expected.data());
+  return partials;
+}
+
 }  // namespace
+
+std::int64_t unwritten_elements(std::span<const float> values) {
+  return std::count_if(values.begin(), values.end(), is_poison);
+}
+
+ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
+                         std::span<const double> expected) {
+  if (static_cast<std::int64_t>(got.size()) != spec.elements() || got.size() != expected.size())
+    throw std::invalid_argument("'" + spec.name + "' does not have the size of its spec");
+  if (got.empty()) return {{0, 0, 0}, {}};
+  const Chunks chunks = chunks_of(spec);
+  const std::vector<Partial> partials = compare_chunks(chunks, got, expected);
+  const double rms = rms_of(total(partials));
+  ChunkErrors errors{{chunks.outer, chunks.inner, chunks.pieces()}, {}};
+  for (const Partial& p : partials)
+    errors.rel_l2.push_back(p.elements == 0 ? 0.0f : static_cast<float>(error_of_chunk(p, rms)));
+  return errors;
+}
 
 ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
                      std::span<const double> expected) {
@@ -169,19 +207,14 @@ ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
   ErrorMetrics metrics;
   if (got.empty()) return metrics;
   const Chunks chunks = chunks_of(spec);
-  // Sums stay inside a chunk and chunks are added in order: the same for every number of threads.
-  std::vector<Partial> partials(static_cast<std::size_t>(chunks.count()));
+  const std::vector<Partial> partials = compare_chunks(chunks, got, expected);
   const auto count = static_cast<std::int64_t>(partials.size());
-#pragma omp parallel for schedule(static) if (spec.elements() > 65536)
-  for (std::int64_t i = 0; i < count; ++i)
-    partials[i] = compare_chunk(chunks, i, got.data(), expected.data());
-
   const Partial sum = total(partials);
   if (sum.elements == 0) {  // each is the infinity that is expected
     metrics.worst = element(spec, 0, got, expected);
     return metrics;
   }
-  const double rms = std::sqrt(sum.norm_squared / static_cast<double>(sum.elements));
+  const double rms = rms_of(sum);
   metrics.elements = sum.elements;
   metrics.unwritten = sum.unwritten;
   metrics.not_finite = sum.not_finite;
@@ -189,10 +222,7 @@ ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
   for (const Partial& p : partials) {
     if (p.elements == 0) continue;
     metrics.smallest_chunk = std::min(metrics.smallest_chunk, p.elements);
-    const double least = chunk_norm_floor * rms * std::sqrt(static_cast<double>(p.elements));
-    const double norm = std::max(std::sqrt(p.norm_squared), least);
-    metrics.worst_chunk_rel_l2 =
-        std::max(metrics.worst_chunk_rel_l2, ratio(std::sqrt(p.error_squared), norm));
+    metrics.worst_chunk_rel_l2 = std::max(metrics.worst_chunk_rel_l2, error_of_chunk(p, rms));
   }
   metrics.rel_l2 = ratio(std::sqrt(sum.error_squared), std::sqrt(sum.norm_squared));
   if (sum.first_bad >= 0) {

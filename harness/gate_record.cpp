@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "harness/assignment.hpp"
+#include "harness/checks.hpp"
 #include "harness/gate.hpp"
 #include "harness/statistics.hpp"
 
@@ -100,8 +101,11 @@ void judge_timing(const Record& record, Verdict& verdict) {
   }
   judge_series("cold", record.timing->cold, verdict.failures);
   if (record.timing->hot) judge_series("hot", *record.timing->hot, verdict.failures);
-  if (record.timing->suspect)
-    verdict.warnings.push_back("suspect: faster than the floor allows at the measured copy rate");
+  if (!record.timing->suspect) return;
+  verdict.warnings.push_back(
+      record.timing->suspect_check == check::wall_clock
+          ? "suspect: the wall clock contradicts the timer"
+          : "suspect: faster than the floor allows at the measured copy rate");
 }
 
 bool in_space(const TileSpace& space, const Tile& tile) {

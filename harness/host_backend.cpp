@@ -11,6 +11,7 @@
 #include "harness/error.hpp"
 #include "harness/guarded_buffer.hpp"
 #include "harness/host_machine.hpp"
+#include "harness/other_inputs.hpp"
 #include "harness/staging.hpp"
 #include "harness/statistics.hpp"
 
@@ -43,6 +44,7 @@ class HostWorkset final : public Workset {
       pack(spec, layout_, inputs.at(spec.name), memory.buffer.bytes());
       const auto bytes = memory.buffer.bytes();
       memory.original.assign(bytes.begin(), bytes.end());
+      if (is_negatable(spec, inputs.at(spec.name))) negatable_.push_back(spec);
     }
     for (const TensorSpec& spec : specs_)
       if (!spec.in_place_of.empty()) memory_.at(memory_name(spec)).updated = true;
@@ -88,6 +90,16 @@ class HostWorkset final : public Workset {
     return std::nullopt;
   }
 
+  bool negate_inputs() override {
+    for (const TensorSpec& spec : negatable_) {
+      Memory& memory = memory_.at(spec.name);
+      flip_signs(spec.dtype, memory.original);
+      if (!memory.updated) flip_signs(spec.dtype, memory.buffer.bytes());
+    }
+    restore_updated();
+    return !negatable_.empty();
+  }
+
   void* address(std::string_view name) {
     for (const TensorSpec& spec : specs_)
       if (spec.name == name) return memory_.at(memory_name(spec)).buffer.bytes().data();
@@ -107,6 +119,7 @@ class HostWorkset final : public Workset {
 
   Layout layout_;
   std::vector<TensorSpec> specs_;
+  std::vector<TensorSpec> negatable_;
   std::map<std::string, Memory, std::less<>> memory_;  // by memory_name()
 };
 

@@ -23,11 +23,22 @@ constexpr double suspect_margin = 1.2;
 /// in the cache may be written there, or be there already when the caches are hot.
 bool is_suspect(double seconds, const SpeedLimit& limit);
 
+/// What the host's part of a call may take: launches, waking up. A wall clock that says more than
+/// this many times the timed seconds, and this much besides, contradicts the timer.
+constexpr double wall_factor = 3;
+constexpr double wall_slack = 200e-6, wall_slack_per_launch = 20e-6;  ///< seconds
+
+/// True where a whole call (enqueued, run, waited for) took so much longer by the wall clock than
+/// by the timer that the timer can not have waited for the work. True for NaN.
+bool contradicts_wall_clock(double seconds, double wall_seconds, std::size_t launches);
+
 /// Back-to-back calls that fill a hot sample, from the cold time of one call: enough for any timer.
 int hot_calls(double cold_seconds);
 
-/// Warm-up, then cold samples of one call, then (policy.hot) hot samples of back-to-back calls; the
-/// clock is read at both ends. @throws RunError
+/// Warm-up, whole calls by the wall clock, cold samples of one call, then (policy.hot) hot samples
+/// of back-to-back calls; the clock is read at both ends of the samples. The wall clock's is the
+/// shortest of five calls, or of 25 where it contradicts the timer: a busy host delays some, a
+/// timer that does not wait all of them. The last call is a sample. @throws RunError
 Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit);
 
 /// The stages of one call with cold caches, each with what the variant says that it moves; nothing

@@ -65,6 +65,7 @@ struct Verification {
   bool deterministic = false;         ///< a repeat gave the same bits
   std::optional<bool> last_timed_ok;  ///< the last timed launch verified again; nothing: not timed
   std::string fault;  ///< guard zone, changed input, unwritten output: why it is not ok
+  std::string check;  ///< the first check that failed, by name (checks.hpp)
 };
 
 struct Series {
@@ -77,7 +78,9 @@ struct Timing {
   Series cold;
   std::optional<Series> hot;
   std::optional<double> clock_mhz_before, clock_mhz_after;
-  bool suspect = false;    ///< faster than the floor allows at the measured copy rate
+  std::optional<double> wall_ms;  ///< the shortest whole call by the wall clock
+  bool suspect = false;           ///< a time that can not be
+  std::string suspect_check;      ///< check::floor or check::wall_clock: why it can not be
   bool throttled = false;  ///< something slowed the device down before, during or after the samples
   /// Why the clocks were where they were (Backend::clock_reasons), at any of those moments.
   std::vector<std::string> clock_reasons;
@@ -131,6 +134,7 @@ struct Record {
   Tile tile;
   Status status = Status::rejected;
   std::string reason;
+  std::string wrong_tensors;       ///< of a wrong row: path of its tensors, where they were kept
   std::int64_t refused_tiles = 0;  ///< rejected: tiles refused for such a reason, `tile` the first
   std::optional<Verification> verification;
   std::optional<Timing> timing;

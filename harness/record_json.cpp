@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/config_shapes.hpp"
+#include "harness/drill_down/selection.hpp"
 #include "harness/measured_json.hpp"
 
 namespace gla_bench {
@@ -45,7 +46,8 @@ Json verification_to_json(const Verification& verification) {
       {"tensors", std::move(tensors)},
       {"deterministic", verification.deterministic},
       {"last_timed_ok", optional_to_json(verification.last_timed_ok, [](bool ok) { return ok; })},
-      {"fault", verification.fault}};
+      {"fault", verification.fault},
+      {"check", verification.check}};
 }
 
 Json series_to_json(const Series& series) {
@@ -58,13 +60,16 @@ Json series_to_json(const Series& series) {
 }
 
 Json timing_to_json(const Timing& timing) {
-  return {{"cold", series_to_json(timing.cold)},
-          {"hot", optional_to_json(timing.hot, series_to_json)},
-          {"clock_mhz_before", optional_to_json(timing.clock_mhz_before, number_to_json)},
-          {"clock_mhz_after", optional_to_json(timing.clock_mhz_after, number_to_json)},
-          {"suspect", timing.suspect},
-          {"throttled", timing.throttled},
-          {"clock_reasons", timing.clock_reasons}};
+  Json json{{"cold", series_to_json(timing.cold)},
+            {"hot", optional_to_json(timing.hot, series_to_json)},
+            {"clock_mhz_before", optional_to_json(timing.clock_mhz_before, number_to_json)},
+            {"clock_mhz_after", optional_to_json(timing.clock_mhz_after, number_to_json)},
+            {"wall_ms", optional_to_json(timing.wall_ms, number_to_json)},
+            {"suspect", timing.suspect}};
+  if (timing.suspect) json["suspect_check"] = timing.suspect_check;
+  json["throttled"] = timing.throttled;
+  json["clock_reasons"] = timing.clock_reasons;
+  return json;
 }
 
 Json io_to_json(const Io& io) {
@@ -154,6 +159,7 @@ Json record_to_json(const Record& record) {
   json["tile"] = record.tile.empty() ? Json::object() : Json(record.tile);
   json["status"] = name(record.status);
   json["reason"] = record.reason;
+  if (!record.wrong_tensors.empty()) json["wrong_tensors"] = record.wrong_tensors;
   if (record.refused_tiles > 0) json["refused_tiles"] = record.refused_tiles;
   json.update(problem_to_json(record.problem));
   json["verification"] = optional_to_json(record.verification, verification_to_json);
@@ -166,6 +172,7 @@ Json record_to_json(const Record& record) {
   json["build"] = optional_to_json(record.build, build_to_json);
   json["source_hash"] = record.source_hash;
   json["peer"] = record.peer;
+  if (!record.peer) json["command"] = repeat_command(record);
   if (record.against) json["against"] = against_to_json(*record.against);
   return json;
 }

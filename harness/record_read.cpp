@@ -84,8 +84,8 @@ TensorVerdict read_tensor(const JsonNode& node) {
 
 /// `missing`: the arithmetic of a verification that does not declare one.
 Verification read_verification(const JsonNode& node, Arithmetic missing) {
-  node.expect_keys(
-      {"ok", "arithmetic", "reference", "tensors", "deterministic", "last_timed_ok", "fault"});
+  node.expect_keys({"ok", "arithmetic", "reference", "tensors", "deterministic", "last_timed_ok",
+                    "fault", "check"});
   Verification verification;
   verification.ok = node.at("ok").boolean();
   verification.arithmetic = missing;
@@ -97,6 +97,7 @@ Verification read_verification(const JsonNode& node, Arithmetic missing) {
   verification.deterministic = flag_or(node, "deterministic", false);
   if (const auto ok = present(node, "last_timed_ok")) verification.last_timed_ok = ok->boolean();
   verification.fault = text_or(node, "fault", "");
+  verification.check = text_or(node, "check", "");
   return verification;
 }
 
@@ -119,8 +120,8 @@ Series read_series(const JsonNode& node) {
 }
 
 Timing read_timing(const JsonNode& node) {
-  node.expect_keys({"cold", "hot", "clock_mhz_before", "clock_mhz_after", "suspect", "throttled",
-                    "clock_reasons"});
+  node.expect_keys({"cold", "hot", "clock_mhz_before", "clock_mhz_after", "wall_ms", "suspect",
+                    "suspect_check", "throttled", "clock_reasons"});
   Timing timing;
   timing.cold = read_series(node.at("cold"));
   if (const auto hot = present(node, "hot")) timing.hot = read_series(*hot);
@@ -128,10 +129,12 @@ Timing read_timing(const JsonNode& node) {
     timing.clock_mhz_before = clock->any_number();
   if (const auto clock = present(node, "clock_mhz_after"))
     timing.clock_mhz_after = clock->any_number();
+  if (const auto wall = present(node, "wall_ms")) timing.wall_ms = wall->any_number();
   timing.suspect = flag_or(node, "suspect", false);
   timing.throttled = flag_or(node, "throttled", false);
   if (const auto reasons = present(node, "clock_reasons"))
     for (const JsonNode& reason : reasons->items()) timing.clock_reasons.push_back(reason.text());
+  timing.suspect_check = text_or(node, "suspect_check", timing.suspect ? "floor" : "");
   return timing;
 }
 
@@ -206,7 +209,7 @@ std::vector<std::string> record_keys() {
            {"operator", "direction", "dtype", "layout", "shape", "gate", "seed"},
            {"initial_state", "final_state", "scale", "tensors", "options"},
            {"variant", "backend", "device", "tile", "source_hash", "peer", "build"},
-           {"status", "reason", "refused_tiles", "verification"},
+           {"status", "reason", "wrong_tensors", "refused_tiles", "verification", "command"},
            {"timing", "throttled_timing", "stages", "io", "energy", "flops", "against"}})
     keys.insert(keys.end(), line.begin(), line.end());
   return keys;
@@ -265,6 +268,7 @@ Record read_record(const JsonNode& node) {
   record.device = text_or(node, "device", "");
   record.status = read_status(node.at("status"));
   record.reason = node.at("reason").text();
+  record.wrong_tensors = text_or(node, "wrong_tensors", "");  // "command" follows from the rest
   if (const auto tiles = present(node, "refused_tiles"))
     record.refused_tiles = tiles->integer(1, std::numeric_limits<std::int64_t>::max());
   if (const auto found = present(node, "verification"))

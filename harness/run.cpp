@@ -147,7 +147,8 @@ class PointRun {
     const Arithmetic arithmetic =
         trial.candidate.variant->arithmetic(work_.problem, trial.candidate.tile);
     trial.record.verification =
-        verify_candidate(*workset_, *plan, *truth_, arithmetic, plan_.tolerance);
+        verify_candidate(*workset_, *plan, *truth_, arithmetic, plan_.tolerance,
+                         {.reproducible = trial.candidate.variant->reproducible});
     trial.record.status = trial.record.verification->ok ? Status::verified : Status::wrong;
     trial.record.reason = reason_of(*trial.record.verification);
   }

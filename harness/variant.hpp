@@ -158,6 +158,9 @@ struct Variant {
       code;
   /// The stages of one call in their order, for variants whose steps name stages. May be empty.
   std::function<std::vector<StageTraffic>(const Problem&, const Tile&)> stages = {};
+  /// A repeat gives the same bits. False where sums come about in any order (atomic additions);
+  /// else other bits in a repeat are a failure.
+  bool reproducible = true;
 };
 
 /// The only list of variants (kernels/variants.cpp).

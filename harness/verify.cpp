@@ -5,7 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "harness/checks.hpp"
 #include "harness/error.hpp"
+#include "harness/other_inputs.hpp"
 
 namespace gla_bench {
 namespace {
@@ -21,29 +23,38 @@ std::string number(double value) {
   return text;
 }
 
-void add_fault(Verification& verification, const std::string& fault) {
+void add_fault(Verification& verification, std::string_view check, const std::string& fault) {
   verification.ok = false;
+  if (verification.check.empty()) verification.check = check;
   if (!verification.fault.empty()) verification.fault += "; ";
   verification.fault += fault;
 }
 
+struct Explanation {
+  std::string_view check;
+  std::string fault;
+};
+
 // Why a tensor's outcome is not ok, in the order in which a reader wants to know.
-std::string explain(const TensorSpec& spec, const ErrorMetrics& metrics,
+Explanation explain(const TensorSpec& spec, const ErrorMetrics& metrics,
                     const TensorVerdict& verdict) {
   if (metrics.unwritten > 0)
-    return "'" + spec.name + "': " + std::to_string(metrics.unwritten) + " of " +
-           std::to_string(metrics.elements) + " elements unwritten";
+    return {check::unwritten, "'" + spec.name + "': " + std::to_string(metrics.unwritten) + " of " +
+                                  std::to_string(metrics.elements) + " elements unwritten"};
   if (metrics.not_finite > 0)
-    return "'" + spec.name + "': " + std::to_string(metrics.not_finite) + " of " +
-           std::to_string(metrics.elements) + " elements NaN or infinite, unlike the reference";
-  const auto above = [&](const char* what, double error, double bound) {
-    return "'" + spec.name + "': " + what + " " + number(error) + " above its bound " +
-           number(bound);
+    return {check::not_finite, "'" + spec.name + "': " + std::to_string(metrics.not_finite) +
+                                   " of " + std::to_string(metrics.elements) +
+                                   " elements NaN or infinite, unlike the reference"};
+  const auto above = [&](std::string_view name, const char* what, double error, double bound) {
+    return Explanation{name, "'" + spec.name + "': " + what + " " + number(error) +
+                                 " above its bound " + number(bound)};
   };
-  if (!(verdict.rel_l2 <= verdict.bound)) return above("rel_l2", verdict.rel_l2, verdict.bound);
+  if (!(verdict.rel_l2 <= verdict.bound))
+    return above(check::rel_l2, "rel_l2", verdict.rel_l2, verdict.bound);
   if (!(verdict.worst_chunk_rel_l2 <= verdict.worst_chunk_bound))
-    return above("worst chunk rel_l2", verdict.worst_chunk_rel_l2, verdict.worst_chunk_bound);
-  return above("max_abs", verdict.max_abs, verdict.max_abs_bound);
+    return above(check::worst_chunk, "worst chunk rel_l2", verdict.worst_chunk_rel_l2,
+                 verdict.worst_chunk_bound);
+  return above(check::max_abs, "max_abs", verdict.max_abs, verdict.max_abs_bound);
 }
 
 TensorVerdict judge_tensor(const ErrorMetrics& metrics, const Bounds& bound,
@@ -82,8 +93,55 @@ bool same_bits(const HostTensors& a, const HostTensors& b) {
 }
 
 void report_damage(Workset& workset, Plan& plan, Verification& verification) {
-  if (const auto damage = workset.damage()) add_fault(verification, *damage);
-  if (const auto damage = plan.damage()) add_fault(verification, *damage);
+  for (const auto& damage : {workset.damage(), plan.damage()})
+    if (damage)
+      add_fault(verification,
+                damage->starts_with("guard zone") ? check::guard_zone : check::input_changed,
+                *damage);
+}
+
+// What a call leaves for the negated inputs, or nothing where they can not be negated. The inputs
+// are as they were afterwards.
+std::optional<HostTensors> outputs_of_other_inputs(Workset& workset, Plan& plan,
+                                                   const std::function<void()>& call) {
+  if (!workset.negate_inputs()) return std::nullopt;
+  poison_before_timing(workset, plan);
+  call();
+  HostTensors outputs = workset.download_outputs();
+  workset.negate_inputs();
+  return outputs;
+}
+
+// Outputs that have the same bits for other inputs are right only where the reference says so:
+// a problem of one token may not depend on the sign of anything.
+bool answers_other_inputs(ProblemTruth& truth, const HostTensors& outputs, Arithmetic arithmetic,
+                          const Tolerance& tolerance) {
+  const auto specs = truth.op().tensors(truth.problem());
+  ProblemTruth others = truth.with_inputs(negated(specs, truth.inputs()));
+  return judge(others, outputs, arithmetic, tolerance).ok;
+}
+
+// A sample more, of poisoned outputs and other inputs: what stopped to write, or to compute, while
+// it was timed.
+void check_one_more(Workset& workset, Plan& plan, ProblemTruth& truth, const HostTensors& outputs,
+                    const Tolerance& tolerance, Verification& verification) {
+  const auto others =
+      outputs_of_other_inputs(workset, plan, [&] { plan.sample(CacheState::cold, 1); });
+  if (!others) return;
+  const bool poison_left = std::any_of(others->begin(), others->end(), [](const auto& output) {
+    return unwritten_elements(output.second) > 0;
+  });
+  if (poison_left) {  // or a NaN that looks like it, of inputs that nobody promised to compute
+    poison_before_timing(workset, plan);
+    plan.sample(CacheState::cold, 1);
+    const Verification again =
+        judge(truth, workset.download_outputs(), verification.arithmetic, tolerance);
+    if (!again.ok) add_fault(verification, check::last_timed, "in one more sample: " + again.fault);
+  }
+  if (verification.ok && same_bits(outputs, *others) &&
+      !answers_other_inputs(truth, *others, verification.arithmetic, tolerance))
+    add_fault(verification, check::other_inputs,
+              "for other inputs: the outputs of the earlier calls, bit for bit");
 }
 
 }  // namespace
@@ -128,6 +186,11 @@ ProblemTruth::ProblemTruth(const Operator& op, const Problem& problem, HostTenso
   expected_ = computed ? std::move(*computed) : op.reference(problem, inputs_);
 }
 
+ProblemTruth ProblemTruth::with_inputs(HostTensors inputs) const {
+  return {*op_, problem_, std::move(inputs), device_,
+          device_ ? ReferencePlace::device : ReferencePlace::host};
+}
+
 const std::map<std::string, BaselineError>& ProblemTruth::baseline(Arithmetic arithmetic) {
   const auto known = baselines_.find(arithmetic);
   if (known != baselines_.end()) return known->second;
@@ -155,35 +218,51 @@ Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic a
     if (found == outputs.end() ||
         static_cast<std::int64_t>(found->second.size()) != spec.elements()) {
       verdict = missing_verdict(bound, baseline);
-      add_fault(verification, "'" + spec.name + "' is missing or of the wrong size");
+      add_fault(verification, check::missing_output,
+                "'" + spec.name + "' is missing or of the wrong size");
       continue;
     }
     const ErrorMetrics metrics = compare(spec, found->second, truth.expected().at(spec.name));
     verdict = judge_tensor(metrics, bound, baseline);
-    if (!verdict.ok) add_fault(verification, explain(spec, metrics, verdict));
+    if (verdict.ok) continue;
+    const Explanation why = explain(spec, metrics, verdict);
+    add_fault(verification, why.check, why.fault);
   }
   return verification;
 }
 
 Verification verify_candidate(Workset& workset, Plan& plan, ProblemTruth& truth,
-                              Arithmetic arithmetic, const Tolerance& tolerance) {
+                              Arithmetic arithmetic, const Tolerance& tolerance,
+                              const VerifyOptions& options) {
   const auto run_poisoned = [&] {
-    workset.poison_outputs();
-    plan.poison_workspace();
+    poison_before_timing(workset, plan);
     plan.run();
     return workset.download_outputs();
   };
   const HostTensors first = run_poisoned();
   Verification verification = judge(truth, first, arithmetic, tolerance);
   report_damage(workset, plan, verification);
+  if (!verification.ok && options.wrong) options.wrong(first);
   const HostTensors second = run_poisoned();
   verification.deterministic = same_bits(first, second);
   if (verification.ok && !verification.deterministic) {
     // A repeat with other bits has to be right as well.
     const Verification repeat = judge(truth, second, arithmetic, tolerance);
-    if (!repeat.ok) add_fault(verification, "in a repeat: " + repeat.fault);
+    if (!repeat.ok)
+      add_fault(verification, check::repeat, "in a repeat: " + repeat.fault);
+    else if (options.reproducible)
+      add_fault(verification, check::repeat,
+                "in a repeat: other bits, which this variant says there never are");
+    if (!verification.ok && options.wrong) options.wrong(second);
   }
-  if (verification.ok) report_damage(workset, plan, verification);
+  if (!verification.ok) return verification;
+  report_damage(workset, plan, verification);
+  if (!verification.ok) return verification;
+  const auto others = outputs_of_other_inputs(workset, plan, [&] { plan.run(); });
+  if (others && same_bits(first, *others) &&
+      !answers_other_inputs(truth, *others, arithmetic, tolerance))
+    add_fault(verification, check::other_inputs,
+              "for other inputs: the outputs of the earlier call, bit for bit");
   return verification;
 }
 
@@ -193,11 +272,16 @@ void poison_before_timing(Workset& workset, Plan& plan) {
 }
 
 void verify_last_timed(Workset& workset, Plan& plan, ProblemTruth& truth,
-                       const Tolerance& tolerance, Verification& verification) {
-  Verification last = judge(truth, workset.download_outputs(), verification.arithmetic, tolerance);
+                       const Tolerance& tolerance, Verification& verification,
+                       const VerifyOptions& options) {
+  const HostTensors outputs = workset.download_outputs();
+  Verification last = judge(truth, outputs, verification.arithmetic, tolerance);
+  if (!last.ok) last.check = check::last_timed;
   report_damage(workset, plan, last);
+  if (!last.ok && options.wrong) options.wrong(outputs);
+  if (last.ok) check_one_more(workset, plan, truth, outputs, tolerance, last);
   verification.last_timed_ok = last.ok;
-  if (!last.ok) add_fault(verification, "after timing: " + last.fault);
+  if (!last.ok) add_fault(verification, last.check, "after timing: " + last.fault);
 }
 
 }  // namespace gla_bench

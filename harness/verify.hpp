@@ -4,6 +4,7 @@
 // <= bound).
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -49,6 +50,18 @@ struct ErrorMetrics {
 ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
                      std::span<const double> expected);
 
+/// rel_l2 of each chunk as compare() takes it, [B, H, chunks of T]; NaN where one is not finite.
+struct ChunkErrors {
+  std::vector<std::int64_t> extents;
+  std::vector<float> rel_l2;
+};
+/// @throws std::invalid_argument when a size does not fit the spec
+ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
+                         std::span<const double> expected);
+
+/// Elements that still hold the poison of Workset::poison_outputs().
+std::int64_t unwritten_elements(std::span<const float> values);
+
 /// Errors of one output of the plain computation.
 BaselineError baseline_error(const ErrorMetrics& metrics);
 
@@ -74,6 +87,8 @@ class ProblemTruth {
   const std::string& reference_place() const { return reference_place_; }
   /// Specs of the outputs only.
   const std::vector<TensorSpec>& outputs() const { return outputs_; }
+  /// The same problem with other inputs, its reference computed where this one's was.
+  ProblemTruth with_inputs(HostTensors inputs) const;
   /// Error of the plain computation in this arithmetic, per output; computed at the first call.
   const std::map<std::string, BaselineError>& baseline(Arithmetic arithmetic);
 
@@ -89,23 +104,36 @@ class ProblemTruth {
 };
 
 /// Judges outputs that lie on the host: every output there, whole, finite and within its bounds.
-/// `deterministic` and `last_timed_ok` are left for the caller.
+/// `check` names the first check that failed, in the order of checks.hpp. `deterministic` and
+/// `last_timed_ok` are left for the caller.
 Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic arithmetic,
                    const Tolerance& tolerance);
 
+/// What a verification is told besides what to verify.
+struct VerifyOptions {
+  /// Other bits in a repeat are a failure, not a report (Variant::reproducible).
+  bool reproducible = true;
+  /// Takes the outputs that were judged wrong, in whatever run. May be empty.
+  std::function<void(const HostTensors& outputs)> wrong = {};
+};
+
 /// Poisons outputs and workspace, runs, looks for damage (guard zones, changed inputs), judges
-/// every output, poisons and runs once more for `deterministic`. `plan` must be prepared with
-/// `workset`.
+/// every output, poisons and runs once more for `deterministic`, and once for other inputs
+/// (Workset::negate_inputs): the very same bits are then an answer from an earlier call, unless the
+/// reference for those inputs says so too. `plan` must be prepared with `workset`.
 /// @throws RunError when a run fails.
 Verification verify_candidate(Workset& workset, Plan& plan, ProblemTruth& truth,
-                              Arithmetic arithmetic, const Tolerance& tolerance);
+                              Arithmetic arithmetic, const Tolerance& tolerance,
+                              const VerifyOptions& options = {});
 
 /// Call before timing, so that what verify_last_timed() sees was written by the timed launches.
 void poison_before_timing(Workset& workset, Plan& plan);
 
-/// Judges what the last timed launch left in the outputs and sets `last_timed_ok`; when it is not
-/// ok, `ok` becomes false and `fault` says why.
+/// Judges what the last timed launch left in the outputs, then takes one more sample of poisoned
+/// outputs and other inputs, as verify_candidate() does, and sets `last_timed_ok`; when it is not
+/// ok, `ok` becomes false, `fault` says why and `check` what saw it.
 void verify_last_timed(Workset& workset, Plan& plan, ProblemTruth& truth,
-                       const Tolerance& tolerance, Verification& verification);
+                       const Tolerance& tolerance, Verification& verification,
+                       const VerifyOptions& options = {});
 
 }  // namespace gla_bench

@@ -2,6 +2,8 @@
 
 #include "harness/backend.hpp"
 
+#include <cuda_profiler_api.h>
+
 #include <cstdio>
 
 #include "harness/architecture.hpp"
@@ -114,6 +116,12 @@ class CudaBackend : public Backend {
       return AttentionReference(device(), compiler_).baseline(op, problem, inputs, arithmetic);
     if (!has_recurrence(op, problem)) return std::nullopt;
     return Recurrence(device(), compiler_).baseline(op, problem, inputs, arithmetic);
+  }
+
+  void profiled(const std::function<void()>& work) override {
+    check(cudaProfilerStart(), "cudaProfilerStart");
+    work();
+    check(cudaProfilerStop(), "cudaProfilerStop");
   }
 
   std::optional<Ceilings> measure_ceilings() override {

@@ -28,6 +28,12 @@ struct BufferParams {
   unsigned long long count;
 };
 
+struct SignsParams {
+  void* data;
+  unsigned long long count;
+  unsigned step, first, exponent;
+};
+
 template <class Params>
 void launch_on(BoundKernel kernel, unsigned blocks, const Params& params, cudaStream_t stream) {
   kernel.grid.x = blocks;
@@ -52,7 +58,8 @@ Helpers::Helpers(CodePtr code, int multiprocessors)
       hold_stream_(kernel("hold_stream", 1, sizeof(HoldParams))),
       read_buffer_(kernel("read_buffer", 512, sizeof(BufferParams))),
       copy_buffer_(kernel("copy_buffer", 512, sizeof(BufferParams))),
-      fill_random_(kernel("fill_random", 512, sizeof(BufferParams))) {}
+      fill_random_(kernel("fill_random", 512, sizeof(BufferParams))),
+      flip_signs_(kernel("flip_signs", 512, sizeof(SignsParams))) {}
 
 BoundKernel Helpers::kernel(const std::string& entry, unsigned threads,
                             std::size_t param_bytes) const {
@@ -92,6 +99,13 @@ void Helpers::copy_buffer(const void* from, void* to, std::size_t bytes,
 
 void Helpers::fill_random(void* data, std::size_t bytes, cudaStream_t stream) const {
   launch_on(fill_random_, 4 * multiprocessors_, BufferParams{data, data, bytes / 16}, stream);
+}
+
+void Helpers::flip_signs(void* data, std::size_t bytes, DType dtype, cudaStream_t stream) const {
+  const unsigned exponent = dtype == DType::float16 ? 0x7c00u : 0x7f80u;
+  const auto step = static_cast<unsigned>(size_of(dtype) / 2);  // in half words
+  launch_on(flip_signs_, 4 * multiprocessors_,
+            SignsParams{data, bytes / size_of(dtype), step, step - 1, exponent}, stream);
 }
 
 }  // namespace gla_bench::cuda

@@ -31,6 +31,13 @@ struct BufferParams {
   unsigned long long count;  // of 16-byte words
 };
 
+struct SignsParams {
+  unsigned short* data;
+  unsigned long long count;  // of elements
+  unsigned step, first;      // half words of an element, and which of them holds the sign
+  unsigned exponent;         // its bits in that half word: all ones in an infinity
+};
+
 // Two bytes that are a NaN in every dtype here (float32 when repeated), so that what is read past the end
 // of a tensor shows in the result; not the 0xff of poison, so that copied poison shows in the zone.
 __device__ unsigned char pattern(const unsigned char* at) {
@@ -135,5 +142,15 @@ extern "C" __global__ void fill_random(const __grid_constant__ helpers::BufferPa
       return (static_cast<unsigned>(bits) & 0x807f807fu) | 0x3f803f80u;
     };
     p.to[i] = make_uint4(numbers(low), numbers(low >> 32), numbers(high), numbers(high >> 32));
+  }
+}
+
+// Negates every finite element. Twice gives the first bits back.
+extern "C" __global__ void flip_signs(const __grid_constant__ helpers::SignsParams p) {
+  const unsigned long long first = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
+  const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+  for (unsigned long long i = first; i < p.count; i += step) {
+    unsigned short& half = p.data[i * p.step + p.first];
+    if ((half & p.exponent) != p.exponent) half ^= 0x8000u;
   }
 }

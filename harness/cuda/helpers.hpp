@@ -43,6 +43,8 @@ class Helpers {
   void read_buffer(void* data, std::size_t bytes, cudaStream_t stream) const;
   void copy_buffer(const void* from, void* to, std::size_t bytes, cudaStream_t stream) const;
   void fill_random(void* data, std::size_t bytes, cudaStream_t stream) const;
+  /// Negates the finite ones of `bytes` of floats.
+  void flip_signs(void* data, std::size_t bytes, DType dtype, cudaStream_t stream) const;
 
  private:
   BoundKernel kernel(const std::string& entry, unsigned threads, std::size_t param_bytes) const;
@@ -50,7 +52,7 @@ class Helpers {
   Library library_;
   unsigned multiprocessors_;
   BoundKernel fill_zones_, check_zones_, checksum_, hold_stream_, read_buffer_, copy_buffer_,
-      fill_random_;
+      fill_random_, flip_signs_;
 };
 
 }  // namespace gla_bench::cuda

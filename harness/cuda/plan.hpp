@@ -37,6 +37,7 @@ class CudaPlan : public Plan {
   void run() override;
   double sample(CacheState cache, int calls) override;
   std::vector<StageTime> stage_times(CacheState cache) override;
+  std::size_t launches() const override { return recipe_.steps.size(); }
 
  private:
   struct BoundLaunch {

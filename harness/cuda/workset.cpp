@@ -4,6 +4,7 @@
 
 #include "harness/cuda/check.hpp"
 #include "harness/error.hpp"
+#include "harness/other_inputs.hpp"
 #include "harness/staging.hpp"
 
 namespace gla_bench::cuda {
@@ -37,6 +38,7 @@ CudaWorkset::CudaWorkset(Device& device, const Operator& op, const Problem& prob
     if (values == inputs.end())
       throw InputError(describe(problem) + ": no values for input '" + spec.name + "'");
     upload(spec, values->second);
+    if (is_negatable(spec, values->second)) negatable_.push_back(spec);
   }
   for (const TensorSpec& spec : specs_)
     if (!spec.in_place_of.empty()) keep_original(spec);
@@ -125,6 +127,19 @@ std::optional<std::string> CudaWorkset::damage() {
   for (std::size_t i = 0; i < specs_.size(); ++i)
     if (sums[i] != staged_sums_[i]) return "input '" + specs_[i].name + "' changed";
   return std::nullopt;
+}
+
+bool CudaWorkset::negate_inputs() {
+  for (const TensorSpec& spec : negatable_) {
+    const auto original =
+        std::find_if(originals_.begin(), originals_.end(),
+                     [&](const Original& each) { return each.name == spec.name; });
+    void* data = original == originals_.end() ? find(spec.name) : original->memory.data();
+    device_.helpers().flip_signs(data, static_cast<std::size_t>(spec.bytes()), spec.dtype,
+                                 device_.stream());
+  }
+  restore_updated();
+  return !negatable_.empty();
 }
 
 }  // namespace gla_bench::cuda

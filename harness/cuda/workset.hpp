@@ -22,6 +22,7 @@ class CudaWorkset : public Workset {
   void poison_outputs() override;
   HostTensors download_outputs() override;
   std::optional<std::string> damage() override;
+  bool negate_inputs() override;
 
   /// Null for a tensor that the problem lacks.
   std::byte* find(std::string_view name) const;
@@ -49,6 +50,7 @@ class CudaWorkset : public Workset {
   Device& device_;
   Layout layout_;
   std::vector<TensorSpec> specs_;
+  std::vector<TensorSpec> negatable_;
   GuardedBuffers buffers_;  // by memory_name()
   std::vector<Original> originals_;
   DeviceMemory sums_;

@@ -214,9 +214,12 @@ Variant make(std::string_view op, Order order, std::string_view name, std::strin
 }  // namespace
 
 Variant backward_flash2(std::string_view op) {
-  return make(op, Order::varies, "flash2",
-              "P recomputed per block; dk, dv in registers, dq added up in device memory: its last "
-              "bits vary");
+  Variant variant =
+      make(op, Order::varies, "flash2",
+           "P recomputed per block; dk, dv in registers, dq added up in device memory: its last "
+           "bits vary");
+  variant.reproducible = false;
+  return variant;
 }
 
 Variant backward_flash2_deterministic(std::string_view op) {

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
+#include <thread>
 
+#include "harness/checks.hpp"
 #include "tests/harness/toy.hpp"
 #include "tests/harness/toy_backend.hpp"
 
@@ -60,7 +63,8 @@ TEST(Measure, WarmsUpThenColdThenHot) {
   policy.min_samples = 5;
   policy.min_seconds = 0;
   const Timing timing = measure(plan, backend, policy, {});
-  EXPECT_EQ(plan.runs, 3);
+  EXPECT_EQ(plan.runs, 3 + 5) << "warm-up, then by the wall clock";
+  EXPECT_TRUE(timing.wall_ms.has_value());
   EXPECT_EQ(plan.cold, std::vector<int>(5, 1)) << "a cold sample is one call";
   ASSERT_EQ(plan.hot.size(), 5u);
   EXPECT_EQ(plan.hot[0], 10) << "calls that fill a millisecond";
@@ -71,6 +75,43 @@ TEST(Measure, WarmsUpThenColdThenHot) {
   EXPECT_TRUE(measure(plan, backend, policy, limit()).suspect);
   policy.hot = false;
   EXPECT_FALSE(measure(plan, backend, policy, {}).hot);
+}
+
+TEST(WallClock, ContradictsATimerThatSaysMuchLess) {
+  EXPECT_FALSE(contradicts_wall_clock(1e-3, 1e-3, 1));
+  EXPECT_FALSE(contradicts_wall_clock(1e-3, 3e-3, 1));
+  EXPECT_TRUE(contradicts_wall_clock(1e-3, 3.3e-3, 1));
+  EXPECT_FALSE(contradicts_wall_clock(1e-3, 3.3e-3, 100)) << "launches take the host's time";
+  EXPECT_FALSE(contradicts_wall_clock(1e-6, 150e-6, 1)) << "waking up does";
+  EXPECT_TRUE(contradicts_wall_clock(std::numeric_limits<double>::quiet_NaN(), 1, 1));
+}
+
+// Says that nothing takes any time, and does the work when somebody waits.
+class NotWaitingPlan final : public CountingPlan {
+ public:
+  void run() override {
+    CountingPlan::run();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  double sample(CacheState cache, int calls) override {
+    CountingPlan::sample(cache, calls);
+    return 1e-6;
+  }
+};
+
+TEST(Measure, SeesATimerThatDoesNotWait) {
+  toy::Script script;
+  toy::ToyBackend backend(BackendId::host, script);
+  NotWaitingPlan plan;
+  TimingPolicy policy;
+  policy.min_samples = policy.max_samples = 3;
+  const Timing timing = measure(plan, backend, policy, {});
+  EXPECT_TRUE(timing.suspect);
+  EXPECT_EQ(timing.suspect_check, check::wall_clock);
+  EXPECT_GE(*timing.wall_ms, 2);
+  EXPECT_LE(plan.runs, 3 + 5 + 20) << "it looks twice";
+  EXPECT_GT(plan.runs, 3 + 5);
+  EXPECT_EQ(plan.cold.size(), 4u) << "and the last call is a sample";
 }
 
 class StagedPlan final : public CountingPlan {

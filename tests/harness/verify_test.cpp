@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "harness/checks.hpp"
 #include "harness/error.hpp"
 #include "kernels/linear_recurrence/params.h"
 
@@ -51,7 +52,8 @@ struct Bench {
   }
   Verification verify(const Variant& variant) {
     stage(variant);
-    return verify_candidate(*workset, *plan, truth, Arithmetic::float32, default_tolerance());
+    return verify_candidate(*workset, *plan, truth, Arithmetic::float32, default_tolerance(),
+                            {.reproducible = variant.reproducible});
   }
 
   std::unique_ptr<Backend> backend = make_host_backend({.threads = 1});
@@ -70,12 +72,13 @@ float* row(const LinearRecurrenceParams& p, long long b, long long t, long long 
          h * p.value_strides.heads;
 }
 
-void expect_fault(const Fault& fault, const std::string& part,
+void expect_fault(const Fault& fault, std::string_view check, const std::string& part,
                   const std::string& honest = "recurrent") {
   Bench bench(small_problem());
   const Variant variant = faulty(fault, honest);
   const Verification result = bench.verify(variant);
   EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.check, check);
   EXPECT_NE(result.fault.find(part), std::string::npos) << result.fault;
 }
 
@@ -98,16 +101,17 @@ TEST(Verify, AnHonestVariantPasses) {
 
 TEST(Verify, OneNaN) {
   expect_fault([](const LinearRecurrenceParams& p) { row(p, 1, 149, 1)[23] = NAN; },
-               "'o': 1 of 14400 elements NaN or infinite, unlike the reference");
+               check::not_finite, "'o': 1 of 14400 elements NaN or infinite, unlike the reference");
 }
 
 TEST(Verify, OneInfinity) {
   expect_fault([](const LinearRecurrenceParams& p) { row(p, 0, 0, 0)[0] = INFINITY; },
-               "NaN or infinite");
+               check::not_finite, "NaN or infinite");
 }
 
 TEST(Verify, OneElementSlightlyWrong) {
-  expect_fault([](const LinearRecurrenceParams& p) { row(p, 1, 77, 0)[5] += 1e-3f; }, "'o': ");
+  expect_fault([](const LinearRecurrenceParams& p) { row(p, 1, 77, 0)[5] += 1e-3f; }, check::rel_l2,
+               "'o': ");
 }
 
 TEST(Verify, EverythingOffByATouchMoreThanTheBound) {
@@ -115,7 +119,7 @@ TEST(Verify, EverythingOffByATouchMoreThanTheBound) {
       [](const LinearRecurrenceParams& p) {
         for (int i = 0; i < 14400; ++i) output(p)[i] *= 1.0f + 2e-5f;
       },
-      "'o': rel_l2 2e-05 above its bound");
+      check::rel_l2, "'o': rel_l2 2e-05 above its bound");
 }
 
 TEST(Verify, LastChunkLeftOut) {
@@ -123,7 +127,7 @@ TEST(Verify, LastChunkLeftOut) {
       [](const LinearRecurrenceParams& p) {
         for (long long t = 128; t < 150; ++t) std::memset(row(p, 1, t, 1), 0xff, 24 * 4);
       },
-      "'o': 528 of 14400 elements unwritten");
+      check::unwritten, "'o': 528 of 14400 elements unwritten");
 }
 
 TEST(Verify, OneChunkWrong) {
@@ -146,7 +150,7 @@ TEST(Verify, OneHeadWrong) {
       [](const LinearRecurrenceParams& p) {
         for (long long t = 0; t < p.seq; ++t) std::memcpy(row(p, 1, t, 1), row(p, 1, t, 0), 24 * 4);
       },
-      "'o': rel_l2");
+      check::rel_l2, "'o': rel_l2");
 }
 
 TEST(Verify, LastTokenOfTheStateForgotten) {
@@ -154,7 +158,7 @@ TEST(Verify, LastTokenOfTheStateForgotten) {
       [](const LinearRecurrenceParams& p) {
         for (int i = 0; i < 16 * 24; ++i) p.final_state[i] *= 0.999f;
       },
-      "'final_state': ");
+      check::rel_l2, "'final_state': ");
 }
 
 TEST(Verify, StateOfOnePairUnwritten) {
@@ -162,16 +166,16 @@ TEST(Verify, StateOfOnePairUnwritten) {
       [](const LinearRecurrenceParams& p) {
         std::memset(p.final_state + 3 * 16 * 24, 0xff, 16 * 24 * 4);
       },
-      "'final_state': 384 of 1536 elements unwritten");
+      check::unwritten, "'final_state': 384 of 1536 elements unwritten");
 }
 
 TEST(Verify, WriteBehindAnOutput) {
-  expect_fault([](const LinearRecurrenceParams& p) { output(p)[14400] = 0; },
+  expect_fault([](const LinearRecurrenceParams& p) { output(p)[14400] = 0; }, check::guard_zone,
                "guard zone behind 'o' overwritten at byte 0");
 }
 
 TEST(Verify, WriteBeforeAnOutput) {
-  expect_fault([](const LinearRecurrenceParams& p) { p.final_state[-1] = 1; },
+  expect_fault([](const LinearRecurrenceParams& p) { p.final_state[-1] = 1; }, check::guard_zone,
                "guard zone before 'final_state' overwritten 4 bytes before its start");
 }
 
@@ -179,7 +183,7 @@ TEST(Verify, WriteBehindTheWorkspace) {
   // decays of [4 pairs, 5 chunks, 16]
   expect_fault(
       [](const LinearRecurrenceParams& p) { static_cast<float*>(p.work[1])[4 * 5 * 16 + 1] = 0; },
-      "guard zone behind 'decays' overwritten at byte 4", "chunk_materialized");
+      check::guard_zone, "guard zone behind 'decays' overwritten at byte 4", "chunk_materialized");
 }
 
 TEST(Verify, InputChanged) {
@@ -187,7 +191,7 @@ TEST(Verify, InputChanged) {
       [](const LinearRecurrenceParams& p) {
         const_cast<float*>(static_cast<const float*>(p.k))[100] += 1;
       },
-      "input 'k' changed");
+      check::input_changed, "input 'k' changed");
 }
 
 TEST(Verify, ResultsThatLeanOnTheWorkspacesFormerContent) {
@@ -207,12 +211,26 @@ TEST(Verify, ResultsThatLeanOnTheWorkspacesFormerContent) {
 TEST(Verify, OtherBitsInARepeatAreReported) {
   int call = 0;
   Bench bench(small_problem());
+  Variant variant = faulty([&](const LinearRecurrenceParams& p) {
+    if (++call % 2 == 0) output(p)[7] = std::nextafter(output(p)[7], 100.0f);
+  });
+  variant.reproducible = false;
+  const Verification result = bench.verify(variant);
+  EXPECT_TRUE(result.ok) << result.fault;
+  EXPECT_FALSE(result.deterministic);
+  EXPECT_EQ(result.check, "");
+}
+
+TEST(Verify, OtherBitsInARepeatFailAVariantThatPromisesTheSame) {
+  int call = 0;
+  Bench bench(small_problem());
   const Variant variant = faulty([&](const LinearRecurrenceParams& p) {
     if (++call % 2 == 0) output(p)[7] = std::nextafter(output(p)[7], 100.0f);
   });
   const Verification result = bench.verify(variant);
-  EXPECT_TRUE(result.ok) << result.fault;
-  EXPECT_FALSE(result.deterministic);
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.check, check::repeat);
+  EXPECT_NE(result.fault.find("other bits"), std::string::npos) << result.fault;
 }
 
 TEST(Verify, AWrongRepeatIsNotOk) {
@@ -234,27 +252,99 @@ TEST(Verify, OneSignedZeroIsAnotherBit) {
   HostTensors inputs = bench.truth.inputs();
   std::fill(inputs["v"].begin(), inputs["v"].end(), 0.0f);
   bench.truth = ProblemTruth(*find_operator("gla"), problem, inputs);
-  const Variant variant = faulty([&](const LinearRecurrenceParams& p) {
+  Variant variant = faulty([&](const LinearRecurrenceParams& p) {
     if (++call % 2 == 0) output(p)[7] = -output(p)[7];
   });
+  variant.reproducible = false;
   const Verification result = bench.verify(variant);
   EXPECT_TRUE(result.ok) << result.fault;
   EXPECT_FALSE(result.deterministic);
+}
+
+// Answers from the first call from then on, whatever its inputs.
+Variant cached_from(int first_cached, int& call, std::vector<float>& kept) {
+  return faulty([&call, &kept, first_cached](const LinearRecurrenceParams& p) {
+    const std::size_t o = 14400, state = 1536;
+    if (++call == 1) {
+      kept.assign(output(p), output(p) + o);
+      kept.insert(kept.end(), p.final_state, p.final_state + state);
+    }
+    if (call < first_cached) return;
+    std::copy_n(kept.begin(), o, output(p));
+    std::copy_n(kept.begin() + static_cast<std::ptrdiff_t>(o), state, p.final_state);
+  });
+}
+
+TEST(Verify, AnAnswerOfAnEarlierCallIsSeen) {
+  int call = 0;
+  std::vector<float> kept;
+  Bench bench(small_problem());
+  const Variant variant = cached_from(2, call, kept);
+  const Verification result = bench.verify(variant);
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.check, check::other_inputs);
+  EXPECT_TRUE(result.deterministic);
+  EXPECT_EQ(bench.workset->damage(), std::nullopt) << "the inputs are as they were";
+}
+
+TEST(Verify, AnAnswerOfAnEarlierCallIsSeenAfterTiming) {
+  int call = 0;
+  std::vector<float> kept;
+  Bench bench(small_problem());
+  const Variant variant = cached_from(6, call, kept);
+  Verification result = bench.verify(variant);
+  EXPECT_TRUE(result.ok) << result.fault;
+  poison_before_timing(*bench.workset, *bench.plan);
+  bench.plan->sample(CacheState::hot, 10);
+  verify_last_timed(*bench.workset, *bench.plan, bench.truth, default_tolerance(), result);
+  EXPECT_FALSE(result.ok || *result.last_timed_ok);
+  EXPECT_EQ(result.check, check::other_inputs);
+}
+
+TEST(Verify, WhatStopsToWriteWhileItIsTimedIsSeen) {
+  int call = 0;
+  Bench bench(small_problem());
+  Variant variant = *find_variant("gla", "recurrent", BackendId::host);
+  const auto right = std::get<std::function<void(const HostCall&)>>(variant.code);
+  variant.code = [&call, right](const HostCall& host_call) {
+    if (++call <= 6) right(host_call);
+  };
+  Verification result = bench.verify(variant);
+  EXPECT_TRUE(result.ok) << result.fault;
+  poison_before_timing(*bench.workset, *bench.plan);
+  bench.plan->sample(CacheState::hot, 10);  // the outputs of the first of them are still there
+  verify_last_timed(*bench.workset, *bench.plan, bench.truth, default_tolerance(), result);
+  EXPECT_FALSE(result.ok || *result.last_timed_ok);
+  EXPECT_EQ(result.check, check::last_timed);
+  EXPECT_NE(result.fault.find("in one more sample"), std::string::npos) << result.fault;
+}
+
+TEST(Verify, OutputsThatDoNotDependOnTheInputsSignAreNotTakenForCached) {
+  Problem problem = small_problem();
+  problem.shape = {1, 1, 1, 1, 1};
+  Bench bench(problem);
+  HostTensors inputs = bench.truth.inputs();
+  inputs["q"] = {1};
+  inputs["k"] = {1};
+  inputs["v"] = {-1};  // not negated, having no positive value: q k v keeps its sign
+  bench.truth = ProblemTruth(*find_operator("gla"), problem, inputs);
+  const Verification result = bench.verify(*find_variant("gla", "recurrent", BackendId::host));
+  EXPECT_TRUE(result.ok) << result.fault;
 }
 
 TEST(Verify, LastTimedLaunchIsJudged) {
   int call = 0;
   Bench bench(small_problem());
   const Variant variant = faulty([&](const LinearRecurrenceParams& p) {
-    if (++call == 5) output(p)[0] = NAN;
+    if (++call == 7) output(p)[0] = NAN;
   });
-  Verification result = bench.verify(variant);  // calls 1 and 2
+  Verification result = bench.verify(variant);  // calls 1 to 3
   EXPECT_TRUE(result.ok);
   EXPECT_FALSE(result.last_timed_ok.has_value());
   poison_before_timing(*bench.workset, *bench.plan);
   bench.plan->sample(CacheState::hot, 2);
   verify_last_timed(*bench.workset, *bench.plan, bench.truth, default_tolerance(), result);
-  EXPECT_TRUE(result.ok && *result.last_timed_ok) << result.fault;
+  EXPECT_TRUE(result.ok && *result.last_timed_ok) << result.fault;  // and a call besides
   bench.plan->sample(CacheState::hot, 1);
   verify_last_timed(*bench.workset, *bench.plan, bench.truth, default_tolerance(), result);
   EXPECT_FALSE(result.ok);
@@ -268,7 +358,7 @@ TEST(Verify, TimedLaunchesThatDoNothingAreSeen) {
   Variant variant = *find_variant("gla", "recurrent", BackendId::host);
   const auto right = std::get<std::function<void(const HostCall&)>>(variant.code);
   variant.code = [&call, right](const HostCall& host_call) {
-    if (++call <= 2) right(host_call);  // only while it is verified
+    if (++call <= 3) right(host_call);  // only while it is verified
   };
   Verification result = bench.verify(variant);
   EXPECT_TRUE(result.ok);

@@ -39,7 +39,7 @@ Verification verify(Backend& backend, ProblemTruth& truth, const Candidate& cand
   plan->prepare(*workset);
   return verify_candidate(*workset, *plan, truth,
                           candidate.variant->arithmetic(candidate.problem, candidate.tile),
-                          default_tolerance());
+                          default_tolerance(), {.reproducible = candidate.variant->reproducible});
 }
 
 // Every host variant of the family, and each with every regime of its operator.

@@ -22,7 +22,7 @@ Verification verify(Backend& backend, ProblemTruth& truth, const Candidate& cand
   plan->prepare(*workset);
   return verify_candidate(*workset, *plan, truth,
                           candidate.variant->arithmetic(candidate.problem, candidate.tile),
-                          default_tolerance());
+                          default_tolerance(), {.reproducible = candidate.variant->reproducible});
 }
 
 std::vector<const Variant*> host_variants(const std::string& op, Direction direction) {

@@ -1,0 +1,37 @@
+// Inputs negated where they lie on the device, against the host's.
+
+#include "harness/other_inputs.hpp"
+#include "tests/harness/cuda/gpu_fixture.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+class GpuOtherInputs : public GpuFixture {};
+
+TEST_F(GpuOtherInputs, AreTheHostsAndTwiceIsNothing) {
+  const Variant twice = variant("twice");
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+    problem_.dtype = dtype;
+    HostTensors given = inputs();
+    given["x"][3] = -std::numeric_limits<float>::infinity();
+    const auto workset = backend_->stage(op_, problem_, given);
+    const auto plan = backend_->build({&twice, problem_, {}});
+    plan->prepare(*workset);
+    const auto outputs = [&] {
+      workset->poison_outputs();
+      plan->run();
+      return workset->download_outputs().at("y");
+    };
+    const std::vector<float> before = outputs();
+    ASSERT_TRUE(workset->negate_inputs());
+    std::vector<float> expected = negated(op_.tensors(problem_), given).at("x");
+    for (float& value : expected) value *= 2;
+    EXPECT_EQ(outputs(), expected);
+    ASSERT_TRUE(workset->negate_inputs());
+    EXPECT_EQ(outputs(), before);
+    EXPECT_EQ(workset->damage(), std::nullopt);
+  }
+}
+
+}  // namespace
+}  // namespace gla_bench::cuda
