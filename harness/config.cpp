@@ -155,10 +155,19 @@ std::map<std::string, std::vector<std::string>> read_options(const JsonNode& nod
   return options;
 }
 
-Direction read_direction(const JsonNode& node, const Operator& op) {
+/// One direction or several; forward where none is given.
+std::vector<Direction> read_directions(const JsonNode& sweep, const Operator& op) {
+  const auto given = sweep.find("direction");
+  if (!given) return {Direction::forward};
   std::vector<std::string> known;
   for (const Direction direction : op.directions) known.emplace_back(name(direction));
-  return *parse_direction(node.one_of(known, "a direction of " + op.name));
+  const auto read = [&](const JsonNode& node) {
+    return *parse_direction(node.one_of(known, "a direction of " + op.name));
+  };
+  if (!given->is_array()) return {read(*given)};
+  std::vector<Direction> list;
+  for (const JsonNode& item : given->items(1)) list.push_back(read(item));
+  return without_duplicates(list);
 }
 
 /// A sweep whose problems the operator knows not to exist is a mistake, not a row of refusals.
@@ -169,15 +178,11 @@ void refuse_problems(const JsonNode& node, const Operator& op, const Sweep& swee
       node.fail("problems that " + op.name + " has: " + *reason + " (" + describe(problem) + ")");
 }
 
-Sweep read_sweep(const JsonNode& node, const Catalog& catalog, const std::string& folder) {
-  node.expect_keys({"operator", "direction", "variants", "refusals_allowed", "dtypes", "layouts",
-                    "gates", "shapes", "initial_state", "final_state", "scale", "seed", "tiles",
-                    "max_tiles", "tensors", "options"});
+Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
+                 const Catalog& catalog, const std::string& folder) {
   Sweep sweep;
-  sweep.op = node.at("operator").one_of(catalog.operator_names(), "an operator");
-  const Operator& op = *catalog.find_operator(sweep.op);
-  if (const auto direction = node.find("direction"))
-    sweep.direction = read_direction(*direction, op);
+  sweep.op = op.name;
+  sweep.direction = direction;
   const JsonNode variants = node.at("variants");
   const auto known = catalog.variant_names(sweep.op, sweep.direction);
   sweep.variants = read_names(variants, known, "a variant of " + sweep.op);
@@ -204,6 +209,20 @@ Sweep read_sweep(const JsonNode& node, const Catalog& catalog, const std::string
     sweep.max_tiles = static_cast<int>(most->integer(0, 1000000));
   refuse_problems(node, op, sweep);
   return sweep;
+}
+
+/// Directions have variants of their own, so that each becomes a sweep.
+std::vector<Sweep> read_sweeps(const JsonNode& node, const Catalog& catalog,
+                               const std::string& folder) {
+  node.expect_keys({"operator", "direction", "variants", "refusals_allowed", "dtypes", "layouts",
+                    "gates", "shapes", "initial_state", "final_state", "scale", "seed", "tiles",
+                    "max_tiles", "tensors", "options"});
+  const Operator& op =
+      *catalog.find_operator(node.at("operator").one_of(catalog.operator_names(), "an operator"));
+  std::vector<Sweep> sweeps;
+  for (const Direction direction : read_directions(node, op))
+    sweeps.push_back(read_sweep(node, op, direction, catalog, folder));
+  return sweeps;
 }
 
 TimingPolicy read_timing(const JsonNode& node) {
@@ -256,8 +275,9 @@ Config read_config(const JsonNode& node, const Catalog& catalog, const std::stri
   if (const auto description = node.find("description")) config.description = description->text();
   if (const auto backend = node.find("backend"))
     config.backend = parse_backend(backend->one_of({"auto", "host", "cuda"}, "a backend"));
-  for (const JsonNode& sweep : node.at("sweeps").items(1))
-    config.sweeps.push_back(read_sweep(sweep, catalog, folder));
+  for (const JsonNode& node_of_sweep : node.at("sweeps").items(1))
+    for (Sweep& sweep : read_sweeps(node_of_sweep, catalog, folder))
+      config.sweeps.push_back(std::move(sweep));
   if (const auto policy = node.find("policy")) config.policy = read_policy(*policy, folder);
   return config;
 }

@@ -60,7 +60,7 @@ def sweep(operator):
     variants = unique(v["name"] for v in operator["variants"])
     strings = {name: {"type": "string"} for name in operator["inputs"]}
     return {
-        "direction": {"enum": operator["directions"]},
+        "direction": one_or_list({"enum": operator["directions"]}),
         "variants": all_or_some(variants),
         "gates": all_or_some(operator["gates"]),
         "shapes": shapes(operator),

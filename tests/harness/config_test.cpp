@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -94,6 +95,20 @@ TEST(Config, WritingAndReadingBackGivesTheSame) {
   EXPECT_EQ(json["sweeps"][0]["max_tiles"], 2);
 }
 
+TEST(Config, EachDirectionIsASweepWithItsOwnVariants) {
+  const Json json = parse_json(R"({"sweeps": [{"operator": "attention",
+      "direction": ["forward", "backward", "forward"], "variants": "all", "dtypes": ["bfloat16"],
+      "shapes": [{"batch": 1, "seq": 8, "heads": 1, "key_dim": 8, "value_dim": 8}]}]})",
+                               "c.json");
+  const Config config = read_config(JsonNode(json, "c.json"), program_catalog(), "");
+  ASSERT_EQ(config.sweeps.size(), 2u);
+  EXPECT_EQ(config.sweeps[0].direction, Direction::forward);
+  EXPECT_EQ(config.sweeps[1].direction, Direction::backward);
+  EXPECT_TRUE(std::ranges::count(config.sweeps[0].variants, "flash_decoding"));
+  EXPECT_FALSE(std::ranges::count(config.sweeps[1].variants, "flash_decoding"));
+  EXPECT_TRUE(std::ranges::count(config.sweeps[1].variants, "flash2_deterministic"));
+}
+
 struct Bad {
   std::string members, outer, expected;
 };
@@ -123,6 +138,9 @@ INSTANTIATE_TEST_SUITE_P(
             R"(/sweeps/0/operator: found "glaa", expected an operator: toy)"},
         Bad{R"("operator": "REMOVE")", "", R"(/sweeps/0: found no key "operator")"},
         Bad{R"("direction": "backward")", "", "/sweeps/0/direction: found \"backward\""},
+        Bad{R"("direction": ["forward", "backward"])", "",
+            "/sweeps/0/direction/1: found \"backward\""},
+        Bad{R"("direction": [])", "", "/sweeps/0/direction: found an empty array"},
         Bad{R"("variants": ["fsat"])", "",
             R"(/sweeps/0/variants/0: found "fsat", expected a variant of toy: fast, slow, device_only, picky)"},
         Bad{R"("variants": "some")", "", R"(/sweeps/0/variants: found "some", expected "all")"},
