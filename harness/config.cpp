@@ -250,7 +250,7 @@ TimingPolicy read_timing(const JsonNode& node) {
 }
 
 Policy read_policy(const JsonNode& node, const std::string& folder) {
-  node.expect_keys({"timing", "verification", "tolerance"});
+  node.expect_keys({"timing", "verification", "tolerance", "counters", "energy"});
   Policy policy;
   if (const auto timing = node.find("timing")) policy.timing = read_timing(*timing);
   if (const auto verification = node.find("verification")) {
@@ -260,6 +260,8 @@ Policy read_policy(const JsonNode& node, const std::string& folder) {
           names_of({ReferencePlace::automatic, ReferencePlace::host, ReferencePlace::device}),
           "a place for the float64 reference"));
   }
+  if (const auto counters = node.find("counters")) policy.counters = read_counter_policy(*counters);
+  if (const auto energy = node.find("energy")) policy.energy = read_energy_policy(*energy);
   if (const auto tolerance = node.find("tolerance"))
     policy.tolerance = resolve(folder, tolerance->text());
   return policy;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/catalog.hpp"
+#include "harness/counting_policy.hpp"
 #include "harness/json.hpp"
 #include "harness/problem.hpp"
 #include "harness/tile.hpp"
@@ -65,6 +66,8 @@ struct VerificationPolicy {
 struct Policy {
   TimingPolicy timing;
   VerificationPolicy verification;
+  CounterPolicy counters;
+  EnergyPolicy energy;
   std::string tolerance;  ///< path of a tolerance file; empty: the program's own
 };
 

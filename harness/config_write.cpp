@@ -53,6 +53,8 @@ Json policy_to_json(const Policy& policy) {
                     {"max_noise", timing.max_noise},
                     {"hot", timing.hot}};
   json["verification"]["reference"] = name(policy.verification.reference);
+  json["counters"] = counter_policy_to_json(policy.counters);
+  json["energy"] = energy_policy_to_json(policy.energy);
   if (!policy.tolerance.empty()) json["tolerance"] = policy.tolerance;
   return json;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "harness/checks.hpp"
+#include "harness/clock_reasons.hpp"
 #include "harness/error.hpp"
 #include "harness/statistics.hpp"
 #include "harness/stop.hpp"
@@ -16,12 +17,14 @@ namespace {
 constexpr double hot_sample_seconds = 1e-3;  // long enough for any timer's resolution
 constexpr int most_hot_calls = 100;
 
-Series sample_series(Plan& plan, CacheState cache, int calls, const TimingPolicy& policy) {
+Series sample_series(Plan& plan, CacheState cache, int calls, const TimingPolicy& policy,
+                     ClockWatch& clocks) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   std::vector<double> seconds;
   while (true) {
     seconds.push_back(plan.sample(cache, calls));
+    clocks.look_now_and_then();
     const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
     if (auto reason = stop_reason(policy, seconds, elapsed))
       return summarize(seconds, std::move(*reason));
@@ -80,12 +83,16 @@ Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const S
   Timing timing;
   for (int call = 0; call < policy.warmup; ++call) plan.run();
   timing.wall_ms = shortest_call(plan, 5) * 1e3;
+  ClockWatch clocks(backend);
   timing.clock_mhz_before = backend.clock_mhz();
-  timing.cold = sample_series(plan, CacheState::cold, 1, policy);
+  clocks.look();
+  timing.cold = sample_series(plan, CacheState::cold, 1, policy, clocks);
   if (policy.hot)
-    timing.hot =
-        sample_series(plan, CacheState::hot, hot_calls(timing.cold.median_ms * 1e-3), policy);
+    timing.hot = sample_series(plan, CacheState::hot, hot_calls(timing.cold.median_ms * 1e-3),
+                               policy, clocks);
   timing.clock_mhz_after = backend.clock_mhz();
+  clocks.look();
+  clocks.tell(timing);
   hold_against_wall_clock(plan, timing);
   if (is_suspect(timing.cold.median_ms * 1e-3, limit) ||
       (timing.hot && is_suspect(timing.hot->median_ms * 1e-3, limit))) {

@@ -10,6 +10,7 @@
 #include "harness/cuda/attention_reference.hpp"
 #include "harness/cuda/ceilings.hpp"
 #include "harness/cuda/check.hpp"
+#include "harness/cuda/counters.hpp"
 #include "harness/cuda/nvml.hpp"
 #include "harness/cuda/plan.hpp"
 #include "harness/cuda/recurrence.hpp"
@@ -84,6 +85,18 @@ class CudaBackend : public Backend {
 
   std::optional<double> clock_mhz() override {
     return nvml_ ? nvml_->sm_clock_mhz() : std::nullopt;
+  }
+
+  std::vector<std::string> clock_reasons() override {
+    return nvml_ ? nvml_->clock_reasons() : std::vector<std::string>{};
+  }
+
+  std::optional<double> energy_joules() override {
+    return nvml_ ? nvml_->energy_joules() : std::nullopt;
+  }
+
+  CounterCheck check_counters(std::span<const std::string> metrics) const override {
+    return cuda::check_counters(metrics, arch_);
   }
 
   std::unique_ptr<Workset> stage(const Operator& op, const Problem& problem,

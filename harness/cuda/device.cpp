@@ -35,10 +35,12 @@ Device::Device(int index, const cudaDeviceProp& properties, Compiler& compiler)
                                        properties.multiProcessorCount);
   timer_ =
       std::make_unique<Timer>(*helpers_, stream_, static_cast<std::size_t>(properties.l2CacheSize));
+  counters_ = make_counter_reader(index);
 }
 
 Device::~Device() {
   if (cublas_ != nullptr) ignore(cublasDestroy(cublas_));
+  counters_.reset();
   timer_.reset();
   helpers_.reset();
   if (stream_ != nullptr) ignore(cudaStreamDestroy(stream_));

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "harness/cuda/compiler.hpp"
+#include "harness/cuda/counters.hpp"
 #include "harness/cuda/helpers.hpp"
 #include "harness/cuda/timer.hpp"
 
@@ -35,6 +36,7 @@ class Device {
   cudaStream_t stream() const { return stream_; }
   const Helpers& helpers() const { return *helpers_; }
   Timer& timer() { return *timer_; }
+  CounterReader& counters() { return *counters_; }
   int arch() const { return arch_; }
 
   /// Made at the first call, with a workspace of its own, on stream(). @throws RunError
@@ -47,6 +49,7 @@ class Device {
   cudaStream_t stream_ = nullptr;
   std::unique_ptr<Helpers> helpers_;
   std::unique_ptr<Timer> timer_;
+  std::unique_ptr<CounterReader> counters_;
   cublasHandle_t cublas_ = nullptr;
   DeviceMemory cublas_workspace_;
 };

@@ -14,8 +14,24 @@ using Init = Status (*)();
 using Shutdown = Status (*)();
 using DeviceByPciAddress = Status (*)(const char*, void**);
 using ClockInfo = Status (*)(void*, int, unsigned*);
+using DeviceCount64 = Status (*)(void*, unsigned long long*);
 using DriverVersion = Status (*)(char*, unsigned);
 constexpr int sm_clock = 1;
+
+struct ClockReason {
+  unsigned long long bit;
+  const char* name;
+};
+
+constexpr std::array<ClockReason, 9> clock_reason_bits{{{0x1, "idle"},
+                                                        {0x2, "application_clocks"},
+                                                        {0x4, "sw_power_cap"},
+                                                        {0x8, "hw_slowdown"},
+                                                        {0x10, "sync_boost"},
+                                                        {0x20, "sw_thermal_slowdown"},
+                                                        {0x40, "hw_thermal_slowdown"},
+                                                        {0x80, "hw_power_brake_slowdown"},
+                                                        {0x100, "display_clocks"}}};
 
 }  // namespace
 
@@ -47,6 +63,26 @@ std::optional<double> Nvml::sm_clock_mhz() const {
   if (device_ == nullptr || clock == nullptr || clock(device_, sm_clock, &mhz) != 0)
     return std::nullopt;
   return mhz;
+}
+
+std::vector<std::string> Nvml::clock_reasons() const {
+  auto reasons = find<DeviceCount64>("nvmlDeviceGetCurrentClocksEventReasons");
+  if (reasons == nullptr)  // its name before driver 535
+    reasons = find<DeviceCount64>("nvmlDeviceGetCurrentClocksThrottleReasons");
+  unsigned long long bits = 0;
+  if (device_ == nullptr || reasons == nullptr || reasons(device_, &bits) != 0) return {};
+  std::vector<std::string> names;
+  for (const ClockReason& reason : clock_reason_bits)
+    if ((bits & reason.bit) != 0) names.emplace_back(reason.name);
+  return names;
+}
+
+std::optional<double> Nvml::energy_joules() const {
+  const auto energy = find<DeviceCount64>("nvmlDeviceGetTotalEnergyConsumption");
+  unsigned long long millijoules = 0;
+  if (device_ == nullptr || energy == nullptr || energy(device_, &millijoules) != 0)
+    return std::nullopt;
+  return static_cast<double>(millijoules) * 1e-3;
 }
 
 std::optional<std::string> Nvml::driver_version() const {

@@ -1,9 +1,10 @@
 #pragma once
-// Clocks and the driver's version through NVML, which comes with the driver: loaded when it is
-// there.
+// Clocks, energy and the driver's version through NVML, which comes with the driver: loaded when it
+// is there.
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gla_bench::cuda {
 
@@ -18,6 +19,10 @@ class Nvml {
 
   /// Current clock of the multiprocessors.
   std::optional<double> sm_clock_mhz() const;
+  /// Why they are where they are, by name: "sw_power_cap".
+  std::vector<std::string> clock_reasons() const;
+  /// What the board has used since the driver was loaded.
+  std::optional<double> energy_joules() const;
   /// "580.95.05"
   std::optional<std::string> driver_version() const;
 

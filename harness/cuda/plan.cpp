@@ -216,4 +216,33 @@ std::vector<StageTime> CudaPlan::stage_times(CacheState cache) {
   });
 }
 
+CounterReading CudaPlan::count(std::span<const std::string> metrics) {
+  if (!ran_) run();
+  return with_context([&] {
+    CountedWork work;
+    work.prepare = [this] {
+      if (workset_->updates()) workset_->restore_updated();
+      device_->timer().empty_cache();
+      device_->synchronize();
+    };
+    work.call = [this] {
+      enqueue();
+      device_->synchronize();
+    };
+    work.evict = [this] {
+      device_->timer().empty_cache();
+      device_->synchronize();
+    };
+    return device_->counters().read(metrics, work);
+  });
+}
+
+void CudaPlan::repeat(int calls) {
+  if (!ran_) run();
+  with_context([&] {
+    for (int call = 0; call < calls; ++call) enqueue();
+    device_->synchronize();
+  });
+}
+
 }  // namespace gla_bench::cuda

@@ -38,6 +38,8 @@ class CudaPlan : public Plan {
   double sample(CacheState cache, int calls) override;
   std::vector<StageTime> stage_times(CacheState cache) override;
   std::size_t launches() const override { return recipe_.steps.size(); }
+  CounterReading count(std::span<const std::string> metrics) override;
+  void repeat(int calls) override;
 
  private:
   struct BoundLaunch {

@@ -38,13 +38,16 @@ class Timer {
   std::vector<double> split(CacheState cache, std::size_t parts, std::size_t launches,
                             const std::function<void(std::size_t part)>& enqueue);
 
+  /// Enqueues what leaves nothing of the problem in the last-level cache, and nothing modified:
+  /// reading a clean buffer of several times its size.
+  void empty_cache();
+
  private:
   class Hold;
   class Event;
 
   double between_events(std::size_t calls, std::size_t launches, bool warm,
                         const std::function<void()>& call);
-  void empty_cache();
 
   const Helpers& helpers_;
   cudaStream_t stream_;

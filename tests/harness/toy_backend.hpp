@@ -44,7 +44,7 @@ class ToyWorkset final : public Workset {
   std::vector<float> outputs_;
 };
 
-class ToyPlan final : public Plan {
+class ToyPlan : public Plan {
  public:
   ToyPlan(Script& script, std::string variant) : script_(script), variant_(std::move(variant)) {
     script_.most_plans = std::max(script_.most_plans, ++script_.live_plans);
@@ -73,7 +73,7 @@ class ToyPlan final : public Plan {
   ToyWorkset* workset_ = nullptr;
 };
 
-class ToyBackend final : public Backend {
+class ToyBackend : public Backend {
  public:
   ToyBackend(BackendId id, Script& script) : id_(id), script_(script) {}
   BackendId id() const override { return id_; }

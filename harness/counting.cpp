@@ -1,0 +1,56 @@
+#include "harness/counting.hpp"
+
+#include "harness/counters.hpp"
+#include "harness/energy.hpp"
+#include "harness/error.hpp"
+
+namespace gla_bench {
+namespace {
+
+CounterReading no_figures(CounterSource source, std::string reason) {
+  CounterReading reading;
+  reading.source = source;
+  reading.reason = std::move(reason);
+  return reading;
+}
+
+void count(Plan& plan, const CounterPolicy& policy, bool best, CounterReading& reading) {
+  if (!takes_in(policy.of, best)) {
+    reading =
+        no_figures(CounterSource::not_asked,
+                   policy.of == Which::none ? "the config asks for none"
+                                            : "not the fastest of its variant when its turn came");
+    return;
+  }
+  try {
+    reading = plan.count(with_io_metrics(policy.metrics));
+  } catch (const RunError& error) {
+    reading = no_figures(CounterSource::failed, error.what());
+    if (dynamic_cast<const DeviceLost*>(&error) != nullptr) throw;
+  }
+}
+
+/// A call by itself has its launches in its time; back to back they overlap, where that is known.
+double seconds_per_call(const Timing& timing) {
+  return (timing.hot ? timing.hot->median_ms : timing.cold.median_ms) * 1e-3;
+}
+
+}  // namespace
+
+bool takes_in(Which of, bool best) {
+  return of == Which::all || (of == Which::best && best);
+}
+
+void record_counts(Plan& plan, Backend& backend, const CounterPolicy& counters,
+                   const EnergyPolicy& energy, bool best, Record& record) {
+  count(plan, counters, best, record.io.measured.emplace());
+  if (!takes_in(energy.of, best)) return;
+  try {
+    record.energy = measure_energy(plan, backend, seconds_per_call(*record.timing), energy);
+  } catch (const RunError& error) {
+    record.energy.emplace().reason = error.what();
+    if (dynamic_cast<const DeviceLost*>(&error) != nullptr) throw;
+  }
+}
+
+}  // namespace gla_bench
