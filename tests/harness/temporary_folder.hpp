@@ -13,8 +13,9 @@ namespace gla_bench {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gla-bench-XXXXXX").string();
+  explicit TemporaryFolder(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string pattern = (parent / "gla-bench-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr)
       throw std::filesystem::filesystem_error("mkdtemp", pattern,
                                               std::error_code(errno, std::generic_category()));
