@@ -2,8 +2,10 @@
 
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "harness/commands/commands.hpp"
+#include "harness/comparison/accuracy_gate.hpp"
 #include "harness/error.hpp"
 #include "harness/gate.hpp"
 #include "harness/source_hash.hpp"
@@ -13,7 +15,7 @@ namespace {
 
 struct GateOptions {
   std::vector<std::string> files;
-  std::string tolerance, junit;
+  std::string tolerance, junit, baseline, write_baseline;
   bool require_fresh = false;
 };
 
@@ -23,6 +25,15 @@ void write_text(const std::string& path, const std::string& text) {
   if (!out) throw InputError(path + ": can not be written");
 }
 
+/// Only what is right becomes a baseline.
+void store_baseline(const std::string& path, const std::vector<Results>& files) {
+  std::size_t left_out = 0;
+  const AccuracyBaseline baseline = baseline_to_store(files, left_out);
+  write_text(path, accuracy_to_json(baseline).dump(1) + "\n");
+  std::cout << "baseline of " << baseline.size() << " errors written to " << path << ", "
+            << left_out << " left out for too few seeds\n";
+}
+
 int judge(const GateOptions& options) {
   GatePolicy policy{
       program_catalog(),
@@ -30,7 +41,14 @@ int judge(const GateOptions& options) {
       options.require_fresh, [](const Variant& variant) { return source_hash(variant); }};
   std::vector<Results> files;
   for (const std::string& path : options.files) files.push_back(read_results(path));
-  const std::vector<Verdict> verdicts = gate(files, policy);
+  std::vector<Verdict> verdicts = gate(files, policy);
+  const bool right = passed(verdicts);
+  if (!options.baseline.empty()) {
+    const Json document = read_json_file(options.baseline);
+    const AccuracyBaseline baseline = read_accuracy(JsonNode(document, options.baseline));
+    for (Verdict& verdict : accuracy_verdicts(files, baseline))
+      verdicts.push_back(std::move(verdict));
+  }
   std::size_t failed = 0, skipped = 0, warnings = 0;
   for (const Verdict& verdict : verdicts) {
     const std::string subject = verdict.file + ": " + verdict.subject + ": ";
@@ -48,7 +66,9 @@ int judge(const GateOptions& options) {
             << (files.size() == 1 ? " file, " : " files, ") << verdicts.size() << " checked, "
             << failed << " failed, " << skipped << " refused or only built, " << warnings
             << " warnings\n";
-  return ok ? done : check_failed;
+  if (right && !options.write_baseline.empty()) store_baseline(options.write_baseline, files);
+  if (!right) return check_failed;
+  return ok ? done : regression;
 }
 
 }  // namespace
@@ -63,9 +83,17 @@ void add_gate(CLI::App& program, Context& context) {
   command->add_option("--tolerance", options->tolerance,
                       "the caps to hold bounds to (default: the program's own)");
   command->add_option("--junit", options->junit, "write the verdicts as JUnit XML to this file");
+  command->add_option("--baseline", options->baseline,
+                      "errors as they were: one that is above its baseline by more than its spread "
+                      "over seeds fails, also inside its bound (exit code 3)");
+  command->add_option("--write-baseline", options->write_baseline,
+                      "store the errors of these records and their spread over seeds, where the "
+                      "gate passes");
   command->footer(
       "Examples:\n  gla-bench gate results/*/*.json\n"
-      "  gla-bench gate build/ci.json --require-fresh --junit build/gate.xml");
+      "  gla-bench gate build/ci.json --require-fresh --junit build/gate.xml\n"
+      "  gla-bench verify configs/ci.json --seeds 5 -o five.json && "
+      "gla-bench gate five.json --write-baseline errors.json");
   command->callback([options, &context] { context.exit_code = judge(*options); });
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "harness/commands/commands.hpp"
+#include "harness/comparison/seeds.hpp"
 #include "harness/environment.hpp"
 #include "harness/record_file.hpp"
 #include "harness/report.hpp"
@@ -19,6 +20,7 @@ namespace {
 struct RunOptions {
   std::string config, output;
   bool resume = false, force = false, quiet = false, measure = true;
+  int seeds = 1;
   BackendOptions backend;
 };
 
@@ -75,7 +77,7 @@ void print_summary(const RunSummary& summary, const std::string& path) {
 
 int execute(const RunOptions& options, const std::string& command_line) {
   const Catalog catalog = program_catalog();
-  const Config config = load_config(options.config, catalog);
+  const Config config = with_seeds(load_config(options.config, catalog), options.seeds);
   const auto backend = open_backend(options.backend, config.backend);
   std::cerr << "running on " << where(*backend) << "\n";
   const Place place = place_of(*backend, options.backend);
@@ -121,6 +123,11 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
   command->add_flag("--force", options->force, "replace the results file where there is one")
       ->excludes(resume);
   command->add_flag("-q,--quiet", options->quiet, "no tables, only the counts");
+  command
+      ->add_option("--seeds", options->seeds,
+                   "draw the inputs of each problem so many times, to see the spread of its errors")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   options->backend.add_to(*command);
   command->callback(
       [options, &context] { context.exit_code = execute(*options, context.command_line); });

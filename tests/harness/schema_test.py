@@ -33,6 +33,8 @@ def validator(name):
 
 config_schema = validator("config.schema.json")
 results_schema = validator("results.schema.json")
+accuracy_schema = validator("accuracy.schema.json")
+comparison_schema = validator("comparison.schema.json")
 
 
 def expect(valid, schema, document, what):
@@ -118,6 +120,35 @@ def check_produced():
     expect(True, results_schema, nan, "NaN as text")
 
 
+def called(*arguments):
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        failures.append(f"{arguments[0]} ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return done.returncode == 0
+
+
+def check_comparison():
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        seeds, baseline = folder / "seeds.json", folder / "errors.json"
+        comparison = folder / "comparison.json"
+        if not (called("verify", source / "tests/harness/good_config.json", "--backend", "host",
+                       "--seeds", "3", "-q", "-o", seeds)
+                and called("gate", seeds, "--write-baseline", baseline)
+                and called("gate", seeds, "--baseline", baseline)
+                and called("compare", seeds, seeds, "--json", comparison)):
+            return
+        accuracy, compared = load(baseline), load(comparison)
+    expect(True, accuracy_schema, accuracy, "a baseline of errors")
+    expect(True, comparison_schema, compared, "a comparison")
+    expect(False, accuracy_schema, changed(accuracy, {"change": {"/rows/0/seed": 1}}),
+           "a seed in a baseline")
+    expect(False, accuracy_schema, changed(accuracy, {"remove": ["/rows/0/errors"]}),
+           "a baseline's row without errors")
+    expect(False, comparison_schema, changed(compared, {"change": {"/rows/0/verdict": "fine"}}),
+           "an unknown verdict")
+
+
 def check_committed():
     for path in (source / "results").rglob("*.json"):
         expect(True, results_schema, load(path), path)
@@ -134,6 +165,7 @@ def check_current():
 check_current()
 checked = check_configs()
 check_produced()
+check_comparison()
 check_committed()
 for failure in failures:
     print("FAIL", failure)

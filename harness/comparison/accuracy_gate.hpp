@@ -1,0 +1,21 @@
+#pragma once
+// The gate's part for errors that grew.
+
+#include <span>
+#include <vector>
+
+#include "harness/comparison/accuracy.hpp"
+#include "harness/gate.hpp"
+
+namespace gla_bench {
+
+/// One verdict for each verified record that is less accurate than its baseline, and one for each
+/// file that says how many errors have no baseline.
+std::vector<Verdict> accuracy_verdicts(std::span<const Results> files,
+                                       const AccuracyBaseline& baseline);
+
+/// The baseline to store: of all the files' records, without what has too few seeds. `left_out`
+/// receives how many errors those are. @throws InputError where nothing is left
+AccuracyBaseline baseline_to_store(std::span<const Results> files, std::size_t& left_out);
+
+}  // namespace gla_bench

@@ -1,0 +1,38 @@
+#pragma once
+// Two programs taking turns: A B, B A, .. until the ratio of their times is known well enough.
+
+#include <functional>
+
+#include "harness/comparison/bootstrap.hpp"
+#include "harness/record.hpp"
+
+namespace gla_bench {
+
+struct RoundPolicy {
+  std::size_t least = 20;  ///< rounds that are taken in any case
+  std::size_t most = 100;
+  double max_seconds = 2;    ///< beyond the least rounds
+  double precision = 0.005;  ///< half of the interval's width that is good enough
+  double turn_seconds =
+      2e-3;                ///< that one program's turn takes at least, as far as most_samples go
+  int most_samples = 10;   ///< of one turn
+  std::uint64_t seed = 1;  ///< of who goes first
+};
+
+/// Takes so many samples with cold caches and gives their seconds.
+using TakeSamples = std::function<std::vector<double>(int samples)>;
+
+/// Rounds in which either goes first by lot. Each turn starts with a sample more, which is not
+/// kept: it pays for the change from one process to the other. Fills samples, times, first and
+/// stopped_because. @throws what the two throw
+void take_rounds(const TakeSamples& base, const TakeSamples& fresh, const RoundPolicy& policy,
+                 Against& against);
+
+/// Samples of one turn for calls that take so long.
+int samples_of_turn(double call_seconds, const RoundPolicy& policy);
+
+/// Why the rounds so far are enough ("precision", "time", "rounds"), or nothing.
+std::string enough_rounds(const Against& against, double elapsed_seconds,
+                          const RoundPolicy& policy);
+
+}  // namespace gla_bench

@@ -1,0 +1,65 @@
+#include "harness/comparison/accuracy_gate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/comparison/seeds.hpp"
+#include "harness/error.hpp"
+
+namespace gla_bench {
+namespace {
+
+Results draws(std::initializer_list<double> errors) {
+  Results results;
+  results.file = "r.json";
+  for (const double error : errors) {
+    Record record;
+    record.problem.op = "gla";
+    record.problem.seed = results.records.size() + 1;
+    record.variant = "chunk";
+    record.status = Status::verified;
+    record.verification = Verification{};
+    record.verification->ok = true;
+    record.verification->tensors["o"] = {error, error, error, 4e-3, 4e-3, 4e-3, 1e-3, {}, true};
+    results.records.push_back(record);
+  }
+  return results;
+}
+
+TEST(AccuracyGate, NamesWhatGotWorseAndCountsWhatIsUnknown) {
+  const Results before = draws({1e-3, 1.1e-3, 1.2e-3});
+  std::size_t left_out = 0;
+  const AccuracyBaseline baseline = baseline_to_store(std::span(&before, 1), left_out);
+  EXPECT_EQ(left_out, 0U);
+  EXPECT_TRUE(accuracy_verdicts(std::span(&before, 1), baseline).empty());
+  const Results now = draws({1e-3, 2e-3});
+  auto verdicts = accuracy_verdicts(std::span(&now, 1), baseline);
+  ASSERT_EQ(verdicts.size(), 1U);
+  EXPECT_EQ(verdicts[0].failures.size(), 3U);
+  EXPECT_NE(verdicts[0].subject.find("seed=2"), std::string::npos);
+  verdicts = accuracy_verdicts(std::span(&now, 1), {});
+  ASSERT_EQ(verdicts.size(), 1U);
+  EXPECT_TRUE(verdicts[0].failures.empty());
+  EXPECT_EQ(verdicts[0].warnings.at(0), "6 errors are not in the baseline");
+}
+
+TEST(AccuracyGate, FewSeedsAreNoBaseline) {
+  const Results two = draws({1e-3, 1.1e-3});
+  std::size_t left_out = 0;
+  EXPECT_THROW(baseline_to_store(std::span(&two, 1), left_out), InputError);
+  EXPECT_EQ(left_out, 3U);
+}
+
+TEST(Seeds, EachSweepIsDrawnSoOften) {
+  Config config;
+  config.sweeps.resize(2);
+  config.sweeps[0].seed = 5;
+  config.sweeps[1].tensors = TensorSource{"file.safetensors", {}};
+  const Config drawn = with_seeds(config, 3);
+  ASSERT_EQ(drawn.sweeps.size(), 4U);
+  EXPECT_EQ(drawn.sweeps[0].seed, 5U);
+  EXPECT_EQ(drawn.sweeps[2].seed, 7U);
+  EXPECT_EQ(with_seeds(config, 1).sweeps.size(), 2U);
+}
+
+}  // namespace
+}  // namespace gla_bench
