@@ -119,15 +119,25 @@ TEST_F(Cli, ResultsAreNotReplacedUnlessForced) {
 TEST_F(Cli, ResumeSkipsWhatIsThere) {
   const std::string path = write_config(), out = file("out.json");
   ASSERT_EQ(program("verify " + path + " -o " + out).code, 0);
-  const std::string whole = read_text_file(out);
-  // Cut in the middle of the third record, as a kill might leave it.
-  std::size_t at = whole.find("\"records\": [");
-  for (int line = 0; line < 3; ++line) at = whole.find('\n', at + 1);
-  std::ofstream(out, std::ios::binary) << whole.substr(0, at + 40);
+  // As a kill in the middle of the third record leaves it.
+  const Results whole = read_results(out);
+  std::filesystem::remove(out);
+  {
+    RecordFile file = RecordFile::create(out, whole.environment, *whole.config);
+    for (const std::size_t record : {0, 1}) file.append(whole.records.at(record));
+  }
+  std::ofstream(journal_path(out), std::ios::binary | std::ios::app) << "{\"record\":{\"variant\":";
+  for (const std::string command : {"report ", "gate "}) {
+    const Outcome told = program(command + out);
+    EXPECT_TRUE(has(told, "has not come to its end")) << told.text;
+    EXPECT_TRUE(has(told, "--resume -o " + out)) << told.text;
+  }
   const Outcome resumed = program("verify " + path + " --resume -o " + out);
   EXPECT_EQ(resumed.code, 0) << resumed.text;
   EXPECT_TRUE(has(resumed, "2 candidates are recorded already")) << resumed.text;
   EXPECT_EQ(read_results(out).records.size(), 4u);
+  EXPECT_FALSE(std::filesystem::exists(journal_path(out)));
+  EXPECT_FALSE(has(program("report " + out), "has not come to its end"));
   const Outcome other =
       program("verify " + write_config(", \"seed\": 5", "d.json") + " --resume -o " + out);
   EXPECT_EQ(other.code, 2);
@@ -236,6 +246,13 @@ TEST_F(Cli, ListAndInfoSayWhatThereIs) {
   EXPECT_EQ(info.code, 0);
   EXPECT_TRUE(has(info, "CUDA: ")) << info.text;
   EXPECT_TRUE(has(info, "host")) << info.text;
+}
+
+TEST_F(Cli, AFolderThatTakesNoFilesIsReportedAtOnce) {
+  const Outcome outcome = program("verify " + write_config() + " -o /proc/out.json");
+  EXPECT_EQ(outcome.code, 5) << outcome.text;
+  EXPECT_TRUE(has(outcome, "/proc/out.json")) << outcome.text;
+  EXPECT_FALSE(has(outcome, "verified")) << "nothing was begun: " << outcome.text;
 }
 
 TEST_F(Cli, AFullDiskIsReportedWithWhatIsKept) {

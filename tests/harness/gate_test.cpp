@@ -259,6 +259,16 @@ TEST(Gate, SuspectTimesWarn) {
   EXPECT_NE(verdicts[1].warnings.at(0).find("suspect"), std::string::npos);
 }
 
+TEST(Gate, AJournalBesideTheFileWarns) {
+  Results results = file({good()});
+  results.unfinished = Unfinished{"r.json.journal", false, 3, {}, ""};
+  const auto verdicts = judge(results);
+  EXPECT_TRUE(passed(verdicts));
+  ASSERT_EQ(verdicts.at(0).warnings.size(), 1u);
+  EXPECT_NE(verdicts[0].warnings[0].find("3 records are from r.json.journal"), std::string::npos)
+      << verdicts[0].warnings[0];
+}
+
 TEST(Gate, PeersFilesNeedNotAnswerTheConfig) {
   Record peer = good("theirs");
   peer.peer = true;

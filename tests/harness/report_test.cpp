@@ -126,6 +126,15 @@ TEST(Report, CrashedAndTimedOutRowsAreFailuresAndComeLast) {
   EXPECT_LT(text.find("over its limit"), text.find("\nslow"));
 }
 
+TEST(Report, TellsOfAJournalBesideTheFile) {
+  Results results = file({timed("fast", 1)});
+  EXPECT_EQ(text_of({results}).find("journal"), std::string::npos);
+  results.unfinished = Unfinished{"r.json.journal", true, 2, {}, ""};
+  EXPECT_NE(text_of({results}).find("a run is writing to it right now"), std::string::npos);
+  results.unfinished->fault = "r.json.journal line 3: /record: found 1";
+  EXPECT_NE(text_of({results}).find("found 1; it is left out"), std::string::npos);
+}
+
 TEST(Report, NaNErrorsShow) {
   Record record = timed("fast", 1);
   record.verification->tensors["o"].rel_l2 = std::numeric_limits<double>::quiet_NaN();
