@@ -1,8 +1,11 @@
 #include "harness/counting.hpp"
 
+#include <algorithm>
+
 #include "harness/counters.hpp"
 #include "harness/energy.hpp"
 #include "harness/error.hpp"
+#include "harness/text.hpp"
 
 namespace gla_bench {
 namespace {
@@ -12,6 +15,10 @@ CounterReading no_figures(CounterSource source, std::string reason) {
   reading.source = source;
   reading.reason = std::move(reason);
   return reading;
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
 }
 
 void count(Plan& plan, const CounterPolicy& policy, bool best, CounterReading& reading) {
@@ -39,6 +46,24 @@ double seconds_per_call(const Timing& timing) {
 
 bool takes_in(Which of, bool best) {
   return of == Which::all || (of == Which::best && best);
+}
+
+std::string plan_counters(const CounterPolicy& policy, const Backend& backend,
+                          const std::string& config) {
+  if (policy.of == Which::none) return "none: the config asks for none";
+  const std::vector<std::string> metrics = with_io_metrics(policy.metrics);
+  const CounterCheck check = backend.check_counters(metrics);
+  if (check.source != CounterSource::cupti)
+    return "none: " + std::string(name(check.source)) + ", " + check.reason;
+  for (std::size_t i = 0; i < policy.metrics.size(); ++i)
+    if (contains(check.unknown, policy.metrics[i]))
+      throw InputError(config + ": /policy/counters/metrics: found \"" + policy.metrics[i] +
+                       "\", expected a metric of this architecture's profiler (`ncu "
+                       "--query-metrics` lists them, with a suffix as .sum)");
+  std::string text = std::to_string(metrics.size() - check.unknown.size()) + " metrics in " +
+                     std::to_string(check.passes) + (check.passes == 1 ? " pass" : " passes");
+  if (!check.unknown.empty()) text += ", without " + join(check.unknown) + ", which the chip lacks";
+  return text;
 }
 
 void record_counts(Plan& plan, Backend& backend, const CounterPolicy& counters,

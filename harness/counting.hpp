@@ -2,6 +2,8 @@
 // What is read of a measured candidate after its timing: the device's counters and its energy
 // meter.
 
+#include <string>
+
 #include "harness/backend.hpp"
 #include "harness/counting_policy.hpp"
 #include "harness/record.hpp"
@@ -10,6 +12,13 @@ namespace gla_bench {
 
 /// Whether a pass that `of` names takes in this candidate; `best` as for record_counts().
 bool takes_in(Which of, bool best);
+
+/// "9 metrics in 1 pass", "11 metrics in 2 passes, without dram__bytes_read.sum, which the chip
+/// lacks", or "none: ...": what would be counted of a candidate on this backend's architecture;
+/// needs no device. `config` is the file that the policy stands in. @throws InputError for a metric
+/// that the config names and the chip lacks
+std::string plan_counters(const CounterPolicy& policy, const Backend& backend,
+                          const std::string& config);
 
 /// Fills in `io.measured` and `energy` of a record that is timed and right; `plan` is prepared, and
 /// what it leaves in the outputs is judged no more. `best`: no candidate of its variant was faster

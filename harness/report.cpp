@@ -9,6 +9,8 @@
 #include <set>
 
 #include "harness/assignment.hpp"
+#include "harness/environment.hpp"
+#include "harness/report_measured.hpp"
 #include "harness/table.hpp"
 #include "harness/text.hpp"
 
@@ -21,6 +23,7 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 struct Row {
   const Record* record;
   double copy_gb_per_s;
+  double last_level_cache;
   std::string device;
 
   double cold_ms() const { return record->timing ? record->timing->cold.median_ms : unknown; }
@@ -67,6 +70,7 @@ std::string notes_of(const Row& row, bool winner) {
   if (winner) notes.push_back("winner");
   if (row.record->peer) notes.push_back("peer");
   if (row.record->timing && row.record->timing->suspect) notes.push_back("suspect");
+  if (row.record->timing && row.record->timing->throttled) notes.push_back("throttled");
   if (is_failure(row.record->status)) notes.emplace_back(name(row.record->status));
   if (row.verified() && !row.record->verification->deterministic && !row.record->peer)
     notes.push_back("varies");
@@ -151,6 +155,17 @@ Table stages_of(const std::vector<Row>& rows) {
   return table;
 }
 
+/// What was counted of each variant's best row.
+Table counted_of(const std::vector<Row>& rows) {
+  std::vector<const Record*> records;
+  double cache = 0;
+  for (const Row& row : best_of_each(rows)) {
+    records.push_back(row.record);
+    cache = std::max(cache, row.last_level_cache);
+  }
+  return measured_table(records, cache);
+}
+
 std::string refusals_of(const std::vector<Row>& rows) {
   std::set<std::string> tried;
   for (const Row& row : rows)
@@ -204,13 +219,14 @@ std::string report(std::span<const Results> files, const ReportStyle& style) {
   for (const Results& results : files) {
     text += line(origin_of(results), style);
     const double copy = fact_number(results.environment, "copy_gb_per_s");
+    const double cache = last_level_cache(results.environment);
     const std::string device = fact_text(results.environment, "device");
     for (const Record& record : results.records) {
       ++count;
       const std::pair<Problem, std::string> key{record.problem, device};
       auto& rows = by_problem[key];
       if (rows.empty()) keys.push_back(key);
-      rows.push_back({&record, copy, device});
+      rows.push_back({&record, copy, cache, device});
     }
   }
   text += "\n" + failures(files, style);
@@ -223,7 +239,7 @@ std::string report(std::span<const Results> files, const ReportStyle& style) {
     for (Row& row : rows) row.copy_gb_per_s = copy;
     text +=
         heading(describe(key.first) + (key.second.empty() ? "" : " on " + key.second), style, 3);
-    for (const Table& table : {table_of(rows), stages_of(rows)}) {
+    for (const Table& table : {table_of(rows), stages_of(rows), counted_of(rows)}) {
       if (table.rows.empty()) continue;
       text += style.markdown ? table.markdown() + "\n" : table.text(style.width);
     }

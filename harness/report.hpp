@@ -18,7 +18,8 @@ struct ReportStyle {
 /// (the time that the floor bytes take at the file's measured copy rate, over the cold time),
 /// traffic (the variant's modelled bytes over the floor's), error (rel_l2 of the worst output over
 /// its bound), notes. Peers stand in the same tables. A second table has the stages of the records
-/// that have them: time with cold caches, share of all stages, modelled bytes over that time. The
+/// that have them: time with cold caches, share of all stages, modelled bytes over that time. A
+/// third has what the device counted and used (report_measured.hpp), where it did. The
 /// winner is the fastest verified row that
 /// is not a peer's and not suspect.
 std::string report(std::span<const Results> files, const ReportStyle& style);

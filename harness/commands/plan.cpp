@@ -5,6 +5,7 @@
 #include <set>
 
 #include "harness/commands/commands.hpp"
+#include "harness/counting.hpp"
 #include "harness/prologue.hpp"
 #include "harness/sweep.hpp"
 #include "harness/table.hpp"
@@ -73,6 +74,7 @@ void plan(const std::string& path, const BackendOptions& options) {
   const auto backend = open_backend(options, config.backend);
   const Place place = place_of(*backend, options);
   const auto work = assignments(config, catalog, place);
+  const std::string counters = plan_counters(config.policy.counters, *backend, path);
   Totals totals;
   for (const Assignment& point : work) count(point, place.backend, totals);
   std::cout << path << (config.description.empty() ? "" : ": " + config.description) << "\n"
@@ -80,7 +82,8 @@ void plan(const std::string& path, const BackendOptions& options) {
             << (backend->can_run() ? "" : ", which can not run here: candidates end as `built`")
             << "\nproblems        " << work.size() << "\ncandidates      " << totals.candidates
             << "\nrejected        " << totals.refused << "\nnarrowed away   " << totals.narrowed
-            << "\ncompile jobs    " << totals.compile_jobs.size() << "\n";
+            << "\ncompile jobs    " << totals.compile_jobs.size() << "\ncounters        "
+            << counters << "\n";
   if (totals.device.bytes >= 0)
     std::cout << "tensors         at most " << format_bytes(totals.device.bytes) << " ("
               << totals.device.where << ")\nhost memory     at most "
@@ -106,7 +109,7 @@ void add_plan(CLI::App& program, Context&) {
   auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand(
       "plan",
-      "What a config would run: problems, candidates, refusals by reason, compile jobs, "
+      "What a config would run: problems, candidates, refusals by reason, compile jobs, counters, "
       "memory");
   command->add_option("config", options->config, "the config")->required();
   options->backend.add_to(*command);

@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "harness/counters.hpp"
+#include "harness/error.hpp"
 #include "tests/harness/toy_backend.hpp"
 
 namespace gla_bench {
@@ -92,6 +94,45 @@ TEST_F(CountingTest, OfTheBestOnlyTheBest) {
   EXPECT_EQ(count(figures, true).source, CounterSource::cupti);
   ASSERT_TRUE(record.energy);
   EXPECT_NE(record.energy->reason.find("no energy meter"), std::string::npos);
+}
+
+/// A chip that has all metrics but some.
+class CheckedBackend final : public toy::ToyBackend {
+ public:
+  CheckedBackend(toy::Script& script, std::vector<std::string> lacks)
+      : ToyBackend(BackendId::cuda, script), lacks_(std::move(lacks)) {}
+  CounterCheck check_counters(std::span<const std::string> metrics) const override {
+    CounterCheck check;
+    check.source = CounterSource::cupti;
+    check.passes = metrics.size() > io_metrics().size() ? 2 : 1;
+    check.unknown = lacks_;
+    return check;
+  }
+
+ private:
+  std::vector<std::string> lacks_;
+};
+
+TEST_F(CountingTest, PlansPassesWithoutADevice) {
+  EXPECT_EQ(plan_counters({}, CheckedBackend(script, {}), "c.json"), "9 metrics in 1 pass");
+  EXPECT_EQ(plan_counters({Which::all, {"lts__t_sector_hit_rate.pct"}},
+                          CheckedBackend(script, {"dram__bytes_read.sum"}), "c.json"),
+            "9 metrics in 2 passes, without dram__bytes_read.sum, which the chip lacks");
+  EXPECT_EQ(plan_counters({}, backend, "c.json"), "none: absent, this backend has no counters");
+  EXPECT_EQ(plan_counters({Which::none, {}}, CheckedBackend(script, {}), "c.json"),
+            "none: the config asks for none");
+}
+
+TEST_F(CountingTest, AMetricThatTheConfigNamesAndTheChipLacksIsBadInput) {
+  try {
+    plan_counters({Which::all, {"good.sum", "bad.sum"}}, CheckedBackend(script, {"bad.sum"}),
+                  "c.json");
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("c.json: /policy/counters/metrics: found \"bad.sum\""), std::string::npos)
+        << text;
+  }
 }
 
 TEST_F(CountingTest, ABackendWithoutCountersSaysSo) {

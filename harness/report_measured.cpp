@@ -1,0 +1,90 @@
+#include "harness/report_measured.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "harness/text.hpp"
+#include "harness/tile.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double tolerated = 0.1;  // of measured over modelled bytes
+
+std::string number(double value, const char* format) {
+  if (std::isnan(value)) return "-";
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
+}
+
+std::string bytes(const std::optional<double>& value) {
+  return value ? format_bytes(*value) : "-";
+}
+
+std::string over_model(const Record& record, double last_level_cache) {
+  const double ratio = measured_over_model(record);
+  const bool large = last_level_cache > 0 && record.io.floor_bytes >= 2 * last_level_cache;
+  const bool off = large && std::abs(ratio - 1) > tolerated;
+  return number(ratio, "%.3f") + (off ? " !" : "");
+}
+
+std::string joules(const Record& record) {
+  if (!record.energy || !record.energy->joules_per_call) return "-";
+  const double value = *record.energy->joules_per_call;
+  return value < 1 ? number(value * 1e3, "%.3g mJ") : number(value, "%.3g J");
+}
+
+std::vector<std::string> line(const Record& record, double last_level_cache) {
+  const CounterReading none;
+  const CounterReading& reading = record.io.measured ? *record.io.measured : none;
+  const double floor = record.io.floor_bytes;
+  return {record.variant,
+          record.tile.empty() ? "-" : describe(record.tile),
+          bytes(reading.dram_read_bytes),
+          bytes(reading.dram_write_bytes),
+          over_model(record, last_level_cache),
+          number(measured_bytes(record) / floor, "%.3f"),
+          number(reading.l2_bytes.value_or(unknown) / floor, "%.2f"),
+          joules(record),
+          number(record.energy && record.energy->joules_per_call ? record.energy->watts : unknown,
+                 "%.0f"),
+          reading.source == CounterSource::cupti
+              ? reading.reason
+              : std::string(name(reading.source)) + ": " + reading.reason};
+}
+
+/// Figures, or a reason why a GPU's are not there.
+bool is_told(const Record& record) {
+  if (record.energy && record.energy->joules_per_call) return true;
+  return record.backend == BackendId::cuda && record.io.measured &&
+         record.io.measured->source != CounterSource::not_asked;
+}
+
+}  // namespace
+
+double measured_bytes(const Record& record) {
+  const auto& measured = record.io.measured;
+  if (!measured || !measured->dram_read_bytes || !measured->dram_write_bytes) return unknown;
+  return *measured->dram_read_bytes + *measured->dram_write_bytes;
+}
+
+double measured_over_model(const Record& record) {
+  const double model = record.io.model_read_bytes + record.io.model_write_bytes;
+  return model > 0 ? measured_bytes(record) / model : unknown;
+}
+
+Table measured_table(std::span<const Record* const> records, double last_level_cache) {
+  Table table;
+  table.columns = {{"variant", false}, {"best tile", false}, {"read", true}, {"written", true},
+                   {"of model", true}, {"of floor", true},   {"L2", true},   {"energy", true},
+                   {"W", true},        {"", false}};
+  for (const Record* record : records)
+    if (is_told(*record)) table.rows.push_back(line(*record, last_level_cache));
+  return table;
+}
+
+}  // namespace gla_bench
