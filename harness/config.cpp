@@ -13,12 +13,14 @@ namespace gla_bench {
 namespace {
 
 constexpr std::string_view any_name = "all";
+constexpr int most_problems = 100000;  // of a config; each is listed before anything runs
 
 template <class T>
 std::vector<T> without_duplicates(std::vector<T> values) {
+  std::set<T> seen;
   std::vector<T> unique;
   for (const T& value : values)
-    if (std::find(unique.begin(), unique.end(), value) == unique.end()) unique.push_back(value);
+    if (seen.insert(value).second) unique.push_back(value);
   return unique;
 }
 
@@ -91,7 +93,11 @@ Narrowing read_narrowing(const JsonNode& node, const std::map<std::string, std::
   return narrowing;
 }
 
-std::string resolve(const std::string& folder, const std::string& path) {
+/// The path of a file, from the config's folder where it is relative.
+std::string read_path(const JsonNode& node, const std::string& folder) {
+  const std::string path = node.text();
+  // The system would take what stands before it for the whole.
+  if (path.find('\0') != std::string::npos) node.fail("a path without a NUL character");
   const std::filesystem::path given(path);
   if (path.empty() || given.is_absolute() || folder.empty()) return path;
   return (std::filesystem::path(folder) / given).lexically_normal().string();
@@ -102,7 +108,7 @@ TensorSource read_tensors(const JsonNode& node, const Operator& op, const std::s
   keys.insert(keys.begin(), "file");
   node.expect_keys(keys);
   TensorSource source;
-  source.file = resolve(folder, node.at("file").text());
+  source.file = read_path(node.at("file"), folder);
   if (source.file.empty()) node.at("file").fail("the path of a .safetensors file");
   for (const auto& [key, value] : node.members())
     if (key != "file") source.names[key] = value.text();
@@ -170,6 +176,16 @@ std::vector<Direction> read_directions(const JsonNode& sweep, const Operator& op
   return without_duplicates(list);
 }
 
+/// How many problems a sweep lists: the product of its axes.
+double problem_count(const Sweep& sweep) {
+  double count = static_cast<double>(sweep.layouts.size() * sweep.final_state.size());
+  if (!sweep.tensors)
+    count *= static_cast<double>(sweep.shapes.size() * sweep.dtypes.size()) *
+             static_cast<double>(sweep.gates.size() * sweep.initial_state.size());
+  for (const auto& [option, values] : sweep.options) count *= static_cast<double>(values.size());
+  return count;
+}
+
 /// A sweep whose problems the operator knows not to exist is a mistake, not a row of refusals.
 void refuse_problems(const JsonNode& node, const Operator& op, const Sweep& sweep) {
   if (!op.refuse || sweep.tensors) return;
@@ -207,6 +223,8 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
   }
   if (const auto most = node.find("max_tiles"); most)
     sweep.max_tiles = static_cast<int>(most->integer(0, 1000000));
+  if (!(problem_count(sweep) <= most_problems))
+    node.fail("a sweep of at most " + std::to_string(most_problems) + " problems");
   refuse_problems(node, op, sweep);
   return sweep;
 }
@@ -263,7 +281,7 @@ Policy read_policy(const JsonNode& node, const std::string& folder) {
   if (const auto counters = node.find("counters")) policy.counters = read_counter_policy(*counters);
   if (const auto energy = node.find("energy")) policy.energy = read_energy_policy(*energy);
   if (const auto tolerance = node.find("tolerance"))
-    policy.tolerance = resolve(folder, tolerance->text());
+    policy.tolerance = read_path(*tolerance, folder);
   return policy;
 }
 
@@ -277,9 +295,15 @@ Config read_config(const JsonNode& node, const Catalog& catalog, const std::stri
   if (const auto description = node.find("description")) config.description = description->text();
   if (const auto backend = node.find("backend"))
     config.backend = parse_backend(backend->one_of({"auto", "host", "cuda"}, "a backend"));
+  double count = 0;
   for (const JsonNode& node_of_sweep : node.at("sweeps").items(1))
-    for (Sweep& sweep : read_sweeps(node_of_sweep, catalog, folder))
+    for (Sweep& sweep : read_sweeps(node_of_sweep, catalog, folder)) {
+      count += problem_count(sweep);
+      if (!(count <= most_problems))
+        node_of_sweep.fail("sweeps of at most " + std::to_string(most_problems) +
+                           " problems together");
       config.sweeps.push_back(std::move(sweep));
+    }
   if (const auto policy = node.find("policy")) config.policy = read_policy(*policy, folder);
   return config;
 }

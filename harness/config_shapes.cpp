@@ -28,6 +28,7 @@ constexpr std::array<Axis, 10> all_axes{{{"batch", &Shape::batch, 1 << 20},
 constexpr std::size_t token_axes = 5;  // batch .. value_dim
 
 constexpr double most_elements = 0x1p48;
+constexpr std::size_t most_shapes = 100000;  // a few short lists multiply to more than memory holds
 
 void refuse_huge(const JsonNode& node, const Shape& s) {
   const auto product = [](auto... extents) { return (static_cast<double>(extents) * ... * 1.0); };
@@ -88,6 +89,8 @@ std::vector<AxisValues> read_axes(const JsonNode& node, const Operator& op) {
 std::vector<Shape> product(const JsonNode& node, const Operator& op) {
   std::vector<Shape> shapes{{}};
   for (const auto& [axis, values] : read_axes(node, op)) {
+    if (shapes.size() > most_shapes / values.size())
+      node.fail("lists whose product is at most " + std::to_string(most_shapes) + " shapes");
     std::vector<Shape> wider;
     for (const Shape& shape : shapes)
       for (const std::int64_t value : values) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "harness/error.hpp"
+#include "harness/printable.hpp"
 
 namespace gla_bench {
 namespace {
@@ -15,9 +16,7 @@ namespace {
 std::string shown(const Json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return value.empty() ? "an empty array" : "an array";
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
-  return text;
+  return printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 60);
 }
 
 std::string place(const std::string& file, const std::string& pointer) {
@@ -158,8 +157,8 @@ void JsonNode::expect_keys(const std::vector<std::string>& names) const {
   for (const auto& [key, node] : members()) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
     const auto near = nearest(key, names);
-    throw InputError(place(file_, node.pointer()) + "found the unknown key \"" + key +
-                     "\", expected one of " + join(names) +
+    throw InputError(place(file_, node.pointer()) + "found the unknown key \"" +
+                     printable(key, 60) + "\", expected one of " + join(names) +
                      (near ? " (did you mean \"" + *near + "\"?)" : ""));
   }
 }

@@ -1,5 +1,7 @@
-// Text -> JSON: syntax errors with line and column, duplicate keys refused.
+// Text -> JSON: syntax errors with line and column, duplicate keys refused. What a short text could
+// make exhaust the stack, the memory or the time of who reads it is refused as well.
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -9,6 +11,7 @@
 
 #include "harness/error.hpp"
 #include "harness/json.hpp"
+#include "harness/printable.hpp"
 
 namespace gla_bench {
 
@@ -22,15 +25,24 @@ std::string escape_pointer(std::string_view key) {
     else
       text += c;
   }
-  return text;
+  return printable(text, text.size());
 }
 
 namespace {
 
-/// Follows the parser through the document to find keys that stand twice in one object.
-class DuplicateKeys {
+// No document of this program comes near them. Copying and comparing go down a level of the stack
+// for each level of the document; a member is found by looking at all before it; every node below
+// a key holds it in its pointer.
+constexpr std::size_t deepest = 64;
+constexpr std::size_t most_members = 1000;
+constexpr std::size_t longest_key = 256;
+constexpr std::size_t longest_pointer = 1000;  // in a message
+
+/// Follows the parser through the document to find keys that stand twice in one object, and what is
+/// beyond the limits.
+class Watch {
  public:
-  explicit DuplicateKeys(const std::string& file) : file_(file) {}
+  explicit Watch(const std::string& file) : file_(file) {}
 
   bool operator()(int, Json::parse_event_t event, const Json& parsed) {
     using Event = Json::parse_event_t;
@@ -38,6 +50,9 @@ class DuplicateKeys {
       case Event::object_start:
       case Event::array_start:
         enter_value();
+        if (levels_.size() == deepest)
+          fail("found a value " + std::to_string(deepest + 1) + " levels deep, expected at most " +
+               std::to_string(deepest));
         levels_.push_back({event == Event::object_start, {}, "", -1});
         break;
       case Event::object_end:
@@ -67,14 +82,24 @@ class DuplicateKeys {
   }
 
   void see_key(const std::string& key) {
-    levels_.back().key = key;
-    if (levels_.back().keys.insert(key).second) return;
+    Level& level = levels_.back();
+    level.key = key.substr(0, longest_key);
+    if (key.size() > longest_key)
+      fail("found a key of " + std::to_string(key.size()) + " bytes, expected at most " +
+           std::to_string(longest_key));
+    if (!level.keys.insert(key).second) fail("the key stands twice, expected it once");
+    if (level.keys.size() > most_members)
+      fail("found more than " + std::to_string(most_members) + " keys, expected fewer");
+  }
+
+  /// Names the place where the parser is.
+  [[noreturn]] void fail(const std::string& what) const {
     std::string pointer;
     for (const Level& level : levels_) {
       pointer += '/';
       pointer += level.object ? escape_pointer(level.key) : std::to_string(level.index);
     }
-    throw InputError(file_ + ": " + pointer + ": " + "the key stands twice, expected it once");
+    throw InputError(file_ + ": " + printable(pointer, longest_pointer) + ": " + what);
   }
 
   std::string file_;
@@ -84,13 +109,19 @@ class DuplicateKeys {
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& file) {
+  // The parser takes a NUL for the end and would never see what stands behind it.
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
+    const auto line =
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n');
+    throw InputError(file + ": not JSON: a NUL byte in line " + std::to_string(line + 1));
+  }
   try {
-    return Json::parse(text.begin(), text.end(), DuplicateKeys(file));
+    return Json::parse(text.begin(), text.end(), Watch(file));
   } catch (const nlohmann::json::exception& error) {
     std::string_view what = error.what();
     if (const auto end = what.find("] "); end != std::string_view::npos)
       what.remove_prefix(end + 2);
-    throw InputError(file + ": not JSON: " + std::string(what));
+    throw InputError(file + ": not JSON: " + printable_ascii(what, 300));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace gla_bench {
 namespace {
@@ -15,6 +16,12 @@ int number_before(std::string_view line, std::string_view unit) {
   int value = 0;
   std::from_chars(line.data() + begin, line.data() + at, value);
   return value;
+}
+
+// The sum, or the largest int where there is none.
+int sum_or_most(int a, int b) {
+  constexpr int most = std::numeric_limits<int>::max();
+  return a > most - b ? most : a + b;
 }
 
 // The text between the first pair of single quotes.
@@ -57,8 +64,9 @@ PtxasLog parse_ptxas_log(std::string_view log) {
       continue;  // the module's own lines
     } else if (is_bytes_line(line)) {
       // Also those of functions that the kernel calls, which follow it.
-      result.kernels.back().spill_bytes +=
-          number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads");
+      int& spilled = result.kernels.back().spill_bytes;
+      spilled = sum_or_most(spilled, number_before(line, " bytes spill stores"));
+      spilled = sum_or_most(spilled, number_before(line, " bytes spill loads"));
     } else if (line.find(": Used ") != std::string_view::npos) {
       result.kernels.back().registers = number_before(line, " registers");
       result.kernels.back().shared_bytes = number_before(line, " bytes smem");

@@ -10,6 +10,7 @@ namespace gla_bench {
 namespace {
 
 constexpr int most_int = std::numeric_limits<int>::max();
+constexpr double most_double = std::numeric_limits<double>::max();
 
 /// A member that may be null or missing.
 std::optional<JsonNode> present(const JsonNode& node, std::string_view key) {
@@ -223,13 +224,15 @@ Problem read_problem(const JsonNode& node) {
   problem.direction =
       read_enum(node.at("direction"), parse_direction, "a direction: forward, backward");
   problem.dtype = read_enum(node.at("dtype"), parse_dtype, "a dtype: float32, bfloat16, float16");
+  if (problem.dtype == DType::int32) node.at("dtype").fail("a dtype that problems are computed in");
   problem.layout = read_enum(node.at("layout"), parse_layout, "a layout: seq_first, head_first");
   problem.shape = read_shape(node.at("shape"));
   problem.gate = node.at("gate").text();
   problem.seed = node.at("seed").unsigned_integer();
   problem.initial_state = flag_or(node, "initial_state", false);
   problem.final_state = flag_or(node, "final_state", true);
-  if (const auto scale = present(node, "scale")) problem.scale = scale->any_number();
+  if (const auto scale = present(node, "scale"))
+    problem.scale = scale->number(-most_double, most_double);
   if (const auto tensors = present(node, "tensors")) {
     tensors->expect_keys({"file", "names"});
     problem.tensors = tensors->at("file").text();

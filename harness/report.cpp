@@ -108,7 +108,7 @@ bool better(const Row& a, const Row& b) {
 
 bool may_win(const Row& row) {
   return row.verified() && row.record->status == Status::measured && !row.record->peer &&
-         !row.record->timing->suspect && row.cold_ms() > 0;
+         row.record->timing && !row.record->timing->suspect && row.cold_ms() > 0;
 }
 
 /// The best row of each variant, best first.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/error.hpp"
+#include "harness/printable.hpp"
 
 namespace gla_bench {
 namespace {
@@ -45,15 +46,9 @@ std::string excerpt(const Json& value) {
   return text;
 }
 
-std::string printable(std::string_view text) {
-  std::string clean;
-  for (const char c : text.substr(0, 300)) clean += c >= ' ' && c <= '~' ? c : '?';
-  return clean;
-}
-
 std::string in_quotes(std::string_view text) {
   std::string clean("'");
-  return clean.append(printable(text)).append("'");
+  return clean.append(printable_ascii(text, 300)).append("'");
 }
 
 // Parses with duplicate keys refused (the parser itself would silently keep the last one), and with
@@ -75,7 +70,8 @@ Json parse_strictly(const std::string& path, std::string_view text) {
   try {
     return Json::parse(text.begin(), text.end(), watch);
   } catch (const Json::exception& error) {
-    throw InputError(path + ": the header is not JSON in UTF-8: " + printable(error.what()));
+    throw InputError(path +
+                     ": the header is not JSON in UTF-8: " + printable_ascii(error.what(), 300));
   }
 }
 
