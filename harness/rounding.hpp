@@ -47,6 +47,38 @@ inline float round_mantissa(float value) {
   return std::bit_cast<float>((bits + half) & ~((1u << dropped) - 1u));
 }
 
+/// Explicit mantissa bits that an arithmetic keeps of a product's operands; their range stays
+/// float32's.
+constexpr int kept_mantissa(Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::float32:
+      return 23;
+    case Arithmetic::tf32:
+    case Arithmetic::float16:
+      return 10;
+    case Arithmetic::bfloat16:
+      return 7;
+  }
+  return 23;
+}
+
+/// Calls `use` with the function that rounds an operand to what an arithmetic keeps, and returns
+/// what it returns. Each arithmetic has a function type of its own, so that loops are compiled
+/// round it.
+template <class Use>
+auto with_operand_rounding(Arithmetic arithmetic, Use use) {
+  switch (arithmetic) {
+    case Arithmetic::float32:
+      break;
+    case Arithmetic::tf32:
+    case Arithmetic::float16:
+      return use([](float x) { return round_mantissa<kept_mantissa(Arithmetic::tf32)>(x); });
+    case Arithmetic::bfloat16:
+      return use([](float x) { return round_mantissa<kept_mantissa(Arithmetic::bfloat16)>(x); });
+  }
+  return use([](float x) { return x; });
+}
+
 /// The float that a bfloat16's bits stand for.
 inline float bfloat16_value(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);

@@ -97,18 +97,9 @@ void add_product(std::int64_t m, std::int64_t n, std::int64_t k, const Real* a, 
 /// Rounds what enters a product to the bits that an arithmetic keeps; nothing: float64, as it is.
 inline void round_operands(std::vector<double>&, std::optional<Arithmetic>) {}
 inline void round_operands(std::vector<float>& x, std::optional<Arithmetic> arithmetic) {
-  const auto each = [&](auto round) {
+  with_operand_rounding(arithmetic.value_or(Arithmetic::float32), [&](auto round) {
     for (float& value : x) value = round(value);
-  };
-  switch (arithmetic.value_or(Arithmetic::float32)) {
-    case Arithmetic::float32:
-      return;
-    case Arithmetic::tf32:
-    case Arithmetic::float16:
-      return each([](float value) { return round_mantissa<10>(value); });
-    case Arithmetic::bfloat16:
-      return each([](float value) { return round_mantissa<7>(value); });
-  }
+  });
 }
 
 /// A matrix of at most `block` rows of a tensor, as rows [block, padded(columns)] or, transposed,

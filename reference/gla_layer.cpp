@@ -264,19 +264,7 @@ HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmet
   const auto run = [&](auto operand) {
     return Chain<float, decltype(operand), decltype(inner)>(problem, inputs, operand, inner).run();
   };
-  HostTensors outputs;
-  switch (arithmetic) {
-    case Arithmetic::float32:
-      outputs = run([](float x) { return x; });
-      break;
-    case Arithmetic::tf32:
-    case Arithmetic::float16:
-      outputs = run([](float x) { return round_mantissa<10>(x); });
-      break;
-    case Arithmetic::bfloat16:
-      outputs = run([](float x) { return round_mantissa<7>(x); });
-      break;
-  }
+  HostTensors outputs = with_operand_rounding(arithmetic, run);
   for (float& value : outputs.at("y")) value = round_to(problem.dtype, value);
   return outputs;
 }

@@ -197,19 +197,7 @@ HostTensors baseline(const Traits& traits, const Problem& problem, const HostTen
   const auto run = [&](auto operand) {
     return recurrence_of<float>(traits, problem, inputs, operand);
   };
-  HostTensors outputs;
-  switch (arithmetic) {
-    case Arithmetic::float32:
-      outputs = run([](float x) { return x; });
-      break;
-    case Arithmetic::tf32:
-    case Arithmetic::float16:
-      outputs = run([](float x) { return round_mantissa<10>(x); });
-      break;
-    case Arithmetic::bfloat16:
-      outputs = run([](float x) { return round_mantissa<7>(x); });
-      break;
-  }
+  HostTensors outputs = with_operand_rounding(arithmetic, run);
   for (const TensorSpec& spec : tensors(traits, problem)) {
     if (spec.role != Role::output || spec.dtype == DType::float32) continue;
     std::vector<float>& values = outputs.at(spec.name);

@@ -1,6 +1,7 @@
 #include "harness/cuda/attention_reference.hpp"
 
 #include "harness/cuda/check.hpp"
+#include "harness/rounding.hpp"
 #include "harness/staging.hpp"
 #include "reference/attention_blocked.hpp"
 
@@ -26,19 +27,6 @@ struct Params {
   int causal;
   double scale;
 };
-
-int kept_mantissa(Arithmetic arithmetic) {
-  switch (arithmetic) {
-    case Arithmetic::float32:
-      return 23;
-    case Arithmetic::tf32:
-    case Arithmetic::float16:
-      return 10;
-    case Arithmetic::bfloat16:
-      return 7;
-  }
-  return 23;
-}
 
 std::int64_t blocks(std::int64_t extent, std::int64_t size) {
   return (extent + size - 1) / size;

@@ -5,6 +5,7 @@
 
 #include "harness/cuda/check.hpp"
 #include "harness/error.hpp"
+#include "harness/rounding.hpp"
 #include "harness/staging.hpp"
 #include "reference/linear_recurrence_traits.hpp"
 
@@ -28,19 +29,6 @@ const recurrence::Traits* traits_of(const Operator& op) {
   for (const recurrence::Traits& traits : recurrence::family())
     if (traits.name == op.name) return &traits;
   return nullptr;
-}
-
-int kept_mantissa(Arithmetic arithmetic) {
-  switch (arithmetic) {
-    case Arithmetic::float32:
-      return 23;
-    case Arithmetic::tf32:
-    case Arithmetic::float16:
-      return 10;
-    case Arithmetic::bfloat16:
-      return 7;
-  }
-  return 23;
 }
 
 // The blocks for `batch` rows of the batch, or for all ragged sequences.

@@ -77,5 +77,16 @@ TEST(Rounding, MantissaCutMatchesBfloat16) {
   EXPECT_EQ(round_mantissa<10>(1.0f + 3 * 0x1p-11f), 1.0f + 0x1p-9f);
 }
 
+TEST(Rounding, OperandsKeepWhatTheArithmeticKeeps) {
+  const float value = 1.0f + 0x1p-7f + 0x1p-10f + 0x1p-23f;
+  const auto kept = [&](Arithmetic arithmetic) {
+    return with_operand_rounding(arithmetic, [&](auto round) { return round(value); });
+  };
+  EXPECT_EQ(kept(Arithmetic::float32), value);
+  EXPECT_EQ(kept(Arithmetic::tf32), 1.0f + 0x1p-7f + 0x1p-10f);
+  EXPECT_EQ(kept(Arithmetic::float16), 1.0f + 0x1p-7f + 0x1p-10f);
+  EXPECT_EQ(kept(Arithmetic::bfloat16), 1.0f + 0x1p-7f);
+}
+
 }  // namespace
 }  // namespace gla_bench
