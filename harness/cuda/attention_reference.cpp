@@ -208,13 +208,7 @@ ReferenceTensors AttentionReference::reference(const Operator& op, const Problem
 HostTensors AttentionReference::baseline(const Operator& op, const Problem& problem,
                                          const HostTensors& inputs, Arithmetic arithmetic) {
   HostTensors outputs = compute<float>(op, problem, inputs, arithmetic);
-  std::vector<std::byte> stored;
-  for (const TensorSpec& spec : op.tensors(problem)) {
-    if (spec.role != TensorSpec::Role::output || spec.dtype == DType::float32) continue;
-    stored.resize(static_cast<std::size_t>(spec.bytes()));
-    encode(spec.dtype, outputs.at(spec.name), stored);
-    decode(spec.dtype, stored, outputs.at(spec.name));
-  }
+  round_outputs(op, problem, outputs);
   return outputs;
 }
 
