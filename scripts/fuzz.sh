@@ -5,9 +5,9 @@
 #   scripts/fuzz.sh all SECONDS                          each of them, two at a time
 #   scripts/fuzz.sh list                                 their names
 #
-# A crash, a leak, more than 5 s or 1 GB for one input, undefined behaviour or an exception other than
+# A crash, a leak, more than 25 s or 1 GB for one input, undefined behaviour or an exception other than
 # InputError fails, and leaves the input in build-fuzz/TARGET-*. Needs clang++ with compiler-rt
-# (Debian: clang, libclang-rt-14-dev); without them it says so and exits with 77.
+# (Debian: clang, libclang-rt-14-dev, libomp-dev); without them it says so and exits with 77.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,12 +26,16 @@ shift 2
 
 probe=$(mktemp -d)
 trap 'rm -rf "$probe"' EXIT
-echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' \
-  >"$probe/probe.cpp"
-if ! clang++ -fsanitize=fuzzer,address,undefined "$probe/probe.cpp" -o "$probe/probe" \
+cat >"$probe/probe.cpp" <<'SOURCE'
+#include <omp.h>
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) {
+  return omp_get_max_threads() < 0;
+}
+SOURCE
+if ! clang++ -fopenmp -fsanitize=fuzzer,address,undefined "$probe/probe.cpp" -o "$probe/probe" \
   2>"$probe/log"; then
-  echo "skipped: the fuzz targets need clang++ with libFuzzer (apt-get install clang" \
-    "libclang-rt-14-dev): $(head -1 "$probe/log")"
+  echo "fuzzing skipped: it needs clang++ with libFuzzer and OpenMP (apt-get install clang" \
+    "libclang-rt-14-dev libomp-dev): $(head -1 "$probe/log")"
   exit 77
 fi
 if [[ $chosen == all ]]; then build=fuzzers; else build=fuzz_$chosen; fi
@@ -47,7 +51,7 @@ fuzz() {
   local found=build-fuzz/corpus/$target log=build-fuzz/$target.log
   mkdir -p "$found"
   local status=0
-  build-fuzz/fuzz/fuzz_"$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 \
+  build-fuzz/fuzz/fuzz_"$target" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=1024 \
     -max_len=16384 -dict=fuzz/dictionaries/"$target".dict -artifact_prefix=build-fuzz/"$target"- \
     -print_final_stats=1 "$@" "$found" fuzz/corpus/"$target" >"$log" 2>&1 || status=$?
   if ((status != 0)); then

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing (Debian or Ubuntu packages), configures and builds into build/.
+# --fuzz first: also what scripts/fuzz.sh needs, where the system has it as packages.
 # Further arguments go to CMake. The CUDA toolkit is used where there is one, never installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,23 +9,31 @@ cd "$(dirname "$0")/.."
 packages=(g++:g++ cmake:cmake ninja-build:ninja git:git python3:python3 python3-jsonschema
   libcli11-dev nlohmann-json3-dev libbenchmark-dev libgtest-dev libopenblas-dev)
 
-missing=()
-for entry in "${packages[@]}"; do
-  package=${entry%%:*}
-  if [[ $entry == *:* ]] && command -v "${entry#*:}" >/dev/null; then continue; fi
-  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' ||
-    missing+=("$package")
-done
-if ((${#missing[@]})); then
+fuzz_packages=(clang:clang++ libclang-rt-14-dev libomp-dev)
+
+install_missing() {
+  local entry package missing=() sudo=()
+  for entry in "$@"; do
+    package=${entry%%:*}
+    if [[ $entry == *:* ]] && command -v "${entry#*:}" >/dev/null; then continue; fi
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' ||
+      missing+=("$package")
+  done
+  if ((${#missing[@]} == 0)); then return; fi
   echo "installing: ${missing[*]}"
-  sudo=()
   if [[ $(id -u) != 0 ]]; then sudo=(sudo); fi
   if ! { "${sudo[@]}" apt-get update -q &&
     DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -q --no-install-recommends \
       "${missing[@]}"; } >build-packages.log 2>&1; then
-    # A machine may have them from elsewhere: CMake has the last word.
+    # A machine may have them from elsewhere: CMake, or the fuzz script, has the last word.
     echo "could not install all of: ${missing[*]} (see build-packages.log)" >&2
   fi
+}
+
+install_missing "${packages[@]}"
+if [[ ${1:-} == --fuzz ]]; then
+  shift
+  install_missing "${fuzz_packages[@]}"
 fi
 
 # A toolkit in the usual place counts even when nvcc is not on the PATH.
