@@ -27,15 +27,11 @@ constexpr std::array<Axis, 10> all_axes{{{"batch", &Shape::batch, 1 << 20},
                                          {"sequences", &Shape::sequences, 1 << 20}}};
 constexpr std::size_t token_axes = 5;  // batch .. value_dim
 
-constexpr double most_elements = 0x1p48;
 constexpr std::size_t most_shapes = 100000;  // a few short lists multiply to more than memory holds
 
-void refuse_huge(const JsonNode& node, const Shape& s) {
-  const auto product = [](auto... extents) { return (static_cast<double>(extents) * ... * 1.0); };
-  const double elements = std::max(
-      {product(s.batch, std::max(s.seq, s.key_seq), s.heads, std::max(s.key_dim, s.value_dim)),
-       product(s.batch, s.seq, s.model_dim), product(s.batch, s.columns)});
-  if (!(elements <= most_elements)) node.fail("a shape of at most 2^48 elements per tensor");
+void refuse_huge(const JsonNode& node, const Shape& shape) {
+  if (!(largest_tensor(shape) <= most_elements))
+    node.fail("a shape of at most 2^48 elements per tensor");
 }
 
 const Axis& axis_of(std::string_view name) {
@@ -127,6 +123,15 @@ Shape read_object(const JsonNode& node, const Operator& op) {
 }
 
 }  // namespace
+
+double largest_tensor(const Shape& s) {
+  const auto product = [](auto... extents) { return (static_cast<double>(extents) * ... * 1.0); };
+  const std::int64_t seq = std::max(s.seq, s.key_seq), states = std::max(s.batch, s.sequences);
+  const std::int64_t dim = std::max(s.key_dim, s.value_dim);
+  return std::max({product(s.batch, seq, s.heads, dim), product(s.batch, s.seq, s.model_dim),
+                   product(s.model_dim, s.heads, dim), product(s.batch, s.columns),
+                   product(states, s.heads, s.key_dim, s.value_dim)});
+}
 
 Shape read_shape(const JsonNode& node) {
   std::vector<std::string> names;

@@ -9,6 +9,13 @@
 
 namespace gla_bench {
 
+/// No tensor may have more elements, so that their offsets in bytes fit 64 bits with room to spare.
+constexpr double most_elements = 0x1p48;
+
+/// Elements of the largest tensor, or product of tensors' extents, that an operator may make of
+/// them.
+double largest_tensor(const Shape& shape);
+
 /// [{"batch": 8, ...} or [B,T,H,K,V], ...], {"product": {"batch": [1, 8], ...}} (the first axis
 /// slowest) or {"zip": {...}} (lists of one length; a single number stands for all). The axes are
 /// the operator's: all of its extents must be there, its optional ones may. A tuple has its extents

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "harness/error.hpp"
+#include "harness/printable.hpp"
 #include "harness/safetensors_header.hpp"
 #include "harness/staging.hpp"
 
@@ -98,8 +99,9 @@ const SafetensorsEntry* SafetensorsFile::find(std::string_view name) const {
 std::vector<float> SafetensorsFile::read(const SafetensorsEntry& entry) const {
   const std::optional<DType> dtype = dtype_of(entry);
   if (!dtype)
-    throw InputError(path_ + ": tensor '" + entry.name + "' is " + describe(entry) + "; dtype " +
-                     entry.dtype + " is not supported, expected F32, BF16, F16 or I32");
+    throw InputError(path_ + ": tensor '" + printable(entry.name, 100) + "' is " + describe(entry) +
+                     "; dtype " + entry.dtype +
+                     " is not supported, expected F32, BF16, F16 or I32");
   std::vector<float> values(static_cast<std::size_t>(entry.elements()));
   std::ifstream file = open_file(path_);
   file.seekg(static_cast<std::streamoff>(data_start_ + entry.begin));

@@ -30,13 +30,18 @@ constexpr std::array<ElementBits, 20> element_bits{{
     {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"F4", 4},   {"F6_E2M3", 6}, {"F6_E3M2", 6},
 }};
 
+std::string in_quotes(std::string_view text) {
+  std::string clean("'");
+  return clean.append(printable_ascii(text, 300)).append("'");
+}
+
 unsigned bits_of(const std::string& where, const std::string& dtype) {
   std::string known;
   for (const ElementBits& element : element_bits) {
     if (element.dtype == dtype) return element.bits;
     known.append(known.empty() ? "" : ", ").append(element.dtype);
   }
-  throw InputError(where + ": unknown dtype '" + dtype + "'; expected one of " + known);
+  throw InputError(where + ": unknown dtype " + in_quotes(dtype) + "; expected one of " + known);
 }
 
 // What stood there, short enough for a message and printable whatever the file held.
@@ -44,11 +49,6 @@ std::string excerpt(const Json& value) {
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > 80) text = text.substr(0, 77) + "...";
   return text;
-}
-
-std::string in_quotes(std::string_view text) {
-  std::string clean("'");
-  return clean.append(printable_ascii(text, 300)).append("'");
 }
 
 // Parses with duplicate keys refused (the parser itself would silently keep the last one), and with
@@ -207,6 +207,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   std::string text = "[";
   for (const std::int64_t extent : shape) {
     if (text.size() > 1) text += ", ";
+    if (text.size() > 200) return text + "...]";
     text += std::to_string(extent);
   }
   return text + "]";
@@ -221,7 +222,7 @@ std::uint64_t safetensors_bytes(const std::string& where, const std::string& dty
   for (const std::int64_t extent : shape) {
     const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1));
     if (bits > largest / factor)
-      throw InputError(where + ": shape " + shape_text(shape).substr(0, 200) + " of " + dtype +
+      throw InputError(where + ": shape " + shape_text(shape) + " of " + dtype +
                        " overflows; expected fewer than 2^63 bits");
     bits *= factor;
     empty = empty || extent == 0;

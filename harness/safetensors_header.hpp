@@ -36,7 +36,7 @@ std::uint64_t safetensors_bytes(const std::string& where, const std::string& dty
 /// "F32" for float32, and so on.
 std::string_view safetensors_dtype(DType dtype);
 
-/// "[2, 3]"
+/// "[2, 3]", for messages: a long one ends in "...".
 std::string shape_text(const std::vector<std::int64_t>& shape);
 
 }  // namespace gla_bench

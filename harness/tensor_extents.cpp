@@ -26,7 +26,8 @@ constexpr std::array<Extent, 10> all_extents{{{"batch", "B", &Shape::batch},
                                               {"columns", "n", &Shape::columns},
                                               {"sequences", "N", &Shape::sequences}}};
 
-constexpr std::int64_t trial = 3;  // of an extent that is not known yet
+constexpr std::int64_t trial = 3;                              // of an extent that is not known yet
+constexpr std::int64_t largest = (std::int64_t{1} << 31) - 1;  // axes are products of two
 
 const Extent& extent_of(std::string_view name) {
   for (const Extent& extent : all_extents)
@@ -94,6 +95,9 @@ std::optional<std::int64_t> solve_one(const Operator& op, const Problem& problem
       if (slope[axis] == 0 || shared) continue;
       const std::int64_t beyond = (*values)[axis] - storage_extents(input, problem.layout)[axis];
       const std::int64_t value = problem.shape.*extent.member + beyond / slope[axis];
+      if (value > largest)
+        throw ExtentError(input.name, "expected " + axes_text(op, problem, input.name) +
+                                          " with extents of at most 2^31 - 1");
       if (beyond % slope[axis] != 0 || value < 1)
         throw ExtentError(input.name, "expected " + axes_text(op, problem, input.name) +
                                           " with whole extents of at least 1");

@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "harness/config_shapes.hpp"
 #include "harness/error.hpp"
+#include "harness/printable.hpp"
 #include "harness/safetensors.hpp"
 #include "harness/staging.hpp"
 #include "harness/tensor_extents.hpp"
@@ -24,7 +26,7 @@ std::string name_in_file(const Problem& problem, const std::string& input) {
 // "x.safetensors: tensor 'model.q' (q)"
 std::string location(const Problem& problem, const std::string& input) {
   const std::string stored = name_in_file(problem, input);
-  std::string text = problem.tensors + ": tensor '" + stored + "'";
+  std::string text = problem.tensors + ": tensor '" + printable(stored, 100) + "'";
   if (stored != input) text += " (" + input + ")";
   return text;
 }
@@ -33,7 +35,7 @@ std::string names_in(const SafetensorsFile& file) {
   std::string names;
   for (const SafetensorsEntry& entry : file.entries()) {
     if (names.size() > 200) return names + ", ...";
-    names.append(names.empty() ? "" : ", ").append(entry.name);
+    names.append(names.empty() ? "" : ", ").append(printable(entry.name, 100));
   }
   return names.empty() ? "no tensors" : names;
 }
@@ -165,6 +167,9 @@ Problem complete(const SafetensorsFile& file, const Operator& op, const Problem&
     if (spec.role == TensorSpec::Role::input) entry_of(file, problem, spec.name);
   problem.dtype = problem_dtype(file, op, problem);
   problem.shape = shape_from(file, op, problem);
+  if (!(largest_tensor(problem.shape) <= most_elements))
+    throw InputError(problem.tensors + ": holds " + describe(problem) +
+                     "; expected at most 2^48 elements per tensor");
   check_heads(file, op, problem);
   check_inputs(file, op, problem);
   if (const auto reason = op.refuse ? op.refuse(problem) : std::nullopt)

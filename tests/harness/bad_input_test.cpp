@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -14,7 +16,10 @@
 #include "harness/ptxas_log.hpp"
 #include "harness/record_json.hpp"
 #include "harness/report.hpp"
+#include "harness/safetensors_header.hpp"
+#include "harness/tensor_file.hpp"
 #include "harness/text.hpp"
+#include "tests/harness/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -191,6 +196,76 @@ TEST(BadRecord, ProblemsHaveADtypeAndAFiniteScale) {
   json["scale"] = "nan";  // would be neither before nor behind any other problem
   EXPECT_NE(complaint([&] { read_record(JsonNode(json, "r")); }).find("r: /scale: found \"nan\""),
             std::string::npos);
+}
+
+/// A file of a header and a hole as large as the data that it speaks of.
+std::string sparse_file(const TemporaryFolder& folder, const std::string& header,
+                        std::uint64_t data_bytes) {
+  const std::string path = folder.file("x.safetensors");
+  const std::uint64_t length = header.size();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(&length), sizeof length);
+  file << header;
+  file.close();
+  std::filesystem::resize_file(path, sizeof length + header.size() + data_bytes);
+  return path;
+}
+
+std::string problem_complaint(const std::string& op, const std::string& path) {
+  Problem wanted;
+  wanted.op = op;
+  wanted.tensors = path;
+  return complaint([&] { problem_from_file(wanted); });
+}
+
+TEST(BadTensors, NamesAndDtypesStayPrintable) {
+  const TemporaryFolder folder;
+  const std::string path = sparse_file(
+      folder, R"({"logdecay": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})", 4);
+  EXPECT_EQ(problem_complaint("softmax", path),
+            path + ": tensor 'x' is missing; the file has log?decay");
+  EXPECT_NE(complaint([] {
+              parse_safetensors_header(
+                  "x", R"({"a": {"dtype": "\u001b", "shape": [], "data_offsets": [0, 4]}})", 4);
+            }).find("x: tensor 'a': unknown dtype '?'; expected one of BOOL"),
+            std::string::npos);
+}
+
+TEST(BadTensors, ExtentsDoNotOverflow) {
+  const TemporaryFolder folder;
+  const std::string path = sparse_file(
+      folder,
+      R"({"x": {"dtype": "F16", "shape": [1, 8589934592], "data_offsets": [0, 17179869184]}})",
+      std::uint64_t{1} << 34);
+  EXPECT_NE(problem_complaint("softmax", path).find("extents of at most 2^31 - 1"),
+            std::string::npos);
+  const auto overflowing = [](const std::string& shape, const std::string& dtype) {
+    return complaint([&] {
+      parse_safetensors_header("x",
+                               "{\"a\": {\"dtype\": \"" + dtype + "\", \"shape\": " + shape +
+                                   ", \"data_offsets\": [0, 8]}}",
+                               8);
+    });
+  };
+  EXPECT_NE(overflowing("[4611686018427387904, 4, 0]", "F32").find("overflows"), std::string::npos);
+  EXPECT_NE(overflowing("[9223372036854775807]", "F64").find("overflows"), std::string::npos);
+  EXPECT_NE(overflowing("[9223372036854775808]", "U8").find("expected an integer"),
+            std::string::npos);
+  EXPECT_LT(overflowing("[" + repeated("0, ", 5000) + "1]", "F32").size(), 400u);
+}
+
+TEST(BadTensors, OffsetsDoNotOverflow) {
+  const auto offsets = [](const std::string& begin_end) {
+    return complaint([&] {
+      parse_safetensors_header(
+          "x", R"({"a": {"dtype": "U8", "shape": [8], "data_offsets": [)" + begin_end + "]}}", 8);
+    });
+  };
+  EXPECT_EQ(offsets("0, 8"), "no complaint");
+  EXPECT_NE(offsets("18446744073709551612, 4").find("are reversed"), std::string::npos);
+  EXPECT_NE(offsets("0, 18446744073709551615").find("end past the file's 8 bytes"),
+            std::string::npos);
+  EXPECT_NE(offsets("0, 18446744073709551616").find("expected [begin, end]"), std::string::npos);
 }
 
 TEST(BadCompilerLog, SpillsDoNotOverflow) {
