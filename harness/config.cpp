@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/config_policy.hpp"
 #include "harness/config_shapes.hpp"
 #include "harness/sweep.hpp"
 
@@ -91,16 +92,6 @@ Narrowing read_narrowing(const JsonNode& node, const std::map<std::string, std::
     narrowing[axis] = without_duplicates(narrowing[axis]);
   }
   return narrowing;
-}
-
-/// The path of a file, from the config's folder where it is relative.
-std::string read_path(const JsonNode& node, const std::string& folder) {
-  const std::string path = node.text();
-  // The system would take what stands before it for the whole.
-  if (path.find('\0') != std::string::npos) node.fail("a path without a NUL character");
-  const std::filesystem::path given(path);
-  if (path.empty() || given.is_absolute() || folder.empty()) return path;
-  return (std::filesystem::path(folder) / given).lexically_normal().string();
 }
 
 TensorSource read_tensors(const JsonNode& node, const Operator& op, const std::string& folder) {
@@ -241,48 +232,6 @@ std::vector<Sweep> read_sweeps(const JsonNode& node, const Catalog& catalog,
   for (const Direction direction : read_directions(node, op))
     sweeps.push_back(read_sweep(node, op, direction, catalog, folder));
   return sweeps;
-}
-
-TimingPolicy read_timing(const JsonNode& node) {
-  node.expect_keys(
-      {"warmup", "min_samples", "max_samples", "min_seconds", "max_seconds", "max_noise", "hot"});
-  TimingPolicy timing;
-  const auto count = [&](std::string_view key, int least, int& value) {
-    if (const auto found = node.find(key)) value = static_cast<int>(found->integer(least, 1000000));
-  };
-  const auto amount = [&](std::string_view key, double most, double& value) {
-    if (const auto found = node.find(key)) value = found->number(0, most);
-  };
-  count("warmup", 0, timing.warmup);
-  count("min_samples", 1, timing.min_samples);
-  count("max_samples", 1, timing.max_samples);
-  amount("min_seconds", 3600, timing.min_seconds);
-  amount("max_seconds", 3600, timing.max_seconds);
-  amount("max_noise", 1, timing.max_noise);
-  if (const auto hot = node.find("hot")) timing.hot = hot->boolean();
-  if (timing.max_samples < timing.min_samples)
-    node.fail("max_samples (" + std::to_string(timing.max_samples) + ") of at least min_samples (" +
-              std::to_string(timing.min_samples) + ")");
-  if (timing.max_seconds < timing.min_seconds) node.fail("max_seconds of at least min_seconds");
-  return timing;
-}
-
-Policy read_policy(const JsonNode& node, const std::string& folder) {
-  node.expect_keys({"timing", "verification", "tolerance", "counters", "energy"});
-  Policy policy;
-  if (const auto timing = node.find("timing")) policy.timing = read_timing(*timing);
-  if (const auto verification = node.find("verification")) {
-    verification->expect_keys({"reference"});
-    if (const auto reference = verification->find("reference"))
-      policy.verification.reference = *parse_reference_place(reference->one_of(
-          names_of({ReferencePlace::automatic, ReferencePlace::host, ReferencePlace::device}),
-          "a place for the float64 reference"));
-  }
-  if (const auto counters = node.find("counters")) policy.counters = read_counter_policy(*counters);
-  if (const auto energy = node.find("energy")) policy.energy = read_energy_policy(*energy);
-  if (const auto tolerance = node.find("tolerance"))
-    policy.tolerance = read_path(*tolerance, folder);
-  return policy;
 }
 
 }  // namespace

@@ -1,0 +1,62 @@
+#include "harness/config_policy.hpp"
+
+#include <filesystem>
+
+namespace gla_bench {
+namespace {
+
+TimingPolicy read_timing(const JsonNode& node) {
+  node.expect_keys(
+      {"warmup", "min_samples", "max_samples", "min_seconds", "max_seconds", "max_noise", "hot"});
+  TimingPolicy timing;
+  const auto count = [&](std::string_view key, int least, int& value) {
+    if (const auto found = node.find(key)) value = static_cast<int>(found->integer(least, 1000000));
+  };
+  const auto amount = [&](std::string_view key, double most, double& value) {
+    if (const auto found = node.find(key)) value = found->number(0, most);
+  };
+  count("warmup", 0, timing.warmup);
+  count("min_samples", 1, timing.min_samples);
+  count("max_samples", 1, timing.max_samples);
+  amount("min_seconds", 3600, timing.min_seconds);
+  amount("max_seconds", 3600, timing.max_seconds);
+  amount("max_noise", 1, timing.max_noise);
+  if (const auto hot = node.find("hot")) timing.hot = hot->boolean();
+  if (timing.max_samples < timing.min_samples)
+    node.fail("max_samples (" + std::to_string(timing.max_samples) + ") of at least min_samples (" +
+              std::to_string(timing.min_samples) + ")");
+  if (timing.max_seconds < timing.min_seconds) node.fail("max_seconds of at least min_seconds");
+  return timing;
+}
+
+}  // namespace
+
+std::string read_path(const JsonNode& node, const std::string& folder) {
+  const std::string path = node.text();
+  // The system would take what stands before it for the whole.
+  if (path.find('\0') != std::string::npos) node.fail("a path without a NUL character");
+  const std::filesystem::path given(path);
+  if (path.empty() || given.is_absolute() || folder.empty()) return path;
+  return (std::filesystem::path(folder) / given).lexically_normal().string();
+}
+
+Policy read_policy(const JsonNode& node, const std::string& folder) {
+  node.expect_keys({"timing", "verification", "tolerance", "counters", "energy"});
+  Policy policy;
+  if (const auto timing = node.find("timing")) policy.timing = read_timing(*timing);
+  if (const auto verification = node.find("verification")) {
+    verification->expect_keys({"reference"});
+    if (const auto reference = verification->find("reference"))
+      policy.verification.reference = *parse_reference_place(reference->one_of(
+          {std::string(name(ReferencePlace::automatic)), std::string(name(ReferencePlace::host)),
+           std::string(name(ReferencePlace::device))},
+          "a place for the float64 reference"));
+  }
+  if (const auto counters = node.find("counters")) policy.counters = read_counter_policy(*counters);
+  if (const auto energy = node.find("energy")) policy.energy = read_energy_policy(*energy);
+  if (const auto tolerance = node.find("tolerance"))
+    policy.tolerance = read_path(*tolerance, folder);
+  return policy;
+}
+
+}  // namespace gla_bench
