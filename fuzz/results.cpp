@@ -1,4 +1,4 @@
-// Results files, whole and torn: what is read is judged and reported, and each record reads the
+// Results files, alone: what is read is judged and reported, and each record reads the
 // same when it is written again.
 
 #include <nlohmann/json.hpp>

@@ -13,6 +13,8 @@
 namespace gla_bench {
 namespace {
 
+constexpr std::size_t most_in_flight = 1000;  // one in each worker
+
 Started read_started(const JsonNode& node) {
   node.expect_keys({"step", "where", "variant", "backend", "tile", "operator", "direction", "dtype",
                     "layout", "shape", "gate", "seed", "initial_state", "final_state", "scale",
@@ -38,6 +40,9 @@ void read_line(const JsonNode& line, JournalContent& content) {
   if (line.json().size() != 1) line.fail("either \"starting\" or \"record\"");
   if (const auto starting = line.find("starting")) {
     begin(content.in_flight, read_started(*starting));
+    // Each record is compared with all of them.
+    if (content.in_flight.size() > most_in_flight)
+      starting->fail("at most " + std::to_string(most_in_flight) + " steps under way");
     return;
   }
   content.records.push_back(read_record(line.at("record")));
@@ -71,7 +76,8 @@ std::optional<JournalContent> parse_journal(std::string_view text, const std::st
   for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', start)) {
     const std::string_view line = text.substr(start, end - start);
     // What a power cut left of the last line may hold a newline and still be torn.
-    if (end + 1 == text.size() && !Json::accept(line)) break;
+    const bool has_nul = line.find('\0') != std::string_view::npos;  // an end, to accept()
+    if (end + 1 == text.size() && (has_nul || !Json::accept(line))) break;
     const std::string place = file + " line " + std::to_string(++number);
     const Json json = parse_json(line, place);
     if (number == 1)

@@ -240,6 +240,9 @@ SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_
     throw InputError(path + ": the header starts with " +
                      (text.empty() ? "nothing" : in_quotes(text.substr(0, 1))) +
                      "; expected a JSON object");
+  // The parser takes a NUL for the end and would never see what stands behind it.
+  if (text.find('\0') != std::string_view::npos)
+    throw InputError(path + ": the header holds a NUL; expected JSON, padded with spaces");
   const Json json = parse_strictly(path, text);
   SafetensorsHeader header;
   for (const auto& [name, value] : json.items()) {

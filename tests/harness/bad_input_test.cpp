@@ -254,6 +254,12 @@ TEST(BadTensors, ExtentsDoNotOverflow) {
   EXPECT_LT(overflowing("[" + repeated("0, ", 5000) + "1]", "F32").size(), 400u);
 }
 
+TEST(BadTensors, ANulEndsNothing) {
+  EXPECT_EQ(complaint([] { parse_safetensors_header("x", "{}\0\0"s, 0); }),
+            "x: the header holds a NUL; expected JSON, padded with spaces");
+  EXPECT_EQ(complaint([] { parse_safetensors_header("x", "{}  ", 0); }), "no complaint");
+}
+
 TEST(BadTensors, OffsetsDoNotOverflow) {
   const auto offsets = [](const std::string& begin_end) {
     return complaint([&] {
