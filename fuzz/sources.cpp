@@ -1,11 +1,21 @@
-// No sources are inside a target: those of the kernels are nothing that it reads.
+// What the build of the program generates and a target does not need: the kernels' sources inside
+// it, and the commit that it was made of.
 
+#include "harness/git_version.hpp"
 #include "harness/source_store.hpp"
 
 namespace gla_bench {
 
 std::span<const Source> embedded_sources() {
   return {};
+}
+
+std::string_view git_commit() {
+  return "fuzz";
+}
+
+bool git_dirty() {
+  return false;
 }
 
 }  // namespace gla_bench
