@@ -10,10 +10,14 @@ constexpr std::string_view dram_read = "dram__bytes_read.sum";
 constexpr std::string_view dram_write = "dram__bytes_write.sum";
 constexpr std::string_view l2_traffic = "lts__t_bytes.sum";
 
-constexpr std::array<std::string_view, 9> io_names{
+constexpr std::string_view requests = "lts__t_sectors_srcunit_tex.sum";
+constexpr double sector_bytes = 32;
+
+constexpr std::array<std::string_view, 10> io_names{
     dram_read,
     dram_write,
     l2_traffic,
+    requests,
     "lts__t_sectors_op_read.sum",
     "lts__t_sectors_op_write.sum",
     "gpu__time_duration.sum",
@@ -46,6 +50,11 @@ std::optional<double> figure(const Counts& counts, std::string_view metric) {
 
 std::span<const std::string_view> io_metrics() {
   return io_names;
+}
+
+std::optional<double> requested_bytes(const CounterReading& reading) {
+  const auto sectors = figure(reading.metrics, requests);
+  return sectors ? std::optional(*sectors * sector_bytes) : std::nullopt;
 }
 
 std::vector<std::string> with_io_metrics(std::span<const std::string> more) {

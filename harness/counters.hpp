@@ -16,6 +16,11 @@ namespace gla_bench {
 /// into one pass, so that the call runs once and its inputs are what they were.
 std::span<const std::string_view> io_metrics();
 
+/// Bytes that the multiprocessors asked the last-level cache for, read and written, out of a
+/// reading's metrics; nothing where they were not counted. A variant whose blocks read the same
+/// data again and again asks for far more than memory has to deliver.
+std::optional<double> requested_bytes(const CounterReading& reading);
+
 /// Those, then what a config asks for besides, each once.
 std::vector<std::string> with_io_metrics(std::span<const std::string> more);
 

@@ -13,7 +13,7 @@ namespace gla_bench {
 /// Whether a pass that `of` names takes in this candidate; `best` as for record_counts().
 bool takes_in(Which of, bool best);
 
-/// "9 metrics in 1 pass", "11 metrics in 2 passes, without dram__bytes_read.sum, which the chip
+/// "10 metrics in 1 pass", "11 metrics in 2 passes, without dram__bytes_read.sum, which the chip
 /// lacks", or "none: ...": what would be counted of a candidate on this backend's architecture;
 /// needs no device. `config` is the file that the policy stands in. @throws InputError for a metric
 /// that the config names and the chip lacks

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "harness/counters.hpp"
 #include "harness/text.hpp"
 #include "harness/tile.hpp"
 
@@ -19,6 +20,12 @@ std::string number(double value, const char* format) {
   std::array<char, 48> text{};
   std::snprintf(text.data(), text.size(), format, value);
   return text.data();
+}
+
+/// NaN where the variant gives none.
+double model_bytes(const Record& record) {
+  const double bytes = record.io.model_read_bytes + record.io.model_write_bytes;
+  return bytes > 0 ? bytes : unknown;
 }
 
 std::string bytes(const std::optional<double>& value) {
@@ -41,14 +48,13 @@ std::string joules(const Record& record) {
 std::vector<std::string> line(const Record& record, double last_level_cache) {
   const CounterReading none;
   const CounterReading& reading = record.io.measured ? *record.io.measured : none;
-  const double floor = record.io.floor_bytes;
   return {record.variant,
           record.tile.empty() ? "-" : describe(record.tile),
           bytes(reading.dram_read_bytes),
           bytes(reading.dram_write_bytes),
           over_model(record, last_level_cache),
-          number(measured_bytes(record) / floor, "%.3f"),
-          number(reading.l2_bytes.value_or(unknown) / floor, "%.2f"),
+          number(requested_bytes(reading).value_or(unknown) / model_bytes(record), "%.3f"),
+          number(measured_bytes(record) / record.io.floor_bytes, "%.3f"),
           joules(record),
           number(record.energy && record.energy->joules_per_call ? record.energy->watts : unknown,
                  "%.0f"),
@@ -73,14 +79,13 @@ double measured_bytes(const Record& record) {
 }
 
 double measured_over_model(const Record& record) {
-  const double model = record.io.model_read_bytes + record.io.model_write_bytes;
-  return model > 0 ? measured_bytes(record) / model : unknown;
+  return measured_bytes(record) / model_bytes(record);
 }
 
 Table measured_table(std::span<const Record* const> records, double last_level_cache) {
   Table table;
-  table.columns = {{"variant", false}, {"best tile", false}, {"read", true}, {"written", true},
-                   {"of model", true}, {"of floor", true},   {"L2", true},   {"energy", true},
+  table.columns = {{"variant", false}, {"best tile", false}, {"read", true},     {"written", true},
+                   {"of model", true}, {"asked", true},      {"of floor", true}, {"energy", true},
                    {"W", true},        {"", false}};
   for (const Record* record : records)
     if (is_told(*record)) table.rows.push_back(line(*record, last_level_cache));

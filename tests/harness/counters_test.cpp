@@ -38,6 +38,11 @@ TEST(Counters, AMetricThatTheChipLacksIsNoZero) {
   EXPECT_EQ(reading.l2_bytes, 3000);
 }
 
+TEST(Counters, WhatIsAskedOfTheCacheIsCountedInSectors) {
+  EXPECT_EQ(requested_bytes(reading_of({{"lts__t_sectors_srcunit_tex.sum", 100}}, {}, 1)), 3200);
+  EXPECT_FALSE(requested_bytes(reading_of({{"lts__t_bytes.sum", 100}}, {}, 1)));
+}
+
 TEST(Counters, KnowsTheChipsOfItsArchitectures) {
   EXPECT_EQ(chip_of(90), "GH100");
   EXPECT_EQ(chip_of(80), "GA100");

@@ -114,10 +114,10 @@ class CheckedBackend final : public toy::ToyBackend {
 };
 
 TEST_F(CountingTest, PlansPassesWithoutADevice) {
-  EXPECT_EQ(plan_counters({}, CheckedBackend(script, {}), "c.json"), "9 metrics in 1 pass");
+  EXPECT_EQ(plan_counters({}, CheckedBackend(script, {}), "c.json"), "10 metrics in 1 pass");
   EXPECT_EQ(plan_counters({Which::all, {"lts__t_sector_hit_rate.pct"}},
                           CheckedBackend(script, {"dram__bytes_read.sum"}), "c.json"),
-            "9 metrics in 2 passes, without dram__bytes_read.sum, which the chip lacks");
+            "10 metrics in 2 passes, without dram__bytes_read.sum, which the chip lacks");
   EXPECT_EQ(plan_counters({}, backend, "c.json"), "none: absent, this backend has no counters");
   EXPECT_EQ(plan_counters({Which::none, {}}, CheckedBackend(script, {}), "c.json"),
             "none: the config asks for none");

@@ -21,7 +21,7 @@ Record counted(double read, double written) {
   reading.source = CounterSource::cupti;
   reading.dram_read_bytes = read;
   reading.dram_write_bytes = written;
-  reading.l2_bytes = 4000;
+  reading.metrics["lts__t_sectors_srcunit_tex.sum"] = 100;
   return record;
 }
 
@@ -35,8 +35,8 @@ TEST(ReportMeasured, HoldsCountedBytesAgainstModelAndFloor) {
   const auto row = cells(counted(1500, 540), 100);
   ASSERT_EQ(row.size(), 10u);
   EXPECT_EQ(row[4], "1.020");
-  EXPECT_EQ(row[5], "2.040");
-  EXPECT_EQ(row[6], "4.00");
+  EXPECT_EQ(row[5], "1.600") << "100 sectors of 32 bytes";
+  EXPECT_EQ(row[6], "2.040");
   EXPECT_EQ(row[7], "-");
 }
 
