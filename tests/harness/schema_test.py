@@ -94,6 +94,7 @@ def check_produced():
     expect(True, results_schema, results, "produced results")
     expect(True, config_schema, results["config"], "the config in produced results")
     record = "/records/0/"
+    measured = record + "io/measured"
     planted = {
         "no schema version": {"remove": ["/schema_version"]},
         "another schema version": {"change": {"/schema_version": 2}},
@@ -110,6 +111,10 @@ def check_produced():
         "unknown reason to stop": {"change": {record + "timing/cold/stopped_because": "bored"}},
         "a shape of four": {"remove": [record + "shape/heads"]},
         "a tile value as text": {"change": {record + "tile": {"chunk": "64"}}},
+        "counted without figures": {"change": {measured: {"source": "cupti", "reason": ""}}},
+        "no figures and no reason": {"change": {measured: {"source": "denied", "reason": ""}}},
+        "figures from nowhere": {"change": {measured: {"source": "guess", "reason": "x"}}},
+        "energy without a figure or a reason": {"change": {record + "energy": {}}},
     }
     for name, entry in planted.items():
         expect(False, results_schema, changed(results, entry), name)
@@ -118,6 +123,12 @@ def check_produced():
         expect(True, results_schema, changed(results, entry), status)
     nan = changed(results, {"change": {record + "verification/tensors/o/rel_l2": "nan"}})
     expect(True, results_schema, nan, "NaN as text")
+    figures = {"source": "cupti", "reason": "", "dram_read_bytes": 1, "dram_write_bytes": 2,
+               "written_back_bytes": 1, "l2_bytes": 3, "passes": 1,
+               "metrics": {"lts__t_bytes.sum": 3}}
+    energy = {"joules_per_call": 0.1, "watts": 500, "window_seconds": 0.3, "calls": 9, "reason": ""}
+    counted = changed(results, {"change": {measured: figures, record + "energy": energy}})
+    expect(True, results_schema, counted, "counted bytes and energy")
 
 
 def called(*arguments):
