@@ -63,9 +63,18 @@ struct VerificationPolicy {
   ReferencePlace reference = ReferencePlace::automatic;
 };
 
+/// Seconds after which a worker's step counts as hung (worker/step_limit.hpp).
+struct LimitPolicy {
+  double least_seconds = 30;        ///< for a step that runs a candidate, whatever its size
+  double factor = 1000;             ///< beside them: times what bytes and flops take at best
+  double build_seconds = 600;       ///< to compile one candidate
+  double reference_seconds = 3600;  ///< for inputs and reference, or a plain computation
+};
+
 struct Policy {
   TimingPolicy timing;
   VerificationPolicy verification;
+  LimitPolicy limits;
   CounterPolicy counters;
   EnergyPolicy energy;
   std::string tolerance;  ///< path of a tolerance file; empty: the program's own
@@ -85,6 +94,9 @@ Config load_config(const std::string& path, const Catalog& catalog);
 
 /// Reads a config that stands in a document; relative paths are taken from `folder`.
 Config read_config(const JsonNode& node, const Catalog& catalog, const std::string& folder);
+
+/// A config's "policy", with every default written out (config_policy.hpp reads it).
+Json policy_to_json(const Policy& policy);
 
 /// The config with every default written out. Reading it back gives the same config.
 Json config_to_json(const Config& config);

@@ -29,6 +29,20 @@ TimingPolicy read_timing(const JsonNode& node) {
   return timing;
 }
 
+LimitPolicy read_limits(const JsonNode& node) {
+  node.expect_keys({"least_seconds", "factor", "build_seconds", "reference_seconds"});
+  constexpr double most_seconds = 7 * 24 * 3600;
+  LimitPolicy limits;
+  const auto seconds = [&](std::string_view key, double& value) {
+    if (const auto found = node.find(key)) value = found->number(0.001, most_seconds);
+  };
+  seconds("least_seconds", limits.least_seconds);
+  seconds("build_seconds", limits.build_seconds);
+  seconds("reference_seconds", limits.reference_seconds);
+  if (const auto factor = node.find("factor")) limits.factor = factor->number(0, 1e9);
+  return limits;
+}
+
 }  // namespace
 
 std::string read_path(const JsonNode& node, const std::string& folder) {
@@ -41,7 +55,7 @@ std::string read_path(const JsonNode& node, const std::string& folder) {
 }
 
 Policy read_policy(const JsonNode& node, const std::string& folder) {
-  node.expect_keys({"timing", "verification", "tolerance", "counters", "energy"});
+  node.expect_keys({"timing", "verification", "limits", "tolerance", "counters", "energy"});
   Policy policy;
   if (const auto timing = node.find("timing")) policy.timing = read_timing(*timing);
   if (const auto verification = node.find("verification")) {
@@ -52,6 +66,7 @@ Policy read_policy(const JsonNode& node, const std::string& folder) {
            std::string(name(ReferencePlace::device))},
           "a place for the float64 reference"));
   }
+  if (const auto limits = node.find("limits")) policy.limits = read_limits(*limits);
   if (const auto counters = node.find("counters")) policy.counters = read_counter_policy(*counters);
   if (const auto energy = node.find("energy")) policy.energy = read_energy_policy(*energy);
   if (const auto tolerance = node.find("tolerance"))

@@ -42,6 +42,8 @@ Json sweep_to_json(const Sweep& sweep) {
   return json;
 }
 
+}  // namespace
+
 Json policy_to_json(const Policy& policy) {
   const TimingPolicy& timing = policy.timing;
   Json json;
@@ -55,11 +57,14 @@ Json policy_to_json(const Policy& policy) {
   json["verification"]["reference"] = name(policy.verification.reference);
   json["counters"] = counter_policy_to_json(policy.counters);
   json["energy"] = energy_policy_to_json(policy.energy);
+  const LimitPolicy& limits = policy.limits;
+  json["limits"] = {{"least_seconds", limits.least_seconds},
+                    {"factor", limits.factor},
+                    {"build_seconds", limits.build_seconds},
+                    {"reference_seconds", limits.reference_seconds}};
   if (!policy.tolerance.empty()) json["tolerance"] = policy.tolerance;
   return json;
 }
-
-}  // namespace
 
 Json config_to_json(const Config& config) {
   Json json;

@@ -67,12 +67,14 @@ Facts make_environment(Backend& backend, const std::string& command_line,
   facts["started"] = utc_now();
   facts["command_line"] = command_line;
   if (const auto clock = backend.clock_mhz()) facts["clock_mhz"] = *clock;
-  if (ceilings) {
-    facts["copy_gb_per_s"] = ceilings->copy_gb_per_s;
-    facts["matrix_tflop_per_s"] = ceilings->matrix_tflop_per_s;
-    facts["matrix"] = ceilings->matrix;
-  }
+  if (ceilings) add_ceilings(facts, *ceilings);
   return facts;
+}
+
+void add_ceilings(Facts& environment, const Ceilings& ceilings) {
+  environment["copy_gb_per_s"] = ceilings.copy_gb_per_s;
+  environment["matrix_tflop_per_s"] = ceilings.matrix_tflop_per_s;
+  environment["matrix"] = ceilings.matrix;
 }
 
 double last_level_cache(const Facts& environment) {

@@ -17,6 +17,9 @@ namespace gla_bench {
 Facts make_environment(Backend& backend, const std::string& command_line,
                        const std::optional<Ceilings>& ceilings);
 
+/// The ceilings' part of those.
+void add_ceilings(Facts& environment, const Ceilings& ceilings);
+
 /// The last-level cache in bytes as the backend's environment has it; 0 where it does not.
 double last_level_cache(const Facts& environment);
 

@@ -28,8 +28,19 @@ struct RunError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A piece of work does not fit into the memory that is there, of the device or the host.
+struct OutOfMemory : RunError {
+  using RunError::RunError;
+};
+
+/// Workers can not be started, or end before they begin any work: the program prints the message
+/// and exits with 5.
+struct WorkerError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// The device can not be used again by this process (an illegal address, say): nothing after it can
-/// run, so a run ends here and is taken up again with --resume.
+/// run here, so a worker ends with it.
 struct DeviceLost : RunError {
   using RunError::RunError;
 };

@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   commands::add_gate(program, context);
   commands::add_compare(program, context);
   commands::add_report(program, context);
+  commands::add_worker(program, context);
   try {
     program.parse(argc, argv);
     return context.exit_code;
@@ -63,6 +64,9 @@ int main(int argc, char** argv) {
   } catch (const InputError& error) {
     std::cerr << "gla-bench: " << error.what() << "\n";
     return commands::bad_usage;
+  } catch (const WorkerError& error) {
+    std::cerr << "gla-bench: " << error.what() << "\n";
+    return commands::infrastructure;
   } catch (const OutputError& error) {
     std::cerr << "gla-bench: " << error.what() << "\n";
     return commands::infrastructure;

@@ -1,11 +1,15 @@
 #include "harness/run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <sstream>
+#include <utility>
 
+#include "harness/counting.hpp"
 #include "harness/error.hpp"
+#include "harness/run_progress.hpp"
 #include "harness/tensor_file.hpp"
 
 namespace gla_bench {
@@ -29,9 +33,11 @@ Outcome try_candidate(Record& record, const std::function<void()>& work) {
   } catch (const BuildError& error) {
     return fail(record, Status::build_failed, error.what());
   } catch (const DeviceLost& error) {
-    return fail(record, Status::run_failed, error.what(), Outcome::device_lost);
+    return fail(record, Status::crashed, error.what(), Outcome::device_lost);
+  } catch (const OutOfMemory& error) {
+    return fail(record, Status::crashed, error.what());
   } catch (const std::bad_alloc&) {
-    return fail(record, Status::run_failed, "out of host memory");
+    return fail(record, Status::crashed, "out of host memory");
   } catch (const std::exception& error) {
     return fail(record, Status::run_failed, error.what());
   }
@@ -54,100 +60,104 @@ std::string reason_of(const Verification& verification) {
 /// One problem being worked on.
 class PointRun {
  public:
-  PointRun(Backend& backend, const Assignment& work, const RunPlan& plan, const RecordSink& sink,
-           Progress& progress, RunSummary& summary)
-      : backend_(backend),
-        work_(work),
-        plan_(plan),
-        sink_(sink),
-        progress_(progress),
-        summary_(summary) {}
+  PointRun(Backend& backend, const Assignment& work, const RunPlan& plan, RunObserver& observer,
+           Staged& staged)
+      : backend_(backend), work_(work), plan_(plan), observer_(observer), staged_(staged) {}
 
-  void run() {
-    for (const Record& record : work_.refused) emit(record);
-    if (work_.accepted.empty()) return;
-    if (!stage()) return;
+  /// False when the device was lost.
+  bool run() {
+    if (!stage()) return !lost_;
     std::vector<Trial> verified;
-    for (const Candidate& candidate : work_.accepted) {
-      Trial trial{candidate, new_record(*work_.op, candidate, plan_.place)};
-      progress_.at("verify " + gla_bench::describe(candidate));
+    for (std::size_t i = 0; i < work_.accepted.size() && !lost_; ++i) {
+      Trial trial{i, work_.accepted[i], new_record(*work_.op, work_.accepted[i], plan_.place)};
       const Outcome outcome = try_candidate(trial.record, [&] { verify(trial); });
-      progress_.advance();
-      if (plan_.measure && trial.record.status == Status::verified)
+      if (plan_.measure && trial.record.status == Status::verified) {
+        observer_.verified(i);
         verified.push_back(std::move(trial));
-      else
-        finish(trial.record, plan_.measure ? 1 : 0);
-      if (lost(outcome)) return;
+      } else {
+        finish(trial, outcome);
+      }
     }
     for (Trial& trial : verified) {
-      progress_.at("measure " + gla_bench::describe(trial.candidate));
-      const Outcome outcome = try_candidate(trial.record, [&] { measure_trial(trial); });
-      progress_.advance();
-      finish(trial.record, 0);
-      if (lost(outcome)) return;
+      if (lost_) break;
+      finish(trial, try_candidate(trial.record, [&] { measure_trial(trial); }));
+      if (gone_) observer_.gone();
+      lost_ = lost_ || gone_;
     }
+    return !lost_;
   }
 
  private:
   struct Trial {
+    std::size_t index;
     Candidate candidate;
     Record record;
   };
 
-  void emit(const Record& record) {
-    ++summary_.counts[record.status];
-    sink_(record);
-  }
-
-  void finish(const Record& record, std::size_t skipped_steps) {
-    progress_.skip(skipped_steps);
-    if (is_failure(record.status)) progress_.message(gla_bench::describe(record));
-    emit(record);
-  }
-
-  bool lost(Outcome outcome) {
-    if (outcome != Outcome::device_lost) return false;
-    summary_.device_lost = true;
-    return true;
+  void finish(const Trial& trial, Outcome outcome) {
+    if (outcome == Outcome::device_lost) {
+      lost_ = true;
+      observer_.lost(trial.record, trial.index);
+    } else {
+      observer_.recorded(trial.record, trial.index);
+    }
   }
 
   /// Inputs, reference and tensors in place; otherwise every candidate ends with the reason.
   bool stage() {
-    if (!backend_.can_run()) return true;
-    progress_.at("reference of " + gla_bench::describe(work_.problem));
+    if (work_.accepted.empty()) return false;
+    if (!backend_.can_run() || staged_.holds(work_.problem)) return true;
+    staged_.clear();
     Record failed;
     const Outcome outcome = try_candidate(failed, [&] {
-      truth_.emplace(*work_.op, work_.problem, inputs_of(*work_.op, work_.problem), &backend_,
-                     plan_.reference);
-      workset_ = backend_.stage(*work_.op, work_.problem, truth_->inputs());
+      observer_.starting(RunStep::reference, std::nullopt);
+      staged_.truth.emplace(*work_.op, work_.problem, inputs_of(*work_.op, work_.problem),
+                            &backend_, plan_.reference);
+      staged_.workset = backend_.stage(*work_.op, work_.problem, staged_.truth->inputs());
     });
     if (outcome == Outcome::done) return true;
-    for (const Candidate& candidate : work_.accepted) {
-      Record record = new_record(*work_.op, candidate, plan_.place);
+    staged_.clear();
+    for (std::size_t i = 0; i < work_.accepted.size(); ++i) {
+      Record record = new_record(*work_.op, work_.accepted[i], plan_.place);
       record.status = failed.status;
       record.reason = "before any candidate ran: " + failed.reason;
-      finish(record, plan_.measure ? 2 : 1);
-      if (lost(outcome)) break;
+      lost_ = outcome == Outcome::device_lost;
+      if (lost_) {
+        observer_.lost(record, std::nullopt);
+        break;
+      }
+      observer_.recorded(record, i);
     }
     return false;
   }
 
   std::unique_ptr<Plan> build(Trial& trial) {
+    observer_.starting(RunStep::build, trial.index);
     std::unique_ptr<Plan> plan = backend_.build(trial.candidate);
     if (!trial.record.build && plan_.place.backend == BackendId::cuda)
       trial.record.build = plan->info();
     return plan;
   }
 
+  /// The plain computation may take longer than any candidate: a step of its own, once.
+  void make_baseline(const Trial& trial, Arithmetic arithmetic) {
+    if (staged_.baselines.contains(arithmetic)) return;
+    observer_.starting(RunStep::reference, trial.index);
+    staged_.truth->baseline(arithmetic);
+    staged_.baselines.insert(arithmetic);
+  }
+
   void verify(Trial& trial) {
     const auto plan = build(trial);
     trial.record.status = Status::built;
-    if (!workset_) return;
-    plan->prepare(*workset_);
+    if (!staged_.workset) return;
     const Arithmetic arithmetic =
         trial.candidate.variant->arithmetic(work_.problem, trial.candidate.tile);
+    make_baseline(trial, arithmetic);
+    observer_.starting(RunStep::verify, trial.index);
+    plan->prepare(*staged_.workset);
     trial.record.verification =
-        verify_candidate(*workset_, *plan, *truth_, arithmetic, plan_.tolerance,
+        verify_candidate(*staged_.workset, *plan, *staged_.truth, arithmetic, plan_.tolerance,
                          {.reproducible = trial.candidate.variant->reproducible});
     trial.record.status = trial.record.verification->ok ? Status::verified : Status::wrong;
     trial.record.reason = reason_of(*trial.record.verification);
@@ -156,28 +166,105 @@ class PointRun {
   // Built again (from the cache), so that only one candidate's workspace is there at a time.
   void measure_trial(Trial& trial) {
     const auto plan = build(trial);
-    plan->prepare(*workset_);
-    poison_before_timing(*workset_, *plan);
+    observer_.starting(RunStep::measure, trial.index);
+    Workset& workset = *staged_.workset;
+    plan->prepare(workset);
+    poison_before_timing(workset, *plan);
     const SpeedLimit limit{trial.record.io.floor_bytes, plan_.copy_gb_per_s,
                            plan_.last_level_cache};
     trial.record.timing = measure(*plan, backend_, plan_.timing, limit);
     trial.record.stages = measure_stages(*plan, trial.candidate);
-    verify_last_timed(*workset_, *plan, *truth_, plan_.tolerance, *trial.record.verification);
+    verify_last_timed(workset, *plan, *staged_.truth, plan_.tolerance, *trial.record.verification);
     trial.record.status = trial.record.verification->ok ? Status::measured : Status::wrong;
     trial.record.reason = reason_of(*trial.record.verification);
+    if (trial.record.status == Status::measured) count(*plan, trial);
+  }
+
+  /// What is read after timing; whatever goes wrong with it, the timing stands.
+  void count(Plan& plan, Trial& trial) {
+    const double time = trial.record.timing->cold.median_ms;
+    const auto [fastest, first] = fastest_.try_emplace(trial.record.variant, time);
+    const bool best = first || time <= fastest->second;
+    fastest->second = std::min(fastest->second, time);
+    observer_.timed(trial.record, trial.index);
+    observer_.starting(RunStep::counters, trial.index);
+    try {
+      record_counts(plan, backend_, plan_.counters, plan_.energy, best, trial.record);
+    } catch (const DeviceLost&) {
+      gone_ = true;  // the reason stands in the record
+    }
   }
 
   Backend& backend_;
   const Assignment& work_;
   const RunPlan& plan_;
-  const RecordSink& sink_;
-  Progress& progress_;
-  RunSummary& summary_;
-  std::optional<ProblemTruth> truth_;
-  std::unique_ptr<Workset> workset_;
+  RunObserver& observer_;
+  Staged& staged_;
+  std::map<std::string, double> fastest_;  ///< milliseconds of each variant on the problem
+  bool lost_ = false, gone_ = false;
 };
 
+/// Records and progress of a run in this process.
+class LocalObserver final : public RunObserver {
+ public:
+  LocalObserver(const Assignment& work, const RecordSink& sink, RunProgress& progress,
+                RunSummary& summary)
+      : work_(work), sink_(sink), progress_(progress), summary_(summary) {}
+
+  void starting(RunStep step, std::optional<std::size_t> candidate) override {
+    progress_.starting(step, work_.problem, candidate ? &work_.accepted[*candidate] : nullptr);
+  }
+  void verified(std::size_t candidate) override { progress_.verified(work_.accepted[candidate]); }
+  void timed(const Record&, std::size_t) override {}
+  void gone() override { summary_.device_lost = true; }
+  void recorded(const Record& record, std::size_t candidate) override {
+    progress_.recorded(work_.accepted[candidate], record);
+    ++summary_.counts[record.status];
+    sink_(record);
+  }
+  void lost(const Record& record, std::optional<std::size_t> candidate) override {
+    summary_.device_lost = true;
+    recorded(record, candidate.value_or(0));
+  }
+
+ private:
+  const Assignment& work_;
+  const RecordSink& sink_;
+  RunProgress& progress_;
+  RunSummary& summary_;
+};
+
+constexpr std::array<std::pair<RunStep, std::string_view>, 5> step_names{
+    {{RunStep::reference, "reference"},
+     {RunStep::build, "build"},
+     {RunStep::verify, "verify"},
+     {RunStep::measure, "measure"},
+     {RunStep::counters, "counters"}}};
+
 }  // namespace
+
+std::string_view name(RunStep step) {
+  for (const auto& [value, text] : step_names)
+    if (value == step) return text;
+  return "?";
+}
+
+std::optional<RunStep> parse_run_step(std::string_view text) {
+  for (const auto& [value, name] : step_names)
+    if (name == text) return value;
+  return std::nullopt;
+}
+
+void Staged::clear() {
+  workset.reset();
+  truth.reset();
+  baselines.clear();
+}
+
+bool run_point(Backend& backend, const Assignment& work, const RunPlan& plan, RunObserver& observer,
+               Staged& staged) {
+  return PointRun(backend, work, plan, observer, staged).run();
+}
 
 std::size_t RunSummary::count(Status status) const {
   const auto found = counts.find(status);
@@ -205,9 +292,15 @@ RunSummary run(Backend& backend, std::span<const Assignment> work, const RunPlan
     ahead.insert(ahead.end(), point.accepted.begin(), point.accepted.end());
   backend.build_ahead(ahead);
   RunSummary summary;
+  RunProgress steps(progress, plan.measure);
+  Staged staged;
   for (const Assignment& point : work) {
-    PointRun(backend, point, plan, sink, progress, summary).run();
-    if (summary.device_lost) break;
+    for (const Record& record : point.refused) {
+      ++summary.counts[record.status];
+      sink(record);
+    }
+    LocalObserver observer(point, sink, steps, summary);
+    if (!run_point(backend, point, plan, observer, staged)) break;
   }
   return summary;
 }

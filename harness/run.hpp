@@ -4,7 +4,11 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <span>
+#include <string_view>
 
 #include "harness/assignment.hpp"
 #include "harness/backend.hpp"
@@ -18,11 +22,62 @@ struct RunPlan {
   Place place;
   bool measure = true;  ///< false: verification alone
   TimingPolicy timing;
+  CounterPolicy counters;
+  EnergyPolicy energy;
   ReferencePlace reference = ReferencePlace::automatic;
   Tolerance tolerance;
   double copy_gb_per_s = 0;     ///< of the backend; 0: not measured
   double last_level_cache = 0;  ///< bytes; 0: unknown
 };
+
+/// What may take long, or go wrong, on a problem's way to its records. Each has a limit of its own
+/// where a worker does it (worker/step_limit.hpp).
+enum class RunStep {
+  reference,  ///< inputs, float64 reference, tensors in place; or the plain computation of an
+              ///< arithmetic
+  build,
+  verify,
+  measure,
+  counters  ///< what is read after timing, in passes of its own
+};
+std::string_view name(RunStep step);
+std::optional<RunStep> parse_run_step(std::string_view text);
+
+/// Sees the work on a problem as it goes. Candidates are named by their place in
+/// Assignment::accepted; steps for the problem as a whole name none.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  /// Before a step.
+  virtual void starting(RunStep step, std::optional<std::size_t> candidate) = 0;
+  /// A candidate is right, and will be measured when all of the problem are verified.
+  virtual void verified(std::size_t candidate) = 0;
+  /// A candidate is measured; the record lacks only what is counted after timing.
+  virtual void timed(const Record& record, std::size_t candidate) = 0;
+  /// A record that is final.
+  virtual void recorded(const Record& record, std::size_t candidate) = 0;
+  /// The device was lost in a step (of the problem as a whole: no candidate); nothing runs after
+  /// it. The record says what is known.
+  virtual void lost(const Record& record, std::optional<std::size_t> candidate) = 0;
+  /// The device was lost behind the last record, while something was counted for it.
+  virtual void gone() = 0;
+};
+
+/// What is made once per problem, kept between calls of run_point().
+struct Staged {
+  std::optional<ProblemTruth> truth;
+  std::unique_ptr<Workset> workset;
+  std::set<Arithmetic> baselines;  ///< computed already
+
+  bool holds(const Problem& problem) const { return truth && truth->problem() == problem; }
+  void clear();
+};
+
+/// All candidates of one problem: verified one after the other, then those that are right are
+/// measured. Stages the problem unless `staged` holds it. False when the device was lost.
+/// @throws InputError from reading tensors
+bool run_point(Backend& backend, const Assignment& work, const RunPlan& plan, RunObserver& observer,
+               Staged& staged);
 
 struct RunSummary {
   std::map<Status, std::size_t> counts;
@@ -39,9 +94,10 @@ using RecordSink = std::function<void(const Record&)>;
 /// Steps that run() reports for these: two per candidate (verify, measure), one without timing.
 std::size_t progress_steps(std::span<const Assignment> work, bool measure);
 
-/// Runs everything. Candidates that fail end in a status with a reason, and the run goes on; a lost
-/// device ends it. Without a device candidates end as `built`. @throws InputError from reading
-/// tensors and from the sink
+/// Runs everything in this process: for tests, and for what runs inside a worker already.
+/// Candidates that fail end in a status with a reason, and the run goes on; a lost device ends it.
+/// Without a device candidates end as `built`. @throws InputError from reading tensors and from the
+/// sink
 RunSummary run(Backend& backend, std::span<const Assignment> work, const RunPlan& plan,
                const RecordSink& sink, Progress& progress);
 

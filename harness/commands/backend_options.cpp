@@ -47,13 +47,32 @@ std::unique_ptr<Backend> open_backend(const BackendOptions& options,
   return make_host_backend(options.host);
 }
 
+std::vector<std::string> BackendOptions::arguments() const {
+  std::vector<std::string> list{"--device",          std::to_string(cuda.device),
+                                "--threads",         std::to_string(host.threads),
+                                "--compile-threads", std::to_string(cuda.compile_threads)};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) list.insert(list.end(), {option, value});
+  };
+  add("--backend", backend);
+  add("--cache-dir", cuda.cache_dir);
+  add("--kernels", cuda.source_dir);
+  return list;
+}
+
 Place place_of(const Backend& backend, const BackendOptions& options) {
-  Place place;
-  place.backend = backend.id();
-  place.limits = backend.limits();
   const Environment environment = backend.environment();
-  if (const auto uuid = environment.find("uuid"); uuid != environment.end())
-    place.device = uuid->second;
+  const auto uuid = environment.find("uuid");
+  return place_of(backend.id(), backend.limits(), uuid == environment.end() ? "" : uuid->second,
+                  options);
+}
+
+Place place_of(BackendId backend, const Limits& limits, const std::string& device,
+               const BackendOptions& options) {
+  Place place;
+  place.backend = backend;
+  place.limits = limits;
+  place.device = device;
   place.host_memory = available_host_memory();
   // Of the sources that are compiled: the program's, or the folder's. Each variant is hashed once.
   auto store = options.cuda.source_dir.empty()

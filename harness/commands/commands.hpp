@@ -19,7 +19,8 @@ enum Exit {
   bad_usage = 2,
   regression = 3,
   inconclusive = 4,
-  infrastructure = 5
+  infrastructure = 5,
+  signalled = 128  ///< plus the signal's number
 };
 
 /// What a command leaves for main().
@@ -40,6 +41,8 @@ void add_bench(CLI::App& program, Context& context);
 void add_gate(CLI::App& program, Context& context);
 void add_compare(CLI::App& program, Context& context);
 void add_report(CLI::App& program, Context& context);
+/// Hidden: what `run` and `verify` start to do their work.
+void add_worker(CLI::App& program, Context& context);
 
 /// The options that say where things run, shared by several commands.
 struct BackendOptions {
@@ -48,6 +51,8 @@ struct BackendOptions {
   HostOptions host;
 
   void add_to(CLI::App& command);
+  /// The same options for a worker's command line.
+  std::vector<std::string> arguments() const;
 };
 
 /// The backend asked for on the command line, else by the config, else the GPU where there is one
@@ -57,6 +62,8 @@ std::unique_ptr<Backend> open_backend(const BackendOptions& options,
 
 /// The place that a backend is, for assignments(): memory of the host is what is free now, sources
 /// are those that are compiled. @throws InputError when the folder of sources can not be read
+Place place_of(BackendId backend, const Limits& limits, const std::string& device,
+               const BackendOptions& options);
 Place place_of(const Backend& backend, const BackendOptions& options);
 
 /// "host (AMD EPYC ...)", for people.

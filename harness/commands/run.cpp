@@ -7,18 +7,21 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "harness/commands/commands.hpp"
+#include "harness/commands/workers.hpp"
 #include "harness/comparison/seeds.hpp"
 #include "harness/environment.hpp"
 #include "harness/record_file.hpp"
 #include "harness/report.hpp"
 #include "harness/resume.hpp"
 #include "harness/run.hpp"
+#include "harness/sweep.hpp"
+#include "harness/throttled.hpp"
 
 namespace gla_bench::commands {
 namespace {
 
 struct RunOptions {
-  std::string config, output;
+  std::string config, output, gpus;
   bool resume = false, force = false, quiet = false, measure = true;
   int seeds = 1;
   BackendOptions backend;
@@ -34,16 +37,20 @@ std::string default_output(const std::string& config) {
   return std::filesystem::path(config).stem().string() + stamp.data();
 }
 
-RunPlan plan_of(const Config& config, const Place& place, const Facts& environment, bool measure) {
-  RunPlan plan;
-  plan.place = place;
-  plan.measure = measure;
-  plan.timing = config.policy.timing;
-  plan.reference = config.policy.verification.reference;
-  plan.tolerance = config.policy.tolerance.empty() ? default_tolerance()
-                                                   : load_tolerance(config.policy.tolerance);
-  plan.copy_gb_per_s = fact_number(environment, "copy_gb_per_s");
-  plan.last_level_cache = last_level_cache(environment);
+// Of what is free when the run starts, so that the parent and the system keep some.
+constexpr double worker_share_of_memory = 0.95;
+
+SupervisedPlan plan_of(const Config& config, const Place& place, const Facts& environment,
+                       bool measure) {
+  SupervisedPlan plan;
+  plan.run.place = place;
+  plan.run.measure = measure;
+  plan.run.copy_gb_per_s = fact_number(environment, "copy_gb_per_s");
+  plan.run.last_level_cache = last_level_cache(environment);
+  plan.policy = config.policy;
+  plan.rates = rates_or_assumed(
+      {plan.run.copy_gb_per_s, fact_number(environment, "matrix_tflop_per_s")}, place.backend);
+  plan.memory = worker_share_of_memory * place.host_memory;
   return plan;
 }
 
@@ -63,48 +70,95 @@ std::optional<RecordFile> open_output(const RunOptions& options, const Config& c
                     options.force ? RecordFile::Existing::replace : RecordFile::Existing::refuse);
 }
 
-void print_summary(const RunSummary& summary, const std::string& path) {
+void print_summary(const SupervisedEnd& end, const std::string& path) {
   std::cout << "records:";
-  for (const auto& [status, count] : summary.counts)
+  for (const auto& [status, count] : end.summary.counts)
     std::cout << " " << count << " " << name(status);
-  if (summary.counts.empty()) std::cout << " none";
+  if (end.summary.counts.empty()) std::cout << " none";
   std::cout << "\n";
-  if (summary.device_lost)
-    std::cout << "the device was lost: run again with --resume to go on behind the candidate that "
-                 "broke it\n";
   if (!path.empty()) std::cout << "written to " << path << "\n";
+  if (end.signal == 0 && end.broken.empty()) return;
+  std::cout.flush();
+  std::cerr << (end.signal != 0 ? "ended by " + signal_text(end.signal) : end.broken)
+            << (path.empty() ? "" : "; what is recorded is kept, --resume goes on behind it")
+            << "\n";
+}
+
+/// The environment of the results file: what the first worker says of its place, and the ceilings.
+Facts environment_of(Supervisor& supervisor, const RunOptions& options,
+                     const std::string& command_line) {
+  Facts environment = supervisor.hello().environment;
+  environment["command_line"] = command_line;
+  if (supervisor.size() > 1) environment["gpus"] = static_cast<double>(supervisor.size());
+  if (options.measure)
+    if (const auto ceilings = supervisor.measure_ceilings()) add_ceilings(environment, *ceilings);
+  return environment;
+}
+
+int exit_code(const SupervisedEnd& end) {
+  if (end.signal != 0) return signalled + end.signal;
+  if (!end.broken.empty()) return infrastructure;
+  return end.summary.ok() ? done : check_failed;
+}
+
+/// All work, and then what was throttled once more. `file` may be null.
+SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work,
+                        const SupervisedPlan& plan, RecordFile* file,
+                        std::vector<Record>& records) {
+  Progress progress(std::cerr, progress_steps(work, plan.run.measure), stderr_style());
+  RunHooks hooks;
+  hooks.starting = [&](const Candidate& candidate, RunStep step, const std::string& where) {
+    if (file != nullptr) file->starting(candidate, name(step), where);
+  };
+  hooks.record = [&](const Record& record) {
+    if (file != nullptr) file->append(record);
+    records.push_back(record);
+  };
+  SupervisedEnd end = supervisor.run(work, plan, hooks, progress);
+  progress.finish();
+  const auto again = throttled_work(work, records);
+  if (end.signal != 0 || !end.broken.empty() || again.empty()) return end;
+  Progress second(std::cerr, progress_steps(again, plan.run.measure), stderr_style());
+  second.message("what was throttled is measured again");
+  hooks.record = [&](const Record& record) {
+    const Record& merged = replace_throttled(records, record);
+    if (file != nullptr) file->append(merged);
+  };
+  end = supervisor.run(again, plan, hooks, second);
+  second.finish();
+  return end;
 }
 
 int execute(const RunOptions& options, const std::string& command_line) {
   const Catalog catalog = program_catalog();
   const Config config = with_seeds(load_config(options.config, catalog), options.seeds);
-  const auto backend = open_backend(options.backend, config.backend);
-  std::cerr << "running on " << where(*backend) << "\n";
-  const Place place = place_of(*backend, options.backend);
-  const auto ceilings = options.measure && backend->can_run() ? backend->measure_ceilings()
-                                                              : std::optional<Ceilings>{};
+  // Read here, too, so that a bad file is the parent's to tell.
+  if (!config.policy.tolerance.empty()) load_tolerance(config.policy.tolerance);
+  Supervisor supervisor;
+  start_workers(supervisor, options.backend, config.backend, options.gpus);
+  const Hello& hello = supervisor.hello();
+  std::cerr << "running on " << name(hello.backend) << " ("
+            << fact_text(hello.environment, "device") << ")";
+  if (supervisor.size() > 1) std::cerr << ", " << supervisor.size() << " of them";
+  std::cerr << "\n";
+  const Place place =
+      place_of(hello.backend, hello.limits, fact_text(hello.environment, "uuid"), options.backend);
   Results results;
-  results.environment = make_environment(*backend, command_line, ceilings);
+  results.environment = environment_of(supervisor, options, command_line);
   auto work = assignments(config, catalog, place);
   auto file = open_output(options, config, results.environment, results);
   const std::size_t dropped = drop_recorded(work, results.records);
   if (options.resume) std::cerr << dropped << " candidates are recorded already\n";
-  Progress progress(std::cerr, progress_steps(work, options.measure), stderr_style());
-  RunSummary summary = run(
-      *backend, work, plan_of(config, place, results.environment, options.measure),
-      [&](const Record& record) {
-        if (file) file->append(record);
-        results.records.push_back(record);
-      },
-      progress);
-  progress.finish();
-  if (file && !summary.device_lost) file->finish();
-  summary.counts.clear();
-  for (const Record& record : results.records) ++summary.counts[record.status];
+  SupervisedEnd end =
+      supervise(supervisor, work, plan_of(config, place, results.environment, options.measure),
+                file ? &*file : nullptr, results.records);
+  if (file) file->finish();
+  end.summary.counts.clear();
+  for (const Record& record : results.records) ++end.summary.counts[record.status];
   results.file = file ? file->path() : options.config;
   if (!options.quiet) std::cout << report(std::span(&results, 1), {});
-  print_summary(summary, file ? file->path() : "");
-  return summary.ok() ? done : check_failed;
+  print_summary(end, file ? file->path() : "");
+  return exit_code(end);
 }
 
 CLI::App* add_command(CLI::App& program, Context& context, const char* name, const char* summary,
@@ -129,6 +183,10 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   options->backend.add_to(*command);
+  command
+      ->add_option("--gpus", options->gpus,
+                   "a worker on each of these GPUs: numbers as in 0,1,2, or all")
+      ->excludes("--device");
   command->callback(
       [options, &context] { context.exit_code = execute(*options, context.command_line); });
   return command;

@@ -37,6 +37,7 @@ void check(cudaError_t code, const char* call) {
                            std::to_string(static_cast<int>(code)) +
                            "): " + cudaGetErrorString(code);
   if (ends_context(code)) throw DeviceLost(text);
+  if (code == cudaErrorMemoryAllocation) throw OutOfMemory(text);
   throw RunError(text);
 }
 

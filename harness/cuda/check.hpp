@@ -8,7 +8,7 @@
 namespace gla_bench::cuda {
 
 /// @throws RunError with the call's name, the code and its text; DeviceLost after an error that
-/// ends the context (an illegal address, a launch that failed)
+/// ends the context (an illegal address, a launch that failed); OutOfMemory
 void check(cudaError_t code, const char* call);
 void check(cublasStatus_t code, const char* call);
 

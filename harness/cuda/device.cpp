@@ -1,6 +1,7 @@
 #include "harness/cuda/device.hpp"
 
 #include "harness/cuda/check.hpp"
+#include "harness/devices.hpp"
 #include "harness/error.hpp"
 
 namespace gla_bench::cuda {
@@ -62,3 +63,14 @@ void Device::synchronize() const {
 }
 
 }  // namespace gla_bench::cuda
+
+namespace gla_bench {
+
+int cuda_device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cuda::ignore(cudaGetLastError());
+  return 0;
+}
+
+}  // namespace gla_bench

@@ -1,11 +1,20 @@
 // The CUDA backend of a host-only build: there is none, and it says so.
 
 #include "harness/backend.hpp"
+#include "harness/devices.hpp"
 
 namespace gla_bench {
 
-std::unique_ptr<Backend> make_cuda_backend(const CudaOptions&) { return nullptr; }
+std::unique_ptr<Backend> make_cuda_backend(const CudaOptions&) {
+  return nullptr;
+}
 
-std::string cuda_build_description() { return "built without CUDA (host only)"; }
+std::string cuda_build_description() {
+  return "built without CUDA (host only)";
+}
+
+int cuda_device_count() {
+  return 0;
+}
 
 }  // namespace gla_bench

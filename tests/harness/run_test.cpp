@@ -183,7 +183,7 @@ TEST(Run, ALostDeviceEndsTheRunBehindItsRecord) {
   EXPECT_TRUE(ran.summary.device_lost);
   EXPECT_FALSE(ran.summary.ok());
   ASSERT_EQ(ran.records.size(), 1u);
-  EXPECT_EQ(ran.records[0].status, Status::run_failed);
+  EXPECT_EQ(ran.records[0].status, Status::crashed);
   EXPECT_EQ(ran.records[0].reason, "an illegal address");
 }
 

@@ -1,0 +1,39 @@
+// gla-bench worker: the process that `run` and `verify` start to do their work in. Hidden: it takes
+// its requests from descriptor 3 (worker/protocol.hpp).
+
+#include "harness/worker/serve.hpp"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "harness/commands/commands.hpp"
+#include "harness/error.hpp"
+#include "harness/worker/protocol.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+int work(const BackendOptions& options, const std::string& command_line) {
+  struct stat descriptor {};
+  if (::fstat(protocol_descriptor, &descriptor) != 0 || !S_ISSOCK(descriptor.st_mode))
+    throw InputError("worker: is started by `run` and `verify`, not by hand");
+  WorkerSetup setup;
+  setup.catalog = program_catalog();
+  setup.command_line = command_line;
+  setup.open = [&] { return open_backend(options); };
+  setup.place = [&](const Backend& backend) { return place_of(backend, options); };
+  return serve(protocol_descriptor, setup);
+}
+
+}  // namespace
+
+void add_worker(CLI::App& program, Context& context) {
+  auto options = std::make_shared<BackendOptions>();
+  CLI::App* command = program.add_subcommand("worker", "Works for `run` and `verify`");
+  command->group("");  // not listed
+  options->add_to(*command);
+  command->callback(
+      [options, &context] { context.exit_code = work(*options, context.command_line); });
+}
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,60 @@
+#include "harness/commands/workers.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "harness/error.hpp"
+#include "harness/gpu_list.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+/// A GPU's worker, which may take its share of the cores to compile.
+BackendOptions on_gpu(BackendOptions options, int gpu, std::size_t gpus) {
+  options.backend = "cuda";
+  options.cuda.device = gpu;
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (options.cuda.compile_threads == 0)
+    options.cuda.compile_threads = std::max(1, cores / static_cast<int>(gpus));
+  return options;
+}
+
+}  // namespace
+
+WorkerCommand worker_command(const BackendOptions& options, std::optional<BackendId> configured) {
+  BackendOptions given = options;
+  if (given.backend.empty() && configured) given.backend = name(*configured);
+  WorkerCommand command{this_program(), {"worker"}};
+  for (std::string& argument : given.arguments()) command.arguments.push_back(std::move(argument));
+  return command;
+}
+
+void start_workers(Supervisor& supervisor, const BackendOptions& options,
+                   std::optional<BackendId> configured, const std::string& gpus) {
+  if (gpus.empty()) {
+    supervisor.add("worker", worker_command(options, configured));
+    return;
+  }
+  if (options.backend == "host") throw InputError("--gpus: the backend host has none");
+  std::vector<int> list = parse_gpus(gpus);
+  const auto add = [&](int gpu, std::size_t count) {
+    return supervisor.add("GPU " + std::to_string(gpu),
+                          worker_command(on_gpu(options, gpu, count), configured));
+  };
+  const Hello first = add(list.empty() ? 0 : list.front(), std::max<std::size_t>(1, list.size()));
+  if (!first.can_run)
+    throw InputError("--gpus: there is none to run on: " + fact_text(first.environment, "device"));
+  if (list.empty())
+    for (int gpu = 0; gpu < first.devices; ++gpu) list.push_back(gpu);
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    const Hello other = add(list[i], list.size());
+    const std::string here = fact_text(first.environment, "device");
+    const std::string there = fact_text(other.environment, "device");
+    if (here != there)
+      throw InputError("--gpus: GPU " + std::to_string(list[i]) + " is \"" + there + "\", GPU " +
+                       std::to_string(list.front()) + " is \"" + here +
+                       "\": one results file is of one kind of device");
+  }
+}
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,20 @@
+#pragma once
+// How the commands start workers of this very program.
+
+#include <optional>
+#include <string>
+
+#include "harness/commands/commands.hpp"
+#include "harness/worker/supervisor.hpp"
+
+namespace gla_bench::commands {
+
+/// `worker` with these options; `configured` is the config's backend, where it names one.
+WorkerCommand worker_command(const BackendOptions& options, std::optional<BackendId> configured);
+
+/// One worker for the device of the options, or for each of `gpus` ("0,1", "all"; empty: none
+/// named). @throws InputError also for GPUs of different kinds, WorkerError
+void start_workers(Supervisor& supervisor, const BackendOptions& options,
+                   std::optional<BackendId> configured, const std::string& gpus);
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,32 @@
+#pragma once
+// How far a run is, in steps of the progress bar: two per candidate (verify, measure), or one.
+
+#include <set>
+#include <string>
+
+#include "harness/progress.hpp"
+#include "harness/run.hpp"
+
+namespace gla_bench {
+
+/// Turns what happens to candidates into steps. A candidate that is verified again, in the place of
+/// a worker that died, counts once.
+class RunProgress {
+ public:
+  RunProgress(Progress& progress, bool measure) : progress_(progress), measure_(measure) {}
+
+  /// `candidate` may be null: a step for the problem as a whole.
+  void starting(RunStep step, const Problem& problem, const Candidate* candidate);
+  void verified(const Candidate& candidate);
+  /// Shows the record where it is a failure.
+  void recorded(const Candidate& candidate, const Record& record);
+  /// A line that stays.
+  void message(const std::string& line) { progress_.message(line); }
+
+ private:
+  Progress& progress_;
+  bool measure_;
+  std::set<std::string> verified_;  ///< and not recorded yet
+};
+
+}  // namespace gla_bench

@@ -1,0 +1,59 @@
+#pragma once
+// A worker that is asked one thing at a time, and waited for: how comparisons take turns between
+// two programs.
+
+#include <functional>
+#include <string>
+
+#include "harness/error.hpp"
+#include "harness/worker/slot.hpp"
+
+namespace gla_bench {
+
+/// The worker is gone: it crashed (`timed_out` false) or was killed after its limit. What it was
+/// asked for has no answer; restart() makes a new one.
+struct WorkerLost : WorkerError {
+  WorkerLost(const std::string& what, bool timeout) : WorkerError(what), timed_out(timeout) {}
+  bool timed_out;
+};
+
+class WorkerClient {
+ public:
+  /// Seconds that a step may take (step_limit.hpp).
+  using Limit = std::function<double(RunStep)>;
+
+  /// Starts a worker and takes its hello. @throws WorkerError when there is none, InputError for
+  /// one of another protocol, and for what the worker says is the user's mistake
+  WorkerClient(const std::string& label, const WorkerCommand& command);
+
+  const Hello& hello() const { return *slot_.hello(); }
+
+  /// How all that follows is to be done; a restarted worker is told again.
+  void configure(const WorkSettings& settings);
+
+  /// The ceilings of its place, or nothing where nothing can run. @throws WorkerLost
+  std::optional<Ceilings> measure_ceilings();
+
+  /// Verifies the candidate and keeps it ready. `verified`: samples can be taken; `rejected`: that
+  /// program has no such operator or variant. @throws WorkerLost, InputError
+  Record prepare(const Problem& problem, const NamedCandidate& candidate, const Limit& limit);
+
+  /// Timed samples of what is prepared. @throws WorkerLost; RunError when a call failed and the
+  /// worker lives on, with nothing prepared
+  Samples sample(const SampleRequest& request, double seconds);
+
+  /// Judges what the last sample left in the outputs: `verified` or `wrong`. @throws WorkerLost
+  Record check(double seconds);
+
+  /// A new worker in the place of one that was lost. @throws as the constructor
+  void restart();
+
+ private:
+  Json ask(const Json& request, const std::string& answer, double seconds, const Limit& limit);
+  [[noreturn]] void lose(bool timed_out, const std::string& why);
+
+  Slot slot_;
+  std::optional<WorkSettings> settings_;
+};
+
+}  // namespace gla_bench

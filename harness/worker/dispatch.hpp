@@ -1,0 +1,57 @@
+#pragma once
+// One supervised run: the loop over workers, problems and signals (supervisor.hpp).
+
+#include <deque>
+
+#include "harness/worker/ahead.hpp"
+#include "harness/worker/supervisor.hpp"
+
+namespace gla_bench {
+
+class Dispatch {
+ public:
+  Dispatch(std::vector<std::unique_ptr<Slot>>& slots, std::span<const Assignment> work,
+           const SupervisedPlan& plan, const RunHooks& hooks, Progress& progress);
+
+  SupervisedEnd run();
+
+ private:
+  struct Open {
+    std::size_t point;
+    std::unique_ptr<PointWork> work;
+  };
+
+  bool finished() const;
+  void feed(Slot& slot);
+  void next_order(Slot& slot);
+  void wait(int signals);
+  void listen(Slot& slot);
+  void handle(Slot& slot, const std::string& line);
+  void starting(Slot& slot, const StepEvent& event);
+  void recorded(Slot& slot, Record record, std::size_t place);
+  void point_done(Slot& slot);
+  void ended(Slot& slot);
+  void check_limits(Slot& slot);
+  void print_output(Slot& slot);
+  void buried(Slot& slot, const WorkerEnd& end, const Death& death);
+  void blame(Slot& slot, const WorkerEnd& end);
+  void keep_timing(Slot& slot, std::size_t index, const WorkerEnd& end);
+  void give_up(Slot& slot, const Verdict& verdict);
+  void retire(Slot& slot, const std::string& why);
+  void emit(const Record& record);
+  const Candidate& candidate(const Slot& slot, std::size_t index) const;
+  StepWork step_work(const Slot& slot, const StepEvent& event) const;
+
+  std::vector<std::unique_ptr<Slot>>& slots_;
+  std::span<const Assignment> work_;
+  const SupervisedPlan& plan_;
+  const RunHooks& hooks_;
+  RunProgress progress_;
+  AheadWindow ahead_;
+  std::deque<Open> queue_;
+  SupervisedEnd end_;
+  std::string why_retired_;
+  std::size_t barred_until_ = 0;  ///< what had been told to the workers that died
+};
+
+}  // namespace gla_bench

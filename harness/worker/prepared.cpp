@@ -1,0 +1,104 @@
+#include "harness/worker/prepared.hpp"
+
+#include "harness/error.hpp"
+
+namespace gla_bench {
+namespace {
+
+/// Hands steps and a loss on, and keeps the record.
+class Keeper final : public RunObserver {
+ public:
+  Keeper(RunObserver& observer, Record& record) : observer_(observer), record_(record) {}
+  void starting(RunStep step, std::optional<std::size_t> candidate) override {
+    observer_.starting(step, candidate);
+  }
+  void verified(std::size_t) override {}
+  void timed(const Record&, std::size_t) override {}
+  void gone() override { observer_.gone(); }
+  void recorded(const Record& record, std::size_t) override { record_ = record; }
+  void lost(const Record& record, std::optional<std::size_t> candidate) override {
+    record_ = record;
+    observer_.lost(record, candidate);
+  }
+
+ private:
+  RunObserver& observer_;
+  Record& record_;
+};
+
+}  // namespace
+
+void open_device(Backend& backend) {
+  Operator op;
+  op.name = "one number";
+  op.tensors = [](const Problem&) {
+    return std::vector<TensorSpec>{
+        {"x", TensorSpec::Role::input, DType::float32, {1, 1, 1, 1}, true},
+        {"y", TensorSpec::Role::output, DType::float32, {1, 1, 1, 1}, true}};
+  };
+  Problem problem;
+  problem.op = op.name;
+  backend.stage(op, problem, {{"x", {0.0F}}});
+}
+
+Record Prepared::make(Backend& backend, const Assignment& work, const RunPlan& plan,
+                      RunObserver& observer, Staged& staged) {
+  clear();
+  RunPlan verification = plan;
+  verification.measure = false;
+  Keeper keeper(observer, record_);
+  run_point(backend, work, verification, keeper, staged);
+  if (record_.status != Status::verified) return record_;
+  observer.starting(RunStep::measure, 0);
+  try {
+    plan_ = backend.build(work.accepted.front());
+    plan_->prepare(*staged.workset);
+    poison_before_timing(*staged.workset, *plan_);
+    for (int call = 0; call < plan.timing.warmup; ++call) plan_->sample(CacheState::hot, 1);
+  } catch (const DeviceLost& error) {
+    observer.lost(failed(Status::crashed, error.what()), 0);
+  } catch (const RunError& error) {
+    return failed(Status::run_failed, error.what());
+  }
+  staged_ = &staged;
+  tolerance_ = plan.tolerance;
+  return record_;
+}
+
+void Prepared::expect_plan() const {
+  if (!plan_ || staged_ == nullptr) throw InputError("no candidate is prepared");
+}
+
+Samples Prepared::sample(Backend& backend, const SampleRequest& request) {
+  expect_plan();
+  Samples samples;
+  for (int i = 0; i < request.samples; ++i)
+    samples.seconds.push_back(plan_->sample(request.cache, request.calls));
+  samples.clock_mhz = backend.clock_mhz();
+  return samples;
+}
+
+Record Prepared::check() {
+  expect_plan();
+  verify_last_timed(*staged_->workset, *plan_, *staged_->truth, tolerance_, *record_.verification);
+  if (!record_.verification->ok) {
+    record_.status = Status::wrong;
+    record_.reason = record_.verification->fault;
+  }
+  return record_;
+}
+
+Record Prepared::failed(Status status, const std::string& reason) {
+  plan_.reset();
+  record_.status = status;
+  record_.reason = reason;
+  return record_;
+}
+
+void Prepared::clear() {
+  plan_.reset();
+  staged_ = nullptr;
+  record_ = {};
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,122 @@
+#pragma once
+// What a run and its workers tell each other: one JSON object a line, over one socket.
+//
+// Worker: hello, at once.
+// Parent: configure            once, before the first work; no answer
+//         ceilings             -> ceilings
+//         ahead                candidates to compile on other threads; no answer
+//         point                -> per step: starting, to be answered by go; then verified, timed (a
+//                                 record but for what is counted), record or crashed; at the end
+//                                 done
+//         prepare              -> (starting, go)... prepared
+//         sample               -> samples, or failed
+//         check                -> checked: what the last sample left, judged
+//         end of the socket    the worker ends
+// Worker, at any time: error. After it, and after crashed, the worker is gone.
+//
+// Candidates are named by their place in the request's list.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/backend.hpp"
+#include "harness/facts.hpp"
+#include "harness/json.hpp"
+#include "harness/record.hpp"
+#include "harness/run.hpp"
+
+namespace gla_bench {
+
+/// Raised whenever a program of the old version could misunderstand one of the new.
+constexpr int protocol_version = 1;
+
+/// The descriptor that a worker finds its socket at.
+constexpr int protocol_descriptor = 3;
+
+/// What a worker says of itself and of where it runs.
+struct Hello {
+  int protocol = protocol_version;
+  std::string program_version;
+  std::string git_commit;
+  BackendId backend = BackendId::host;
+  bool can_run = false;
+  int devices = 0;  ///< CUDA devices that there are
+  Limits limits;
+  Facts environment;  ///< make_environment() without ceilings
+};
+
+/// How all work is to be done.
+struct WorkSettings {
+  bool measure = true;
+  Policy policy;
+  double copy_gb_per_s = 0;
+  double last_level_cache = 0;
+};
+
+/// A problem and some of its candidates, as names that another program may know or not.
+struct NamedCandidate {
+  std::string variant;
+  Tile tile;
+};
+struct NamedPoint {
+  Problem problem;
+  std::vector<NamedCandidate> candidates;
+};
+
+/// So many timed samples of the candidate that was prepared.
+struct SampleRequest {
+  CacheState cache = CacheState::cold;
+  int samples = 1;
+  int calls = 1;  ///< per sample, back to back
+};
+
+struct Samples {
+  std::vector<double> seconds;  ///< per call, one for each sample
+  std::optional<double> clock_mhz;
+};
+
+/// An event of the work on a point.
+struct StepEvent {
+  RunStep step = RunStep::reference;
+  std::optional<std::size_t> candidate;
+};
+
+NamedPoint named(const Problem& problem, std::span<const Candidate> candidates);
+
+Json hello_message(const Hello& hello);
+Json configure_message(const WorkSettings& settings);
+Json ceilings_request();
+Json ceilings_message(const std::optional<Ceilings>& ceilings);
+Json ahead_message(std::span<const NamedPoint> points);
+Json point_message(const NamedPoint& point);
+Json prepare_message(const Problem& problem, const NamedCandidate& candidate);
+Json sample_message(const SampleRequest& request);
+Json samples_message(const Samples& samples);
+Json check_message();
+Json go_message();
+Json starting_message(const StepEvent& event);
+Json verified_message(std::size_t candidate);
+/// `event`: "record", "timed", "crashed", "prepared", "checked" or "failed".
+Json record_message(const std::string& event, const Record& record,
+                    std::optional<std::size_t> candidate);
+Json done_message();
+/// `input`: the user's mistake (exit code 2), otherwise the machine's.
+Json error_message(bool input, const std::string& what);
+
+// What those write. @throws InputError for anything else
+/// The value of "request" or "event": which message it is.
+std::string message_kind(const JsonNode& message);
+/// @throws InputError for a worker of another protocol, naming both versions
+Hello read_hello(const JsonNode& message);
+WorkSettings read_settings(const JsonNode& message);
+std::optional<Ceilings> read_ceilings(const JsonNode& message);
+std::vector<NamedPoint> read_ahead(const JsonNode& message);
+NamedPoint read_point(const JsonNode& message);
+SampleRequest read_sample(const JsonNode& message);
+Samples read_samples(const JsonNode& message);
+StepEvent read_starting(const JsonNode& message);
+/// The "candidate" of an event.
+std::optional<std::size_t> read_candidate(const JsonNode& message);
+
+}  // namespace gla_bench

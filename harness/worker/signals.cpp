@@ -1,0 +1,29 @@
+#include "harness/worker/signals.hpp"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace gla_bench {
+
+SignalWatch::SignalWatch() {
+  sigset_t ends;
+  ::sigemptyset(&ends);
+  ::sigaddset(&ends, SIGINT);
+  ::sigaddset(&ends, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &ends, &before_);
+  descriptor_ = ::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+SignalWatch::~SignalWatch() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+std::optional<int> SignalWatch::take() {
+  signalfd_siginfo info{};
+  if (::read(descriptor_, &info, sizeof info) != static_cast<ssize_t>(sizeof info))
+    return std::nullopt;
+  return static_cast<int>(info.ssi_signo);
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,80 @@
+#include "harness/worker/slot.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/error.hpp"
+
+namespace gla_bench {
+namespace {
+
+// A process that has closed its socket ends by itself, or is helped along.
+constexpr double patience_seconds = 10;
+
+}  // namespace
+
+void Slot::start(double seconds) {
+  process_ = std::make_unique<WorkerProcess>(command_);
+  state_ = State::starting;
+  last_record.reset();
+  timed_record.reset();
+  last_error.clear();
+  printed = 0;
+  ahead_until = 0;
+  configured_ = false;
+  expect_within(seconds);
+}
+
+void Slot::greeted(const Hello& hello) {
+  if (hello_ && (hello.can_run != hello_->can_run ||
+                 fact_text(hello.environment, "uuid") != fact_text(hello_->environment, "uuid")))
+    throw WorkerError(label_ + ": it was " + fact_text(hello_->environment, "device") +
+                      ", and now it is " + fact_text(hello.environment, "device"));
+  if (!hello_) hello_ = hello;
+  idle();
+}
+
+void Slot::take(std::size_t point, std::unique_ptr<PointWork> work) {
+  point_ = point;
+  work_ = std::move(work);
+}
+
+std::unique_ptr<PointWork> Slot::leave() {
+  point_.reset();
+  return std::move(work_);
+}
+
+void Slot::idle() {
+  state_ = State::idle;
+  deadline_.reset();
+}
+
+void Slot::retire() {
+  process_.reset();
+  deadline_.reset();
+  state_ = State::retired;
+}
+
+bool Slot::configure(const WorkSettings& settings) {
+  if (configured_) return true;
+  configured_ = true;
+  return process_->channel().send(configure_message(settings));
+}
+
+void Slot::expect_within(double seconds) {
+  limit_ = seconds;
+  deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                 std::chrono::duration<double>(std::min(seconds, 1e9)));
+  if (state_ == State::idle) state_ = State::busy;
+}
+
+Death Slot::end(bool kill) {
+  if (kill) process_->kill();
+  const Death death = process_->bury(patience_seconds);
+  process_.reset();
+  deadline_.reset();
+  state_ = State::empty;
+  return death;
+}
+
+}  // namespace gla_bench
