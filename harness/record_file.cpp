@@ -50,20 +50,31 @@ bool rewrite_is_due(double seconds, double write_seconds, std::size_t fresh, std
   return write_seconds <= share_of_time * seconds && fresh >= written / growth;
 }
 
+Journal RecordFile::open_journal(const std::string& path, Existing existing) {
+  make_folder_of(path);
+  const auto refuse = [&](bool there) {
+    if (there && existing == Existing::refuse)
+      throw InputError(path + ": exists already; --resume goes on with it, --force replaces it");
+  };
+  std::error_code error;
+  refuse(fs::exists(path, error));
+  Journal journal = Journal::open(journal_path(path));
+  refuse(!journal.empty());
+  return journal;
+}
+
+void RecordFile::expect_writable(const std::string& path, Existing existing) {
+  open_journal(path, existing);  // it holds nothing, so it goes again
+}
+
 RecordFile::RecordFile(std::string path, Journal journal)
     : path_(std::move(path)), journal_(std::move(journal)) {}
 
 RecordFile RecordFile::create(const std::string& path, const Facts& environment, const Json& config,
                               Existing existing) {
-  make_folder_of(path);
-  const auto refuse = [&] {
-    throw InputError(path + ": exists already; --resume goes on with it, --force replaces it");
-  };
+  RecordFile file(path, open_journal(path, existing));
   std::error_code error;
   const bool there = fs::exists(path, error);
-  if (there && existing == Existing::refuse) refuse();
-  RecordFile file(path, Journal::open(journal_path(path)));
-  if (!file.journal_.empty() && existing == Existing::refuse) refuse();
   // The old journal goes first and the new one comes last: neither ever lies beside the other's
   // results.
   file.journal_.cut(0);
@@ -79,8 +90,7 @@ RecordFile RecordFile::create(const std::string& path, const Facts& environment,
 }
 
 RecordFile RecordFile::resume(const std::string& path, Results& content) {
-  make_folder_of(path);
-  RecordFile file(path, Journal::open(journal_path(path)));
+  RecordFile file(path, open_journal(path, Existing::replace));
   content = read_results(path);
   if (content.unfinished && !content.unfinished->fault.empty())
     throw InputError(content.unfinished->fault + "; it can not be resumed with it");

@@ -57,6 +57,10 @@ class RecordFile {
  public:
   enum class Existing { refuse, replace };
 
+  /// Fails as create() would (as resume() with `replace`), before any time is spent on what to
+  /// write. It leaves nothing but the folders. @throws InputError, OutputError
+  static void expect_writable(const std::string& path, Existing existing);
+
   /// A new file without records; missing folders are made. @throws InputError where there is one
   /// already (unless it is to be replaced) or another run writes to it; OutputError where it can
   /// not be written
@@ -86,6 +90,7 @@ class RecordFile {
 
  private:
   RecordFile(std::string path, Journal journal);
+  static Journal open_journal(const std::string& path, Existing existing);
   void set_head(const Facts& environment, const Json& config);
   void keep(const Record& record, std::string line);
   void journal(const std::string& line, bool durable);

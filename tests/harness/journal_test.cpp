@@ -128,7 +128,7 @@ TEST(Journal, HoldsOthersOut) {
 
 // Torn and gone on with: what was whole is kept, and what comes then is read.
 TEST(Journal, IsGoneOnWithWhereverItIsTorn) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder{memory_folder()};
   const std::string path = folder.file("r.json"), journal = journal_path(path);
   { RecordFile::create(path, environment(), config()); }
   const std::string results = read_text_file(path);

@@ -36,13 +36,6 @@ void write_config(const std::string& path) {
       "shapes": [[1, 9, 1, 8, 4], [1, 5, 2, 4, 4], [1, 17, 1, 4, 8]]}]})";
 }
 
-/// In memory where there is such a place: a kill takes nothing from the system's cache, so the disk
-/// would only make it slow.
-std::filesystem::path fast_folder() {
-  const char* memory = "/dev/shm";
-  return ::access(memory, W_OK | X_OK) == 0 ? memory : std::filesystem::temp_directory_path();
-}
-
 /// What a row says, times aside.
 std::map<RecordKey, std::string> rows_of(const std::vector<Record>& records) {
   std::map<RecordKey, std::string> rows;
@@ -198,7 +191,7 @@ class Kill : public testing::Test {
     }
   }
 
-  TemporaryFolder folder_{fast_folder()};
+  TemporaryFolder folder_{memory_folder()};
   std::string config_ = folder_.file("c.json");
   std::map<RecordKey, std::string> expected_;
 };

@@ -44,7 +44,7 @@ using Seeds = std::vector<std::uint64_t>;
 using Names = std::vector<std::string>;
 
 TEST(RecordFile, HoldsEveryRecordAfterEveryAppend) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder{memory_folder()};
   const std::string path = folder.file("deep/er/r.json");
   RecordFile file = RecordFile::create(path, environment(), config());
   Seeds expected;
@@ -135,6 +135,26 @@ TEST(RecordFile, AFolderThatTakesNoFilesIsToldAtOnce) {
   } catch (const OutputError& error) {
     EXPECT_NE(std::string(error.what()).find("/proc/r.json"), std::string::npos) << error.what();
   }
+}
+
+TEST(RecordFile, WhetherItCanBeWrittenIsKnownBeforehand) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.json");
+  const auto check = [](const std::string& file, RecordFile::Existing existing) {
+    return error_of([&] { RecordFile::expect_writable(file, existing); });
+  };
+  using Existing = RecordFile::Existing;
+  EXPECT_EQ(check(path, Existing::refuse), "no error");
+  EXPECT_EQ(files_in(folder), Names{});
+  EXPECT_THROW(RecordFile::expect_writable("/proc/r.json", Existing::refuse), OutputError);
+  {
+    RecordFile file = RecordFile::create(path, environment(), config());
+    EXPECT_NE(check(path, Existing::replace).find("another run"), std::string::npos);
+    file.append(sample_record(1));
+  }
+  EXPECT_NE(check(path, Existing::refuse).find("exists already"), std::string::npos);
+  EXPECT_EQ(check(path, Existing::replace), "no error");
+  EXPECT_EQ(seeds(read_results(path)), (Seeds{1})) << "nothing is touched";
 }
 
 TEST(RecordFile, OneWriterAtATime) {
@@ -259,7 +279,7 @@ TEST(RecordFile, RewritesTakeAFixedShareOfTheTimeAndOfTheDisk) {
 
 // A child appends as fast as it can and is killed at some moment: nothing that was there is lost.
 TEST(RecordFile, SurvivesAKill) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder{memory_folder()};
   const std::string path = folder.file("r.json");
   { RecordFile::create(path, environment(), config()).append(sample_record(1, 200)); }
   std::size_t before = 1;
