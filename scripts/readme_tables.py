@@ -181,9 +181,7 @@ def measured_row(record, known):
     asked = sectors * 32 / model if sectors is not None else float("nan")
     if large and not abs(ratio - 1) <= 0.1:
         text = f"**{text}**"
-        # Between the model and memory stands the L2: what it serves, memory does not deliver.
-        served = "the model counts what blocks ask for; the L2 serves the rest"
-        note = why or (served if ratio < 1 and abs(asked - 1) <= 0.1 else "**not explained**")
+        note = why or "**not explained**"
     energy = (record.get("energy") or {}).get("joules_per_call")
     return [record["operator"], record["direction"], f"`{record['variant']}`", record["dtype"],
             extents(record), f"{model / 1e6:.4g}", f"{moved / 1e6:.4g}", text, f"{asked:.3f}",

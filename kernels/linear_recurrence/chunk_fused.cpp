@@ -26,10 +26,11 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
                        static_cast<double>(walk_slices(problem, tile)));
 }
 
-Traffic traffic(const Problem& problem, const Tile& tile) {
-  const auto slices = static_cast<double>(walk_slices(problem, tile));
+/// Slices of a sequence are neighbours in the grid and walk it together: the L2 serves all but the
+/// first read of a token.
+Traffic traffic(const Problem& problem, const Tile&) {
   const double states = state_bytes(problem);
-  return {2 * key_bytes(problem) * slices + walk_gate_bytes(problem, tile) + value_bytes(problem) +
+  return {2 * key_bytes(problem) + walk_gate_bytes(problem) + value_bytes(problem) +
               (problem.initial_state ? states : 0),
           value_bytes(problem) + (problem.final_state ? states : 0)};
 }

@@ -81,14 +81,15 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   return refuse_workspace(region_bytes(problem, tile), limits);
 }
 
+/// Slices of a sequence are neighbours in the grid: the L2 serves all but the first read of a
+/// token.
 Traffic traffic(const Problem& problem, const Tile& tile) {
-  const auto slices = static_cast<double>(walk_slices(problem, tile));
   const double key = key_bytes(problem), value = value_bytes(problem);
-  const double gates = walk_gate_bytes(problem, tile), state = state_bytes(problem);
+  const double gates = walk_gate_bytes(problem), state = state_bytes(problem);
   // The decays do not go through the scan again.
   const double once = region_bytes(problem, tile), again = once - decay_bytes(problem, tile);
   Traffic t;
-  t.read_bytes = (key * slices + gates + value) + once + (2 * key * slices + gates + value + again);
+  t.read_bytes = (key + gates + value) + once + (2 * key + gates + value + again);
   t.write_bytes = once + again + value;
   if (problem.initial_state) t.read_bytes += state;
   if (problem.final_state) t.write_bytes += state;

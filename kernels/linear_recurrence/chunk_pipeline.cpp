@@ -75,6 +75,8 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
           {"scores", bytes(sizes.blocks_k * padded(problem, tile, sizes.shape.chunk), 4)}};
 }
 
+/// Each launch reads its operands once: blocks that share them run at the same time, and the L2
+/// serves all but the first.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const PipelineLayout sizes = layout(problem, tile);
   const double in_k = key_bytes(problem), in_v = value_bytes(problem);
@@ -86,9 +88,8 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const double state = state_bytes(problem);
   const double last_sums = sums / sizes.shape.chunk;
   return {in_k + (2 * in_k + sums) +
-              (sizes.blocks_v * (decayed + last_sums) + sizes.blocks_k * in_v +
-               (problem.initial_state ? state : 0)) +
-              (2 * in_k + sums) + (sizes.blocks_v * scores + in_v + partial),
+              (decayed + last_sums + in_v + (problem.initial_state ? state : 0)) +
+              (2 * in_k + sums) + (scores + in_v + partial),
           sums + decayed + partial + scores + in_v + (problem.final_state ? state : 0)};
 }
 

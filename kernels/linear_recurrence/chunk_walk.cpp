@@ -93,9 +93,8 @@ std::int64_t walk_slices(const Problem& problem, const Tile& tile) {
   return ceil_div(problem.shape.value_dim, choice(tile, "block_v"));
 }
 
-double walk_gate_bytes(const Problem& problem, const Tile& tile) {
-  return (gate_bytes(problem) + small_bytes(problem)) *
-         static_cast<double>(walk_slices(problem, tile));
+double walk_gate_bytes(const Problem& problem) {
+  return gate_bytes(problem) + small_bytes(problem);
 }
 
 double walk_flops(const Problem& problem, const Tile& tile, int chunk, bool outputs) {

@@ -29,8 +29,8 @@ Arithmetic walk_arithmetic(const Problem& problem, const Tile& tile);
 /// Slices of V: ceil(value_dim / block_v).
 std::int64_t walk_slices(const Problem& problem, const Tile& tile);
 
-/// Bytes of the gates, the bonus and cu_seqlens, each slice of V reading them anew.
-double walk_gate_bytes(const Problem& problem, const Tile& tile);
+/// Bytes of the gates, the bonus and cu_seqlens.
+double walk_gate_bytes(const Problem& problem);
 
 /// Operations of the states (2 K V a token) and, with outputs, of the outputs and scores too; of
 /// the normalizer and its products where there is one.

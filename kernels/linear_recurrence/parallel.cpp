@@ -98,20 +98,15 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
 }
 
 /// Keys and gates of every pair of blocks once per slice, values once, queries on the diagonal.
-Traffic traffic(const Problem& problem, const Tile& tile) {
-  const double across = slices(problem, tile);
-  const double blocks = query_blocks(problem, tile), pairs = block_pairs(problem, tile);
-  const ParallelLayout at = layout(problem, tile);
+/// Each launch reads its operands once: the blocks of queries of one sequence run at the same time
+/// and meet the same keys, which the L2 serves but for the first.
+Traffic traffic(const Problem& problem, const Tile&) {
   const double states = state_bytes(problem), key = key_bytes(problem),
                value = value_bytes(problem), gate = gate_bytes(problem);
-  Traffic bytes;
-  bytes.read_bytes = across * (key + (key + gate) * std::max(1.0, pairs / blocks)) +
-                     value * std::max(1.0, pairs / blocks) + small_bytes(problem);
-  if (problem.initial_state) bytes.read_bytes += states * std::max(1.0, blocks);
-  bytes.write_bytes = value;
+  const double initial = problem.initial_state ? states : 0;
+  Traffic bytes{2 * key + gate + value + small_bytes(problem) + initial, value};
   if (problem.final_state) {
-    bytes.read_bytes +=
-        (key + gate) * across + value * at.chunks + (problem.initial_state ? states : 0);
+    bytes.read_bytes += key + gate + value + initial;
     bytes.write_bytes += states;
   }
   return bytes;

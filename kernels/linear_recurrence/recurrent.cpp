@@ -81,12 +81,13 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   return {{"normalizers", normalizer_elements(problem) * 4}};
 }
 
+/// Slices of a sequence are neighbours in the grid and walk it together: the L2 serves all but the
+/// first read of a token.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const double states = state_bytes(problem);
-  const auto times = static_cast<double>(slices(problem, tile));
   double apart = 0;
   for (const Region& region : workspace(problem, tile)) apart += static_cast<double>(region.bytes);
-  return {(2 * key_bytes(problem) + gate_bytes(problem)) * times + value_bytes(problem) +
+  return {2 * key_bytes(problem) + gate_bytes(problem) + value_bytes(problem) +
               small_bytes(problem) + (problem.initial_state ? states : 0) + apart,
           value_bytes(problem) + (problem.final_state ? states : 0) + apart};
 }

@@ -112,15 +112,15 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile, Order or
   return regions;
 }
 
-/// What a walk reads: its rows once a slice, the columns for each tile that it meets (of which the
-/// L2 cache serves most).
+/// What a walk reads: rows and columns once each. Its blocks of one head run at the same time and
+/// meet the same columns, which the L2 serves but for the first.
 double walk_reads(const Problem& problem, const BackwardLayout& at) {
-  const bool by_keys = at.shape.by_keys;
-  const double rows = by_keys ? key_bytes(problem) + value_bytes(problem)
-                              : query_bytes(problem) + output_bytes(problem);
-  const double token = (at.shape.key_dim + at.shape.value_dim) * at.shape.io_bytes +
-                       (by_keys ? 8 : 0) + (at.shape.decay == 2 ? 16 : 0);
-  return at.slices * (rows + tiles_met(problem, at) * at.shape.columns * token);
+  const double queries = lse_bytes(problem) / 4;
+  const double columns = at.shape.by_keys ? queries
+                                          : queries / static_cast<double>(problem.shape.seq) *
+                                                static_cast<double>(problem.shape.keys_seq());
+  return key_bytes(problem) + value_bytes(problem) + query_bytes(problem) + output_bytes(problem) +
+         columns * ((at.shape.by_keys ? 8 : 0) + (at.shape.decay == 2 ? 16 : 0));
 }
 
 Traffic traffic(const Problem& problem, const Tile& tile, Order order) {
@@ -137,14 +137,12 @@ Traffic traffic(const Problem& problem, const Tile& tile, Order order) {
     bytes.write_bytes += at.shape.decay == 2 ? 2 * lse_bytes(problem) : 0;
     return bytes;
   }
-  // The sums are zeroed, read and written for each tile, and read at the end.
-  const double met = tiles_met(problem, at);
-  const double step = 4.0 * at.slices * at.dq_floats;
+  // The sums are zeroed, added to where the L2 holds them but for once, and read at the end.
   const double all = static_cast<double>(heads(problem)) *
-                     static_cast<double>(steps_of_queries(problem, tile)) * step;
-  const double added = met * (step + (at.shape.decay == 2 ? 8.0 * at.shape.columns : 0));
-  bytes.read_bytes += added + all;
-  bytes.write_bytes += added + all;
+                     static_cast<double>(steps_of_queries(problem, tile)) * 4.0 * at.slices *
+                     at.dq_floats;
+  bytes.read_bytes += 2 * all;
+  bytes.write_bytes += 2 * all;
   return bytes;
 }
 

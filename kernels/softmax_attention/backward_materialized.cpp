@@ -223,7 +223,6 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   bytes.write_bytes += (problem.dtype == DType::float32 ? 0 : 4 * scores) +
                        8 * scores / static_cast<double>(problem.shape.seq) +
                        (decay == Decay::per_token ? 8 * rows(problem) : 0);
-  if (decay == Decay::per_token) bytes.read_bytes += 16 * scores;  // from the L2 cache, mostly
   return bytes;
 }
 

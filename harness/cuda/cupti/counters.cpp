@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "harness/counters.hpp"
+#include "harness/cuda/check.hpp"
 #include "harness/cuda/cupti/session.hpp"
 
 namespace gla_bench::cuda {
@@ -53,6 +54,11 @@ class CuptiReader : public CounterReader {
  private:
   void open() {
     if (!chip_.empty()) return;
+    int devices = 0;  // asked about a device that is not there, CUPTI does not come back
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || device_ >= devices) {
+      ignore(cudaGetLastError());
+      throw Fault(CounterSource::absent, "there is no CUDA device " + std::to_string(device_));
+    }
     if (!library_) library_.emplace();
     CUpti_Profiler_Initialize_Params start{};
     start.structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE;

@@ -144,7 +144,7 @@ TEST(Recurrent, StagesGatesOnlyWhereThereIsOnePerKey) {
                                                             : 0.0;
     const double bonus = member.before_update ? 128 * 2.0 : 0.0;
     EXPECT_EQ(v.traffic(problem, default_tile(v.space)).read_bytes,
-              4 * (2 * 1000 * 128 * 2.0 + gates) + 1000 * 128 * 2.0 + bonus)
+              2 * 1000 * 128 * 2.0 + gates + 1000 * 128 * 2.0 + bonus)
         << member.op;
   }
 }
