@@ -27,7 +27,7 @@ constexpr std::array<Axis, 10> all_axes{{{"batch", &Shape::batch, 1 << 20},
                                          {"sequences", &Shape::sequences, 1 << 20}}};
 constexpr std::size_t token_axes = 5;  // batch .. value_dim
 
-constexpr std::size_t most_shapes = 100000;  // a few short lists multiply to more than memory holds
+constexpr std::size_t most_shapes = 20000;  // a few short lists multiply to more than memory holds
 
 void refuse_huge(const JsonNode& node, const Shape& shape) {
   if (!(largest_tensor(shape) <= most_elements))

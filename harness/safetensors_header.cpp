@@ -4,11 +4,11 @@
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <tuple>
 #include <utility>
 
 #include "harness/error.hpp"
+#include "harness/json_watch.hpp"
 #include "harness/printable.hpp"
 
 namespace gla_bench {
@@ -49,30 +49,6 @@ std::string excerpt(const Json& value) {
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > 80) text = text.substr(0, 77) + "...";
   return text;
-}
-
-// Parses with duplicate keys refused (the parser itself would silently keep the last one), and with
-// deep nesting refused, which would exhaust the stack of whoever prints it.
-Json parse_strictly(const std::string& path, std::string_view text) {
-  constexpr int deepest =
-      3;  // the header, a tensor, its shape, and one more to name what stood there
-  std::vector<std::set<std::string>> open_objects;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    using Event = Json::parse_event_t;
-    if ((event == Event::object_start || event == Event::array_start) && depth > deepest)
-      throw InputError(path + ": the header is nested too deeply; expected lists of numbers only");
-    if (event == Event::object_start) open_objects.emplace_back();
-    if (event == Event::object_end) open_objects.pop_back();
-    if (event == Event::key && !open_objects.back().insert(parsed.get<std::string>()).second)
-      throw InputError(path + ": duplicate key " + excerpt(parsed) + " in the header");
-    return true;
-  };
-  try {
-    return Json::parse(text.begin(), text.end(), watch);
-  } catch (const Json::exception& error) {
-    throw InputError(path +
-                     ": the header is not JSON in UTF-8: " + printable_ascii(error.what(), 300));
-  }
 }
 
 const Json& member(const std::string& where, const Json& tensor, const char* key) {
@@ -240,10 +216,11 @@ SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_
     throw InputError(path + ": the header starts with " +
                      (text.empty() ? "nothing" : in_quotes(text.substr(0, 1))) +
                      "; expected a JSON object");
-  // The parser takes a NUL for the end and would never see what stands behind it.
-  if (text.find('\0') != std::string_view::npos)
-    throw InputError(path + ": the header holds a NUL; expected JSON, padded with spaces");
-  const Json json = parse_strictly(path, text);
+  // The header, a tensor, its shape, and one more to name what stood there; deeper nesting would
+  // exhaust the stack of whoever prints it.
+  constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
+  watch_json(text, path + ": header", {4, any, any});
+  const Json json = Json::parse(text.begin(), text.end());
   SafetensorsHeader header;
   for (const auto& [name, value] : json.items()) {
     if (name == metadata_key)
