@@ -54,6 +54,14 @@ SupervisedPlan plan_of(const Config& config, const Place& place, const Facts& en
   return plan;
 }
 
+/// Fails at once where the file can not be written to later.
+void expect_output(const RunOptions& options) {
+  using Existing = RecordFile::Existing;
+  if (options.output.empty()) return;
+  RecordFile::expect_writable(
+      options.output, options.resume || options.force ? Existing::replace : Existing::refuse);
+}
+
 /// The file to write to, or none: a verification keeps records only where it is told to.
 std::optional<RecordFile> open_output(const RunOptions& options, const Config& config,
                                       const Facts& environment, Results& results) {
@@ -134,6 +142,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
   const Config config = with_seeds(load_config(options.config, catalog), options.seeds);
   // Read here, too, so that a bad file is the parent's to tell.
   if (!config.policy.tolerance.empty()) load_tolerance(config.policy.tolerance);
+  expect_output(options);
   Supervisor supervisor;
   start_workers(supervisor, options.backend, config.backend, options.gpus);
   const Hello& hello = supervisor.hello();
