@@ -68,7 +68,7 @@ std::vector<Variant> make_variants(const std::string& state) {
   list.push_back(variant("greedy", eat_memory));
   list.push_back(variant("garbage", print_garbage));
   list.push_back(variant("late", [calls] {
-    if (++*calls == 3) std::raise(SIGSEGV);
+    if (++*calls == 6) std::raise(SIGSEGV);
   }));
   list.push_back(variant("moody", [state] { be_moody(state); }));
   list.push_back(variant("also_good", [] {}));

@@ -72,7 +72,10 @@ class SupervisorTest : public testing::Test {
     const auto work = assignments(asked, catalog_, plan.run.place);
     Ran ran;
     RunHooks hooks;
-    hooks.record = [&](const Record& record) { ran.records.push_back(record); };
+    hooks.record = [&](const Record& record) {
+      // The planted variants refuse one of their tiles; those rows are not what is tested here.
+      if (record.status != Status::rejected) ran.records.push_back(record);
+    };
     hooks.starting = [&](const Candidate& candidate, RunStep step, const std::string& where) {
       ran.started.push_back(where + " " + std::string(name(step)) + " " + candidate.variant->name);
     };
@@ -101,9 +104,9 @@ TEST_F(SupervisorTest, WhatIsRightIsMeasured) {
     EXPECT_EQ(record.source_hash, "hash of " + record.variant);
   }
   const std::vector<std::string> expected{
-      "w0 build good",      "w0 reference good",   "w0 verify good",
-      "w0 build also_good", "w0 verify also_good", "w0 build good",
-      "w0 measure good",    "w0 build also_good",  "w0 measure also_good"};
+      "w0 build good",       "w0 reference good",    "w0 verify good",       "w0 build also_good",
+      "w0 verify also_good", "w0 build good",        "w0 measure good",      "w0 counters good",
+      "w0 build also_good",  "w0 measure also_good", "w0 counters also_good"};
   EXPECT_EQ(ran.started, expected);
 }
 
