@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json_fwd.hpp>
 
+#include "harness/commands/against.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/workers.hpp"
 #include "harness/comparison/seeds.hpp"
@@ -21,9 +22,10 @@ namespace gla_bench::commands {
 namespace {
 
 struct RunOptions {
-  std::string config, output, gpus;
+  std::string config, output, gpus, against;
   bool resume = false, force = false, quiet = false, measure = true;
   int seeds = 1;
+  double planted = 0;
   BackendOptions backend;
 };
 
@@ -138,6 +140,12 @@ SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work
 }
 
 int execute(const RunOptions& options, const std::string& command_line) {
+  if (!options.against.empty() && !is_results_file(options.against))
+    return run_against_program(
+        {options.config, options.against,
+         options.output.empty() ? default_output(options.config) : options.output, options.seeds,
+         options.force, options.quiet, options.planted, options.backend},
+        command_line);
   const Catalog catalog = program_catalog();
   const Config config = with_seeds(load_config(options.config, catalog), options.seeds);
   // Read here, too, so that a bad file is the parent's to tell.
@@ -166,6 +174,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
   for (const Record& record : results.records) ++end.summary.counts[record.status];
   results.file = file ? file->path() : options.config;
   if (!options.quiet) std::cout << report(std::span(&results, 1), {});
+  if (!options.against.empty()) print_comparison(options.against, results);
   print_summary(end, file ? file->path() : "");
   return exit_code(end);
 }
@@ -196,6 +205,16 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
       ->add_option("--gpus", options->gpus,
                    "a worker on each of these GPUs: numbers as in 0,1,2, or all")
       ->excludes("--device");
+  if (measure) {
+    auto* against = command->add_option(
+        "--against", options->against,
+        "another gla-bench, to measure both in turns; or a results file, to compare with");
+    against->excludes(resume)->excludes("--gpus");
+    command->add_option("--plant-slowdown", options->planted)
+        ->check(CLI::Range(0.0, 100.0))
+        ->needs(against)
+        ->group("");  // of the self-test: this program's times are longer by so many percent
+  }
   command->callback(
       [options, &context] { context.exit_code = execute(*options, context.command_line); });
   return command;
@@ -208,7 +227,8 @@ void add_run(CLI::App& program, Context& context) {
               "Verifies and measures every candidate of a config, and records it", true)
       ->footer(
           "Examples:\n  gla-bench run configs/quick.json -o build/quick.json\n"
-          "  gla-bench run configs/h200/gla.json -o results/h200/gla.json --resume");
+          "  gla-bench run configs/h200/gla.json -o results/h200/gla.json --resume\n"
+          "  gla-bench run configs/quick.json --against ./old-gla-bench -o rounds.json");
 }
 
 void add_verify(CLI::App& program, Context& context) {

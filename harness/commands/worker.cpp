@@ -7,20 +7,24 @@
 #include <sys/stat.h>
 
 #include "harness/commands/commands.hpp"
+#include "harness/comparison/slowed.hpp"
 #include "harness/error.hpp"
 #include "harness/worker/protocol.hpp"
 
 namespace gla_bench::commands {
 namespace {
 
-int work(const BackendOptions& options, const std::string& command_line) {
+int work(const BackendOptions& options, double planted, const std::string& command_line) {
   struct stat descriptor {};
   if (::fstat(protocol_descriptor, &descriptor) != 0 || !S_ISSOCK(descriptor.st_mode))
     throw InputError("worker: is started by `run` and `verify`, not by hand");
   WorkerSetup setup;
   setup.catalog = program_catalog();
   setup.command_line = command_line;
-  setup.open = [&] { return open_backend(options); };
+  setup.open = [&] {
+    auto backend = open_backend(options);
+    return planted > 0 ? slowed(std::move(backend), planted / 100) : std::move(backend);
+  };
   setup.place = [&](const Backend& backend) { return place_of(backend, options); };
   return serve(protocol_descriptor, setup);
 }
@@ -32,8 +36,11 @@ void add_worker(CLI::App& program, Context& context) {
   CLI::App* command = program.add_subcommand("worker", "Works for `run` and `verify`");
   command->group("");  // not listed
   options->add_to(*command);
-  command->callback(
-      [options, &context] { context.exit_code = work(*options, context.command_line); });
+  auto planted = std::make_shared<double>(0);
+  command->add_option("--plant-slowdown", *planted, "times are longer by so many percent");
+  command->callback([options, planted, &context] {
+    context.exit_code = work(*options, *planted, context.command_line);
+  });
 }
 
 }  // namespace gla_bench::commands

@@ -21,10 +21,12 @@ void take_turn(const TakeSamples& take, int samples, std::vector<double>& times_
 
 }  // namespace
 
-int samples_of_turn(double call_seconds, const RoundPolicy& policy) {
-  if (!(call_seconds > 0)) return policy.most_samples;
-  const double samples = std::ceil(policy.turn_seconds / call_seconds);
-  return static_cast<int>(std::clamp(samples, 1.0, static_cast<double>(policy.most_samples)));
+int samples_of_turn(double call_seconds, double wall_seconds, const RoundPolicy& policy) {
+  double samples = policy.most_samples;
+  if (call_seconds > 0) samples = std::min(samples, std::ceil(policy.turn_seconds / call_seconds));
+  if (wall_seconds > 0)
+    samples = std::min(samples, std::floor(policy.most_turn_seconds / wall_seconds));
+  return static_cast<int>(std::max(samples, 1.0));
 }
 
 std::string enough_rounds(const Against& against, double elapsed_seconds,
@@ -45,8 +47,13 @@ std::string enough_rounds(const Against& against, double elapsed_seconds,
 void take_rounds(const TakeSamples& base, const TakeSamples& fresh, const RoundPolicy& policy,
                  Against& against) {
   using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
   base(pilot_samples);
-  against.samples = samples_of_turn(median(fresh(pilot_samples)), policy);
+  const auto pilot = Clock::now();
+  const double call_seconds = median(fresh(pilot_samples));
+  against.samples = samples_of_turn(call_seconds, since(pilot) / pilot_samples, policy);
   std::mt19937_64 random(policy.seed);
   const auto start = Clock::now();
   while (against.stopped_because.empty()) {
@@ -55,8 +62,7 @@ void take_rounds(const TakeSamples& base, const TakeSamples& fresh, const RoundP
     take_turn(fresh, against.samples, against.new_ms);
     if (!base_first) take_turn(base, against.samples, against.base_ms);
     against.first += base_first ? 'b' : 'n';
-    const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
-    against.stopped_because = enough_rounds(against, elapsed, policy);
+    against.stopped_because = enough_rounds(against, since(start), policy);
   }
 }
 

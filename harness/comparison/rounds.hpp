@@ -11,12 +11,12 @@ namespace gla_bench {
 struct RoundPolicy {
   std::size_t least = 20;  ///< rounds that are taken in any case
   std::size_t most = 100;
-  double max_seconds = 2;    ///< beyond the least rounds
-  double precision = 0.005;  ///< half of the interval's width that is good enough
-  double turn_seconds =
-      2e-3;                ///< that one program's turn takes at least, as far as most_samples go
-  int most_samples = 10;   ///< of one turn
-  std::uint64_t seed = 1;  ///< of who goes first
+  double max_seconds = 2;           ///< beyond the least rounds
+  double precision = 0.005;         ///< half of the interval's width that is good enough
+  double turn_seconds = 2e-3;       ///< of calls that a turn is to measure, where the others allow
+  double most_turn_seconds = 0.02;  ///< of wall time for a turn: emptying a cache takes its time
+  int most_samples = 10;            ///< of one turn
+  std::uint64_t seed = 1;           ///< of who goes first
 };
 
 /// Takes so many samples with cold caches and gives their seconds.
@@ -28,8 +28,9 @@ using TakeSamples = std::function<std::vector<double>(int samples)>;
 void take_rounds(const TakeSamples& base, const TakeSamples& fresh, const RoundPolicy& policy,
                  Against& against);
 
-/// Samples of one turn for calls that take so long.
-int samples_of_turn(double call_seconds, const RoundPolicy& policy);
+/// Samples of one turn for calls that take so long, and with all that belongs to a sample so long
+/// by the wall clock. At least one.
+int samples_of_turn(double call_seconds, double wall_seconds, const RoundPolicy& policy);
 
 /// Why the rounds so far are enough ("precision", "time", "rounds"), or nothing.
 std::string enough_rounds(const Against& against, double elapsed_seconds,

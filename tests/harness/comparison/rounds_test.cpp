@@ -28,7 +28,9 @@ TakeSamples program(double seconds, char letter, std::string& asked, double nois
 TEST(Rounds, TakeTurnsAndDropTheFirstSampleOfEach) {
   std::string asked;
   Against against;
-  take_rounds(program(1e-3, 'b', asked), program(1.03e-3, 'n', asked), {}, against);
+  RoundPolicy any_wall_time;
+  any_wall_time.most_turn_seconds = 1e9;
+  take_rounds(program(1e-3, 'b', asked), program(1.03e-3, 'n', asked), any_wall_time, against);
   EXPECT_EQ(against.samples, 2);
   EXPECT_EQ(against.stopped_because, "precision");
   ASSERT_EQ(against.first.size(), 20U);
@@ -73,10 +75,12 @@ TEST(Rounds, TimeEndsThemOnlyBehindTheLeast) {
 }
 
 TEST(Rounds, ATurnIsLongEnoughToMean) {
-  EXPECT_EQ(samples_of_turn(1e-6, {}), 10);
-  EXPECT_EQ(samples_of_turn(0.9e-3, {}), 3);
-  EXPECT_EQ(samples_of_turn(5, {}), 1);
-  EXPECT_EQ(samples_of_turn(0, {}), 10);
+  EXPECT_EQ(samples_of_turn(1e-6, 0, {}), 10);
+  EXPECT_EQ(samples_of_turn(0.9e-3, 1e-3, {}), 3);
+  EXPECT_EQ(samples_of_turn(5, 5, {}), 1);
+  EXPECT_EQ(samples_of_turn(0, 0, {}), 10);
+  EXPECT_EQ(samples_of_turn(1e-6, 5e-3, {}), 4);
+  EXPECT_EQ(samples_of_turn(1e-6, 0.1, {}), 1);
 }
 
 TEST(Rounds, AFaultEndsThem) {

@@ -1,0 +1,135 @@
+#include "harness/commands/against.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json_fwd.hpp>
+
+#include "harness/commands/workers.hpp"
+#include "harness/comparison/against.hpp"
+#include "harness/comparison/comparison_report.hpp"
+#include "harness/comparison/seeds.hpp"
+#include "harness/environment.hpp"
+#include "harness/error.hpp"
+#include "harness/resume.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+/// The two programs' workers on one device.
+struct Contestants {
+  std::unique_ptr<WorkerClient> base, fresh;
+};
+
+std::unique_ptr<WorkerClient> start_other(const std::string& program, WorkerCommand command) {
+  command.program = std::filesystem::absolute(program).string();
+  try {
+    return std::make_unique<WorkerClient>("the other program's worker", command);
+  } catch (const InputError& error) {
+    throw InputError("--against " + program + ": " + error.what());
+  } catch (const WorkerError& error) {
+    throw InputError("--against " + program +
+                     ": is no gla-bench that can be run against: " + error.what());
+  }
+}
+
+void expect_same_place(const std::string& program, const Hello& base, const Hello& fresh) {
+  for (const char* key : {"backend", "device", "uuid"})
+    if (fact_text(base.environment, key) != fact_text(fresh.environment, key))
+      throw InputError("--against " + program + ": its " + key + " is \"" +
+                       fact_text(base.environment, key) + "\", this program's is \"" +
+                       fact_text(fresh.environment, key) + "\"");
+}
+
+Contestants start_contestants(const AgainstOptions& options, std::optional<BackendId> configured) {
+  Contestants both;
+  WorkerCommand own = worker_command(options.backend, configured);
+  if (options.planted > 0) {
+    own.arguments.push_back("--plant-slowdown");
+    own.arguments.push_back(std::to_string(options.planted));
+  }
+  both.fresh = std::make_unique<WorkerClient>("worker", own);
+  BackendOptions others = options.backend;
+  others.cuda.source_dir.clear();  // a folder of kernels is what this program is to be tried with
+  both.base = start_other(options.other, worker_command(others, configured));
+  expect_same_place(options.other, both.base->hello(), both.fresh->hello());
+  return both;
+}
+
+AgainstPlan plan_of(const Config& config, const Place& place, const Facts& environment) {
+  AgainstPlan plan;
+  plan.place = place;
+  plan.policy = config.policy;
+  plan.copy_gb_per_s = fact_number(environment, "copy_gb_per_s");
+  plan.last_level_cache = last_level_cache(environment);
+  plan.rates = rates_or_assumed(
+      {plan.copy_gb_per_s, fact_number(environment, "matrix_tflop_per_s")}, place.backend);
+  plan.rounds.max_seconds = config.policy.timing.max_seconds;
+  return plan;
+}
+
+Facts environment_of(Contestants& both, const AgainstOptions& options,
+                     const std::string& command_line) {
+  Facts environment =
+      environment_against(both.fresh->hello().environment, both.base->hello(), options.other);
+  environment["command_line"] = command_line;
+  if (options.planted > 0) environment["planted_slowdown_percent"] = options.planted;
+  if (const auto ceilings = both.fresh->measure_ceilings()) add_ceilings(environment, *ceilings);
+  return environment;
+}
+
+}  // namespace
+
+bool is_results_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char first = 0;
+  if (!std::filesystem::is_regular_file(path) || !(file >> first))
+    throw InputError("--against " + path + ": is no file that can be read");
+  if (first == '{') return true;
+  if (::access(path.c_str(), X_OK) == 0) return false;
+  throw InputError("--against " + path + ": is neither a results file nor a program");
+}
+
+int run_against_program(const AgainstOptions& options, const std::string& command_line) {
+  const Catalog catalog = program_catalog();
+  const Config config = with_seeds(load_config(options.config, catalog), options.seeds);
+  Contestants both = start_contestants(options, config.backend);
+  const Hello& hello = both.fresh->hello();
+  if (!hello.can_run)
+    throw InputError("--against: nothing can run here: " + fact_text(hello.environment, "device"));
+  const Place place =
+      place_of(hello.backend, hello.limits, fact_text(hello.environment, "uuid"), options.backend);
+  Results results;
+  results.environment = environment_of(both, options, command_line);
+  const AgainstPlan plan = plan_of(config, place, results.environment);
+  const WorkSettings settings{false, config.policy, plan.copy_gb_per_s, plan.last_level_cache};
+  both.fresh->configure(settings);
+  both.base->configure(settings);
+  const auto work = assignments(config, catalog, place);
+  RecordFile file =
+      create_run(options.output, results.environment, config,
+                 options.force ? RecordFile::Existing::replace : RecordFile::Existing::refuse);
+  Progress progress(std::cerr, progress_steps(work, true), stderr_style());
+  const RunSummary summary = run_against(
+      *both.base, *both.fresh, work, plan,
+      [&](const Record& record) {
+        file.append(record);
+        results.records.push_back(record);
+      },
+      progress);
+  progress.finish();
+  file.finish();
+  results.file = file.path();
+  if (!options.quiet && has_rounds(results))
+    std::cout << comparison_text(compare_rounds(results, {}), {});
+  std::cout << "written to " << file.path() << "; compare " << file.path() << " --gate judges it\n";
+  return summary.ok() ? done : check_failed;
+}
+
+void print_comparison(const std::string& base, const Results& fresh) {
+  std::cout << comparison_text(compare_files(read_results(base), fresh, {}), {});
+}
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,35 @@
+#pragma once
+// A run of this program against another binary of it: two workers on one device, of which the
+// parent asks one at a time.
+
+#include <span>
+
+#include "harness/comparison/rounds.hpp"
+#include "harness/progress.hpp"
+#include "harness/run.hpp"
+#include "harness/worker/client.hpp"
+#include "harness/worker/step_limit.hpp"
+
+namespace gla_bench {
+
+struct AgainstPlan {
+  RoundPolicy rounds;
+  Place place;
+  Policy policy;    ///< as both workers are to have it
+  WorkRates rates;  ///< for the limits of steps
+  double copy_gb_per_s = 0;
+  double last_level_cache = 0;
+};
+
+/// Each candidate: prepared and verified by both programs from the same problem, then rounds, then
+/// the last samples of both verified. One record each, the other program's side in `against`; one
+/// that only this program has or can run is verified and not timed. A worker that dies or hangs
+/// costs the row and is replaced. @throws InputError, WorkerError where a worker can not be
+/// replaced, and what the sink throws
+RunSummary run_against(WorkerClient& base, WorkerClient& fresh, std::span<const Assignment> work,
+                       const AgainstPlan& plan, const RecordSink& sink, Progress& progress);
+
+/// The environment of a file of rounds: this program's, and what is special to the other.
+Facts environment_against(Facts environment, const Hello& base, const std::string& path);
+
+}  // namespace gla_bench
