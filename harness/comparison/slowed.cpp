@@ -19,6 +19,11 @@ class SlowedPlan final : public Plan {
     for (StageTime& time : times) time.seconds *= factor_;
     return times;
   }
+  CounterReading count(std::span<const std::string> metrics) override {
+    return plan_->count(metrics);
+  }
+  void repeat(int calls) override { plan_->repeat(calls); }
+  std::size_t launches() const override { return plan_->launches(); }
 
  private:
   std::unique_ptr<Plan> plan_;
@@ -34,6 +39,12 @@ class SlowedBackend final : public Backend {
   Limits limits() const override { return backend_->limits(); }
   Environment environment() const override { return backend_->environment(); }
   std::optional<double> clock_mhz() override { return backend_->clock_mhz(); }
+  std::vector<std::string> clock_reasons() override { return backend_->clock_reasons(); }
+  std::optional<double> energy_joules() override { return backend_->energy_joules(); }
+  CounterCheck check_counters(std::span<const std::string> metrics) const override {
+    return backend_->check_counters(metrics);
+  }
+  void profiled(const std::function<void()>& work) override { backend_->profiled(work); }
   std::unique_ptr<Workset> stage(const Operator& op, const Problem& problem,
                                  const HostTensors& inputs) override {
     return backend_->stage(op, problem, inputs);
