@@ -15,6 +15,8 @@ void expect_same_program(const Results& rounds) {
   const std::string other = fact_text(rounds.environment, "against_git_commit");
   if (commit != other)
     throw InputError(rounds.file + ": is no A/A run: commit " + commit + " against " + other);
+  if (rounds.environment.contains("planted_slowdown_percent"))
+    throw InputError(rounds.file + ": is no A/A run: one program's times were made longer");
   for (const Record& record : rounds.records)
     if (record.against && record.against->source_hash != record.source_hash)
       throw InputError(rounds.file + ": is no A/A run: the sources of " + record.variant +

@@ -269,6 +269,9 @@ TEST(NoiseFloor, ComesFromOneProgramAndEnoughRows) {
   aa.environment["against_git_commit"] = std::string("b");
   EXPECT_NE(error_of([&] { noise_floor(aa, {}); }).find("commit a against b"), std::string::npos);
   aa = file(rows, "aa.json");
+  aa.environment["planted_slowdown_percent"] = 3.0;
+  EXPECT_NE(error_of([&] { noise_floor(aa, {}); }).find("made longer"), std::string::npos);
+  aa = file(rows, "aa.json");
   aa.records[3].against->source_hash = "other";
   EXPECT_NE(error_of([&] { noise_floor(aa, {}); }).find("sources of chunk"), std::string::npos);
   rows.pop_back();
