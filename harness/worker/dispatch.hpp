@@ -36,7 +36,7 @@ class Dispatch {
   void buried(Slot& slot, const WorkerEnd& end, const Death& death);
   void blame(Slot& slot, const WorkerEnd& end);
   void keep_timing(Slot& slot, std::size_t index, const WorkerEnd& end);
-  void give_up(Slot& slot, const Verdict& verdict);
+  void give_up(Slot& slot, const GivenUp& verdict);
   void retire(Slot& slot, const std::string& why);
   void emit(const Record& record);
   const Candidate& candidate(const Slot& slot, std::size_t index) const;

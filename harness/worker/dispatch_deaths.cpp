@@ -104,12 +104,12 @@ void Dispatch::buried(Slot& slot, const WorkerEnd& end, const Death& death) {
 /// The candidate in hand is suspected or given up.
 void Dispatch::blame(Slot& slot, const WorkerEnd& end) {
   const auto in_hand = slot.work()->in_hand();
-  std::vector<Verdict> given_up;
+  std::vector<GivenUp> given_up;
   if (!slot.work()->died(end, given_up)) {
     ++slot.blameless_deaths;
     return;
   }
-  for (const Verdict& verdict : given_up) give_up(slot, verdict);
+  for (const GivenUp& verdict : given_up) give_up(slot, verdict);
   if (!given_up.empty()) return;
   std::string what = "the reference, which is tried again";
   if (in_hand->candidate)
@@ -129,7 +129,7 @@ void Dispatch::keep_timing(Slot& slot, std::size_t index, const WorkerEnd& end) 
   emit(record);
 }
 
-void Dispatch::give_up(Slot& slot, const Verdict& verdict) {
+void Dispatch::give_up(Slot& slot, const GivenUp& verdict) {
   const Candidate& of = candidate(slot, verdict.candidate);
   Record record = new_record(*work_[*slot.point()].op, of, plan_.run.place);
   if (slot.last_record && slot.last_record->variant == of.variant->name &&

@@ -52,14 +52,14 @@ void PointWork::done() {
 }
 
 void PointWork::give_up(std::size_t candidate, const WorkerEnd& end, const std::string& before,
-                        std::vector<Verdict>& given_up) {
+                        std::vector<GivenUp>& given_up) {
   states_[candidate].recorded = true;
   if (suspect_ == candidate) suspect_.reset();
   given_up.push_back({candidate, end.timed_out ? Status::timeout : Status::crashed,
                       before + end.cause + (end.timed_out ? "" : ", also when tried again alone")});
 }
 
-bool PointWork::died(const WorkerEnd& end, std::vector<Verdict>& given_up) {
+bool PointWork::died(const WorkerEnd& end, std::vector<GivenUp>& given_up) {
   if (!in_hand_) return false;
   const StepEvent step = *in_hand_;
   in_hand_.reset();

@@ -17,7 +17,7 @@ struct WorkerEnd {
 };
 
 /// A candidate that no worker will be asked for again.
-struct Verdict {
+struct GivenUp {
   std::size_t candidate = 0;
   Status status = Status::crashed;
   std::string reason;
@@ -51,7 +51,7 @@ class PointWork {
   /// The worker died: the candidate in hand becomes a suspect, or, where it was one already or
   /// hung, is given up; all that are left where the problem itself was in hand. False where no step
   /// had begun, so that nobody is to blame.
-  bool died(const WorkerEnd& end, std::vector<Verdict>& given_up);
+  bool died(const WorkerEnd& end, std::vector<GivenUp>& given_up);
 
   /// A suspect went through when tried alone: something else killed the worker. Resets itself.
   bool acquitted();
@@ -62,7 +62,7 @@ class PointWork {
     int deaths = 0;
   };
   void give_up(std::size_t candidate, const WorkerEnd& end, const std::string& before,
-               std::vector<Verdict>& given_up);
+               std::vector<GivenUp>& given_up);
 
   std::vector<State> states_;
   int deaths_ = 0;  ///< in steps for the problem as a whole

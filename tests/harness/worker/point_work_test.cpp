@@ -32,7 +32,7 @@ TEST(PointWork, ASuspectIsTriedAloneAndThenGivenUp) {
   work.next();
   record(work, 0);
   work.starting({RunStep::verify, 1});
-  std::vector<Verdict> given_up;
+  std::vector<GivenUp> given_up;
   EXPECT_TRUE(work.died(crash, given_up));
   EXPECT_TRUE(given_up.empty());
   EXPECT_EQ(work.next().candidates, (Indices{1}));
@@ -52,7 +52,7 @@ TEST(PointWork, ASuspectThatGoesThroughIsAcquittedOnce) {
   PointWork work(2);
   work.next();
   work.starting({RunStep::verify, 0});
-  std::vector<Verdict> given_up;
+  std::vector<GivenUp> given_up;
   work.died(crash, given_up);
   work.next();
   record(work, 0);
@@ -66,7 +66,7 @@ TEST(PointWork, AHangIsNotTriedAgain) {
   PointWork work(2);
   work.next();
   work.starting({RunStep::verify, 0});
-  std::vector<Verdict> given_up;
+  std::vector<GivenUp> given_up;
   work.died(hang, given_up);
   ASSERT_EQ(given_up.size(), 1u);
   EXPECT_EQ(given_up[0].status, Status::timeout);
@@ -81,7 +81,7 @@ TEST(PointWork, WhatWasVerifiedAndNotMeasuredIsAskedForAgain) {
   work.starting({RunStep::measure, 0});
   work.recorded(0);
   work.starting({RunStep::measure, 1});
-  std::vector<Verdict> given_up;
+  std::vector<GivenUp> given_up;
   work.died(hang, given_up);
   EXPECT_EQ(work.next().candidates, (Indices{2}));
 }
@@ -90,7 +90,7 @@ TEST(PointWork, AProblemThatKillsTwiceEndsAllItsCandidates) {
   PointWork work(2);
   work.next();
   work.starting({RunStep::reference, std::nullopt});
-  std::vector<Verdict> given_up;
+  std::vector<GivenUp> given_up;
   EXPECT_TRUE(work.died(crash, given_up));
   EXPECT_TRUE(given_up.empty());
   EXPECT_EQ(work.next().candidates, (Indices{0, 1}));
@@ -104,7 +104,7 @@ TEST(PointWork, AProblemThatKillsTwiceEndsAllItsCandidates) {
 TEST(PointWork, BetweenStepsNobodyIsToBlame) {
   PointWork work(2);
   work.next();
-  std::vector<Verdict> given_up;
+  std::vector<GivenUp> given_up;
   EXPECT_FALSE(work.died(crash, given_up));
   record(work, 0);
   EXPECT_FALSE(work.died(crash, given_up)) << "after its record, before the next step";
