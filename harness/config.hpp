@@ -71,12 +71,19 @@ struct LimitPolicy {
   double reference_seconds = 3600;  ///< for inputs and reference, or a plain computation
 };
 
+/// Which tensors of wrong rows are kept (drill_down/wrong_tensors.hpp).
+struct KeepWrong {
+  std::string folder;      ///< empty: none are
+  double most_mib = 1024;  ///< of one file; a larger one is not written
+};
+
 struct Policy {
   TimingPolicy timing;
   VerificationPolicy verification;
-  LimitPolicy limits;
   CounterPolicy counters;
   EnergyPolicy energy;
+  LimitPolicy limits;
+  KeepWrong keep_wrong;
   std::string tolerance;  ///< path of a tolerance file; empty: the program's own
 };
 

@@ -29,6 +29,14 @@ TimingPolicy read_timing(const JsonNode& node) {
   return timing;
 }
 
+KeepWrong read_keep_wrong(const JsonNode& node, const std::string& folder) {
+  node.expect_keys({"folder", "most_mib"});
+  KeepWrong keep;
+  keep.folder = read_path(node.at("folder"), folder);
+  if (const auto most = node.find("most_mib")) keep.most_mib = most->number(0, 1 << 20);
+  return keep;
+}
+
 LimitPolicy read_limits(const JsonNode& node) {
   node.expect_keys({"least_seconds", "factor", "build_seconds", "reference_seconds"});
   constexpr double most_seconds = 7 * 24 * 3600;
@@ -55,7 +63,8 @@ std::string read_path(const JsonNode& node, const std::string& folder) {
 }
 
 Policy read_policy(const JsonNode& node, const std::string& folder) {
-  node.expect_keys({"timing", "verification", "limits", "tolerance", "counters", "energy"});
+  node.expect_keys(
+      {"timing", "verification", "limits", "keep_wrong", "tolerance", "counters", "energy"});
   Policy policy;
   if (const auto timing = node.find("timing")) policy.timing = read_timing(*timing);
   if (const auto verification = node.find("verification")) {
@@ -69,6 +78,7 @@ Policy read_policy(const JsonNode& node, const std::string& folder) {
   if (const auto limits = node.find("limits")) policy.limits = read_limits(*limits);
   if (const auto counters = node.find("counters")) policy.counters = read_counter_policy(*counters);
   if (const auto energy = node.find("energy")) policy.energy = read_energy_policy(*energy);
+  if (const auto keep = node.find("keep_wrong")) policy.keep_wrong = read_keep_wrong(*keep, folder);
   if (const auto tolerance = node.find("tolerance"))
     policy.tolerance = read_path(*tolerance, folder);
   return policy;

@@ -62,6 +62,9 @@ Json policy_to_json(const Policy& policy) {
                     {"factor", limits.factor},
                     {"build_seconds", limits.build_seconds},
                     {"reference_seconds", limits.reference_seconds}};
+  if (!policy.keep_wrong.folder.empty())
+    json["keep_wrong"] = {{"folder", policy.keep_wrong.folder},
+                          {"most_mib", policy.keep_wrong.most_mib}};
   if (!policy.tolerance.empty()) json["tolerance"] = policy.tolerance;
   return json;
 }

@@ -30,7 +30,7 @@ GuardedBuffer::GuardedBuffer(std::string name, std::size_t bytes)
   auto* memory =
       fits ? static_cast<std::byte*>(::operator new[](whole, alignment, std::nothrow)) : nullptr;
   if (!memory)
-    throw RunError("no host memory for '" + name_ + "': " + std::to_string(whole) + " bytes");
+    throw OutOfMemory("no host memory for '" + name_ + "': " + std::to_string(whole) + " bytes");
   memory_.reset(memory);
   std::fill_n(memory, guard_bytes, guard_byte);
   std::fill_n(memory + guard_bytes + size_, guard_bytes, guard_byte);

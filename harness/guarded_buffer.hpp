@@ -15,7 +15,7 @@ class GuardedBuffer {
  public:
   static constexpr std::size_t guard_bytes = 4096;
 
-  /// @throws RunError when the host has not that much memory
+  /// @throws OutOfMemory when the host has not that much memory
   GuardedBuffer(std::string name, std::size_t bytes);
 
   const std::string& name() const { return name_; }

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "harness/commands/commands.hpp"
+#include "harness/drill_down/selection.hpp"
 #include "harness/environment.hpp"
 #include "harness/error.hpp"
 
@@ -14,17 +15,8 @@ namespace {
 /// The command line as a shell would take it again.
 std::string quoted(int count, char** arguments) {
   std::string line;
-  for (int i = 0; i < count; ++i) {
-    const std::string argument = arguments[i];
-    if (i > 0) line += ' ';
-    if (!argument.empty() && argument.find_first_of(" \t\n\"'\\$&|;<>*?()") == std::string::npos) {
-      line += argument;
-      continue;
-    }
-    line += '\'';
-    for (const char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
+  for (int i = 0; i < count; ++i)
+    line += (i > 0 ? " " : "") + gla_bench::shell_quoted(arguments[i]);
   return line;
 }
 
@@ -55,6 +47,10 @@ int main(int argc, char** argv) {
   commands::add_gate(program, context);
   commands::add_compare(program, context);
   commands::add_report(program, context);
+  commands::add_selftest(program, context);
+  commands::add_repeat(program, context);
+  commands::add_profile(program, context);
+  commands::add_sanitize(program, context);
   commands::add_worker(program, context);
   try {
     program.parse(argc, argv);

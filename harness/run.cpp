@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/counting.hpp"
+#include "harness/drill_down/wrong_tensors.hpp"
 #include "harness/error.hpp"
 #include "harness/run_progress.hpp"
 #include "harness/tensor_file.hpp"
@@ -95,12 +96,29 @@ class PointRun {
   };
 
   void finish(const Trial& trial, Outcome outcome) {
+    if (trial.record.status == Status::wrong) mend();
     if (outcome == Outcome::device_lost) {
       lost_ = true;
       observer_.lost(trial.record, trial.index);
     } else {
       observer_.recorded(trial.record, trial.index);
     }
+  }
+
+  /// What a candidate damaged in the tensors, or round them, is not to be the next one's fault.
+  void mend() {
+    if (!staged_.workset || !staged_.workset->damage()) return;
+    staged_.workset.reset();
+    Record failed;  // the candidate's own record stays what it is
+    try_candidate(failed, [&] {
+      staged_.workset = backend_.stage(*work_.op, work_.problem, staged_.truth->inputs());
+    });
+    if (!staged_.workset) why_unstaged_ = failed.reason;
+  }
+
+  Workset& workset() const {
+    if (!staged_.workset) throw RunError("its tensors could not be staged again: " + why_unstaged_);
+    return *staged_.workset;
   }
 
   /// Inputs, reference and tensors in place; otherwise every candidate ends with the reason.
@@ -150,33 +168,48 @@ class PointRun {
   void verify(Trial& trial) {
     const auto plan = build(trial);
     trial.record.status = Status::built;
-    if (!staged_.workset) return;
+    if (!backend_.can_run()) return;
     const Arithmetic arithmetic =
         trial.candidate.variant->arithmetic(work_.problem, trial.candidate.tile);
     make_baseline(trial, arithmetic);
     observer_.starting(RunStep::verify, trial.index);
-    plan->prepare(*staged_.workset);
-    trial.record.verification =
-        verify_candidate(*staged_.workset, *plan, *staged_.truth, arithmetic, plan_.tolerance,
-                         {.reproducible = trial.candidate.variant->reproducible});
+    plan->prepare(workset());
+    std::optional<HostTensors> wrong;
+    trial.record.verification = verify_candidate(workset(), *plan, *staged_.truth, arithmetic,
+                                                 plan_.tolerance, options_of(trial, wrong));
     trial.record.status = trial.record.verification->ok ? Status::verified : Status::wrong;
     trial.record.reason = reason_of(*trial.record.verification);
+    keep(trial, wrong);
+  }
+
+  static VerifyOptions options_of(const Trial& trial, std::optional<HostTensors>& wrong) {
+    return {trial.candidate.variant->reproducible,
+            [&wrong](const HostTensors& outputs) { wrong = outputs; }};
+  }
+
+  void keep(Trial& trial, const std::optional<HostTensors>& wrong) {
+    if (!wrong) return;
+    if (const auto path =
+            write_wrong_tensors(plan_.keep_wrong, trial.record, *staged_.truth, *wrong))
+      trial.record.wrong_tensors = *path;
   }
 
   // Built again (from the cache), so that only one candidate's workspace is there at a time.
   void measure_trial(Trial& trial) {
     const auto plan = build(trial);
     observer_.starting(RunStep::measure, trial.index);
-    Workset& workset = *staged_.workset;
-    plan->prepare(workset);
-    poison_before_timing(workset, *plan);
+    plan->prepare(workset());
+    poison_before_timing(workset(), *plan);
     const SpeedLimit limit{trial.record.io.floor_bytes, plan_.copy_gb_per_s,
                            plan_.last_level_cache};
     trial.record.timing = measure(*plan, backend_, plan_.timing, limit);
     trial.record.stages = measure_stages(*plan, trial.candidate);
-    verify_last_timed(workset, *plan, *staged_.truth, plan_.tolerance, *trial.record.verification);
+    std::optional<HostTensors> wrong;
+    verify_last_timed(workset(), *plan, *staged_.truth, plan_.tolerance, *trial.record.verification,
+                      options_of(trial, wrong));
     trial.record.status = trial.record.verification->ok ? Status::measured : Status::wrong;
     trial.record.reason = reason_of(*trial.record.verification);
+    keep(trial, wrong);
     if (trial.record.status == Status::measured) count(*plan, trial);
   }
 
@@ -202,6 +235,7 @@ class PointRun {
   Staged& staged_;
   std::map<std::string, double> fastest_;  ///< milliseconds of each variant on the problem
   bool lost_ = false, gone_ = false;
+  std::string why_unstaged_;
 };
 
 /// Records and progress of a run in this process.

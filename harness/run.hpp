@@ -26,6 +26,7 @@ struct RunPlan {
   EnergyPolicy energy;
   ReferencePlace reference = ReferencePlace::automatic;
   Tolerance tolerance;
+  KeepWrong keep_wrong;
   double copy_gb_per_s = 0;     ///< of the backend; 0: not measured
   double last_level_cache = 0;  ///< bytes; 0: unknown
 };

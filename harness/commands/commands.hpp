@@ -41,6 +41,10 @@ void add_bench(CLI::App& program, Context& context);
 void add_gate(CLI::App& program, Context& context);
 void add_compare(CLI::App& program, Context& context);
 void add_report(CLI::App& program, Context& context);
+void add_selftest(CLI::App& program, Context& context);
+void add_repeat(CLI::App& program, Context& context);
+void add_profile(CLI::App& program, Context& context);
+void add_sanitize(CLI::App& program, Context& context);
 /// Hidden: what `run` and `verify` start to do their work.
 void add_worker(CLI::App& program, Context& context);
 

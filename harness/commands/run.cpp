@@ -22,7 +22,7 @@ namespace gla_bench::commands {
 namespace {
 
 struct RunOptions {
-  std::string config, output, gpus, against;
+  std::string config, output, gpus, against, keep_wrong;
   bool resume = false, force = false, quiet = false, measure = true;
   int seeds = 1;
   double planted = 0;
@@ -147,7 +147,9 @@ int execute(const RunOptions& options, const std::string& command_line) {
          options.force, options.quiet, options.planted, options.backend},
         command_line);
   const Catalog catalog = program_catalog();
-  const Config config = with_seeds(load_config(options.config, catalog), options.seeds);
+  Config config = with_seeds(load_config(options.config, catalog), options.seeds);
+  if (!options.keep_wrong.empty())
+    config.policy.keep_wrong.folder = std::filesystem::absolute(options.keep_wrong).string();
   // Read here, too, so that a bad file is the parent's to tell.
   if (!config.policy.tolerance.empty()) load_tolerance(config.policy.tolerance);
   expect_output(options);
@@ -215,6 +217,9 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
         ->needs(against)
         ->group("");  // of the self-test: this program's times are longer by so many percent
   }
+  command->add_option("--keep-wrong", options->keep_wrong,
+                      "folder for inputs, outputs and reference of rows that are wrong (default: "
+                      "as the config says)");
   command->callback(
       [options, &context] { context.exit_code = execute(*options, context.command_line); });
   return command;

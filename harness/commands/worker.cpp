@@ -9,21 +9,30 @@
 #include "harness/commands/commands.hpp"
 #include "harness/comparison/slowed.hpp"
 #include "harness/error.hpp"
+#include "harness/selftest/planted.hpp"
 #include "harness/worker/protocol.hpp"
 
 namespace gla_bench::commands {
 namespace {
 
-int work(const BackendOptions& options, double planted, const std::string& command_line) {
+/// What the worker is asked to do besides its work, to show that it is seen.
+struct Planted {
+  bool faults = false;
+  double slowdown = 0;  ///< percent
+};
+
+int work(const BackendOptions& options, const Planted& plant, const std::string& command_line) {
   struct stat descriptor {};
   if (::fstat(protocol_descriptor, &descriptor) != 0 || !S_ISSOCK(descriptor.st_mode))
     throw InputError("worker: is started by `run` and `verify`, not by hand");
   WorkerSetup setup;
-  setup.catalog = program_catalog();
+  setup.catalog = plant.faults ? planted::catalog() : program_catalog();
   setup.command_line = command_line;
   setup.open = [&] {
     auto backend = open_backend(options);
-    return planted > 0 ? slowed(std::move(backend), planted / 100) : std::move(backend);
+    if (plant.faults) return planted::with_cheating_timer(std::move(backend));
+    return plant.slowdown > 0 ? slowed(std::move(backend), plant.slowdown / 100)
+                              : std::move(backend);
   };
   setup.place = [&](const Backend& backend) { return place_of(backend, options); };
   return serve(protocol_descriptor, setup);
@@ -36,10 +45,11 @@ void add_worker(CLI::App& program, Context& context) {
   CLI::App* command = program.add_subcommand("worker", "Works for `run` and `verify`");
   command->group("");  // not listed
   options->add_to(*command);
-  auto planted = std::make_shared<double>(0);
-  command->add_option("--plant-slowdown", *planted, "times are longer by so many percent");
-  command->callback([options, planted, &context] {
-    context.exit_code = work(*options, *planted, context.command_line);
+  auto plant = std::make_shared<Planted>();
+  command->add_option("--plant-slowdown", plant->slowdown, "times are longer by so many percent");
+  command->add_flag("--planted", plant->faults, "with the self-test's faults for variants");
+  command->callback([options, plant, &context] {
+    context.exit_code = work(*options, *plant, context.command_line);
   });
 }
 

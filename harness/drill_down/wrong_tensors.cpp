@@ -66,7 +66,8 @@ std::string wrong_tensors_name(const Record& record) {
 std::optional<std::string> write_wrong_tensors(const KeepWrong& policy, const Record& record,
                                                const ProblemTruth& truth,
                                                const HostTensors& outputs) {
-  if (policy.folder.empty() || wrong_tensors_bytes(truth) > policy.most_bytes) return std::nullopt;
+  if (policy.folder.empty() || wrong_tensors_bytes(truth) > policy.most_mib * 0x1p20)
+    return std::nullopt;
   const Layout layout = truth.problem().layout;
   std::vector<SafetensorsTensor> tensors;
   for (const TensorSpec& spec : truth.op().tensors(truth.problem())) {

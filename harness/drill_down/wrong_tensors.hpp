@@ -2,19 +2,14 @@
 // What a wrong row leaves behind: inputs, outputs, reference and where they differ, in one
 // .safetensors file that `exec` takes as input.
 
+#include <optional>
 #include <string>
 
+#include "harness/config.hpp"
 #include "harness/record.hpp"
 #include "harness/verify.hpp"
 
 namespace gla_bench {
-
-/// Which tensors of wrong rows are kept.
-struct KeepWrong {
-  std::string folder;                      ///< empty: none are
-  double most_bytes = 1024.0 * (1 << 20);  ///< of one file; a larger one is not written
-  auto operator<=>(const KeepWrong&) const = default;
-};
 
 /// Bytes of the file that write_wrong_tensors() would write, without its header.
 double wrong_tensors_bytes(const ProblemTruth& truth);

@@ -199,7 +199,14 @@ Variant host_variant(Fault fault, std::string_view name) {
   Variant variant = common_variant(fault, name);
   variant.backend = BackendId::host;
   variant.sources = {"harness/selftest/planted_faults.h"};
-  variant.code = [fault, memory = std::make_shared<Memory>()](const HostCall& host_call) {
+  // What is kept lasts as long as a plan, as a loaded module's memory does on the GPU.
+  const auto memory = std::make_shared<Memory>();
+  variant.bind = [bind = variant.bind, memory](const Problem& problem, const Tile& tile,
+                                               const Address& address) {
+    *memory = {};
+    return bind(problem, tile, address);
+  };
+  variant.code = [fault, memory](const HostCall& host_call) {
     Params params;
     std::memcpy(&params, host_call.params.data(), sizeof params);
     run({params, fault, host_call.tile.at("chunk"), *memory});

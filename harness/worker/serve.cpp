@@ -119,6 +119,7 @@ class Server {
     plan_.reference = settings.policy.verification.reference;
     plan_.tolerance = settings.policy.tolerance.empty() ? default_tolerance()
                                                         : load_tolerance(settings.policy.tolerance);
+    plan_.keep_wrong = settings.policy.keep_wrong;
     plan_.copy_gb_per_s = settings.copy_gb_per_s;
     plan_.last_level_cache = settings.last_level_cache;
     if (backend_->can_run()) open_device(*backend_);

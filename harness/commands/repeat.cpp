@@ -1,0 +1,115 @@
+// gla-bench repeat: one candidate again, in this process: what a record's
+// "command" says.
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "harness/commands/commands.hpp"
+#include "harness/drill_down/selection.hpp"
+#include "harness/environment.hpp"
+#include "harness/error.hpp"
+#include "harness/record_file.hpp"
+#include "harness/record_json.hpp"
+#include "harness/report.hpp"
+#include "harness/run.hpp"
+#include "harness/tensor_file.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+struct RepeatOptions {
+  std::string row, keep_wrong;
+  bool verify_only = false, profile = false, json = false;
+  BackendOptions backend;
+};
+
+/// One call and nothing else, in the range that profilers look at; one before
+/// it, so that nothing is loaded within.
+void call_once(Backend& backend, const Operator& op, const Candidate& candidate) {
+  const auto plan = backend.build(candidate);
+  const auto workset = backend.stage(op, candidate.problem, inputs_of(op, candidate.problem));
+  plan->prepare(*workset);
+  plan->run();
+  poison_before_timing(*workset, *plan);
+  backend.profiled([&] { plan->run(); });
+  for (const auto& damage : {workset->damage(), plan->damage()})
+    if (damage) throw RunError(describe(candidate) + ": " + *damage);
+}
+
+Results run_one(Backend& backend, const Candidate& candidate, const RepeatOptions& options,
+                const std::string& command_line) {
+  Assignment work;
+  work.op = find_operator(candidate.problem.op);
+  work.problem = candidate.problem;
+  work.accepted.push_back(candidate);
+  const bool measure = !options.verify_only;
+  Results results;
+  results.file = options.row;
+  results.environment = make_environment(
+      backend, command_line, measure ? backend.measure_ceilings() : std::optional<Ceilings>{});
+  RunPlan plan;
+  plan.place = place_of(backend, options.backend);
+  plan.measure = measure;
+  plan.tolerance = default_tolerance();
+  plan.copy_gb_per_s = fact_number(results.environment, "copy_gb_per_s");
+  plan.last_level_cache = last_level_cache(results.environment);
+  plan.keep_wrong.folder = options.keep_wrong;
+  Progress progress(std::cerr, measure ? 2 : 1, stderr_style());
+  run(
+      backend, std::span(&work, 1), plan,
+      [&](const Record& record) { results.records.push_back(record); }, progress);
+  progress.finish();
+  return results;
+}
+
+int execute(const RepeatOptions& options, const std::string& command_line) {
+  Selection selection = read_selection(options.row);
+  const auto backend = open_backend(options.backend, selection.backend);
+  selection.backend = backend->id();
+  if (!backend->can_run()) throw InputError("nothing can run on " + where(*backend) + " here");
+  const Catalog catalog = program_catalog();
+  const Candidate candidate = find_candidate(selection, catalog, backend->limits());
+  if (options.profile) {
+    call_once(*backend, *catalog.find_operator(candidate.problem.op), candidate);
+    return done;
+  }
+  const Results results = run_one(*backend, candidate, options, command_line);
+  if (results.records.size() != 1) throw RunError(describe(candidate) + ": it has no record");
+  const Record& record = results.records.front();
+  if (options.json)
+    std::cout << record_to_json(record).dump(2) << "\n";
+  else
+    std::cout << report(std::span(&results, 1), {}) << describe(record) << "\n";
+  if (!record.wrong_tensors.empty()) std::cerr << "tensors in " << record.wrong_tensors << "\n";
+  return record.status == Status::measured || record.status == Status::verified ? done
+                                                                                : check_failed;
+}
+
+}  // namespace
+
+void add_repeat(CLI::App& program, Context& context) {
+  auto options = std::make_shared<RepeatOptions>();
+  CLI::App* command = program.add_subcommand(
+      "repeat", "Verifies and measures one recorded candidate again, in this process");
+  command
+      ->add_option("row", options->row,
+                   "FILE#ROW, a record of a results file counted from 1, or "
+                   "what a record's "
+                   "\"command\" has")
+      ->required();
+  command->add_flag("--verify", options->verify_only, "verification alone");
+  command->add_flag("--json", options->json, "the record as JSON");
+  command->add_option("--keep-wrong", options->keep_wrong,
+                      "folder for inputs, outputs and reference where the result is wrong");
+  command->add_flag("--profile", options->profile,
+                    "one call and nothing else, marked for a profiler");
+  options->backend.add_to(*command);
+  command->footer(
+      "Examples:\n  gla-bench repeat results/h200/gla.json#12\n"
+      "  gla-bench repeat run.json#3 --verify --keep-wrong wrong/");
+  command->callback(
+      [options, &context] { context.exit_code = execute(*options, context.command_line); });
+}
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,113 @@
+// gla-bench selftest: plants faults, runs them as any candidate is run, and shows what caught each.
+
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "harness/commands/commands.hpp"
+#include "harness/commands/workers.hpp"
+#include "harness/error.hpp"
+#include "harness/selftest/selftest.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+struct SelftestOptions {
+  bool json = false;
+  BackendOptions backend;
+};
+
+/// Every candidate by itself, so that what one of them breaks can not be another's. With the limits
+/// of the self-test itself: what hangs need not hang for long, what hoards not take much.
+SupervisedPlan plan_of(const Place& place) {
+  SupervisedPlan plan;
+  plan.run.place = place;
+  plan.policy.timing.warmup = 2;
+  plan.policy.timing.min_samples = 3;
+  plan.policy.timing.max_samples = 5;
+  plan.policy.timing.min_seconds = 0;
+  plan.policy.timing.max_seconds = 1;
+  plan.policy.limits.least_seconds = 6;
+  plan.policy.counters.of = Which::none;
+  plan.policy.energy.of = Which::none;
+  plan.rates = rates_or_assumed({}, place.backend);
+  if (place.backend == BackendId::host) plan.memory = 0x1p30;
+  return plan;
+}
+
+std::vector<Assignment> work_of(const Catalog& catalog, BackendId backend) {
+  std::vector<Assignment> work;
+  for (const Variant& variant : catalog.variants) {
+    if (variant.backend != backend) continue;
+    Assignment point;
+    point.problem = planted::problem();
+    point.op = catalog.find_operator(point.problem.op);
+    point.accepted.push_back({&variant, point.problem, all_tiles(variant.space).front()});
+    work.push_back(std::move(point));
+  }
+  return work;
+}
+
+int execute(const SelftestOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  WorkerCommand command = worker_command(options.backend, std::nullopt);
+  command.arguments.emplace_back("--planted");
+  Supervisor supervisor;
+  const Hello& hello = supervisor.add("selftest", command);
+  if (!hello.can_run)
+    throw InputError("selftest: nothing can run on " + std::string(name(hello.backend)) +
+                     " here: " + fact_text(hello.environment, "device"));
+  std::cerr << "planting faults on " << name(hello.backend) << " ("
+            << fact_text(hello.environment, "device") << ")\n";
+  const auto work = work_of(planted::catalog(), hello.backend);
+  std::vector<selftest::Outcome> outcomes;
+  auto before = Clock::now();
+  RunHooks hooks;
+  hooks.record = [&](const Record& record) {
+    const auto now = Clock::now();
+    outcomes.push_back({record, std::chrono::duration<double>(now - before).count()});
+    before = now;
+  };
+  std::ostringstream expected_trouble;  // crashes and hangs are what is asked for here
+  Progress progress(expected_trouble, progress_steps(work, true), {});
+  const SupervisedEnd end =
+      supervisor.run(work,
+                     plan_of(place_of(hello.backend, hello.limits,
+                                      fact_text(hello.environment, "uuid"), options.backend)),
+                     hooks, progress);
+  progress.finish();
+  const auto rows = selftest::judge(hello.backend, outcomes);
+  if (options.json)
+    std::cout << selftest::to_json(hello.backend, rows).dump(2) << "\n";
+  else
+    std::cout << selftest::table(rows).text();
+  if (end.signal != 0) return signalled + end.signal;
+  if (!end.broken.empty()) {
+    std::cerr << end.broken << "\n";
+    return infrastructure;
+  }
+  const bool passed = selftest::passed(rows);
+  if (!options.json)
+    std::cout << (passed ? "every fault was caught by its check, the controls passed\n"
+                         : "FAILED: see the rows marked so\n");
+  return passed ? done : check_failed;
+}
+
+}  // namespace
+
+void add_selftest(CLI::App& program, Context& context) {
+  auto options = std::make_shared<SelftestOptions>();
+  CLI::App* command = program.add_subcommand(
+      "selftest", "Plants faults and shows that each is caught, by which check, and when");
+  command->add_flag("--json", options->json, "the table as JSON");
+  options->backend.add_to(*command);
+  command->footer(
+      "Exit code 0 only where every fault was caught by exactly the check that is there for it "
+      "and\n"
+      "the same candidates without a fault passed.\n"
+      "Examples:\n  gla-bench selftest --backend host\n  gla-bench selftest --backend cuda --json");
+  command->callback([options, &context] { context.exit_code = execute(*options); });
+}
+
+}  // namespace gla_bench::commands
