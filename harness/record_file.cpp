@@ -123,7 +123,7 @@ void RecordFile::keep(const Record& record, std::string line) {
 
 void RecordFile::fail(const std::string& what, int error) const {
   std::string text = what + ": " + std::strerror(error);
-  if (!lines_.empty())
+  if (!journal_.empty() || !lines_.empty())  // else there is no file yet
     text += "; " + std::to_string(lines_.size()) + " records are kept in " + path_ +
             (stale_ ? " and its journal" : "") + ", --resume goes on";
   throw OutputError(text);

@@ -257,7 +257,7 @@ TEST_F(Cli, AFolderThatTakesNoFilesIsReportedAtOnce) {
 
 TEST_F(Cli, AFullDiskIsReportedWithWhatIsKept) {
   const std::string path = write_config(), out = file("out.json");
-  const Outcome outcome = program("--version; ulimit -f 8; " + std::string(GLA_BENCH_PROGRAM) +
+  const Outcome outcome = program("--version; ulimit -f 20; " + std::string(GLA_BENCH_PROGRAM) +
                                   " run " + path + " -q -o " + out);
   EXPECT_EQ(outcome.code, 5) << outcome.text;
   EXPECT_TRUE(has(outcome, "--resume goes on")) << outcome.text;
