@@ -18,6 +18,8 @@ constexpr std::array rules{
     ComparabilityRule{"ecc", refuse, "error correction takes memory bandwidth"},
     ComparabilityRule{"power_limit_watts", refuse, "the power cap sets the clocks under load"},
     ComparabilityRule{"max_clock_mhz", refuse, "the clocks are capped differently"},
+    ComparabilityRule{"application_clock_mhz", refuse, "the clocks are set differently"},
+    ComparabilityRule{"memory_clock_mhz", refuse, "another memory"},
     ComparabilityRule{"architecture", refuse, "compiled for another architecture"},
     ComparabilityRule{"cores", refuse, "another machine"},
     ComparabilityRule{"threads", refuse, "another number of threads"},

@@ -195,6 +195,7 @@ Environment CudaBackend::environment() const {
   list["memory_bytes"] = std::to_string(p.totalGlobalMem);
   if (cudaDriverGetVersion(&version) == cudaSuccess) list["driver_cuda"] = version_text(version);
   if (const auto driver = nvml_->driver_version()) list["driver"] = *driver;
+  list.merge(nvml_->settings());
   return list;
 }
 

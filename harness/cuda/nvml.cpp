@@ -16,7 +16,10 @@ using DeviceByPciAddress = Status (*)(const char*, void**);
 using ClockInfo = Status (*)(void*, int, unsigned*);
 using DeviceCount64 = Status (*)(void*, unsigned long long*);
 using DriverVersion = Status (*)(char*, unsigned);
+using DeviceCount = Status (*)(void*, unsigned*);
+using DeviceMode = Status (*)(void*, unsigned*, unsigned*);  // what holds, and what will
 constexpr int sm_clock = 1;
+constexpr int memory_clock = 2;
 
 struct ClockReason {
   unsigned long long bit;
@@ -57,12 +60,41 @@ Nvml::~Nvml() {
   if (library_ != nullptr) dlclose(library_);
 }
 
-std::optional<double> Nvml::sm_clock_mhz() const {
-  const auto clock = find<ClockInfo>("nvmlDeviceGetClockInfo");
+std::optional<unsigned> Nvml::clock(const char* function, int domain) const {
+  const auto ask = find<ClockInfo>(function);
   unsigned mhz = 0;
-  if (device_ == nullptr || clock == nullptr || clock(device_, sm_clock, &mhz) != 0)
-    return std::nullopt;
+  if (device_ == nullptr || ask == nullptr || ask(device_, domain, &mhz) != 0) return std::nullopt;
   return mhz;
+}
+
+std::optional<std::string> Nvml::mode(const char* function) const {
+  const auto ask = find<DeviceMode>(function);
+  unsigned current = 0;
+  unsigned pending = 0;
+  if (device_ == nullptr || ask == nullptr || ask(device_, &current, &pending) != 0)
+    return std::nullopt;
+  return current != 0 ? "on" : "off";
+}
+
+std::optional<double> Nvml::sm_clock_mhz() const {
+  return clock("nvmlDeviceGetClockInfo", sm_clock);
+}
+
+std::map<std::string, std::string> Nvml::settings() const {
+  std::map<std::string, std::string> list;
+  const auto limit = find<DeviceCount>("nvmlDeviceGetEnforcedPowerLimit");
+  unsigned milliwatts = 0;
+  if (device_ != nullptr && limit != nullptr && limit(device_, &milliwatts) == 0)
+    list["power_limit_watts"] = std::to_string(milliwatts / 1000);
+  if (const auto mhz = clock("nvmlDeviceGetMaxClockInfo", sm_clock))
+    list["max_clock_mhz"] = std::to_string(*mhz);
+  if (const auto mhz = clock("nvmlDeviceGetApplicationsClock", sm_clock))
+    list["application_clock_mhz"] = std::to_string(*mhz);
+  if (const auto mhz = clock("nvmlDeviceGetMaxClockInfo", memory_clock))
+    list["memory_clock_mhz"] = std::to_string(*mhz);
+  if (const auto ecc = mode("nvmlDeviceGetEccMode")) list["ecc"] = *ecc;
+  if (const auto mig = mode("nvmlDeviceGetMigMode")) list["mig"] = *mig;
+  return list;
 }
 
 std::vector<std::string> Nvml::clock_reasons() const {

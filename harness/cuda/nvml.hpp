@@ -2,6 +2,7 @@
 // Clocks, energy and the driver's version through NVML, which comes with the driver: loaded when it
 // is there.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,12 +24,18 @@ class Nvml {
   std::vector<std::string> clock_reasons() const;
   /// What the board has used since the driver was loaded.
   std::optional<double> energy_joules() const;
+  /// What sets the clocks under load, and the share of the device that there is: "power_limit_watts",
+  /// "max_clock_mhz", "application_clock_mhz", "memory_clock_mhz", "ecc", "mig", each only where the
+  /// driver tells it.
+  std::map<std::string, std::string> settings() const;
   /// "580.95.05"
   std::optional<std::string> driver_version() const;
 
  private:
   template <class Function>
   Function find(const char* name) const;
+  std::optional<unsigned> clock(const char* function, int domain) const;
+  std::optional<std::string> mode(const char* function) const;
 
   void* library_ = nullptr;
   void* device_ = nullptr;  // nvmlDevice_t
