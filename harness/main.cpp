@@ -1,5 +1,5 @@
 // gla-bench: the command line. Exit codes: 0 done, 1 a check failed, 2 bad usage or bad input, 5
-// the machine failed (nothing can be written).
+// the machine failed (nothing can be written), 128 + n ended by signal n.
 
 #include <csignal>
 #include <exception>
@@ -30,9 +30,9 @@ int main(int argc, char** argv) {
   CLI::App program{
       "Runs, verifies, measures and records gated linear attention, on a CPU and on "
       "NVIDIA GPUs.\nExit codes: 0 done, 1 a check failed (a wrong result, a crash), 2 bad usage "
-      "or "
-      "bad input,\n3 a regression (slower, or less accurate), 4 inconclusive, 5 the machine failed "
-      "(a full disk, say).",
+      "or bad input,\n3 a regression (slower, or less accurate), 4 inconclusive, 5 the machine "
+      "failed (a full disk, say),\n128 + the signal's number: ended by SIGINT (130) or SIGTERM "
+      "(143), with everything kept.",
       "gla-bench"};
   program.set_version_flag("--version", program_version());
   program.require_subcommand(1);

@@ -96,6 +96,8 @@ int run_against_program(const AgainstOptions& options, const std::string& comman
   const Catalog catalog = program_catalog();
   const Config config = with_seeds(load_config(options.config, catalog), options.seeds);
   Contestants both = start_contestants(options, config.backend);
+  if (!config.policy.counters.metrics.empty())
+    both.fresh->plan_counters(config.policy.counters, options.config);
   const Hello& hello = both.fresh->hello();
   if (!hello.can_run)
     throw InputError("--against: nothing can run here: " + fact_text(hello.environment, "device"));

@@ -32,6 +32,14 @@ void BackendOptions::add_to(CLI::App& command) {
       ->check(CLI::ExistingDirectory);
 }
 
+void add_row_option(CLI::App& command, std::string& row) {
+  command
+      .add_option("row", row,
+                  "FILE#ROW, a record of a results file counted from 1, or what a record's "
+                  "\"command\" has")
+      ->required();
+}
+
 std::unique_ptr<Backend> open_backend(const BackendOptions& options,
                                       std::optional<BackendId> configured) {
   std::optional<BackendId> wanted = configured;

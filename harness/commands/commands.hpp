@@ -59,6 +59,9 @@ struct BackendOptions {
   std::vector<std::string> arguments() const;
 };
 
+/// The argument of commands that take one recorded candidate (read_selection() reads it).
+void add_row_option(CLI::App& command, std::string& row);
+
 /// The backend asked for on the command line, else by the config, else the GPU where there is one
 /// and the host otherwise. @throws InputError for "cuda" in a build without it
 std::unique_ptr<Backend> open_backend(const BackendOptions& options,

@@ -65,12 +65,7 @@ int become(const std::vector<std::string>& command, bool print) {
 CLI::App* add_tool(CLI::App& program, const std::shared_ptr<ToolOptions>& options, const char* name,
                    const char* summary) {
   CLI::App* command = program.add_subcommand(name, summary);
-  command
-      ->add_option("row", options->row,
-                   "FILE#ROW, a record of a results file counted from 1, or "
-                   "what a record's "
-                   "\"command\" has")
-      ->required();
+  add_row_option(*command, options->row);
   command->add_flag("--print", options->print, "print the tool's command line, do not start it");
   command->add_option("--tool-option", options->more, "goes to the tool (may be given often)")
       ->allow_extra_args(false);

@@ -92,12 +92,7 @@ void add_repeat(CLI::App& program, Context& context) {
   auto options = std::make_shared<RepeatOptions>();
   CLI::App* command = program.add_subcommand(
       "repeat", "Verifies and measures one recorded candidate again, in this process");
-  command
-      ->add_option("row", options->row,
-                   "FILE#ROW, a record of a results file counted from 1, or "
-                   "what a record's "
-                   "\"command\" has")
-      ->required();
+  add_row_option(*command, options->row);
   command->add_flag("--verify", options->verify_only, "verification alone");
   command->add_flag("--json", options->json, "the record as JSON");
   command->add_option("--keep-wrong", options->keep_wrong,

@@ -156,6 +156,9 @@ int execute(const RunOptions& options, const std::string& command_line) {
   Supervisor supervisor;
   start_workers(supervisor, options.backend, config.backend, options.gpus);
   const Hello& hello = supervisor.hello();
+  // A metric that is not there would leave every row without counts.
+  if (options.measure && !config.policy.counters.metrics.empty())
+    supervisor.plan_counters(config.policy.counters, options.config);
   std::cerr << "running on " << name(hello.backend) << " ("
             << fact_text(hello.environment, "device") << ")";
   if (supervisor.size() > 1) std::cerr << ", " << supervisor.size() << " of them";

@@ -71,6 +71,12 @@ Json WorkerClient::ask(const Json& request, const std::string& answer, double se
   }
 }
 
+std::string WorkerClient::plan_counters(const CounterPolicy& policy, const std::string& config) {
+  const Json answer =
+      ask(counters_request(policy, config), "counters", Supervisor::hello_seconds, {});
+  return JsonNode(answer, slot_.label()).at("plan").text();
+}
+
 std::optional<Ceilings> WorkerClient::measure_ceilings() {
   const Json answer = ask(ceilings_request(), "ceilings", ceilings_seconds, {});
   return read_ceilings(JsonNode(answer, slot_.label()));

@@ -31,6 +31,9 @@ class WorkerClient {
   /// How all that follows is to be done; a restarted worker is told again.
   void configure(const WorkSettings& settings);
 
+  /// As Supervisor::plan_counters().
+  std::string plan_counters(const CounterPolicy& policy, const std::string& config);
+
   /// The ceilings of its place, or nothing where nothing can run. @throws WorkerLost
   std::optional<Ceilings> measure_ceilings();
 

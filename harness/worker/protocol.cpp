@@ -117,6 +117,19 @@ Json ceilings_request() {
   return {{"request", "ceilings"}};
 }
 
+Json counters_request(const CounterPolicy& policy, const std::string& config) {
+  return {
+      {"request", "counters"}, {"counters", counter_policy_to_json(policy)}, {"config", config}};
+}
+
+std::pair<CounterPolicy, std::string> read_counters_request(const JsonNode& message) {
+  return {read_counter_policy(message.at("counters")), message.at("config").text()};
+}
+
+Json counters_message(const std::string& plan) {
+  return {{"event", "counters"}, {"plan", plan}};
+}
+
 Json ceilings_message(const std::optional<Ceilings>& ceilings) {
   Json json{{"event", "ceilings"}, {"ceilings", nullptr}};
   if (ceilings)

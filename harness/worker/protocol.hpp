@@ -4,6 +4,7 @@
 // Worker: hello, at once.
 // Parent: configure            once, before the first work; no answer
 //         ceilings             -> ceilings
+//         counters             -> counters: what a policy's metrics come to, or error
 //         ahead                candidates to compile on other threads; no answer
 //         point                -> per step: starting, to be answered by go; then verified, timed (a
 //                                 record but for what is counted), record or crashed; at the end
@@ -18,6 +19,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/backend.hpp"
@@ -87,6 +89,8 @@ NamedPoint named(const Problem& problem, std::span<const Candidate> candidates);
 Json hello_message(const Hello& hello);
 Json configure_message(const WorkSettings& settings);
 Json ceilings_request();
+Json counters_request(const CounterPolicy& policy, const std::string& config);
+Json counters_message(const std::string& plan);
 Json ceilings_message(const std::optional<Ceilings>& ceilings);
 Json ahead_message(std::span<const NamedPoint> points);
 Json point_message(const NamedPoint& point);
@@ -110,6 +114,8 @@ std::string message_kind(const JsonNode& message);
 /// @throws InputError for a worker of another protocol, naming both versions
 Hello read_hello(const JsonNode& message);
 WorkSettings read_settings(const JsonNode& message);
+/// The policy, and the config that it stands in.
+std::pair<CounterPolicy, std::string> read_counters_request(const JsonNode& message);
 std::optional<Ceilings> read_ceilings(const JsonNode& message);
 std::vector<NamedPoint> read_ahead(const JsonNode& message);
 NamedPoint read_point(const JsonNode& message);

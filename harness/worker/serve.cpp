@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/counting.hpp"
 #include "harness/devices.hpp"
 #include "harness/environment.hpp"
 #include "harness/error.hpp"
@@ -97,6 +98,8 @@ class Server {
     else if (kind == "ceilings")
       reporter_.say(ceilings_message(backend_->can_run() ? backend_->measure_ceilings()
                                                          : std::optional<Ceilings>{}));
+    else if (kind == "counters")
+      counters(read_counters_request(message));
     else if (kind == "ahead")
       ahead(read_ahead(message));
     else if (kind == "point")
@@ -109,6 +112,11 @@ class Server {
       reporter_.say(record_message("checked", prepared_.check(), std::nullopt));
     else
       message.fail("a request that this program knows");
+  }
+
+  /// A metric that the chip lacks is an InputError, so that it is the parent's to tell.
+  void counters(const std::pair<CounterPolicy, std::string>& asked) {
+    reporter_.say(counters_message(plan_counters(asked.first, *backend_, asked.second)));
   }
 
   void configure(const WorkSettings& settings) {

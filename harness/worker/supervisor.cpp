@@ -47,6 +47,13 @@ const Hello& Supervisor::add(const std::string& label, const WorkerCommand& comm
   return *slots_.back()->hello();
 }
 
+std::string Supervisor::plan_counters(const CounterPolicy& policy, const std::string& config) {
+  Slot& slot = *slots_.front();
+  slot.process()->channel().send(counters_request(policy, config));
+  const Json message = expect(slot, "counters", hello_seconds);
+  return JsonNode(message, slot.label()).at("plan").text();
+}
+
 std::optional<Ceilings> Supervisor::measure_ceilings() {
   Slot& slot = *slots_.front();
   slot.process()->channel().send(ceilings_request());

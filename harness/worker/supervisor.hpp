@@ -52,6 +52,10 @@ class Supervisor {
   const Hello& hello() const { return *slots_.front()->hello(); }
   std::size_t size() const { return slots_.size(); }
 
+  /// plan_counters() by the first worker, whose device decides which metrics there are; `config` is
+  /// the file of the policy. @throws InputError for a metric that it lacks, WorkerError
+  std::string plan_counters(const CounterPolicy& policy, const std::string& config);
+
   /// Measured by the first worker. @throws WorkerError
   std::optional<Ceilings> measure_ceilings();
 

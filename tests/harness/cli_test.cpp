@@ -66,6 +66,10 @@ TEST_F(Cli, HelpAndVersionAreDone) {
   }
 }
 
+TEST_F(Cli, HelpDocumentsTheExitCodeOfSignals) {
+  EXPECT_TRUE(has(program("--help"), "128 + the signal's number"));
+}
+
 TEST_F(Cli, BadUsageIsTwo) {
   for (const std::string arguments :
        {"", "dance", "run", "gate", "run a b", "run x.json --backend rocm", "list --shape 1 2",

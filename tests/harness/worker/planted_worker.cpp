@@ -1,16 +1,37 @@
 // The worker that tests start: planted_worker MODE STATE. Modes: serve; die (at once); faint (its
-// device can not be opened).
+// device can not be opened); poor (its device has no metric but the harness's own).
 
 #include <omp.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
 
+#include "harness/counters.hpp"
 #include "harness/worker/protocol.hpp"
 #include "harness/worker/serve.hpp"
 #include "tests/harness/toy_backend.hpp"
 #include "tests/harness/worker/planted_catalog.hpp"
+
+namespace {
+
+class PoorBackend final : public gla_bench::toy::ToyBackend {
+ public:
+  using ToyBackend::ToyBackend;
+  gla_bench::CounterCheck check_counters(std::span<const std::string> metrics) const override {
+    gla_bench::CounterCheck check;
+    check.source = gla_bench::CounterSource::cupti;
+    check.passes = 1;
+    const std::vector<std::string> known = gla_bench::with_io_metrics({});
+    for (const std::string& metric : metrics)
+      if (std::find(known.begin(), known.end(), metric) == known.end())
+        check.unknown.push_back(metric);
+    return check;
+  }
+};
+
+}  // namespace
 
 int main(int count, char** arguments) {
   using namespace gla_bench;
@@ -25,6 +46,7 @@ int main(int count, char** arguments) {
   toy::Script broken;
   broken.stage_fails = true;
   setup.open = [&]() -> std::unique_ptr<Backend> {
+    if (mode == "poor") return std::make_unique<PoorBackend>(BackendId::host, broken);
     if (mode == "faint") return std::make_unique<toy::ToyBackend>(BackendId::host, broken);
     return make_host_backend({1});
   };

@@ -1,6 +1,7 @@
 // Runs through real worker processes, whose candidates do the worst.
 
 #include "harness/worker/supervisor.hpp"
+#include "harness/worker/client.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "harness/error.hpp"
+#include "harness/worker/client.hpp"
 #include "tests/harness/temporary_folder.hpp"
 #include "tests/harness/worker/planted_catalog.hpp"
 
@@ -175,6 +177,26 @@ TEST_F(SupervisorTest, AWorkerThatDiesAtItsStartIsAFaultOfTheMachine) {
   } catch (const WorkerError& error) {
     EXPECT_NE(std::string(error.what()).find("127"), std::string::npos) << error.what();
   }
+}
+
+TEST_F(SupervisorTest, AMetricThatTheWorkersDeviceLacksIsTheUsersMistake) {
+  Supervisor supervisor;
+  supervisor.add("w", command("poor"));
+  EXPECT_EQ(supervisor.plan_counters({}, "c.json").substr(0, 10), "10 metrics");
+  WorkerClient client("w", command("poor"));
+  const CounterPolicy bad{Which::all, {"no_such.sum"}};
+  for (const auto& ask :
+       std::vector<std::function<void()>>{[&] { supervisor.plan_counters(bad, "c.json"); },
+                                          [&] { client.plan_counters(bad, "c.json"); }})
+    try {
+      ask();
+      FAIL() << "accepted";
+    } catch (const InputError& error) {
+      EXPECT_NE(
+          std::string(error.what()).find("c.json: /policy/counters/metrics: found \"no_such.sum\""),
+          std::string::npos)
+          << error.what();
+    }
 }
 
 TEST_F(SupervisorTest, WorkersThatNeverBeginEndTheRunAndNotTheParent) {
