@@ -126,6 +126,15 @@ struct Against {
   std::string stopped_because;  ///< "precision", "time", "rounds"; empty without rounds
 };
 
+/// How `auto` came to a candidate (tuned/choose.hpp).
+struct ChosenBy {
+  std::string how;    ///< "bucket": by the entry of the problem's own bucket; "nearest"; "default"
+  std::string table;  ///< path of the table; empty where there was none
+  std::string entry;  ///< the entry's bucket; empty for a default
+  double distance = 0;  ///< from the problem's bucket to it
+  std::string note;     ///< what was passed over, and why; why it is a default; a stale entry
+};
+
 struct Record {
   Problem problem;
   std::string variant;
@@ -147,6 +156,7 @@ struct Record {
   std::optional<BuildInfo> build;
   std::string source_hash;
   bool peer = false;
+  std::optional<ChosenBy> chosen_by;  ///< nothing: the config named it
   std::optional<Against> against;
 };
 

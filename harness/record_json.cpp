@@ -119,6 +119,14 @@ Json against_to_json(const Against& against) {
           {"stopped_because", against.stopped_because}};
 }
 
+Json chosen_to_json(const ChosenBy& chosen) {
+  return {{"how", chosen.how},
+          {"table", chosen.table},
+          {"entry", chosen.entry},
+          {"distance", number_to_json(chosen.distance)},
+          {"note", chosen.note}};
+}
+
 }  // namespace
 
 Json problem_to_json(const Problem& problem) {
@@ -173,6 +181,7 @@ Json record_to_json(const Record& record) {
   json["source_hash"] = record.source_hash;
   json["peer"] = record.peer;
   if (!record.peer) json["command"] = repeat_command(record);
+  if (record.chosen_by) json["chosen_by"] = chosen_to_json(*record.chosen_by);
   if (record.against) json["against"] = against_to_json(*record.against);
   return json;
 }

@@ -165,6 +165,13 @@ Against read_against(const JsonNode& node, Arithmetic missing) {
   return against;
 }
 
+ChosenBy read_chosen(const JsonNode& node) {
+  node.expect_keys({"how", "table", "entry", "distance", "note"});
+  return {node.at("how").one_of({"bucket", "nearest", "default"}, "a way to choose"),
+          node.at("table").text(), node.at("entry").text(), node.at("distance").number(0, 1e9),
+          node.at("note").text()};
+}
+
 Stage read_stage(const JsonNode& node) {
   node.expect_keys({"name", "median_ms", "model_read_bytes", "model_write_bytes"});
   return {node.at("name").text(), node.at("median_ms").any_number(),
@@ -211,7 +218,8 @@ std::vector<std::string> record_keys() {
            {"initial_state", "final_state", "scale", "tensors", "options"},
            {"variant", "backend", "device", "tile", "source_hash", "peer", "build"},
            {"status", "reason", "wrong_tensors", "refused_tiles", "verification", "command"},
-           {"timing", "throttled_timing", "stages", "io", "energy", "flops", "against"}})
+           {"timing", "throttled_timing", "stages", "io", "energy", "flops", "chosen_by",
+            "against"}})
     keys.insert(keys.end(), line.begin(), line.end());
   return keys;
 }
@@ -287,6 +295,7 @@ Record read_record(const JsonNode& node) {
   if (const auto found = present(node, "build")) record.build = read_build(*found);
   record.source_hash = node.at("source_hash").text();
   record.peer = node.at("peer").boolean();
+  if (const auto found = present(node, "chosen_by")) record.chosen_by = read_chosen(*found);
   if (const auto found = present(node, "against"))
     record.against = read_against(*found, plain_arithmetic(record.problem.dtype));
   return record;

@@ -48,6 +48,8 @@ inline Record sample_record(int number, std::size_t samples = 3) {
   record.flops = 1e9;
   record.build = BuildInfo{32, 4, 1024, 0.5, true, {{"chunk_fused", 32, 4, 1024}}, "warned"};
   record.source_hash = "0123456789abcdef";
+  record.chosen_by =
+      ChosenBy{"nearest", "tuned.json", "T~4096", 1.5, "passed over: chunk_pipeline"};
   record.against =
       Against{Status::verified, "",   "fedcba9876543210", verification, 2, {1, 1.125, 2, 4},
               {1, 2, 3, 4},     "bn", "precision"};
