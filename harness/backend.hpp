@@ -162,6 +162,9 @@ class Backend {
   virtual std::unique_ptr<Plan> build(const Candidate& candidate) = 0;
   /// Starts compiling these on other threads, so that build() finds them ready. Order is priority.
   virtual void build_ahead(std::span<const Candidate> candidates) = 0;
+  /// False while build() would wait for what build_ahead() has started; true also for a candidate
+  /// that it was never told of.
+  virtual bool is_ready(const Candidate&) { return true; }
   /// The float64 reference by the recurrence on the device, or nothing where the backend has none.
   virtual std::optional<ReferenceTensors> reference(const Operator& op, const Problem& problem,
                                                     const HostTensors& inputs) = 0;

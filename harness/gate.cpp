@@ -16,7 +16,7 @@ bool counts_as_verified(const Record& record) {
 
 /// What a file holds of one variant on one problem.
 struct Evidence {
-  std::size_t verified = 0, rejected = 0, others = 0;
+  std::size_t verified = 0, rejected = 0, left_out = 0, others = 0;
   std::string first_reason;
 
   void add(const Record& record) {
@@ -24,6 +24,8 @@ struct Evidence {
       ++verified;
     } else if (record.status == Status::rejected) {
       if (++rejected == 1) first_reason = record.reason;
+    } else if (record.status == Status::left_out) {
+      ++left_out;
     } else {
       ++others;
     }
@@ -103,6 +105,8 @@ class RequestedVariants {
     const auto found = evidence_.find({problem, variant});
     const Evidence evidence = found == evidence_.end() ? Evidence{} : found->second;
     if (evidence.verified > 0) return;
+    // A search may do without: what it leaves out can not win, or was not to be paid for.
+    if (evidence.left_out > 0 && evidence.others == 0) return;
     const bool all_refused = evidence.rejected > 0 && evidence.others == 0;
     if (all_refused && sweep.refusals_allowed) {
       if (!verified_.contains(variant)) never.insert(variant);

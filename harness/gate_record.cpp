@@ -162,6 +162,10 @@ Verdict judge_record(const Record& record, const std::string& file, const GatePo
       verdict.skipped = record.reason;
       if (record.reason.empty()) verdict.failures.push_back("rejected without a reason");
       break;
+    case Status::left_out:
+      verdict.skipped = record.reason;
+      if (record.reason.empty()) verdict.failures.push_back("left out without a reason");
+      break;
     case Status::built:
       verdict.skipped = "built, but there was no device to run it";
       break;

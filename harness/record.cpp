@@ -5,11 +5,12 @@
 namespace gla_bench {
 namespace {
 
-constexpr std::array<std::pair<Status, std::string_view>, 9> status_names{
+constexpr std::array<std::pair<Status, std::string_view>, 10> status_names{
     {{Status::measured, "measured"},
      {Status::verified, "verified"},
      {Status::wrong, "wrong"},
      {Status::rejected, "rejected"},
+     {Status::left_out, "left_out"},
      {Status::build_failed, "build_failed"},
      {Status::run_failed, "run_failed"},
      {Status::crashed, "crashed"},
@@ -58,6 +59,7 @@ bool is_failure(Status status) {
     case Status::measured:
     case Status::verified:
     case Status::rejected:
+    case Status::left_out:
     case Status::built:
       return false;
   }
@@ -66,6 +68,10 @@ bool is_failure(Status status) {
 
 RecordKey key_of(const Record& record) {
   return {record.problem, record.variant, record.backend, record.tile};
+}
+
+bool was_tried(const Record& record) {
+  return record.status != Status::rejected && record.status != Status::left_out;
 }
 
 std::string_view name(CounterSource source) {

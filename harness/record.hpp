@@ -18,6 +18,7 @@ enum class Status {
   verified,
   wrong,
   rejected,
+  left_out,  ///< it could have been tried, and the search (tune) did without
   build_failed,
   run_failed,  ///< it said so, and its process lived on
   crashed,     ///< it took its process or its device with it, also when tried again alone
@@ -71,7 +72,7 @@ struct Verification {
 struct Series {
   double median_ms = 0, min_ms = 0, p20_ms = 0, p80_ms = 0;
   std::vector<double> samples_ms;  ///< all of them, in order
-  std::string stopped_because;     ///< "noise", "time", "samples"
+  std::string stopped_because;     ///< "noise", "time", "samples", "search"
 };
 
 struct Timing {
@@ -135,6 +136,20 @@ struct ChosenBy {
   std::string note;     ///< what was passed over, and why; why it is a default; a stale entry
 };
 
+/// How a search (tune) came to its end with a candidate.
+struct SearchNote {
+  std::string strategy;  ///< "halving", "exhaustive", ...
+  /// "end": it was among the last. "slower": its interval lay clear of the best's, or too many were
+  /// better. "traffic": its modelled bytes alone take longer than the best. "unvisited": the
+  /// strategy did not come by. "failed": it is not right, or its time can not be. "stopped": the
+  /// budget was used up, or a signal came; what is known is kept, and --resume searches again.
+  std::string left;
+  int rounds = 0;  ///< batches of samples that it took part in
+  /// 95 % interval of its median when it left, and of the best one's at that time; nothing where it
+  /// was not measured.
+  std::optional<std::array<double, 2>> interval_ms = {}, best_ms = {};
+};
+
 struct Record {
   Problem problem;
   std::string variant;
@@ -158,10 +173,14 @@ struct Record {
   bool peer = false;
   std::optional<ChosenBy> chosen_by;  ///< nothing: the config named it
   std::optional<Against> against;
+  std::optional<SearchNote> search;  ///< of a search's results file
 };
 
 /// What a record is of. No two records of a results file have the same.
 using RecordKey = std::tuple<Problem, std::string, BackendId, Tile>;
 RecordKey key_of(const Record& record);
+
+/// False where nothing was done with it: rejected, left_out.
+bool was_tried(const Record& record);
 
 }  // namespace gla_bench

@@ -127,6 +127,18 @@ Json chosen_to_json(const ChosenBy& chosen) {
           {"note", chosen.note}};
 }
 
+Json interval_to_json(const std::array<double, 2>& interval) {
+  return {number_to_json(interval[0]), number_to_json(interval[1])};
+}
+
+Json search_to_json(const SearchNote& note) {
+  return {{"strategy", note.strategy},
+          {"left", note.left},
+          {"rounds", note.rounds},
+          {"interval_ms", optional_to_json(note.interval_ms, interval_to_json)},
+          {"best_ms", optional_to_json(note.best_ms, interval_to_json)}};
+}
+
 }  // namespace
 
 Json problem_to_json(const Problem& problem) {
@@ -183,6 +195,7 @@ Json record_to_json(const Record& record) {
   if (!record.peer) json["command"] = repeat_command(record);
   if (record.chosen_by) json["chosen_by"] = chosen_to_json(*record.chosen_by);
   if (record.against) json["against"] = against_to_json(*record.against);
+  if (record.search) json["search"] = search_to_json(*record.search);
   return json;
 }
 

@@ -210,6 +210,23 @@ BuildInfo read_build(const JsonNode& node) {
   return build;
 }
 
+std::optional<std::array<double, 2>> read_interval(const JsonNode& node, std::string_view key) {
+  const auto member = present(node, key);
+  if (!member) return std::nullopt;
+  const auto ends = member->items();
+  if (ends.size() != 2) member->fail("two numbers, the ends of an interval");
+  return std::array<double, 2>{ends[0].any_number(), ends[1].any_number()};
+}
+
+SearchNote read_search(const JsonNode& node) {
+  node.expect_keys({"strategy", "left", "rounds", "interval_ms", "best_ms"});
+  return {node.at("strategy").text(),
+          node.at("left").one_of({"end", "slower", "traffic", "unvisited", "failed", "stopped"},
+                                 "how a search ends with a candidate"),
+          static_cast<int>(node.at("rounds").integer(0, most_int)),
+          read_interval(node, "interval_ms"), read_interval(node, "best_ms")};
+}
+
 /// In lines of what was asked, where it ran, what came of it, and what was counted.
 std::vector<std::string> record_keys() {
   std::vector<std::string> keys;
@@ -218,8 +235,8 @@ std::vector<std::string> record_keys() {
            {"initial_state", "final_state", "scale", "tensors", "options"},
            {"variant", "backend", "device", "tile", "source_hash", "peer", "build"},
            {"status", "reason", "wrong_tensors", "refused_tiles", "verification", "command"},
-           {"timing", "throttled_timing", "stages", "io", "energy", "flops", "chosen_by",
-            "against"}})
+           {"timing", "throttled_timing", "stages", "io", "energy", "flops", "chosen_by"},
+           {"against", "search"}})
     keys.insert(keys.end(), line.begin(), line.end());
   return keys;
 }
@@ -298,6 +315,7 @@ Record read_record(const JsonNode& node) {
   if (const auto found = present(node, "chosen_by")) record.chosen_by = read_chosen(*found);
   if (const auto found = present(node, "against"))
     record.against = read_against(*found, plain_arithmetic(record.problem.dtype));
+  if (const auto found = present(node, "search")) record.search = read_search(*found);
   return record;
 }
 

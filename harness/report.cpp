@@ -115,7 +115,7 @@ bool may_win(const Row& row) {
 std::vector<Row> best_of_each(const std::vector<Row>& rows) {
   std::map<std::string, Row> best;
   for (const Row& row : rows) {
-    if (row.record->status == Status::rejected) continue;
+    if (!was_tried(*row.record)) continue;
     const auto [place, fresh] = best.try_emplace(row.record->variant, row);
     if (!fresh && better(row, place->second)) place->second = row;
   }
@@ -169,7 +169,7 @@ Table counted_of(const std::vector<Row>& rows) {
 std::string refusals_of(const std::vector<Row>& rows) {
   std::set<std::string> tried;
   for (const Row& row : rows)
-    if (row.record->status != Status::rejected) tried.insert(row.record->variant);
+    if (was_tried(*row.record)) tried.insert(row.record->variant);
   std::map<std::string, std::string> refused;
   for (const Row& row : rows)
     if (!tried.contains(row.record->variant))

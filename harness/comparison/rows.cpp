@@ -18,7 +18,7 @@ std::string subject_of(const Record& record) {
 std::map<RecordKey, const Record*> index_of(const Results& results) {
   std::map<RecordKey, const Record*> index;
   for (const Record& record : results.records) {
-    if (record.peer || record.status == Status::rejected) continue;
+    if (record.peer || !was_tried(record)) continue;
     if (!index.emplace(key_of(record), &record).second)
       throw InputError(results.file + ": the row stands there twice: " + subject_of(record));
   }
@@ -55,7 +55,7 @@ ComparedRow judge_missing(const Record& base, const ComparisonPolicy& policy) {
 
 bool is_fault(Status status) {
   return status != Status::measured && status != Status::verified && status != Status::rejected &&
-         status != Status::built;
+         status != Status::built && status != Status::left_out;
 }
 
 std::vector<MatchedRow> match_rows(const Results& base, const Results& fresh) {
@@ -63,7 +63,7 @@ std::vector<MatchedRow> match_rows(const Results& base, const Results& fresh) {
   index_of(fresh);  // complains of what stands there twice
   std::vector<MatchedRow> rows;
   for (const Record& record : fresh.records) {
-    if (record.peer || record.status == Status::rejected) continue;
+    if (record.peer || !was_tried(record)) continue;
     const auto found = before.find(key_of(record));
     rows.push_back({found == before.end() ? nullptr : found->second, &record});
     if (found != before.end()) before.erase(found);

@@ -52,6 +52,7 @@ class SlowedBackend final : public Backend {
   std::unique_ptr<Plan> build(const Candidate& candidate) override {
     return std::make_unique<SlowedPlan>(backend_->build(candidate), factor_);
   }
+  bool is_ready(const Candidate& candidate) override { return backend_->is_ready(candidate); }
   void build_ahead(std::span<const Candidate> candidates) override {
     backend_->build_ahead(candidates);
   }

@@ -112,6 +112,7 @@ class CudaBackend : public Backend {
 
   std::unique_ptr<Plan> build(const Candidate& candidate) override;
   void build_ahead(std::span<const Candidate> candidates) override;
+  bool is_ready(const Candidate& candidate) override;
 
   std::optional<ReferenceTensors> reference(const Operator& op, const Problem& problem,
                                             const HostTensors& inputs) override {
@@ -212,6 +213,14 @@ std::unique_ptr<Plan> CudaBackend::build(const Candidate& candidate) {
   } catch (const BuildError& error) {
     throw BuildError(describe(candidate) + ": " + error.what());
   }
+}
+
+bool CudaBackend::is_ready(const Candidate& candidate) {
+  if (candidate.variant->backend != BackendId::cuda) return true;
+  const Recipe recipe = recipe_of(candidate);
+  for (const Unit& unit : units_of(candidate.problem.dtype, recipe))
+    if (compiler_.is_pending(unit.text, arch_)) return false;
+  return true;
 }
 
 void CudaBackend::build_ahead(std::span<const Candidate> candidates) {

@@ -77,6 +77,12 @@ void Compiler::start(const std::string& text, const std::string& source, int arc
   wake_.notify_one();
 }
 
+bool Compiler::is_pending(const std::string& text, int arch) {
+  const std::lock_guard lock(mutex_);
+  const auto known = jobs_.find({arch, text});
+  return known != jobs_.end() && !known->second->done;
+}
+
 CodePtr Compiler::get(const std::string& text, const std::string& source, int arch) {
   const JobPtr wanted = job(text, source, arch);
   finish(*wanted);
@@ -115,6 +121,7 @@ void Compiler::finish(Job& job) {
     } catch (...) {
       job.error = std::current_exception();
     }
+    job.done = true;
   });
 }
 

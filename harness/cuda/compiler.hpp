@@ -2,6 +2,7 @@
 // From a candidate's text to a binary: out of memory, out of the cache, or by NVRTC, on as many
 // threads as there are cores. Nothing is compiled twice, also not at the same time.
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -40,6 +41,9 @@ class Compiler {
   /// Starts on a text (prologue.hpp) whose includes lie in the store, unless it is known.
   void start(const std::string& text, const std::string& source, int arch);
 
+  /// True from start() until the binary, or why there is none, is there.
+  bool is_pending(const std::string& text, int arch);
+
   /// The binary: waits for it, or compiles in this thread what no other has begun.
   /// @throws BuildError with the compiler's log, each time anew
   CodePtr get(const std::string& text, const std::string& source, int arch);
@@ -55,6 +59,7 @@ class Compiler {
     std::once_flag once;
     CodePtr code;
     std::exception_ptr error;
+    std::atomic<bool> done = false;
   };
   using JobPtr = std::shared_ptr<Job>;
 

@@ -104,6 +104,7 @@ class CheatingBackend final : public Backend {
     return std::make_unique<CheatingPlan>(honest_->build(candidate),
                                           candidate.variant->name == "cheating_timer");
   }
+  bool is_ready(const Candidate& candidate) override { return honest_->is_ready(candidate); }
   void build_ahead(std::span<const Candidate> candidates) override {
     honest_->build_ahead(candidates);
   }

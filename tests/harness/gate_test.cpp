@@ -193,6 +193,14 @@ TEST(Gate, ARequestedVariantNeedsAVerifiedRecord) {
   Record peer = good("fast");
   peer.peer = true;
   EXPECT_FALSE(passed(judge(file({good("slow"), peer}, R"(["slow", "fast"])"))));
+  Record left_out = good("fast");
+  left_out.status = Status::left_out;
+  left_out.reason = "its modelled bytes alone take longer";
+  EXPECT_TRUE(passed(judge(file({good("slow"), left_out}, R"(["slow", "fast"])"))));
+  left_out.reason.clear();
+  EXPECT_NE(failures(judge(file({good("slow"), left_out}, R"(["slow", "fast"])")))
+                .find("left out without a reason"),
+            std::string::npos);
   Record elsewhere = good("fast");
   elsewhere.problem.seed = 2;
   EXPECT_FALSE(passed(judge(file({good("slow"), elsewhere}, R"(["slow", "fast"])"))));

@@ -20,10 +20,11 @@ TEST(RecordJson, SurvivesTheWayThereAndBack) {
 }
 
 TEST(RecordJson, EveryStatusHasANameAndComesBack) {
-  const std::map<Status, bool> failures{
-      {Status::measured, false}, {Status::verified, false},    {Status::wrong, true},
-      {Status::rejected, false}, {Status::build_failed, true}, {Status::run_failed, true},
-      {Status::crashed, true},   {Status::timeout, true},      {Status::built, false}};
+  const std::map<Status, bool> failures{{Status::measured, false},    {Status::verified, false},
+                                        {Status::wrong, true},        {Status::rejected, false},
+                                        {Status::build_failed, true}, {Status::run_failed, true},
+                                        {Status::crashed, true},      {Status::timeout, true},
+                                        {Status::built, false},       {Status::left_out, false}};
   for (const auto& [status, failure] : failures) {
     Record record = sample_record(1);
     record.status = status;

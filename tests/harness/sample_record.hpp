@@ -53,6 +53,7 @@ inline Record sample_record(int number, std::size_t samples = 3) {
   record.against =
       Against{Status::verified, "",   "fedcba9876543210", verification, 2, {1, 1.125, 2, 4},
               {1, 2, 3, 4},     "bn", "precision"};
+  record.search = SearchNote{"halving", "slower", 2, {{1.2, 1.3}}, {{0.9, 1.0}}};
   return record;
 }
 
