@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   commands::add_compile(program, context);
   commands::add_run(program, context);
   commands::add_verify(program, context);
+  commands::add_tune(program, context);
   commands::add_exec(program, context);
   commands::add_bench(program, context);
   commands::add_gate(program, context);

@@ -36,6 +36,7 @@ void add_plan(CLI::App& program, Context& context);
 void add_compile(CLI::App& program, Context& context);
 void add_run(CLI::App& program, Context& context);
 void add_verify(CLI::App& program, Context& context);
+void add_tune(CLI::App& program, Context& context);
 void add_exec(CLI::App& program, Context& context);
 void add_bench(CLI::App& program, Context& context);
 void add_gate(CLI::App& program, Context& context);

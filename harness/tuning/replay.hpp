@@ -1,0 +1,71 @@
+#pragma once
+// Searches against recorded times: what a strategy would have found, and what it would have cost.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/record_file.hpp"
+#include "harness/tuning/search.hpp"
+
+namespace gla_bench::tuning {
+
+/// One problem's candidates with the samples that an exhaustive measurement took of them.
+struct RecordedProblem {
+  std::string file;
+  Problem problem;
+  std::vector<SearchCandidate> candidates;
+  /// Seconds, by candidate; empty for one that failed (wrong, crashed, ...).
+  std::vector<std::vector<double>> samples;
+  double copy_bytes_per_second = 0, last_level_cache = 0;
+
+  std::size_t best() const;
+  double median_seconds(std::size_t candidate) const;
+  /// Seconds that all samples together took.
+  double exhaustive_seconds() const;
+};
+
+/// Problems with at least two measured candidates; in the order of the files. Rows of other
+/// programs (peers) and rows that only a search has sampled are left out.
+std::vector<RecordedProblem> recorded_problems(std::span<const Results> files);
+
+/// Draws samples out of the recorded ones, with replacement, and adds up what they take.
+class ReplayMeasurer final : public Measurer {
+ public:
+  ReplayMeasurer(const RecordedProblem& recorded, std::uint64_t seed)
+      : recorded_(recorded), random_(seed) {}
+
+  void measure(const Batch& batch, const std::vector<std::size_t>& outlook,
+               Search& search) override;
+
+  double seconds() const { return seconds_; }
+  std::size_t samples() const { return samples_; }
+
+ private:
+  void take(const Turn& turn, Search& search);
+  double draw(std::size_t candidate);
+
+  const RecordedProblem& recorded_;
+  std::mt19937_64 random_;
+  double seconds_ = 0;
+  std::size_t samples_ = 0;
+};
+
+/// What one search came to.
+struct Replayed {
+  std::optional<std::size_t> found;
+  double regret = 0;      ///< of its recorded median over the recorded best's, 0.02: 2 % slower
+  std::size_t tried = 0;  ///< candidates
+  std::size_t samples = 0;
+  double share = 0;  ///< of the time of the exhaustive measurement
+};
+
+Replayed replay(const RecordedProblem& recorded, Strategy strategy, const Budget& budget,
+                std::uint64_t seed);
+
+/// One line per problem: median and worst over the seeds 1.. `seeds` from `first_seed` on.
+std::string replay_table(std::span<const RecordedProblem> problems, Strategy strategy,
+                         const Budget& budget, std::uint64_t first_seed, int seeds);
+
+}  // namespace gla_bench::tuning

@@ -1,0 +1,175 @@
+#include "harness/tuning/strategies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "harness/statistics.hpp"
+
+namespace gla_bench::tuning {
+namespace {
+
+constexpr std::array<std::pair<Strategy, std::string_view>, 4> strategy_names{
+    {{Strategy::halving, "halving"},
+     {Strategy::exhaustive, "exhaustive"},
+     {Strategy::random, "random"},
+     {Strategy::local, "local"}}};
+
+constexpr std::array<std::pair<Left, std::string_view>, 7> left_names{
+    {{Left::searched, "searched"},
+     {Left::end, "end"},
+     {Left::slower, "slower"},
+     {Left::traffic, "traffic"},
+     {Left::unvisited, "unvisited"},
+     {Left::failed, "failed"},
+     {Left::stopped, "stopped"}}};
+
+constexpr int samples_of_a_look = 1;
+constexpr std::size_t block_length = 16;  // whose tensors' workspaces are there at the same time
+
+}  // namespace
+
+std::string_view name(Strategy strategy) {
+  for (const auto& [value, text] : strategy_names)
+    if (value == strategy) return text;
+  return "?";
+}
+
+std::optional<Strategy> parse_strategy(std::string_view text) {
+  for (const auto& [value, name] : strategy_names)
+    if (name == text) return value;
+  return std::nullopt;
+}
+
+std::string strategy_list() {
+  std::string list;
+  for (const auto& [value, text] : strategy_names)
+    list.append(list.empty() ? "" : ", ").append(text);
+  return list;
+}
+
+std::string_view name(Left left) {
+  for (const auto& [value, text] : left_names)
+    if (value == left) return text;
+  return "?";
+}
+
+Batch PoolSearcher::batch(const std::vector<std::size_t>& candidates, int samples, bool joint) {
+  joint_ = joint;
+  Batch batch{joint, {}};
+  for (const std::size_t candidate : candidates) {
+    pool_.count_round(candidate);
+    batch.asks.push_back({candidate, samples});
+  }
+  return batch;
+}
+
+std::vector<std::size_t> PoolSearcher::shuffled(std::vector<std::size_t> list) {
+  for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[draw(i)]);
+  return list;
+}
+
+Exhaustive::Exhaustive(std::vector<SearchCandidate> candidates, const SearchOptions& options)
+    : PoolSearcher(std::move(candidates), options), waiting_(pool_.by_traffic()) {}
+
+std::vector<std::size_t> Exhaustive::unsettled() const {
+  const TimingPolicy& timing = pool_.options().timing;
+  std::vector<std::size_t> list;
+  for (const std::size_t i : block_) {
+    if (!pool_.is_open(i)) continue;
+    const auto samples = pool_.judged(i);
+    const auto count = static_cast<int>(samples.size());
+    if (count >= timing.max_samples) continue;
+    if (count >= timing.min_samples && relative_noise(samples) <= timing.max_noise) continue;
+    list.push_back(i);
+  }
+  return list;
+}
+
+Batch Exhaustive::next() {
+  while (true) {
+    const auto list = unsettled();
+    if (!list.empty()) return batch(list, std::max(1, pool_.options().timing.min_samples), true);
+    if (waiting_.empty()) break;
+    const auto count = static_cast<std::ptrdiff_t>(std::min(block_length, waiting_.size()));
+    block_.assign(waiting_.begin(), waiting_.begin() + count);
+    waiting_.erase(waiting_.begin(), waiting_.begin() + count);
+  }
+  pool_.close(Left::end, Left::unvisited);
+  return {};
+}
+
+Batch Halving::next() {
+  if (!racing_) {
+    const auto list = look();
+    if (!list.empty()) return batch(list, samples_of_a_look, false);
+    racing_ = true;
+    const SearchOptions& options = pool_.options();
+    pool_.drop_the_slower(options.drift);
+    const auto looked_at =
+        std::count_if(pool_.findings().begin(), pool_.findings().end(),
+                      [](const Finding& finding) { return !finding.samples.empty(); });
+    most_ = std::max(options.keep_least,
+                     static_cast<std::size_t>(options.keep_share * static_cast<double>(looked_at)));
+    pool_.crowd_out(most_);
+  } else {
+    pool_.drop_the_slower(0);
+    pool_.crowd_out(most_);
+  }
+  return race();
+}
+
+Batch Halving::race() {
+  const SearchOptions& options = pool_.options();
+  const auto field = pool_.open_and_measured();
+  if (field.empty() || is_settled(field)) {
+    pool_.close(Left::end, Left::unvisited);
+    return {};
+  }
+  const int samples = std::min(samples_, options.most_samples - taken_);
+  taken_ += samples;
+  samples_ *= 2;
+  most_ = std::max(options.final_count, (field.size() + 1) / 2);
+  return batch(field, samples, true);
+}
+
+bool Halving::is_settled(const std::vector<std::size_t>& field) const {
+  const SearchOptions& options = pool_.options();
+  if (taken_ >= options.most_samples) return true;
+  return taken_ > 0 && field.size() <= options.final_count &&
+         std::all_of(field.begin(), field.end(), [&](std::size_t i) {
+           return relative_half_width(pool_.judged(i)) <= options.precision;
+         });
+}
+
+std::vector<std::size_t> HalveAll::look() {
+  return std::exchange(looked_, true) ? std::vector<std::size_t>{} : pool_.by_traffic();
+}
+
+std::vector<std::size_t> Random::look() {
+  if (std::exchange(looked_, true)) return {};
+  const SearchOptions& options = pool_.options();
+  const auto share =
+      static_cast<std::size_t>(options.random_share * static_cast<double>(pool_.size()));
+  auto order = shuffled(pool_.by_traffic());
+  order.resize(std::min(order.size(), std::max(options.least_visited, share)));
+  return order;
+}
+
+std::unique_ptr<Searcher> make_searcher(Strategy strategy, std::vector<SearchCandidate> candidates,
+                                        const SearchOptions& options) {
+  switch (strategy) {
+    case Strategy::exhaustive:
+      return std::make_unique<Exhaustive>(std::move(candidates), options);
+    case Strategy::random:
+      return std::make_unique<Random>(std::move(candidates), options);
+    case Strategy::local:
+      return std::make_unique<Local>(std::move(candidates), options);
+    case Strategy::halving:
+      break;
+  }
+  return std::make_unique<HalveAll>(std::move(candidates), options);
+}
+
+}  // namespace gla_bench::tuning

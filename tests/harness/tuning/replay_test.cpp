@@ -1,0 +1,159 @@
+// Strategies against recorded exhaustive measurements.
+
+#include "harness/tuning/replay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "harness/statistics.hpp"
+#include "tests/harness/sample_record.hpp"
+#include "tests/harness/tuning/synthetic.hpp"
+
+namespace gla_bench::tuning {
+namespace {
+
+struct Figures {
+  double worst_regret = 0, median_regret = 0, worst_share = 0, median_tried = 0;
+};
+
+Figures figures(const RecordedProblem& problem, Strategy strategy, const Budget& budget = {}) {
+  std::vector<double> regrets, shares, tried;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Replayed one = replay(problem, strategy, budget, seed);
+    regrets.push_back(one.regret);
+    shares.push_back(one.share);
+    tried.push_back(static_cast<double>(one.tried));
+  }
+  return {quantile(regrets, 1), median(regrets), quantile(shares, 1), median(tried)};
+}
+
+/// What is promised of halving: at most 2 % off, for at most 15 % of the measuring time.
+void expect_promise(const RecordedProblem& problem) {
+  const Figures of = figures(problem, Strategy::halving);
+  EXPECT_LE(of.worst_regret, 0.02) << problem.file << ": " << describe(problem.problem);
+  if (problem.candidates.size() < 200) return;
+  EXPECT_LE(of.worst_share, 0.15) << problem.file << ": " << describe(problem.problem);
+}
+
+std::vector<RecordedProblem> recorded(const std::string& prefix) {
+  namespace fs = std::filesystem;
+  std::vector<Results> files;
+  for (const auto& entry : fs::directory_iterator(GLA_BENCH_SOURCE_DIR "/results/h200"))
+    if (entry.path().filename().string().starts_with(prefix) && entry.path().extension() == ".json")
+      files.push_back(read_results(entry.path().string()));
+  return recorded_problems(files);
+}
+
+TEST(Replay, HalvingKeepsItsPromiseOnMadeUpProblemsOf256Candidates) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed)
+    expect_promise(Synthetic(seed).problem(4, 2e-5 * std::pow(3.0, static_cast<double>(seed % 5))));
+}
+
+TEST(Replay, HalvingKeepsItsPromiseOnWhatAnH200Measured) {
+  // Every problem of the exhaustive records that are committed, and the largest of the others.
+  const auto exhaustive = recorded("exhaustive");
+  for (const RecordedProblem& problem : exhaustive) expect_promise(problem);
+  std::size_t large = 0;
+  for (const RecordedProblem& problem : recorded("gla.json")) {
+    if (problem.candidates.size() < 20) continue;
+    ++large;
+    const Figures of = figures(problem, Strategy::halving);
+    EXPECT_LE(of.worst_regret, 0.02) << describe(problem.problem);
+    EXPECT_LE(of.worst_share, 0.2) << describe(problem.problem);
+  }
+  EXPECT_GE(large, 5u);
+}
+
+TEST(Replay, APromiseThatIsNotKeptIsSeen) {
+  // The same figures of a strategy that tries too little.
+  int off = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed)
+    off += figures(Synthetic(seed).problem(4, 2e-4), Strategy::random).worst_regret > 0.02 ? 1 : 0;
+  EXPECT_GE(off, 3);
+}
+
+TEST(Replay, ExhaustiveFindsTheBestAndPaysForAll) {
+  const RecordedProblem problem = Synthetic(5).problem(2, 3e-4);
+  const Figures of = figures(problem, Strategy::exhaustive);
+  EXPECT_LE(of.worst_regret, 0.01);
+  EXPECT_GE(of.worst_share, 0.5);
+  EXPECT_EQ(of.median_tried, 128);
+}
+
+TEST(Replay, RandomAndLocalTryLessAndLocalFindsMore) {
+  double random = 0, local = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const RecordedProblem problem = Synthetic(seed).problem(4, 2e-4);
+    const Figures by_lot = figures(problem, Strategy::random);
+    const Figures by_steps = figures(problem, Strategy::local);
+    EXPECT_EQ(by_lot.median_tried, 51);
+    EXPECT_LE(by_steps.median_tried, 76);
+    random += by_lot.median_regret;
+    local += by_steps.median_regret;
+  }
+  EXPECT_LT(local, random / 2);
+}
+
+TEST(Replay, TheSameSeedGivesTheSameSearch) {
+  const RecordedProblem problem = Synthetic(3).problem(3, 1e-4);
+  for (const Strategy strategy : {Strategy::halving, Strategy::random, Strategy::local}) {
+    const Replayed one = replay(problem, strategy, {}, 7), other = replay(problem, strategy, {}, 7);
+    EXPECT_EQ(one.found, other.found);
+    EXPECT_EQ(one.samples, other.samples);
+    EXPECT_EQ(one.share, other.share);
+  }
+}
+
+TEST(Replay, BudgetsHold) {
+  const RecordedProblem problem = Synthetic(4).problem(4, 2e-4);
+  Budget few;
+  few.candidates = 30;
+  const Replayed by_count = replay(problem, Strategy::halving, few, 1);
+  EXPECT_EQ(by_count.tried, 30u);
+  ASSERT_TRUE(by_count.found);
+  Budget brief;
+  brief.seconds = 0.05 * problem.exhaustive_seconds();
+  const Replayed by_time = replay(problem, Strategy::halving, brief, 1);
+  EXPECT_LE(by_time.share, 0.06);
+  EXPECT_LT(by_time.tried, problem.candidates.size());
+  ASSERT_TRUE(by_time.found);
+}
+
+Record measured(const std::string& tile, std::vector<double> samples_ms) {
+  Record record = sample_record(1);
+  record.search.reset();
+  record.tile = parse_tile(tile);
+  record.timing->cold.samples_ms = std::move(samples_ms);
+  return record;
+}
+
+TEST(Replay, RecordsGiveTheProblemTheirFailuresStayAndWhatOnlyASearchSawDoesNotCount) {
+  Results results;
+  results.file = "made.json";
+  results.environment = {{"copy_gb_per_s", 4000.0}, {"l2_bytes", 1e6}};
+  results.records = {measured("chunk=16", {2, 2.1, 1.9}), measured("chunk=32", {1, 1.1, 0.9}),
+                     measured("chunk=64", {0.5}), measured("chunk=128", {0.1, 0.1})};
+  results.records[2].status = Status::wrong;
+  results.records[3].search = SearchNote{"halving", "slower", 1, {}, {}};
+  Record peer = measured("", {0.01});
+  peer.peer = true;
+  results.records.push_back(peer);
+  const auto problems = recorded_problems(std::span(&results, 1));
+  ASSERT_EQ(problems.size(), 1u);
+  const RecordedProblem& problem = problems.front();
+  ASSERT_EQ(problem.candidates.size(), 3u);
+  EXPECT_EQ(problem.best(), 1u);
+  EXPECT_TRUE(problem.samples[2].empty());
+  EXPECT_NEAR(problem.exhaustive_seconds(), 9e-3, 1e-12);
+  EXPECT_EQ(problem.copy_bytes_per_second, 4e12);
+  EXPECT_EQ(problem.last_level_cache, 1e6);
+  for (const Strategy strategy :
+       {Strategy::halving, Strategy::exhaustive, Strategy::random, Strategy::local})
+    EXPECT_EQ(replay(problem, strategy, {}, 1).found, 1u) << name(strategy);
+  results.records.erase(results.records.begin());
+  EXPECT_TRUE(recorded_problems(std::span(&results, 1)).empty());
+}
+
+}  // namespace
+}  // namespace gla_bench::tuning
