@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "harness/commands/commands.hpp"
+#include "harness/commands/tune_table.hpp"
 #include "harness/error.hpp"
 #include "harness/record_file.hpp"
 #include "harness/tuning/replay.hpp"
@@ -12,6 +13,8 @@ namespace gla_bench::commands {
 namespace {
 
 struct TuneOptions {
+  TuneTableOptions table;
+  std::string output;
   std::vector<std::string> replay;
   std::string strategy = "halving";
   double seconds = 0;
@@ -39,6 +42,10 @@ int replay_files(const TuneOptions& options) {
 }
 
 int execute(const TuneOptions& options) {
+  if (options.table.asked()) return tune_table(options.table, options.output);
+  if (options.replay.empty())
+    throw InputError(
+        "tune: nothing to do: expected --replay, --from, --export-header or --evaluate");
   return replay_files(options);
 }
 
@@ -47,12 +54,16 @@ int execute(const TuneOptions& options) {
 void add_tune(CLI::App& program, Context& context) {
   auto options = std::make_shared<TuneOptions>();
   CLI::App* command = program.add_subcommand(
-      "tune", "Searches for the fastest candidate of each problem, or replays a search");
-  command
-      ->add_option("--replay", options->replay,
-                   "results files in which every candidate was measured: what the search would "
-                   "have found there, and at what cost; needs no GPU")
-      ->required();
+      "tune",
+      "Searches for the fastest candidate of each problem, or replays a search; makes, exports and "
+      "evaluates tables of what is best");
+  command->add_option("-o,--output", options->output,
+                      "with --from: the table, merged with what is there (default: "
+                      "results/tuned/<device>.json)");
+  options->table.add_to(*command);
+  command->add_option("--replay", options->replay,
+                      "results files in which every candidate was measured: what the search would "
+                      "have found there, and at what cost; needs no GPU");
   command->add_option("--strategy", options->strategy, "how to search: " + tuning::strategy_list())
       ->check([](const std::string& text) {
         return tuning::parse_strategy(text)
@@ -74,7 +85,10 @@ void add_tune(CLI::App& program, Context& context) {
   command->add_option("--seed", options->seed, "of the search's draws; the first of --seeds")
       ->capture_default_str();
   command->footer(
-      "Examples:\n  gla-bench tune --replay results/h200/gla.json --strategy halving --seeds 20");
+      "Examples:\n  gla-bench tune --replay results/h200/gla.json --strategy halving --seeds 20\n"
+      "  gla-bench tune --from results/h200/gla.json -o h200.json\n"
+      "  gla-bench tune --tuned h200.json --export-header tuned.hpp\n"
+      "  gla-bench tune --tuned h200.json --evaluate others.json --most-median 5 --most-worst 20");
   command->callback([options, &context] { context.exit_code = execute(*options); });
 }
 

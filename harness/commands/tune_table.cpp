@@ -1,0 +1,130 @@
+#include "harness/commands/tune_table.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+#include "harness/atomic_file.hpp"
+#include "harness/catalog.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/error.hpp"
+#include "harness/source_hash.hpp"
+#include "harness/text.hpp"
+#include "harness/tuned/build.hpp"
+#include "harness/tuned/evaluate.hpp"
+#include "harness/tuned/header.hpp"
+#include "harness/tuned/table_file.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+std::vector<Results> read_all(const std::vector<std::string>& paths) {
+  std::vector<Results> files;
+  for (const std::string& path : paths) files.push_back(read_results(path));
+  return files;
+}
+
+CurrentSource current_sources(const std::string& backend) {
+  const auto id = parse_backend(backend);
+  return [id, catalog = program_catalog()](const Bucket& bucket, const TunedChoice& choice) {
+    const Variant* variant =
+        id ? catalog.find_variant(bucket.op, choice.variant, *id, bucket.direction) : nullptr;
+    return variant == nullptr ? std::string() : source_hash(*variant);
+  };
+}
+
+void print_counts(const MergeCounts& counts, const TunedTable& table, const std::string& path) {
+  std::cout << path << ": " << table.entries.size() << " entries (" << counts.added << " added, "
+            << counts.replaced << " replaced";
+  if (counts.kept > 0) std::cout << ", " << counts.kept << " kept, being newer";
+  if (counts.dropped > 0) std::cout << ", " << counts.dropped << " dropped: their variant is gone";
+  if (counts.stale > 0) std::cout << ", " << counts.stale << " stale: their sources have changed";
+  std::cout << ")\n";
+}
+
+void write_header(const TunedTable& table, const std::string& path) {
+  if (const int number = replace_file(path, export_header(table)))
+    throw OutputError(path + ": can not be written: " + std::strerror(number));
+  std::cout << path << ": a C++ header of " << table.entries.size() << " entries\n";
+}
+
+int evaluate_table(const TuneTableOptions& options, const TunedTable& table) {
+  const std::vector<Results> files = read_all(options.evaluate);
+  const auto backend = parse_backend(table.backend);
+  const Chooser chooser(program_catalog(), backend.value_or(BackendId::host), table,
+                        files.front().environment, {options.allowed.begin(), options.allowed.end()},
+                        [](const Variant& variant) { return source_hash(variant); });
+  for (const std::string& warning : chooser.warnings()) std::cerr << "warning: " << warning << "\n";
+  const Evaluation evaluation = evaluate(files, chooser);
+  std::cout << evaluation_report(evaluation, options.markdown);
+  bool good = true;
+  for (const EvaluatedProblem& row : evaluation.problems) good = good && !row.failed;
+  const bool limited = std::isfinite(options.most_median) || std::isfinite(options.most_worst);
+  // What has no time can not be below a limit.
+  if (limited && (evaluation.judged == 0 || evaluation.unknown > 0)) good = false;
+  if (limited && !(100 * evaluation.median_regret <= options.most_median)) good = false;
+  if (limited && !(100 * evaluation.worst_regret <= options.most_worst)) good = false;
+  return good ? done : check_failed;
+}
+
+}  // namespace
+
+void TuneTableOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--from", from,
+                  "results files: put what they say is best into the table (-o), without a GPU")
+      ->type_name("FILE");
+  command.add_option("--tuned", tuned, "the table to export or evaluate")->type_name("TABLE");
+  command
+      .add_option("--export-header", header,
+                  "write the table as a C++17 header that depends on nothing")
+      ->type_name("FILE");
+  command
+      .add_option("--evaluate", evaluate,
+                  "results files: for each of their problems the table's choice against the best "
+                  "that they hold, with the regret")
+      ->type_name("FILE");
+  command.add_option("--most-median", most_median,
+                     "with --evaluate: exit with 1 above this median regret, percent, and where a "
+                     "choice has no time");
+  command.add_option("--most-worst", most_worst, "the same for the worst regret");
+  command
+      .add_option("--allow", allowed, "facts of the environment that may differ (compare --help)")
+      ->type_name("FACT");
+  command.add_flag("--markdown", markdown, "tables as markdown");
+}
+
+TunedTable update_table(std::span<const Results> files, std::string path,
+                        const std::vector<std::string>& allowed, bool markdown) {
+  const TunedTable fresh = build_table(files);
+  if (fresh.entries.empty())
+    throw InputError(files.empty() ? std::string("no results files")
+                                   : files.front().file +
+                                         ": no record is right and timed, so that nothing can win");
+  if (path.empty()) path = default_table_path(fresh.device);
+  TunedTable table;
+  if (std::filesystem::exists(path)) table = load_table(path);
+  table.path = path;
+  for (const std::string& label :
+       differing_environments(table, fresh, {allowed.begin(), allowed.end()}))
+    std::cerr << "warning: " << path << ": entries of other places: " << label << "\n";
+  const MergeCounts counts = merge_tables(table, fresh, current_sources(fresh.backend));
+  write_table(table, path);
+  std::cout << table_report(fresh, markdown);
+  print_counts(counts, table, path);
+  return table;
+}
+
+int tune_table(const TuneTableOptions& options, const std::string& output) {
+  TunedTable table;
+  if (!options.from.empty())
+    table = update_table(read_all(options.from), output, options.allowed, options.markdown);
+  else if (options.tuned.empty())
+    throw InputError("tune: --export-header and --evaluate need a table: --tuned TABLE");
+  if (!options.tuned.empty()) table = load_table(options.tuned);
+  if (!options.header.empty()) write_header(table, options.header);
+  return options.evaluate.empty() ? done : evaluate_table(options, table);
+}
+
+}  // namespace gla_bench::commands

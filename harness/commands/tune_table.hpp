@@ -1,0 +1,40 @@
+#pragma once
+// What `tune` does with tables alone: makes one of results files, exports it, evaluates it. No GPU.
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/record_file.hpp"
+#include "harness/tuned/table.hpp"
+
+namespace gla_bench::commands {
+
+struct TuneTableOptions {
+  std::vector<std::string> from;      ///< results files to make a table of
+  std::vector<std::string> evaluate;  ///< results files to hold a table against
+  std::vector<std::string> allowed;   ///< facts that may differ
+  std::string tuned;                  ///< the table to read
+  std::string header;                 ///< file to write the C++ header to
+  bool markdown = false;
+  /// Percent; above it `--evaluate` fails.
+  double most_median = std::numeric_limits<double>::infinity();
+  double most_worst = std::numeric_limits<double>::infinity();
+
+  void add_to(CLI::App& command);
+  /// Whether any of it was asked for.
+  bool asked() const { return !from.empty() || !evaluate.empty() || !header.empty(); }
+};
+
+/// Makes entries of the records and puts them into the table at `path` (empty: the device's own in
+/// results/tuned/); prints them and what became of the table, which it returns.
+/// @throws InputError where no record may win, and for a table of another place; OutputError
+TunedTable update_table(std::span<const Results> files, std::string path,
+                        const std::vector<std::string>& allowed, bool markdown);
+
+/// Everything that the options ask for; the exit code. `output`: the table of `from`.
+int tune_table(const TuneTableOptions& options, const std::string& output);
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,63 @@
+#pragma once
+// Which problems share a tuned choice. Pure functions of the problem: the same on every machine,
+// and the same in an exported header (header.hpp).
+
+#include <compare>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "harness/json.hpp"
+#include "harness/problem.hpp"
+
+namespace gla_bench {
+
+/// What an entry of a table is for. Operator, direction and dtype are the family that a search for
+/// the nearest entry never leaves. Not in it, since no launch depends on them: gate regime, seed,
+/// scale, tensor file.
+struct Bucket {
+  std::string op;
+  Direction direction = Direction::forward;
+  DType dtype = DType::float32;
+  // As they are.
+  Layout layout = Layout::seq_first;
+  bool initial_state = false, final_state = true;
+  std::map<std::string, std::string> options;  ///< those off their defaults
+  std::int64_t key_dim = 0, value_dim = 0, model_dim = 0;
+  std::int64_t group = 1;  ///< heads of queries that share one of keys
+  // As the power of two that is nearest in ratio; 0 stays 0.
+  std::int64_t seq = 1;
+  std::int64_t batch_heads = 1;  ///< batch times heads: how much may run at the same time
+  std::int64_t key_seq = 0;      ///< 0 where it is as many as seq
+  std::int64_t columns = 0, sequences = 0;
+  auto operator<=>(const Bucket&) const = default;
+
+  bool same_family(const Bucket& other) const {
+    return op == other.op && direction == other.direction && dtype == other.dtype;
+  }
+};
+
+/// The power of two nearest to a number in ratio: 4096 for 2897 to 5792; 0 for what is below 1.
+std::int64_t nearest_power_of_two(std::int64_t value);
+
+Bucket bucket_of(const Problem& problem);
+
+/// How far a problem is from the middle of a bucket, or nothing where it is of another family.
+/// Doublings (halvings) of seq, batch * heads, key_seq, columns, model_dim, sequences and group
+/// count 1 each, with fractions; of key_dim and value_dim, to which tiles are cut, 4. Another
+/// layout counts 1, another initial or final state 2, ragged sequences against none 8, another
+/// option 16.
+std::optional<double> distance(const Problem& problem, const Bucket& bucket);
+
+/// The bucket without its family, for people and records: "T~4096 BH~128 K=128 V=128 h0".
+std::string describe(const Bucket& bucket);
+
+/// "gla forward bfloat16"
+std::string family_of(const Bucket& bucket);
+
+/// Both ways; members that are 0, false or empty by nature are left out.
+Json bucket_to_json(const Bucket& bucket);
+/// @throws InputError
+Bucket read_bucket(const JsonNode& node);
+
+}  // namespace gla_bench

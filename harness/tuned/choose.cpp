@@ -1,0 +1,165 @@
+#include "harness/tuned/choose.hpp"
+
+#include <algorithm>
+
+#include "harness/comparison/comparability.hpp"
+#include "harness/error.hpp"
+#include "harness/text.hpp"
+#include "harness/tuned/build.hpp"
+#include "harness/tuned/table_file.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr std::size_t most_notes = 4;  // of what is passed over: a record is no log
+
+bool in_space(const Tile& tile, const TileSpace& space) {
+  if (tile.size() != space.size()) return false;
+  return std::all_of(space.begin(), space.end(), [&](const TileAxis& axis) {
+    const auto found = tile.find(axis.name);
+    return found != tile.end() &&
+           std::find(axis.values.begin(), axis.values.end(), found->second) != axis.values.end();
+  });
+}
+
+void add_note(std::string& note, const std::string& part) {
+  const auto parts = static_cast<std::size_t>(std::count(note.begin(), note.end(), ';'));
+  if (parts >= most_notes) return;
+  note += (note.empty() ? "" : "; ") + (parts + 1 == most_notes ? std::string("..") : part);
+}
+
+/// Of an entry, the best first: the winner, then what is as good, then what is nearly.
+std::vector<const TunedChoice*> choices_of(const TunedEntry& entry) {
+  std::vector<const TunedChoice*> list{&entry.winner};
+  for (const TunedChoice& choice : entry.ties) list.push_back(&choice);
+  std::vector<const TunedChoice*> rest;
+  if (entry.runner_up) rest.push_back(&*entry.runner_up);
+  for (const TunedChoice& choice : entry.others) rest.push_back(&choice);
+  std::stable_sort(rest.begin(), rest.end(),
+                   [](const TunedChoice* a, const TunedChoice* b) { return a->ratio < b->ratio; });
+  list.insert(list.end(), rest.begin(), rest.end());
+  return list;
+}
+
+std::string texts_of(const std::vector<Difference>& differences, Severity severity) {
+  std::vector<std::string> texts;
+  for (const Difference& difference : differences)
+    if (difference.severity == severity) texts.push_back(describe(difference));
+  return join(texts, "; ");
+}
+
+}  // namespace
+
+std::vector<Near> nearest_entries(const TunedTable& table, const Problem& problem) {
+  const Bucket own = bucket_of(problem);
+  std::vector<Near> list;
+  for (std::size_t i = 0; i < table.entries.size(); ++i)
+    if (const auto far = distance(problem, table.entries[i].bucket))
+      list.push_back({i, table.entries[i].bucket == own, *far});
+  std::stable_sort(list.begin(), list.end(), [](const Near& a, const Near& b) {
+    return std::pair(!a.own, a.distance) < std::pair(!b.own, b.distance);
+  });
+  return list;
+}
+
+Chooser::Chooser(Catalog catalog, BackendId backend, std::string why)
+    : catalog_(catalog), backend_(backend), why_(std::move(why)) {}
+
+Chooser::Chooser(Catalog catalog, BackendId backend, TunedTable table, const Facts& environment,
+                 const std::set<std::string>& allowed,
+                 const std::function<std::string(const Variant&)>& source_hash)
+    : catalog_(catalog),
+      backend_(backend),
+      why_("the table has no entry of this operator, direction and dtype"),
+      table_(std::move(table)),
+      source_hash_(source_hash) {
+  const Facts here = comparable_facts(environment);
+  std::vector<bool> fits;
+  std::string refused;
+  for (const Facts& there : table_.environments) {
+    const auto differing = differences(there, here, allowed);
+    const std::string refusals = texts_of(differing, Severity::refuse);
+    const std::string labels = texts_of(differing, Severity::label);
+    fits.push_back(refusals.empty());
+    if (!refusals.empty()) refused = refusals;
+    if (!refusals.empty() || !labels.empty())
+      warnings_.push_back(table_.path + (refusals.empty() ? ": tuned elsewhere: " + labels
+                                                          : ": entries are left out: " + refusals));
+  }
+  for (const TunedEntry& entry : table_.entries) usable_.push_back(fits.at(entry.environment));
+  if (!usable_.empty() && std::find(usable_.begin(), usable_.end(), true) == usable_.end())
+    throw InputError(table_.path + ": was not made where this runs: " + refused +
+                     "; --allow FACT takes it all the same");
+}
+
+std::optional<Candidate> Chooser::find(const Bucket& bucket, const TunedChoice& choice,
+                                       const Problem& problem, std::string& why) const {
+  const Variant* variant =
+      catalog_.find_variant(bucket.op, choice.variant, backend_, bucket.direction);
+  if (variant == nullptr)
+    why = "there is no such variant on the backend " + std::string(name(backend_));
+  else if (!in_space(choice.tile, variant->space))
+    why = "its tile is not in the variant's space";
+  else
+    return Candidate{variant, problem, choice.tile};
+  return std::nullopt;
+}
+
+std::optional<Candidate> Chooser::take(const TunedEntry& entry, const Problem& problem,
+                                       const Refusal& refuse, std::string& note) const {
+  for (const TunedChoice* choice : choices_of(entry)) {
+    std::string why;
+    auto candidate = find(entry.bucket, *choice, problem, why);
+    if (candidate)
+      if (const auto reason = refuse(*candidate)) why = *reason;
+    if (why.empty()) return candidate;
+    add_note(note, "passed over " + describe(*choice) + ": " + why);
+  }
+  return std::nullopt;
+}
+
+bool Chooser::is_stale(const Candidate& candidate, const TunedEntry& entry) const {
+  const std::string now = source_hash_ ? source_hash_(*candidate.variant) : "";
+  for (const TunedChoice* choice : choices_of(entry))
+    if (choice->variant == candidate.variant->name && choice->tile == candidate.tile)
+      return !now.empty() && now != choice->source_hash;
+  return false;
+}
+
+Choice Chooser::fall_back(const Problem& problem, const Refusal& refuse, std::string note) const {
+  Choice choice;
+  choice.by = {"default", table_.path, "", 0, std::move(note)};
+  for (std::size_t i = catalog_.variants.size(); i-- > 0;) {
+    const Variant& variant = catalog_.variants[i];
+    if (variant.op != problem.op || variant.backend != backend_ ||
+        variant.direction != problem.direction)
+      continue;
+    for (const Tile& tile : all_tiles(variant.space))
+      if (const Candidate candidate{&variant, problem, tile}; !refuse(candidate)) {
+        choice.candidate = candidate;
+        return choice;
+      }
+  }
+  add_note(choice.by.note, "no variant takes the problem");
+  return choice;
+}
+
+Choice Chooser::choose(const Problem& problem, const Refusal& refuse) const {
+  std::string note;
+  bool any = false;
+  for (const Near& near : nearest_entries(table_, problem)) {
+    const TunedEntry& entry = table_.entries[near.entry];
+    if (!usable_[near.entry]) continue;
+    any = true;
+    auto candidate = take(entry, problem, refuse, note);
+    if (!candidate) continue;
+    if (is_stale(*candidate, entry)) add_note(note, "stale: its sources have changed since");
+    return {std::move(candidate),
+            {near.own ? "bucket" : "nearest", table_.path, describe(entry.bucket), near.distance,
+             note}};
+  }
+  if (!any) add_note(note, why_);
+  return fall_back(problem, refuse, note);
+}
+
+}  // namespace gla_bench

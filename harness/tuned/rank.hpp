@@ -1,0 +1,25 @@
+#pragma once
+// The candidates of one bucket, best first. Pure functions of records.
+
+#include <optional>
+#include <span>
+
+#include "harness/record.hpp"
+#include "harness/tuned/build.hpp"
+#include "harness/tuned/table.hpp"
+
+namespace gla_bench {
+
+/// True for a time that may win: measured, verified before and after, finite, not suspect, not a
+/// peer's.
+bool may_win(const Record& record);
+
+/// The entry of a bucket, but for where its records came from; nothing where no candidate may win.
+/// `rows`: all records of the bucket, each candidate and problem once.
+std::optional<TunedEntry> rank_bucket(const Bucket& bucket, std::span<const Record* const> rows,
+                                      const TuningPolicy& policy);
+
+/// Median of a series in milliseconds with its bootstrapped interval: `ratio` is the median.
+RatioEstimate median_estimate(const std::vector<double>& samples_ms, const BootstrapPolicy& policy);
+
+}  // namespace gla_bench

@@ -1,0 +1,35 @@
+#pragma once
+// A tuned table as a file. Its format: configs/schema/tuned.schema.json.
+
+#include <string>
+
+#include "harness/json.hpp"
+#include "harness/tuned/table.hpp"
+
+namespace gla_bench {
+
+constexpr int tuned_version = 1;
+
+/// The table as one document; write_table() puts an entry on a line.
+Json table_to_json(const TunedTable& table);
+
+/// @throws InputError for anything that table_to_json() does not write, two entries of one bucket,
+/// and an entry whose environment is not there
+TunedTable read_table(const JsonNode& node);
+
+/// @throws InputError for a file that is not there or is no table
+TunedTable load_table(const std::string& path);
+
+/// Replaces the file whole; missing folders are made. @throws OutputError
+void write_table(const TunedTable& table, const std::string& path);
+
+/// "results/tuned/nvidia-h200.json": where a device's table is looked for, from the working folder.
+std::string default_table_path(const std::string& device);
+
+/// "chunk_fused block_v=64,chunk=32"
+std::string describe(const TunedChoice& choice);
+
+/// For people: an entry a line, with winner, margin, ties and regret.
+std::string table_report(const TunedTable& table, bool markdown, std::size_t width = 0);
+
+}  // namespace gla_bench
