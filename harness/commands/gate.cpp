@@ -90,7 +90,7 @@ void add_gate(CLI::App& program, Context& context) {
                       "store the errors of these records and their spread over seeds, where the "
                       "gate passes");
   command->footer(
-      "Examples:\n  gla-bench gate results/*/*.json\n"
+      "Examples:\n  gla-bench gate results/h200/*.json\n"
       "  gla-bench gate build/ci.json --require-fresh --junit build/gate.xml\n"
       "  gla-bench verify configs/ci.json --seeds 5 -o five.json && "
       "gla-bench gate five.json --write-baseline errors.json");

@@ -35,7 +35,7 @@ void add_report(CLI::App& program, Context&) {
                       "columns to fit into (default: the terminal's; 0 without one: no limit)");
   command->footer(
       "Examples:\n  gla-bench report build/quick.json\n"
-      "  gla-bench report results/*/*.json --markdown > tables.md");
+      "  gla-bench report results/h200/*.json --markdown > tables.md");
   command->callback([options] {
     std::vector<Results> files;
     for (const std::string& path : options->files) files.push_back(read_results(path));

@@ -15,7 +15,7 @@ namespace gla_bench {
 namespace {
 
 /// A C++ string literal.
-std::string quoted(std::string_view text) {
+std::string literal(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -59,11 +59,11 @@ void expect_name(const std::string& op) {
 }
 
 void write_environments(std::ostream& out, const TunedTable& table) {
-  out << "\ninline constexpr std::string_view device = " << quoted(table.device) << ";\n"
+  out << "\ninline constexpr std::string_view device = " << literal(table.device) << ";\n"
       << "\ninline constexpr Fact environment[] = {\n";
   for (std::size_t i = 0; i < table.environments.size(); ++i)
     for (const auto& [key, fact] : table.environments[i])
-      out << "    {" << i << ", " << quoted(key) << ", " << quoted(text_of(fact)) << "},\n";
+      out << "    {" << i << ", " << literal(key) << ", " << literal(text_of(fact)) << "},\n";
   out << "    {" << table.environments.size() << ", \"\", \"\"},  // behind the last\n};\n";
 }
 
@@ -72,7 +72,7 @@ void write_tile(std::ostream& out, const std::string& label, const Tile& tile) {
   out << "inline constexpr TileValue " << label << "[] = {";
   const char* separator = "";
   for (const auto& [axis, value] : tile) {
-    out << separator << "{" << quoted(axis) << ", " << value << "}";
+    out << separator << "{" << literal(axis) << ", " << value << "}";
     separator = ", ";
   }
   out << "};\n";
@@ -83,16 +83,16 @@ void write_entry(std::ostream& out, const TunedEntry& entry, const std::string& 
   const auto flag = [](bool value) { return value ? "true" : "false"; };
   const TunedChoice none;
   const TunedChoice& second = entry.runner_up ? *entry.runner_up : none;
-  out << "    // " << describe(b) << "\n    {" << quoted(name(b.direction)) << ", "
-      << quoted(name(b.dtype)) << ", " << quoted(name(b.layout)) << ", " << quoted(options_text(b))
-      << ", " << flag(b.initial_state) << ", " << flag(b.final_state) << ",\n     " << b.key_dim
-      << ", " << b.value_dim << ", " << b.model_dim << ", " << b.group << ", " << b.seq << ", "
-      << b.batch_heads << ", " << b.key_seq << ", " << b.columns << ", " << b.sequences
-      << ",\n     " << quoted(entry.winner.variant) << ", "
+  out << "    // " << describe(b) << "\n    {" << literal(name(b.direction)) << ", "
+      << literal(name(b.dtype)) << ", " << literal(name(b.layout)) << ", "
+      << literal(options_text(b)) << ", " << flag(b.initial_state) << ", " << flag(b.final_state)
+      << ",\n     " << b.key_dim << ", " << b.value_dim << ", " << b.model_dim << ", " << b.group
+      << ", " << b.seq << ", " << b.batch_heads << ", " << b.key_seq << ", " << b.columns << ", "
+      << b.sequences << ",\n     " << literal(entry.winner.variant) << ", "
       << (entry.winner.tile.empty() ? "nullptr" : tile) << ", " << entry.winner.tile.size()
       << ",\n     " << number(second.ratio) << ", " << number(second.low) << ", "
       << number(second.high) << ", " << number(entry.winner.error) << ", "
-      << number(entry.worst_regret) << ", " << quoted(entry.measured) << ", " << entry.environment
+      << number(entry.worst_regret) << ", " << literal(entry.measured) << ", " << entry.environment
       << "},\n";
 }
 

@@ -18,6 +18,7 @@ struct Contender {
   Tile tile;
   std::map<Problem, const Record*> timed;
   bool failed = false;
+  bool searched = true;  ///< no search left it before its end: its median is as sure as any
   double error = 0, workspace = 0;
   double mean_log = 0;  ///< of its time over the problem's best, over its problems
   std::string source_hash;
@@ -26,6 +27,7 @@ struct Contender {
     if (is_failure(record.status)) failed = true;
     if (!may_win(record)) return;
     timed[record.problem] = &record;
+    if (record.search && record.search->left != "end") searched = false;
     source_hash = record.source_hash;
     workspace = std::max(workspace, record.io.workspace_bytes);
     for (const auto& [tensor, verdict] : record.verification->tensors)
@@ -39,13 +41,16 @@ double median_of(const Record& record) {
 
 using Best = std::map<Problem, const Record*>;
 
+/// What a search left early has few samples, and a median that may be low by chance: it is the best
+/// of a problem only where nothing was measured to the end.
 Best best_of(const std::vector<Contender>& contenders) {
-  Best best;
+  Best best, early;
   for (const Contender& contender : contenders)
     for (const auto& [problem, record] : contender.timed) {
-      const Record*& known = best[problem];
+      const Record*& known = (contender.searched ? best : early)[problem];
       if (known == nullptr || median_of(*record) < median_of(*known)) known = record;
     }
+  best.merge(early);
   return best;
 }
 
@@ -77,7 +82,8 @@ void keep_widest(std::vector<Contender>& list) {
   std::erase_if(list, [&](const Contender& contender) { return contender.timed.size() < most; });
 }
 
-/// Fastest first; names and tiles decide between equals, so that the order is always the same.
+/// What was measured to the end first, then the fastest first; names and tiles decide between
+/// equals, so that the order is always the same.
 void sort_by_time(std::vector<Contender>& list, const Best& best) {
   for (Contender& contender : list) {
     double sum = 0;
@@ -86,7 +92,8 @@ void sort_by_time(std::vector<Contender>& list, const Best& best) {
     contender.mean_log = sum / static_cast<double>(contender.timed.size());
   }
   std::sort(list.begin(), list.end(), [](const Contender& a, const Contender& b) {
-    return std::tie(a.mean_log, a.variant, a.tile) < std::tie(b.mean_log, b.variant, b.tile);
+    return std::tuple(!a.searched, a.mean_log, a.variant, a.tile) <
+           std::tuple(!b.searched, b.mean_log, b.variant, b.tile);
   });
 }
 
@@ -208,7 +215,9 @@ std::optional<TunedEntry> rank_bucket(const Bucket& bucket, std::span<const Reco
   std::vector<const Contender*> tied{&list.front()};
   for (const Contender& contender : list) {
     if (&contender == tied.front()) continue;
-    if (contender.mean_log > list.front().mean_log + std::log(policy.furthest_tie)) break;
+    if (contender.searched != list.front().searched ||
+        contender.mean_log > list.front().mean_log + std::log(policy.furthest_tie))
+      break;
     if (ratio_of(list.front(), contender, policy).low <= 1) tied.push_back(&contender);
   }
   entry.won_by = list.size() == 1 ? "only" : decide(tied);
@@ -218,7 +227,7 @@ std::optional<TunedEntry> rank_bucket(const Bucket& bucket, std::span<const Reco
     if (contender != &winner && entry.ties.size() < policy.most_ties)
       entry.ties.push_back(choice_of(*contender, winner, policy));
   for (const Contender& contender : list)
-    if (&contender != &winner) {
+    if (&contender != &winner) {  // the first of them: sorted by time
       entry.runner_up = choice_of(contender, winner, policy);
       break;
     }

@@ -35,6 +35,7 @@ config_schema = validator("config.schema.json")
 results_schema = validator("results.schema.json")
 accuracy_schema = validator("accuracy.schema.json")
 comparison_schema = validator("comparison.schema.json")
+tuned_schema = validator("tuned.schema.json")
 
 
 def expect(valid, schema, document, what):
@@ -160,9 +161,31 @@ def check_comparison():
            "an unknown verdict")
 
 
+def check_tuned():
+    with tempfile.TemporaryDirectory() as folder:
+        table = pathlib.Path(folder) / "tuned.json"
+        if not called("tune", "--from", source / "results/h200/softmax.json", "-o", table):
+            return
+        tuned = load(table)
+    expect(True, tuned_schema, tuned, "a tuned table")
+    entry = "/entries/0/"
+    planted = {
+        "a table of another version": {"change": {"/tuned_version": 2}},
+        "a winner by luck": {"change": {entry + "won_by": "luck"}},
+        "a winner without sources": {"remove": [entry + "winner/source_hash"]},
+        "an entry without regret": {"remove": [entry + "regret"]},
+        "an entry without problems": {"change": {entry + "problems": []}},
+        "a bucket without a dtype": {"remove": [entry + "bucket/dtype"]},
+        "an unknown member of a bucket": {"change": {entry + "bucket/gate": "mild"}},
+    }
+    for name, change in planted.items():
+        expect(False, tuned_schema, changed(tuned, change), name)
+
+
 def check_committed():
     for path in (source / "results").rglob("*.json"):
-        expect(True, results_schema, load(path), path)
+        tuned = path.parent.name == "tuned"
+        expect(True, tuned_schema if tuned else results_schema, load(path), path)
 
 
 def check_current():
@@ -177,6 +200,7 @@ check_current()
 checked = check_configs()
 check_produced()
 check_comparison()
+check_tuned()
 check_committed()
 for failure in failures:
     print("FAIL", failure)

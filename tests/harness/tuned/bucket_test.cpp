@@ -1,0 +1,119 @@
+#include "harness/tuned/bucket.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/error.hpp"
+#include "tests/harness/tuned/records.hpp"
+
+namespace gla_bench {
+namespace {
+
+TEST(Bucket, PowersOfTwoAreNearestInRatio) {
+  for (std::int64_t power = 1; power < (std::int64_t{1} << 40); power *= 2)
+    EXPECT_EQ(nearest_power_of_two(power), power);
+  EXPECT_EQ(nearest_power_of_two(0), 0);
+  EXPECT_EQ(nearest_power_of_two(3), 4);
+  EXPECT_EQ(nearest_power_of_two(2896), 2048);
+  EXPECT_EQ(nearest_power_of_two(2897), 4096);
+  EXPECT_EQ(nearest_power_of_two(5792), 4096);
+  EXPECT_EQ(nearest_power_of_two(5793), 8192);
+  EXPECT_EQ(nearest_power_of_two(std::numeric_limits<std::int64_t>::max()), std::int64_t{1} << 62);
+}
+
+TEST(Bucket, LeavesOutWhatNoLaunchDependsOn) {
+  Problem problem = problem_at(4096);
+  const Bucket bucket = bucket_of(problem);
+  problem.gate = "strong";
+  problem.seed = 7;
+  problem.scale = 2.0;
+  EXPECT_EQ(bucket_of(problem), bucket);
+  problem.initial_state = true;
+  EXPECT_NE(bucket_of(problem), bucket);
+}
+
+TEST(Bucket, BatchAndHeadsCountTogether) {
+  EXPECT_EQ(bucket_of(problem_at(4096, 8, 16)), bucket_of(problem_at(4096, 128, 1)));
+  EXPECT_EQ(bucket_of(problem_at(4096, 8, 16)).batch_heads, 128);
+}
+
+TEST(Bucket, HeadDimensionsAreExact) {
+  Problem problem = problem_at(4096);
+  problem.shape.key_dim = 100;
+  EXPECT_EQ(bucket_of(problem).key_dim, 100);
+}
+
+TEST(Bucket, GroupAndKeySeqFollowTheKeys) {
+  Problem problem = problem_at(1, 1, 32);
+  problem.shape.key_heads = 8;
+  problem.shape.key_seq = 60000;
+  const Bucket bucket = bucket_of(problem);
+  EXPECT_EQ(bucket.group, 4);
+  EXPECT_EQ(bucket.key_seq, 65536);
+  problem.shape.key_seq = 1;  // as many as seq: nothing of its own
+  EXPECT_EQ(bucket_of(problem).key_seq, 0);
+}
+
+TEST(BucketDistance, CountsDoublings) {
+  const Bucket bucket = bucket_of(problem_at(4096));
+  EXPECT_EQ(distance(problem_at(4096), bucket), 0.0);
+  EXPECT_EQ(distance(problem_at(8192), bucket), 1.0);
+  EXPECT_EQ(distance(problem_at(1024), bucket), 2.0);
+  EXPECT_EQ(distance(problem_at(8192, 1), bucket), 4.0);
+  EXPECT_NEAR(*distance(problem_at(6144), bucket), 0.585, 1e-3);
+}
+
+TEST(BucketDistance, OtherHeadDimensionsStatesAndOptionsAreFar) {
+  const Bucket bucket = bucket_of(problem_at(4096));
+  Problem problem = problem_at(4096);
+  problem.shape.key_dim = 64;
+  EXPECT_EQ(distance(problem, bucket), 4.0);
+  problem = problem_at(4096);
+  problem.layout = Layout::head_first;
+  EXPECT_EQ(distance(problem, bucket), 1.0);
+  problem = problem_at(4096);
+  problem.initial_state = true;
+  EXPECT_EQ(distance(problem, bucket), 2.0);
+  problem = problem_at(4096);
+  problem.shape.sequences = 16;
+  EXPECT_EQ(distance(problem, bucket), 8.0);
+  problem = problem_at(4096);
+  problem.options["in_place"] = "true";
+  EXPECT_EQ(distance(problem, bucket), 16.0);
+}
+
+TEST(BucketDistance, LeavesNoFamily) {
+  const Bucket bucket = bucket_of(problem_at(4096));
+  Problem problem = problem_at(4096);
+  problem.dtype = DType::float32;
+  EXPECT_FALSE(distance(problem, bucket));
+  problem = problem_at(4096);
+  problem.direction = Direction::backward;
+  EXPECT_FALSE(distance(problem, bucket));
+  problem = problem_at(4096);
+  problem.op = "retention";
+  EXPECT_FALSE(distance(problem, bucket));
+}
+
+TEST(Bucket, ComesBackFromJson) {
+  Problem problem = problem_at(1000, 2, 3);
+  problem.initial_state = true;
+  problem.final_state = false;
+  problem.layout = Layout::head_first;
+  problem.shape.key_heads = 1;
+  problem.shape.key_seq = 9;
+  problem.shape.sequences = 5;
+  problem.options["lengths"] = "skewed";
+  const Bucket bucket = bucket_of(problem);
+  const Json json = bucket_to_json(bucket);
+  EXPECT_EQ(read_bucket(JsonNode(json, "t.json")), bucket);
+  EXPECT_EQ(describe(bucket),
+            "T~1024 BH~8 keys~8 N~4 K=128 V=128 group=3 h0 no_ht head_first lengths=skewed");
+  Json bad = json;
+  bad["seq"] = 0;
+  EXPECT_THROW(read_bucket(JsonNode(bad, "t.json")), InputError);
+}
+
+}  // namespace
+}  // namespace gla_bench

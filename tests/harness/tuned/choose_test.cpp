@@ -1,0 +1,236 @@
+#include "harness/tuned/choose.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/error.hpp"
+#include "harness/tuned/build.hpp"
+#include "harness/tuned/evaluate.hpp"
+#include "tests/harness/sample_record.hpp"
+#include "tests/harness/toy.hpp"
+#include "tests/harness/tuned/records.hpp"
+
+namespace gla_bench {
+namespace {
+
+Problem toy_at(std::int64_t seq) {
+  Problem problem = toy::problem();
+  problem.shape.seq = seq;
+  return problem;
+}
+
+Record toy_record(std::int64_t seq, const std::string& variant, const Tile& tile, double ms) {
+  return timed_record(toy_at(seq), variant, tile, ms);
+}
+
+const Tile chunk_16{{"chunk", 16}, {"warps", 1}}, chunk_32{{"chunk", 32}, {"warps", 2}},
+    chunk_64{{"chunk", 64}, {"warps", 2}};
+
+/// fast wins at 64 and 4096 tokens, slow at 512.
+Results toy_results() {
+  return results_of({toy_record(64, "fast", chunk_16, 1), toy_record(64, "slow", {}, 2),
+                     toy_record(512, "fast", chunk_16, 2), toy_record(512, "slow", {}, 1),
+                     toy_record(4096, "fast", chunk_64, 1), toy_record(4096, "slow", {}, 3)});
+}
+
+TunedTable toy_table() {
+  const std::vector<Results> files{toy_results()};
+  TunedTable table = build_table(files);
+  table.path = "t.json";
+  return table;
+}
+
+std::string same_sources(const Variant& variant) {
+  return "hash of " + variant.name;
+}
+
+std::optional<std::string> takes_all(const Candidate&) {
+  return std::nullopt;
+}
+
+Chooser chooser_of(const TunedTable& table, const Facts& environment = toy_results().environment,
+                   const std::set<std::string>& allowed = {}) {
+  return {toy::catalog(), BackendId::cuda, table, environment, allowed, same_sources};
+}
+
+TEST(Choose, TheProblemsOwnBucketFirst) {
+  const Choice choice = chooser_of(toy_table()).choose(toy_at(500), takes_all);
+  ASSERT_TRUE(choice.candidate);
+  EXPECT_EQ(choice.candidate->variant->name, "slow");
+  EXPECT_EQ(choice.candidate->variant->backend, BackendId::cuda);
+  EXPECT_EQ(choice.candidate->problem, toy_at(500));
+  EXPECT_EQ(choice.by.how, "bucket");
+  EXPECT_EQ(choice.by.table, "t.json");
+  EXPECT_EQ(choice.by.entry, "T~512 BH~2 K=4 V=4");
+  EXPECT_NEAR(choice.by.distance, 0.034, 1e-3);
+  EXPECT_EQ(choice.by.note, "");
+}
+
+TEST(Choose, ElseTheNearestWithItsDistance) {
+  const Choice choice = chooser_of(toy_table()).choose(toy_at(16384), takes_all);
+  ASSERT_TRUE(choice.candidate);
+  EXPECT_EQ(choice.candidate->tile, chunk_64);
+  EXPECT_EQ(choice.by.how, "nearest");
+  EXPECT_EQ(choice.by.distance, 2.0);
+  EXPECT_EQ(choice.by.entry, "T~4096 BH~2 K=4 V=4");
+}
+
+TEST(Choose, TheOwnBucketBeatsANearerMiddle) {
+  // 90 tokens are of the bucket of 64, though with another head dimension nothing is nearer.
+  TunedTable table = toy_table();
+  const auto order = nearest_entries(table, toy_at(90));
+  ASSERT_EQ(order.size(), 3u);
+  EXPECT_TRUE(order[0].own);
+  EXPECT_EQ(table.entries[order[0].entry].bucket.seq, 64);
+}
+
+TEST(Choose, WhatRefusesIsPassedOverByName) {
+  const Refusal no_fast = [](const Candidate& candidate) -> std::optional<std::string> {
+    if (candidate.variant->name == "fast") return "too fast";
+    return std::nullopt;
+  };
+  const Choice choice = chooser_of(toy_table()).choose(toy_at(4096), no_fast);
+  ASSERT_TRUE(choice.candidate);
+  EXPECT_EQ(choice.candidate->variant->name, "slow");  // the same entry's other variant
+  EXPECT_EQ(choice.by.entry, "T~4096 BH~2 K=4 V=4");
+  EXPECT_NE(choice.by.note.find("passed over fast chunk=64,warps=2: too fast"), std::string::npos)
+      << choice.by.note;
+}
+
+TEST(Choose, WhatIsGoneIsPassedOver) {
+  TunedTable table = toy_table();
+  for (TunedEntry& entry : table.entries) {
+    entry.winner.tile["chunk"] = 48;
+    entry.ties.clear();
+    entry.others.clear();
+    entry.runner_up.reset();
+  }
+  table.entries[0].winner.variant = "forgotten";
+  const Choice choice = chooser_of(table).choose(toy_at(64), takes_all);
+  EXPECT_EQ(choice.by.how, "default");
+  EXPECT_EQ(choice.by.entry, "");
+  EXPECT_NE(choice.by.note.find("passed over forgotten chunk=48,warps=1: there is no such variant"),
+            std::string::npos)
+      << choice.by.note;
+  EXPECT_NE(choice.by.note.find("not in the variant's space"), std::string::npos);
+}
+
+TEST(Choose, DefaultIsTheLastVariantThatTakesTheProblem) {
+  const Chooser chooser(toy::catalog(), BackendId::cuda, "there is no t.json");
+  Choice choice = chooser.choose(toy_at(8), takes_all);
+  ASSERT_TRUE(choice.candidate);
+  EXPECT_EQ(choice.candidate->variant->name, "device_only");
+  EXPECT_EQ(choice.by.how, "default");
+  EXPECT_EQ(choice.by.note, "there is no t.json");
+  const Refusal only_chunk_64 = [](const Candidate& candidate) -> std::optional<std::string> {
+    const auto chunk = candidate.tile.find("chunk");
+    if (chunk != candidate.tile.end() && chunk->second == 64) return std::nullopt;
+    return "not chunk 64";
+  };
+  choice = chooser.choose(toy_at(8), only_chunk_64);
+  ASSERT_TRUE(choice.candidate);
+  EXPECT_EQ(describe(choice.candidate->tile), "chunk=64,warps=1");
+  const Refusal none = [](const Candidate&) { return std::optional<std::string>("no"); };
+  choice = chooser.choose(toy_at(8), none);
+  EXPECT_FALSE(choice.candidate);
+  EXPECT_NE(choice.by.note.find("no variant takes the problem"), std::string::npos);
+}
+
+TEST(Choose, AnotherDtypeIsADefaultNotAGuess) {
+  Problem problem = toy_at(4096);
+  problem.dtype = DType::bfloat16;
+  const Choice choice = chooser_of(toy_table()).choose(problem, takes_all);
+  EXPECT_EQ(choice.by.how, "default");
+  EXPECT_EQ(choice.by.table, "t.json");
+  EXPECT_EQ(choice.by.note, "the table has no entry of this operator, direction and dtype");
+}
+
+TEST(Choose, ChangedSourcesAreToldInTheRecord) {
+  const Chooser chooser(toy::catalog(), BackendId::cuda, toy_table(), toy_results().environment, {},
+                        [](const Variant&) { return std::string("another"); });
+  EXPECT_EQ(chooser.choose(toy_at(64), takes_all).by.note, "stale: its sources have changed since");
+}
+
+TEST(Choose, AnotherDeviceIsRefusedAnotherDriverIsTold) {
+  Facts environment = toy_results().environment;
+  EXPECT_TRUE(chooser_of(toy_table(), environment).warnings().empty());
+  environment["driver"] = std::string("581");
+  const Chooser labelled = chooser_of(toy_table(), environment);
+  ASSERT_EQ(labelled.warnings().size(), 1u);
+  EXPECT_NE(labelled.warnings()[0].find("t.json: tuned elsewhere: driver: 580 before, 581 now"),
+            std::string::npos);
+  EXPECT_EQ(labelled.choose(toy_at(64), takes_all).by.how, "bucket");
+  environment["multiprocessors"] = 66.0;
+  const std::string error = error_of([&] { chooser_of(toy_table(), environment); });
+  EXPECT_NE(error.find("t.json: was not made where this runs: multiprocessors: 132 before, 66 now"),
+            std::string::npos)
+      << error;
+  EXPECT_EQ(chooser_of(toy_table(), environment, {"multiprocessors"})
+                .choose(toy_at(64), takes_all)
+                .by.how,
+            "bucket");
+}
+
+TEST(Choose, EntriesOfAnotherPlaceAreLeftOut) {
+  TunedTable table = toy_table();
+  table.environments.push_back(table.environments[0]);
+  table.environments[1]["power_limit_watts"] = 350.0;
+  table.environments[0]["power_limit_watts"] = 700.0;
+  table.entries[0].environment = 1;  // of 64 tokens
+  Facts environment = toy_results().environment;
+  environment["power_limit_watts"] = 700.0;
+  const Chooser chooser = chooser_of(table, environment);
+  ASSERT_EQ(chooser.warnings().size(), 1u);
+  EXPECT_NE(chooser.warnings()[0].find("entries are left out: power_limit_watts"),
+            std::string::npos);
+  EXPECT_EQ(chooser.choose(toy_at(64), takes_all).by.entry, "T~512 BH~2 K=4 V=4");
+}
+
+TEST(Evaluate, RegretIsTheChoiceOverTheBest) {
+  const std::vector<Results> others{
+      results_of({toy_record(64, "fast", chunk_16, 1), toy_record(64, "slow", {}, 2),  // was tuned
+                  toy_record(60, "fast", chunk_16, 1.1), toy_record(60, "slow", {}, 1.0),
+                  toy_record(600, "fast", chunk_32, 1), toy_record(600, "slow", {}, 1),
+                  toy_record(9000, "fast", chunk_64, 1.5), toy_record(9000, "fast", chunk_32, 1.2),
+                  toy_record(5000, "slow", {}, 1)})};
+  const Evaluation evaluation = evaluate(others, chooser_of(toy_table()));
+  ASSERT_EQ(evaluation.problems.size(), 5u);
+  EXPECT_TRUE(evaluation.problems[0].tuned);
+  EXPECT_EQ(evaluation.tuned, 1u);
+  EXPECT_EQ(evaluation.judged, 3u);
+  EXPECT_NEAR(*evaluation.problems[1].regret, 0.1, 1e-9);
+  EXPECT_NEAR(*evaluation.problems[2].regret, 0.0, 1e-9);
+  EXPECT_NEAR(*evaluation.problems[3].regret, 0.25, 1e-9);
+  EXPECT_EQ(evaluation.problems[3].choice.by.how, "nearest");
+  EXPECT_NEAR(evaluation.median_regret, 0.1, 1e-9);
+  EXPECT_NEAR(evaluation.worst_regret, 0.25, 1e-9);
+  EXPECT_EQ(evaluation.unknown, 1u);
+  EXPECT_EQ(evaluation.problems[4].unknown, "the choice is not recorded");
+  const std::string text = evaluation_report(evaluation, true);
+  EXPECT_NE(text.find("3 problems that were not tuned: median regret 10.0 %, worst 25.0 %; 1 more "
+                      "whose choice has no time; 1 that the table was made from, not counted"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Evaluate, AChoiceThatIsWrongIsAFailure) {
+  const std::vector<Results> others{
+      results_of({failed_record(toy_at(60), "fast", chunk_16), toy_record(60, "slow", {}, 1.0)})};
+  const Evaluation evaluation = evaluate(others, chooser_of(toy_table()));
+  ASSERT_EQ(evaluation.problems.size(), 1u);
+  EXPECT_TRUE(evaluation.problems[0].failed);
+  EXPECT_EQ(evaluation.judged, 0u);
+  EXPECT_TRUE(std::isnan(evaluation.worst_regret));
+}
+
+TEST(Evaluate, LimitsAreThoseOfTheRecords) {
+  const Limits limits = recorded_limits(toy_results().environment);
+  EXPECT_EQ(limits.arch, 90);
+  EXPECT_EQ(limits.multiprocessors, 132);
+  EXPECT_GT(limits.shared_per_block, 200000u);
+  EXPECT_EQ(recorded_limits({{"backend", "host"}}).arch, 0);
+}
+
+}  // namespace
+}  // namespace gla_bench
