@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "harness/config_policy.hpp"
 #include "harness/config_shapes.hpp"
+#include "harness/config_tiles.hpp"
 #include "harness/sweep.hpp"
 
 namespace gla_bench {
@@ -62,36 +62,17 @@ std::vector<std::string> read_names(const JsonNode& node, const std::vector<std:
   return without_duplicates(names);
 }
 
-/// Values of an axis over the backends' implementations of a variant, without duplicates.
-std::map<std::string, std::set<int>> tile_values(const Catalog& catalog, const Sweep& sweep,
-                                                 std::string_view variant) {
-  std::map<std::string, std::set<int>> values;
+/// A variant's axes over the backends' implementations.
+KnownAxes axes_of(const Catalog& catalog, const Sweep& sweep, std::string_view variant) {
+  KnownAxes axes;
   for (const Variant& candidate : catalog.variants)
     if (candidate.op == sweep.op && candidate.name == variant &&
         candidate.direction == sweep.direction)
-      for (const TileAxis& axis : candidate.space)
-        values[axis.name].insert(axis.values.begin(), axis.values.end());
-  return values;
-}
-
-Narrowing read_narrowing(const JsonNode& node, const std::map<std::string, std::set<int>>& known) {
-  std::vector<std::string> axis_names;
-  for (const auto& [axis, values] : known) axis_names.push_back(axis);
-  Narrowing narrowing;
-  node.expect_keys(axis_names);
-  for (const auto& [axis, list] : node.members()) {
-    std::vector<std::string> texts;
-    for (const int value : known.at(axis)) texts.push_back(std::to_string(value));
-    for (const JsonNode& item : list.items(1)) {
-      const auto value =
-          item.integer(std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
-      if (!known.at(axis).contains(static_cast<int>(value)))
-        item.fail("a value of the axis \"" + axis + "\": " + join(texts));
-      narrowing[axis].push_back(static_cast<int>(value));
-    }
-    narrowing[axis] = without_duplicates(narrowing[axis]);
-  }
-  return narrowing;
+      for (const TileAxis& axis : candidate.space) {
+        axes.values[axis.name].insert(axis.values.begin(), axis.values.end());
+        axes.defaults[axis.name].insert(axis.values.front());
+      }
+  return axes;
 }
 
 TensorSource read_tensors(const JsonNode& node, const Operator& op, const std::string& folder) {
@@ -210,7 +191,7 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
   if (const auto tiles = node.find("tiles")) {
     tiles->expect_keys(sweep.variants);
     for (const auto& [variant, axes] : tiles->members())
-      sweep.tiles[variant] = read_narrowing(axes, tile_values(catalog, sweep, variant));
+      sweep.tiles[variant] = read_narrowing(axes, axes_of(catalog, sweep, variant), folder);
   }
   if (const auto most = node.find("max_tiles"); most)
     sweep.max_tiles = static_cast<int>(most->integer(0, 1000000));

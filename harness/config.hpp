@@ -11,13 +11,17 @@
 #include "harness/counting_policy.hpp"
 #include "harness/json.hpp"
 #include "harness/problem.hpp"
+#include "harness/space/condition.hpp"
 #include "harness/tile.hpp"
 #include "harness/verify.hpp"
 
 namespace gla_bench {
 
-/// The values that a config allows on some of a variant's axes: {"chunk": [32, 64]}.
-using Narrowing = std::map<std::string, std::vector<int>>;
+/// What a config allows of a variant's tiles: {"chunk": [32, 64], "where": ["block_v <= chunk"]}.
+struct Narrowing {
+  std::map<std::string, std::vector<int>> axes;  ///< values of some axes
+  std::vector<Condition> where;                  ///< that all have to hold
+};
 
 /// Inputs from a file in place of drawn ones (tensor_file.hpp).
 struct TensorSource {

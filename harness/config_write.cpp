@@ -37,7 +37,11 @@ Json sweep_to_json(const Sweep& sweep) {
   json["scale"] = sweep.scale ? Json(*sweep.scale) : Json(nullptr);
   if (!sweep.options.empty()) json["options"] = sweep.options;
   json["tiles"] = Json::object();
-  for (const auto& [variant, narrowing] : sweep.tiles) json["tiles"][variant] = narrowing;
+  for (const auto& [variant, narrowing] : sweep.tiles) {
+    Json& tiles = json["tiles"][variant] = Json::object();
+    for (const auto& [axis, values] : narrowing.axes) tiles[axis] = values;
+    for (const Condition& condition : narrowing.where) tiles["where"].push_back(condition.text());
+  }
   json["max_tiles"] = sweep.max_tiles;
   return json;
 }

@@ -57,8 +57,8 @@ std::vector<Problem> problems_from_file(const Sweep& sweep) {
 TileSpace narrowed_space(const Variant& variant, const Narrowing& narrowing) {
   TileSpace space = variant.space;
   for (TileAxis& axis : space) {
-    const auto found = narrowing.find(axis.name);
-    if (found == narrowing.end()) continue;
+    const auto found = narrowing.axes.find(axis.name);
+    if (found == narrowing.axes.end()) continue;
     std::vector<int> kept;
     for (const int value : found->second)
       if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
@@ -117,7 +117,9 @@ std::vector<Point> points(const Config& config) {
 Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
                       const Limits& limits, int max_tiles) {
   Candidates result;
-  const std::vector<Tile> tiles = all_tiles(narrowed_space(variant, narrowing));
+  std::vector<Tile> tiles = all_tiles(narrowed_space(variant, narrowing));
+  for (const Condition& condition : narrowing.where)
+    std::erase_if(tiles, [&](const Tile& tile) { return !condition.holds(tile); });
   result.narrowed = all_tiles(variant.space).size() - tiles.size();
   for (const Tile& tile : tiles) {
     const Candidate candidate{&variant, problem, tile};

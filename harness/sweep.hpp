@@ -45,8 +45,8 @@ struct Candidates {
   std::size_t narrowed = 0;  ///< tiles that the config left out
 };
 
-/// Tiles of a variant on a problem. A narrowing names values per axis; an axis that this
-/// implementation lacks, or none of whose values it has, keeps its own default value. With
+/// Tiles of a variant on a problem. A narrowing names values per axis, and conditions; an axis that
+/// this implementation lacks, or none of whose values it has, keeps its own default value. With
 /// `max_tiles` only the first so many accepted tiles, in the space's order; those behind them count
 /// as narrowed.
 Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,

@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("tiles": {"slow": {}})", "",
             R"(/sweeps/0/tiles/slow: found the unknown key "slow", expected one of fast)"},
         Bad{R"("tiles": {"fast": {"chnk": [16]}})", "",
-            R"(/sweeps/0/tiles/fast/chnk: found the unknown key "chnk", expected one of chunk, warps (did you mean "chunk"?))"},
+            R"(/sweeps/0/tiles/fast/chnk: found the unknown key "chnk", expected one of chunk, warps, where, t1 (did you mean "chunk"?))"},
         Bad{R"("tiles": {"fast": {"chunk": [16, 48]}})", "",
             R"(/sweeps/0/tiles/fast/chunk/1: found 48, expected a value of the axis "chunk": 16, 32, 64)"},
         Bad{R"("max_tiles": -1)", "", "/sweeps/0/max_tiles: found -1"},

@@ -42,7 +42,7 @@ TEST(Sweep, PointsMergeSweepsThatShareAProblem) {
   config.sweeps = {sweep(), sweep()};
   config.sweeps[1].variants = {"picky"};
   config.sweeps[1].shapes = {{2, 16, 2, 4, 4}, {3, 8, 2, 4, 4}};
-  config.sweeps[1].tiles["picky"] = {{"chunk", {1}}};
+  config.sweeps[1].tiles["picky"].axes = {{"chunk", {1}}};
   const auto list = points(config);
   EXPECT_EQ(list.size(), 48u);
   std::size_t shared = 0;
@@ -50,7 +50,7 @@ TEST(Sweep, PointsMergeSweepsThatShareAProblem) {
     if (point.requests.size() == 3) {
       ++shared;
       EXPECT_EQ(point.requests[2].variant, "picky");
-      EXPECT_EQ(point.requests[2].narrowing.at("chunk"), std::vector<int>{1});
+      EXPECT_EQ(point.requests[2].narrowing.axes.at("chunk"), std::vector<int>{1});
     }
   EXPECT_EQ(shared, 16u);
 }
@@ -65,7 +65,7 @@ TEST(Sweep, CandidatesComeWithTheRejectedAndTheirReasons) {
 }
 
 TEST(Sweep, NarrowingKeepsTheNamedValuesOnly) {
-  const Narrowing narrowing{{"chunk", {64}}};
+  const Narrowing narrowing{{{"chunk", {64}}}, {}};
   const auto cuda = candidates(variant("fast", BackendId::cuda), toy::problem(), narrowing, {});
   ASSERT_EQ(cuda.accepted.size(), 1u);
   EXPECT_EQ(cuda.accepted[0].tile, (Tile{{"chunk", 64}, {"warps", 2}}));
@@ -77,9 +77,25 @@ TEST(Sweep, NarrowingKeepsTheNamedValuesOnly) {
   EXPECT_EQ(host.accepted[0].tile, (Tile{{"chunk", 16}}));
 }
 
+TEST(Sweep, ConditionsNarrowTheTilesOfThoseThatHaveTheirAxes) {
+  const Narrowing narrowing{{}, {Condition("chunk <= 32 and warps == 2")}};
+  const auto cuda = candidates(variant("fast", BackendId::cuda), toy::problem(), narrowing, {});
+  EXPECT_EQ(cuda.narrowed + cuda.accepted.size() + cuda.rejected.size(), 6u);
+  ASSERT_FALSE(cuda.accepted.empty());
+  for (const Candidate& candidate : cuda.accepted) {
+    EXPECT_LE(candidate.tile.at("chunk"), 32);
+    EXPECT_EQ(candidate.tile.at("warps"), 2);
+  }
+  EXPECT_EQ(cuda.rejected.size(), 0u);
+  // The host implementation has no warps: the condition says nothing of it.
+  const auto all = candidates(variant("fast", BackendId::host), toy::problem(), {}, {});
+  const auto host = candidates(variant("fast", BackendId::host), toy::problem(), narrowing, {});
+  EXPECT_EQ(host.accepted.size(), all.accepted.size());
+}
+
 TEST(Sweep, MaxTilesCountsAcceptedTiles) {
-  const auto found =
-      candidates(variant("fast", BackendId::cuda), toy::problem(), {{"chunk", {64, 32}}}, {}, 1);
+  const Narrowing narrowing{{{"chunk", {64, 32}}}, {}};
+  const auto found = candidates(variant("fast", BackendId::cuda), toy::problem(), narrowing, {}, 1);
   ASSERT_EQ(found.accepted.size(), 1u);
   EXPECT_EQ(found.accepted[0].tile, (Tile{{"chunk", 64}, {"warps", 2}}));
   EXPECT_EQ(found.rejected.size() + found.narrowed + found.accepted.size(), 6u);

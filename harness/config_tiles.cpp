@@ -1,0 +1,83 @@
+#include "harness/config_tiles.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "harness/config_policy.hpp"
+#include "harness/error.hpp"
+#include "harness/fair/t1.hpp"
+#include "harness/space/expression.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr std::string_view conditions_key = "where";
+constexpr std::string_view t1_key = "t1";
+
+std::vector<int> read_values(const JsonNode& list, const std::string& axis,
+                             const std::set<int>& known) {
+  std::vector<int> values;
+  for (const JsonNode& item : list.items(1)) {
+    const auto value = static_cast<int>(
+        item.integer(std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+    if (!known.contains(value)) {
+      std::vector<std::string> texts;
+      for (const int number : known) texts.push_back(std::to_string(number));
+      item.fail("a value of the axis \"" + axis + "\": " + join(texts));
+    }
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+/// What is wrong with the file is told with the place that names it.
+Narrowing read_t1_of(const JsonNode& node, const KnownAxes& known, const std::string& folder) {
+  const std::string path = read_path(node, folder);
+  try {
+    return read_t1_file(path, known);
+  } catch (const InputError& error) {
+    throw InputError(node.file() + ": " + node.pointer() + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+Condition read_condition(const JsonNode& node, const std::vector<std::string>& names) {
+  const std::string text = node.text();
+  try {
+    Condition condition(text);
+    for (const std::string& name : condition.names())
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        const auto meant = nearest(name, names);
+        node.fail("a condition on " + join(names) + ", which do not have " + name +
+                  (meant ? " (did you mean " + *meant + "?)" : ""));
+      }
+    return condition;
+  } catch (const ExpressionError& error) {
+    node.fail(std::string("a condition that can be read: ") + error.what());
+  }
+}
+
+Narrowing read_narrowing(const JsonNode& node, const KnownAxes& known, const std::string& folder) {
+  if (const auto t1 = node.find(t1_key)) {
+    node.expect_keys({std::string(t1_key)});
+    return read_t1_of(*t1, known, folder);
+  }
+  std::vector<std::string> axes;
+  for (const auto& [axis, values] : known.values) axes.push_back(axis);
+  std::vector<std::string> keys = axes;
+  keys.insert(keys.end(), {std::string(conditions_key), std::string(t1_key)});
+  node.expect_keys(keys);
+  Narrowing narrowing;
+  for (const auto& [key, list] : node.members()) {
+    if (key != conditions_key) {
+      narrowing.axes[key] = read_values(list, key, known.values.at(key));
+      continue;
+    }
+    for (const JsonNode& item : list.items(1))
+      narrowing.where.push_back(read_condition(item, axes));
+  }
+  return narrowing;
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,27 @@
+#pragma once
+// A config's "tiles": what it allows of a variant's tiles.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/config.hpp"
+#include "harness/json.hpp"
+
+namespace gla_bench {
+
+/// The axes of a variant over its implementations, with their values and their defaults.
+struct KnownAxes {
+  std::map<std::string, std::set<int>> values;
+  std::map<std::string, std::set<int>> defaults;
+};
+
+/// {"chunk": [32, 64], "where": ["block_v <= chunk"]}: values of axes, and conditions; or
+/// {"t1": FILE}: the space of a T1 document (fair/t1.hpp). @throws InputError
+Narrowing read_narrowing(const JsonNode& node, const KnownAxes& known, const std::string& folder);
+
+/// A condition on the axes `names`. @throws InputError for text that is none, or speaks of others
+Condition read_condition(const JsonNode& node, const std::vector<std::string>& names);
+
+}  // namespace gla_bench

@@ -1,0 +1,24 @@
+#pragma once
+// Search spaces in the T1 format of the autotuning community ("ConfigurationSpace" with
+// "TuningParameters" and "Conditions"), as Kernel Tuner, KTT and the BAT suite share them
+// (kernel_tuner/schema/T1/1.0.0/input-schema.json). What is read of them:
+// configs/schema/t1.schema.json.
+
+#include <string>
+
+#include "harness/config_tiles.hpp"
+#include "harness/json.hpp"
+
+namespace gla_bench {
+
+/// The space of a T1 document as a narrowing of a variant's own: each parameter has to be one of
+/// its axes, with values that the axis has. An axis that the document does not name stays at its
+/// default, so that the space is the document's. "Default", "Search", "Budget", "General" and what
+/// "KernelSpecification" says beyond its language are not read: the config has its own.
+/// @throws InputError with the pointer, what stood there and what was expected
+Narrowing read_t1(const JsonNode& document, const KnownAxes& known);
+
+/// The same of a file. @throws InputError also for a file that can not be read
+Narrowing read_t1_file(const std::string& path, const KnownAxes& known);
+
+}  // namespace gla_bench
