@@ -1,0 +1,32 @@
+#pragma once
+// Cross-over maps for people and for programs.
+
+#include <span>
+#include <string>
+
+#include "harness/crossover/crossover.hpp"
+#include "harness/json.hpp"
+
+namespace gla_bench {
+
+struct MapStyle {
+  bool markdown = false;
+  std::size_t width = 0;  ///< columns of the terminal; 0: no limit
+};
+
+/// A table per map: lengths across, batch * heads down. A place names the winner and, in brackets,
+/// the fastest that can be told from it with its time over the winner's; "a = b" cannot be told
+/// apart; "none" was tried and is not right; what was not measured is empty. Where the names do not
+/// fit the width, initials with a key stand for them, and the lengths are spread over several
+/// tables. Below it, where along a row the winner changes.
+std::string crossover_text(std::span<const CrossoverMap> maps, const CrossoverPolicy& policy,
+                           const MapStyle& style);
+
+/// The same as JSON, with every variant's time: configs/schema/map.schema.json.
+Json crossover_json(std::span<const CrossoverMap> maps, const CrossoverPolicy& policy);
+
+/// Names -> short ones that differ: "chunk_fused" -> "CF", "flash2" -> "F2", a second "CF" ->
+/// "CF_2".
+std::map<std::string, std::string> initials(const std::vector<std::string>& names);
+
+}  // namespace gla_bench
