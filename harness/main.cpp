@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   commands::add_gate(program, context);
   commands::add_compare(program, context);
   commands::add_report(program, context);
+  commands::add_export(program, context);
   commands::add_selftest(program, context);
   commands::add_repeat(program, context);
   commands::add_profile(program, context);

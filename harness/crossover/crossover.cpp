@@ -1,17 +1,12 @@
 #include "harness/crossover/crossover.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
+
+#include "harness/tuned/rank.hpp"
 
 namespace gla_bench {
 namespace {
-
-bool may_be_best(const Record& record) {
-  return record.status == Status::measured && !record.peer && record.verification &&
-         record.verification->ok && record.timing && !record.timing->suspect &&
-         record.timing->cold.median_ms > 0 && std::isfinite(record.timing->cold.median_ms);
-}
 
 /// Tried, so that a place without a winner is not a place without data.
 bool had_its_chance(const Record& record) {
@@ -75,7 +70,7 @@ struct Gathered {
 
 void take(MapPoint& point, const Record& record, const std::string& file) {
   point.problem = record.problem;
-  if (!may_be_best(record)) return;
+  if (!may_win(record)) return;
   const Contender fresh{&record, file, record.timing->cold.median_ms};
   for (Contender& known : point.contenders)
     if (known.record->variant == record.variant) {

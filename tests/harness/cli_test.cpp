@@ -58,8 +58,8 @@ class Cli : public testing::Test {
 TEST_F(Cli, HelpAndVersionAreDone) {
   EXPECT_EQ(program("--help").code, 0);
   EXPECT_EQ(program("--version").code, 0);
-  for (const std::string command :
-       {"list", "info", "plan", "compile", "run", "verify", "exec", "bench", "gate", "report"}) {
+  for (const std::string command : {"list", "info", "plan", "compile", "run", "verify", "exec",
+                                    "bench", "gate", "report", "export"}) {
     const Outcome outcome = program(command + " --help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_TRUE(has(outcome, "Examples:")) << command;

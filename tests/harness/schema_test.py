@@ -36,6 +36,9 @@ results_schema = validator("results.schema.json")
 accuracy_schema = validator("accuracy.schema.json")
 comparison_schema = validator("comparison.schema.json")
 tuned_schema = validator("tuned.schema.json")
+t1_schema = validator("t1.schema.json")
+t4_schema = validator("t4.schema.json")
+map_schema = validator("map.schema.json")
 
 
 def expect(valid, schema, document, what):
@@ -182,6 +185,60 @@ def check_tuned():
         expect(False, tuned_schema, changed(tuned, change), name)
 
 
+def check_t1():
+    space = load(source / "tests/harness/fair/space.t1.json")
+    expect(True, t1_schema, space, "space.t1.json")
+    parameter, condition = (f"/ConfigurationSpace/{name}/0" for name in
+                            ["TuningParameters", "Conditions"])
+    planted = {
+        "no space": {"remove": ["/ConfigurationSpace"]},
+        "no kernel": {"remove": ["/KernelSpecification"]},
+        "no size": {"remove": ["/KernelSpecification/GlobalSize"]},
+        "a parameter without values": {"remove": [parameter + "/Values"]},
+        "a parameter of no type": {"change": {parameter + "/Type": "long"}},
+        "values as a number": {"change": {parameter + "/Values": 16}},
+        "a condition without an expression": {"remove": [condition + "/Expression"]},
+        "an unknown budget": {"change": {"/Budget/0/Type": "Coffee"}},
+    }
+    for name, entry in planted.items():
+        expect(False, t1_schema, changed(space, entry), "T1: " + name)
+
+
+def check_export():
+    records = [source / "results" / "h200" / name for name in ["gla.json", "peers-gla.json"]]
+    with tempfile.TemporaryDirectory() as folder:
+        t4, maps = pathlib.Path(folder) / "t4.json", pathlib.Path(folder) / "maps.json"
+        if not (called("export", *records, "--t4", t4)
+                and called("report", *records, "--map", "--json", maps)):
+            return
+        results, crossover = load(t4), load(maps)
+    expect(True, t4_schema, results, "exported results")
+    expect(True, map_schema, crossover, "maps")
+    if len(results["results"]) < 400 or len(crossover["maps"]) < 4:
+        failures.append("committed records give fewer results or maps than there should be")
+    results["results"] = results["results"][:5]
+    first = "/results/0/"
+    planted = {
+        "no version": {"remove": ["/schema_version"]},
+        "no configuration": {"remove": [first + "configuration"]},
+        "no times": {"remove": [first + "times"]},
+        "no verdict": {"remove": [first + "correctness"]},
+        "another invalidity": {"change": {first + "invalidity": "bored"}},
+        "a correct result that is not right": {"change": {first + "invalidity": "correct",
+                                                          first + "correctness": 0}},
+        "a wrong result that is right": {"change": {first + "invalidity": "correctness",
+                                                    first + "correctness": 1}},
+        "a runtime as text": {"change": {first + "times/runtimes": ["1 ms"]}},
+    }
+    for name, entry in planted.items():
+        expect(False, t4_schema, changed(results, entry), "T4: " + name)
+    problem = "/maps/0/cells/0/problems/0/"
+    for name, entry in {"no winners": {"remove": [problem + "winners"]},
+                        "a time as text": {"change": {problem + "contenders/0/median_ms": "1"}},
+                        "an unknown axis": {"change": {"/maps/0/length_axis": "depth"}}}.items():
+        expect(False, map_schema, changed(crossover, entry), "map: " + name)
+
+
 def check_committed():
     for path in (source / "results").rglob("*.json"):
         tuned = path.parent.name == "tuned"
@@ -201,6 +258,8 @@ checked = check_configs()
 check_produced()
 check_comparison()
 check_tuned()
+check_t1()
+check_export()
 check_committed()
 for failure in failures:
     print("FAIL", failure)

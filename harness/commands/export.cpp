@@ -1,0 +1,59 @@
+// gla-bench export: results in the formats of others.
+
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "harness/atomic_file.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/error.hpp"
+#include "harness/fair/t4.hpp"
+#include "harness/record_file.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+struct ExportOptions {
+  std::vector<std::string> files;
+  std::string t4;
+};
+
+void execute(const ExportOptions& options) {
+  std::vector<Results> files;
+  for (const std::string& path : options.files) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(path, options.t4, ignored))
+      throw InputError("--t4 " + options.t4 + ": is one of the results files");
+    files.push_back(read_results(path));
+  }
+  const Json document = t4_document(files);
+  std::string text = document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (const int error = replace_file(options.t4, text))
+    throw OutputError(options.t4 + ": can not be written: " + std::strerror(error));
+  std::size_t records = 0;
+  for (const Results& results : files) records += results.records.size();
+  const std::size_t written = document.at("results").size();
+  std::cout << options.t4 << ": " << written << " results";
+  if (records > written)
+    std::cout << "; " << records - written
+              << " records of peers or of candidates that were not tried are not in it";
+  std::cout << "\n";
+}
+
+}  // namespace
+
+void add_export(CLI::App& program, Context&) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command = program.add_subcommand(
+      "export", "Results in the T4 format that autotuners share, with verdicts and errors");
+  command->add_option("files", options->files, "results files of one device")->required();
+  command
+      ->add_option("--t4", options->t4,
+                   "the file to write: configurations, runtimes, correctness, measurements")
+      ->required();
+  command->footer("Examples:\n  gla-bench export results/h200/gla.json --t4 gla.t4.json");
+  command->callback([options] { execute(*options); });
+}
+
+}  // namespace gla_bench::commands
