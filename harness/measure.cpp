@@ -61,6 +61,12 @@ void hold_against_wall_clock(Plan& plan, Timing& timing) {
 
 }  // namespace
 
+double shortest_wall_seconds(Plan& plan, double seconds) {
+  const double shortest = shortest_call(plan, 5);
+  if (!contradicts_wall_clock(seconds, shortest, plan.launches())) return shortest;
+  return std::min(shortest, shortest_call(plan, 20));
+}
+
 bool contradicts_wall_clock(double seconds, double wall_seconds, std::size_t launches) {
   const double slack = wall_slack + wall_slack_per_launch * static_cast<double>(launches);
   return !(wall_seconds <= wall_factor * seconds + slack);

@@ -32,6 +32,10 @@ constexpr double wall_slack = 200e-6, wall_slack_per_launch = 20e-6;  ///< secon
 /// by the timer that the timer can not have waited for the work. True for NaN.
 bool contradicts_wall_clock(double seconds, double wall_seconds, std::size_t launches);
 
+/// The shortest of five calls by the wall clock, or of 25 where it contradicts `seconds`.
+/// @throws RunError
+double shortest_wall_seconds(Plan& plan, double seconds);
+
 /// Back-to-back calls that fill a hot sample, from the cold time of one call: enough for any timer.
 int hot_calls(double cold_seconds);
 

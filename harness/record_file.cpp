@@ -146,7 +146,7 @@ void RecordFile::starting(const Candidate& candidate, std::string_view step,
 
 void RecordFile::append(const Record& record) {
   std::string line = line_of(record);
-  journal(journal_record(line), record.status != Status::rejected);
+  journal(journal_record(line), was_tried(record));
   stale_ = true;
   fresh_ += line.size();
   keep(record, std::move(line));
@@ -165,6 +165,12 @@ void RecordFile::write_now() {
   written_ = text.size();
   written_at_ = std::chrono::steady_clock::now();
   write_seconds_ = seconds_since(start);
+}
+
+void RecordFile::finish(const Facts& environment, const Json& config) {
+  head_ = file_head(facts_to_json(environment), config);
+  stale_ = true;
+  finish();
 }
 
 void RecordFile::finish() {

@@ -85,6 +85,9 @@ class RecordFile {
   /// stay as they are. Nothing else may be called after it. @throws OutputError
   void finish();
 
+  /// finish(), with an environment that has learnt something since the start.
+  void finish(const Facts& environment, const Json& config);
+
   const std::string& path() const { return path_; }
   std::size_t size() const { return lines_.size(); }
 

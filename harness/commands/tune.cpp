@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "harness/commands/commands.hpp"
+#include "harness/commands/tune_live.hpp"
 #include "harness/commands/tune_table.hpp"
 #include "harness/error.hpp"
 #include "harness/record_file.hpp"
@@ -14,13 +15,13 @@ namespace {
 
 struct TuneOptions {
   TuneTableOptions table;
-  std::string output;
+  LiveTuneOptions live;
   std::vector<std::string> replay;
   std::string strategy = "halving";
   double seconds = 0;
   std::size_t candidates = 0;
   int seeds = 20;
-  std::uint64_t seed = 1;
+  bool no_table = false;
 };
 
 tuning::Budget budget_of(const TuneOptions& options) {
@@ -37,16 +38,42 @@ int replay_files(const TuneOptions& options) {
   if (problems.empty())
     throw InputError("--replay: no problem there has two candidates that were measured in full");
   std::cout << tuning::replay_table(problems, *tuning::parse_strategy(options.strategy),
-                                    budget_of(options), options.seed, options.seeds);
+                                    budget_of(options), options.live.seed, options.seeds);
   return done;
 }
 
-int execute(const TuneOptions& options) {
-  if (options.table.asked()) return tune_table(options.table, options.output);
-  if (options.replay.empty())
+int execute(const TuneOptions& options, const std::string& command_line) {
+  const bool searches = !options.live.config.empty(), replays = !options.replay.empty();
+  if (static_cast<int>(searches) + static_cast<int>(replays) +
+          static_cast<int>(options.table.asked()) !=
+      1)
     throw InputError(
-        "tune: nothing to do: expected --replay, --from, --export-header or --evaluate");
-  return replay_files(options);
+        "tune: takes one of a config, --replay, or --from, --export-header and --evaluate");
+  if (options.table.asked()) return tune_table(options.table, options.live.output);
+  if (replays) return replay_files(options);
+  LiveTuneOptions live = options.live;
+  live.strategy = *tuning::parse_strategy(options.strategy);
+  live.budget = budget_of(options);
+  live.allowed = options.table.allowed;
+  if (!options.no_table) live.table = options.table.tuned;
+  return tune_live(std::move(live), command_line);
+}
+
+void add_live_options(CLI::App& command, LiveTuneOptions& live) {
+  command.add_option("config", live.config, "the config whose problems are searched");
+  auto* output = command.add_option("-o,--output", live.output,
+                                    "results file of the search (default: <config>-tuned.json in "
+                                    "this folder); with --from: the table, merged with what is "
+                                    "there (default: results/tuned/<device>.json)");
+  auto* resume = command
+                     .add_flag("--resume", live.resume,
+                               "go on with the results file given by -o: problems whose search "
+                               "was cut short are searched again")
+                     ->needs(output);
+  command.add_flag("--force", live.force, "replace the results file where there is one")
+      ->excludes(resume);
+  command.add_flag("-q,--quiet", live.quiet, "no table of the problems");
+  live.backend.add_to(command);
 }
 
 }  // namespace
@@ -57,9 +84,10 @@ void add_tune(CLI::App& program, Context& context) {
       "tune",
       "Searches for the fastest candidate of each problem, or replays a search; makes, exports and "
       "evaluates tables of what is best");
-  command->add_option("-o,--output", options->output,
-                      "with --from: the table, merged with what is there (default: "
-                      "results/tuned/<device>.json)");
+  add_live_options(*command, options->live);
+  command->add_flag("--no-table", options->no_table,
+                    "a search makes no table (default: that of --tuned, or "
+                    "results/tuned/<device>.json, merged with what is there)");
   options->table.add_to(*command);
   command->add_option("--replay", options->replay,
                       "results files in which every candidate was measured: what the search would "
@@ -82,14 +110,16 @@ void add_tune(CLI::App& program, Context& context) {
   command->add_option("--seeds", options->seeds, "--replay: searches of each problem")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of the search's draws; the first of --seeds")
+  command->add_option("--seed", options->live.seed, "of the search's draws; the first of --seeds")
       ->capture_default_str();
   command->footer(
-      "Examples:\n  gla-bench tune --replay results/h200/gla.json --strategy halving --seeds 20\n"
+      "Examples:\n  gla-bench tune configs/quick.json -o build/tuned.json --budget-seconds 60\n"
+      "  gla-bench tune --replay results/h200/gla.json --strategy halving --seeds 20\n"
       "  gla-bench tune --from results/h200/gla.json -o h200.json\n"
       "  gla-bench tune --tuned h200.json --export-header tuned.hpp\n"
       "  gla-bench tune --tuned h200.json --evaluate others.json --most-median 5 --most-worst 20");
-  command->callback([options, &context] { context.exit_code = execute(*options); });
+  command->callback(
+      [options, &context] { context.exit_code = execute(*options, context.command_line); });
 }
 
 }  // namespace gla_bench::commands

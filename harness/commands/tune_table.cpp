@@ -75,7 +75,8 @@ void TuneTableOptions::add_to(CLI::App& command) {
       .add_option("--from", from,
                   "results files: put what they say is best into the table (-o), without a GPU")
       ->type_name("FILE");
-  command.add_option("--tuned", tuned, "the table to export or evaluate")->type_name("TABLE");
+  command.add_option("--tuned", tuned, "the table to export or evaluate, or that a search writes")
+      ->type_name("TABLE");
   command
       .add_option("--export-header", header,
                   "write the table as a C++17 header that depends on nothing")

@@ -1,5 +1,6 @@
 #include "harness/tuning/interval.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -54,7 +55,7 @@ double relative_half_width(std::span<const double> samples) {
 Interval interval_of(std::span<const double> samples) {
   const double middle = median(samples);
   const double half = relative_half_width(samples);
-  return {middle * (1 - half), middle * (1 + half)};
+  return {middle * std::max(0.0, 1 - half), middle * (1 + half)};
 }
 
 bool is_clear_of(const Interval& slow, const Interval& best, double drift) {

@@ -105,6 +105,7 @@ double ReplayMeasurer::draw(std::size_t candidate) {
 
 void ReplayMeasurer::take(const Turn& turn, Search& search) {
   if (!search.admits(turn.candidate)) return;
+  search.trying(turn.candidate);
   if (recorded_.samples[turn.candidate].empty()) {
     search.fail(turn.candidate);
     return;

@@ -1,6 +1,7 @@
 #include "harness/tuning/search.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace gla_bench::tuning {
 namespace {
@@ -10,9 +11,12 @@ constexpr int samples_of_a_turn = 4;
 }  // namespace
 
 Search::Search(Searcher& searcher, const Budget& budget, std::function<double()> seconds)
-    : searcher_(searcher), conditions_(stop_conditions(budget)), seconds_(std::move(seconds)) {}
+    : searcher_(searcher),
+      budget_(budget),
+      conditions_(stop_conditions(budget)),
+      seconds_(std::move(seconds)) {}
 
-BudgetState Search::budget() {
+BudgetState Search::state() {
   BudgetState worst = BudgetState::left;
   for (const auto& condition : conditions_) {
     const BudgetState state = condition->state(spent());
@@ -26,12 +30,16 @@ BudgetState Search::budget() {
 bool Search::admits(std::size_t candidate) {
   if (!searcher_.wanted(candidate)) return false;
   if (tried_.contains(candidate)) return true;
-  if (budget() != BudgetState::left) {
+  if (state() != BudgetState::left) {
     searcher_.skip(candidate);
     return false;
   }
-  tried_.insert(candidate);
   return true;
+}
+
+std::size_t Search::room() const {
+  if (!budget_.candidates) return std::numeric_limits<std::size_t>::max();
+  return *budget_.candidates > tried_.size() ? *budget_.candidates - tried_.size() : 0;
 }
 
 void Search::tell(std::size_t candidate, std::span<const double> seconds) {
@@ -43,7 +51,7 @@ void Search::fail(std::size_t candidate) {
 }
 
 bool Search::is_over() {
-  return interrupted_ || budget() == BudgetState::over;
+  return interrupted_ || state() == BudgetState::over;
 }
 
 void run_search(Searcher& searcher, Search& search, Measurer& measurer) {

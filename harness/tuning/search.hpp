@@ -18,6 +18,10 @@ class Search {
 
   /// Asked before a candidate costs anything. False: it is left out, and is not to be measured.
   bool admits(std::size_t candidate);
+  /// So many candidates may still be tried that were not tried before.
+  std::size_t room() const;
+  /// It is being tried now.
+  void trying(std::size_t candidate) { tried_.insert(candidate); }
   void tell(std::size_t candidate, std::span<const double> seconds);
   void fail(std::size_t candidate);
 
@@ -32,9 +36,10 @@ class Search {
   const Searcher& searcher() const { return searcher_; }
 
  private:
-  BudgetState budget();
+  BudgetState state();
 
   Searcher& searcher_;
+  Budget budget_;
   std::vector<std::unique_ptr<StopCondition>> conditions_;
   std::function<double()> seconds_;
   std::set<std::size_t> tried_;

@@ -68,7 +68,8 @@ struct SearchOptions {
   double random_share = 0.2;    ///< `random` screens this share,
   double local_share = 0.3;     ///< `local` visits at most this share of the candidates,
   std::size_t least_visited = 24;  ///< but so many at least
-  TimingPolicy timing;             ///< `exhaustive` measures each candidate by it
+  /// `exhaustive` takes samples of each until its noise is small enough by this, 100 at most
+  TimingPolicy timing;
 };
 
 class Searcher {

@@ -26,6 +26,7 @@ constexpr std::array<std::pair<Left, std::string_view>, 7> left_names{
      {Left::stopped, "stopped"}}};
 
 constexpr int samples_of_a_look = 1;
+constexpr int most_samples_of_all = 100;  // of each, when all are measured
 constexpr std::size_t block_length = 16;  // whose tensors' workspaces are there at the same time
 
 }  // namespace
@@ -80,7 +81,7 @@ std::vector<std::size_t> Exhaustive::unsettled() const {
     if (!pool_.is_open(i)) continue;
     const auto samples = pool_.judged(i);
     const auto count = static_cast<int>(samples.size());
-    if (count >= timing.max_samples) continue;
+    if (count >= std::min(timing.max_samples, most_samples_of_all)) continue;
     if (count >= timing.min_samples && relative_noise(samples) <= timing.max_noise) continue;
     list.push_back(i);
   }

@@ -1,5 +1,6 @@
 #include "harness/worker/client.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "harness/record_json.hpp"
@@ -9,6 +10,12 @@ namespace gla_bench {
 namespace {
 
 constexpr double ceilings_seconds = 300;
+constexpr double seconds_between_looks = 0.2;
+
+WorkerClient::Started limited(const WorkerClient::Limit& limit) {
+  if (!limit) return {};
+  return [&limit](const StepEvent& event) { return limit(event.step); };
+}
 
 }  // namespace
 
@@ -41,14 +48,39 @@ void WorkerClient::lose(bool timed_out, const std::string& why) {
   throw WorkerLost(text, timed_out);
 }
 
+void WorkerClient::send(const Json& request) {
+  if (slot_.process() == nullptr) throw WorkerLost(slot_.label() + ": was lost before", false);
+  slot_.process()->channel().send(request);
+}
+
+/// The next line that comes within so many seconds.
+std::optional<std::string> WorkerClient::receive(double seconds) {
+  Channel& channel = slot_.process()->channel();
+  if (!look_) return channel.receive(seconds);
+  look();
+  while (true) {
+    const double part = std::min(seconds, seconds_between_looks);
+    if (auto line = channel.receive(part)) return line;
+    seconds -= part;
+    if (channel.ended() || seconds <= 0) return std::nullopt;
+    look();
+  }
+}
+
+void WorkerClient::look() {
+  const std::string why = look_(*slot_.process());
+  if (why.empty()) return;
+  slot_.end(true);
+  throw WorkerLost(slot_.label() + ": " + why, false);
+}
+
 /// Sends a request and takes the answer of that kind, giving leave to the steps before it.
 Json WorkerClient::ask(const Json& request, const std::string& answer, double seconds,
-                       const Limit& limit) {
-  if (slot_.process() == nullptr) throw WorkerLost(slot_.label() + ": was lost before", false);
+                       const Started& started) {
+  send(request);
   Channel& channel = slot_.process()->channel();
-  channel.send(request);
   while (true) {
-    const auto line = channel.receive(seconds);
+    const auto line = receive(seconds);
     if (!line && channel.ended()) lose(false, "it ended before its answer");
     if (!line) lose(true, "no answer after " + std::to_string(seconds) + " s, and was killed");
     Json document = parse_json(*line, slot_.label());
@@ -56,7 +88,7 @@ Json WorkerClient::ask(const Json& request, const std::string& answer, double se
     const std::string kind = message_kind(message);
     if (kind == answer) return document;
     if (kind == "starting") {
-      if (limit) seconds = limit(read_starting(message).step);
+      if (started) seconds = started(read_starting(message));
       channel.send(go_message());
     } else if (kind == "failed") {
       throw RunError(read_record(message.at("record")).reason);
@@ -84,8 +116,8 @@ std::optional<Ceilings> WorkerClient::measure_ceilings() {
 
 Record WorkerClient::prepare(const Problem& problem, const NamedCandidate& candidate,
                              const Limit& limit) {
-  const Json answer =
-      ask(prepare_message(problem, candidate), "prepared", Supervisor::hello_seconds, limit);
+  const Json answer = ask(prepare_message(problem, candidate), "prepared",
+                          Supervisor::hello_seconds, limited(limit));
   return read_record(JsonNode(answer, slot_.label()).at("record"));
 }
 
@@ -94,8 +126,27 @@ Samples WorkerClient::sample(const SampleRequest& request, double seconds) {
   return read_samples(JsonNode(answer, slot_.label()));
 }
 
-Record WorkerClient::check(double seconds) {
-  const Json answer = ask(check_message(), "checked", seconds, {});
+void WorkerClient::ahead(const NamedPoint& point) {
+  send(ahead_message(std::span(&point, 1)));
+}
+
+std::pair<std::size_t, Record> WorkerClient::hold(const NamedPoint& point, const Started& started) {
+  // The first step begins when one of them is compiled.
+  const double seconds =
+      Supervisor::hello_seconds + (settings_ ? settings_->policy.limits.build_seconds : 0);
+  const Json answer = ask(hold_message(point), "held", seconds, started);
+  const JsonNode message(answer, slot_.label());
+  const std::size_t place = read_candidate(message).value_or(0);
+  if (place >= point.candidates.size()) message.at("candidate").fail("a place in the request");
+  return {place, read_record(message.at("record"))};
+}
+
+void WorkerClient::release(const NamedPoint& point) {
+  send(release_message(point));
+}
+
+Record WorkerClient::check(double seconds, const CheckRequest& request) {
+  const Json answer = ask(check_message(request), "checked", seconds, {});
   return read_record(JsonNode(answer, slot_.label()).at("record"));
 }
 

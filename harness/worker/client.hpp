@@ -3,7 +3,9 @@
 // two programs.
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "harness/error.hpp"
 #include "harness/worker/slot.hpp"
@@ -34,6 +36,24 @@ class WorkerClient {
   /// As Supervisor::plan_counters().
   std::string plan_counters(const CounterPolicy& policy, const std::string& config);
 
+  /// Seconds that a step may take, which is about to begin.
+  using Started = std::function<double(const StepEvent&)>;
+
+  /// Called before an answer is awaited, and some times a second until it is there. Why the worker
+  /// is to be killed, or an empty text. What it throws ends the wait; the worker can only be
+  /// restarted after it.
+  void while_waiting(std::function<std::string(WorkerProcess&)> look) { look_ = std::move(look); }
+
+  /// Candidates to compile ahead.
+  void ahead(const NamedPoint& point);
+
+  /// Verifies one of the candidates, the first that is compiled, and keeps it ready beside those
+  /// held before. Its place and record. @throws as prepare()
+  std::pair<std::size_t, Record> hold(const NamedPoint& point, const Started& started);
+
+  /// Held candidates give their memory back until they are sampled again.
+  void release(const NamedPoint& point);
+
   /// The ceilings of its place, or nothing where nothing can run. @throws WorkerLost
   std::optional<Ceilings> measure_ceilings();
 
@@ -46,17 +66,21 @@ class WorkerClient {
   Samples sample(const SampleRequest& request, double seconds);
 
   /// Judges what the last sample left in the outputs: `verified` or `wrong`. @throws WorkerLost
-  Record check(double seconds);
+  Record check(double seconds, const CheckRequest& request = {});
 
   /// A new worker in the place of one that was lost. @throws as the constructor
   void restart();
 
  private:
-  Json ask(const Json& request, const std::string& answer, double seconds, const Limit& limit);
+  Json ask(const Json& request, const std::string& answer, double seconds, const Started& started);
+  std::optional<std::string> receive(double seconds);
+  void look();
+  void send(const Json& request);
   [[noreturn]] void lose(bool timed_out, const std::string& why);
 
   Slot slot_;
   std::optional<WorkSettings> settings_;
+  std::function<std::string(WorkerProcess&)> look_;
 };
 
 }  // namespace gla_bench

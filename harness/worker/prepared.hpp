@@ -25,6 +25,18 @@ class Prepared {
   /// Judges what the last sample left in the outputs. @throws InputError when nothing is prepared
   Record check();
 
+  /// Judges a sample of its own, taken for it: others may have written the outputs since. Then
+  /// holds `seconds`, the median of the samples, against a wall clock: timing.wall_ms and
+  /// timing.suspect of the record are set. @throws InputError when nothing is prepared; RunError
+  Record check_anew(double seconds);
+
+  /// Gives the plan with its workspace back; renew() makes it again, without verifying.
+  void release() { plan_.reset(); }
+  bool is_ready() const { return plan_ != nullptr; }
+  const Record& record() const { return record_; }
+  /// @throws RunError
+  void renew(Backend& backend);
+
   /// The record, ended so; nothing is prepared after it.
   Record failed(Status status, const std::string& reason);
 
@@ -33,7 +45,11 @@ class Prepared {
  private:
   void expect_plan() const;
 
+  void make_plan(Backend& backend);
+
   std::unique_ptr<Plan> plan_;
+  Candidate candidate_;
+  int warmup_ = 0;
   Record record_;
   Staged* staged_ = nullptr;
   Tolerance tolerance_;

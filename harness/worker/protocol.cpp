@@ -176,10 +176,12 @@ Json prepare_message(const Problem& problem, const NamedCandidate& candidate) {
 }
 
 Json sample_message(const SampleRequest& request) {
-  return {{"request", "sample"},
-          {"cache", request.cache == CacheState::cold ? "cold" : "hot"},
-          {"samples", request.samples},
-          {"calls", request.calls}};
+  Json json{{"request", "sample"},
+            {"cache", request.cache == CacheState::cold ? "cold" : "hot"},
+            {"samples", request.samples},
+            {"calls", request.calls}};
+  if (request.held) json["held"] = candidate_to_json(*request.held);
+  return json;
 }
 
 SampleRequest read_sample(const JsonNode& message) {
@@ -189,6 +191,7 @@ SampleRequest read_sample(const JsonNode& message) {
                       : CacheState::hot;
   request.samples = static_cast<int>(message.at("samples").integer(1, 1000000));
   request.calls = static_cast<int>(message.at("calls").integer(1, 1000000));
+  if (const auto held = message.find("held")) request.held = read_named(*held);
   return request;
 }
 
@@ -199,8 +202,33 @@ Json samples_message(const Samples& samples) {
   return json;
 }
 
-Json check_message() {
-  return {{"request", "check"}};
+Json hold_message(const NamedPoint& point) {
+  Json json{{"request", "hold"}};
+  json.update(point_to_json(point));
+  return json;
+}
+
+Json release_message(const NamedPoint& point) {
+  Json json{{"request", "release"}};
+  json.update(point_to_json(point));
+  return json;
+}
+
+Json check_message(const CheckRequest& request) {
+  Json json{{"request", "check"}};
+  if (!request.held) return json;
+  json["held"] = candidate_to_json(*request.held);
+  json["seconds"] = number_to_json(request.seconds);
+  return json;
+}
+
+CheckRequest read_check(const JsonNode& message) {
+  CheckRequest request;
+  if (const auto held = message.find("held")) {
+    request.held = read_named(*held);
+    request.seconds = message.at("seconds").any_number();
+  }
+  return request;
 }
 
 Samples read_samples(const JsonNode& message) {

@@ -12,6 +12,12 @@
 //         prepare              -> (starting, go)... prepared
 //         sample               -> samples, or failed
 //         check                -> checked: what the last sample left, judged
+//         hold                 -> (starting, go)... held: one of several candidates, the first that
+//         is
+//                                 compiled, is verified and kept ready beside those held before
+//         sample, check        of a candidate that is held (`held`), as of the one prepared
+//         release              held candidates give their memory back, no answer; a sample takes it
+//                              again
 //         end of the socket    the worker ends
 // Worker, at any time: error. After it, and after crashed, the worker is gone.
 //
@@ -70,7 +76,14 @@ struct NamedPoint {
 struct SampleRequest {
   CacheState cache = CacheState::cold;
   int samples = 1;
-  int calls = 1;  ///< per sample, back to back
+  int calls = 1;                            ///< per sample, back to back
+  std::optional<NamedCandidate> held = {};  ///< of this one; nothing: of what was prepared
+};
+
+/// The last timed launch of a candidate that is held is to be judged.
+struct CheckRequest {
+  std::optional<NamedCandidate> held = {};  ///< nothing: what was prepared
+  double seconds = 0;                       ///< held: the median of its samples
 };
 
 struct Samples {
@@ -97,11 +110,13 @@ Json point_message(const NamedPoint& point);
 Json prepare_message(const Problem& problem, const NamedCandidate& candidate);
 Json sample_message(const SampleRequest& request);
 Json samples_message(const Samples& samples);
-Json check_message();
+Json hold_message(const NamedPoint& point);
+Json release_message(const NamedPoint& point);
+Json check_message(const CheckRequest& request = {});
 Json go_message();
 Json starting_message(const StepEvent& event);
 Json verified_message(std::size_t candidate);
-/// `event`: "record", "timed", "crashed", "prepared", "checked" or "failed".
+/// `event`: "record", "timed", "crashed", "prepared", "held", "checked" or "failed".
 Json record_message(const std::string& event, const Record& record,
                     std::optional<std::size_t> candidate);
 Json done_message();
@@ -120,6 +135,7 @@ std::optional<Ceilings> read_ceilings(const JsonNode& message);
 std::vector<NamedPoint> read_ahead(const JsonNode& message);
 NamedPoint read_point(const JsonNode& message);
 SampleRequest read_sample(const JsonNode& message);
+CheckRequest read_check(const JsonNode& message);
 Samples read_samples(const JsonNode& message);
 StepEvent read_starting(const JsonNode& message);
 /// The "candidate" of an event.

@@ -11,6 +11,7 @@
 #include "harness/error.hpp"
 #include "harness/git_version.hpp"
 #include "harness/worker/channel.hpp"
+#include "harness/worker/held.hpp"
 #include "harness/worker/prepared.hpp"
 #include "harness/worker/protocol.hpp"
 
@@ -108,8 +109,12 @@ class Server {
       prepare(read_point(message));
     else if (kind == "sample")
       sample(read_sample(message));
+    else if (kind == "hold")
+      hold(read_point(message));
+    else if (kind == "release")
+      held_.release(read_point(message).candidates);
     else if (kind == "check")
-      reporter_.say(record_message("checked", prepared_.check(), std::nullopt));
+      check(read_check(message));
     else
       message.fail("a request that this program knows");
   }
@@ -161,12 +166,14 @@ class Server {
 
   void point(const NamedPoint& point) {
     prepared_.clear();
+    held_.clear();
     run_point(*backend_, assignment(point), plan_, reporter_, staged_);
     reporter_.say(done_message());
   }
 
   void prepare(const NamedPoint& point) {
     prepared_.clear();
+    held_.clear();
     Record record;
     try {
       record = prepared_.make(*backend_, assignment(point), plan_, reporter_, staged_);
@@ -179,15 +186,47 @@ class Server {
     reporter_.say(record_message("prepared", record, 0));
   }
 
-  void sample(const SampleRequest& request) {
+  void hold(const NamedPoint& point) {
+    prepared_.clear();
+    const auto [candidate, record] =
+        held_.hold(*backend_, assignment(point), plan_, reporter_, staged_);
+    reporter_.say(record_message("held", record, candidate));
+  }
+
+  /// The candidate that is meant, ready for samples.
+  Prepared& meant(const std::optional<NamedCandidate>& held) {
+    return held ? held_.at(*held) : prepared_;
+  }
+
+  /// Does something with it, and says what comes of it.
+  void use(Prepared& prepared, const std::function<Json()>& action) {
     try {
-      reporter_.say(samples_message(prepared_.sample(*backend_, request)));
+      reporter_.say(action());
     } catch (const DeviceLost& error) {
-      reporter_.lost(prepared_.failed(Status::crashed, error.what()), 0);
+      reporter_.lost(prepared.failed(Status::crashed, error.what()), 0);
     } catch (const RunError& error) {
-      reporter_.say(
-          record_message("failed", prepared_.failed(Status::run_failed, error.what()), 0));
+      reporter_.say(record_message("failed", prepared.failed(Status::run_failed, error.what()), 0));
     }
+  }
+
+  void sample(const SampleRequest& request) {
+    Prepared& prepared = meant(request.held);
+    use(prepared, [&] {
+      if (request.held) held_.make_ready(prepared, *backend_);
+      return samples_message(prepared.sample(*backend_, request));
+    });
+  }
+
+  void check(const CheckRequest& request) {
+    Prepared& prepared = meant(request.held);
+    if (!request.held) {
+      reporter_.say(record_message("checked", prepared.check(), std::nullopt));
+      return;
+    }
+    use(prepared, [&] {
+      held_.make_ready(prepared, *backend_);
+      return record_message("checked", prepared.check_anew(request.seconds), std::nullopt);
+    });
   }
 
   Channel& channel_;
@@ -197,6 +236,7 @@ class Server {
   RunPlan plan_;
   Staged staged_;
   Prepared prepared_;  // refers to staged_: goes first
+  Held held_;          // the same
 };
 
 }  // namespace

@@ -205,8 +205,12 @@ TEST(StopConditions, SkippedCandidatesAreStoppedAndTheSearchSaysWhy) {
   Budget budget;
   budget.candidates = 2;
   Search search(*searcher, budget, [] { return 0.0; });
-  EXPECT_TRUE(search.admits(0));
-  EXPECT_TRUE(search.admits(1));
+  for (const std::size_t candidate : {0u, 1u}) {
+    EXPECT_EQ(search.room(), 2 - candidate);
+    EXPECT_TRUE(search.admits(candidate));
+    search.trying(candidate);
+  }
+  EXPECT_EQ(search.room(), 0u);
   EXPECT_TRUE(search.admits(0));  // tried before
   EXPECT_FALSE(search.admits(2));
   EXPECT_EQ(searcher->findings()[2].left, Left::stopped);

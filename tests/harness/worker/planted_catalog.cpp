@@ -72,6 +72,9 @@ std::vector<Variant> make_variants(const std::string& state) {
   }));
   list.push_back(variant("moody", [state] { be_moody(state); }));
   list.push_back(variant("also_good", [] {}));
+  list.push_back(
+      variant("slow", [] { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }));
+  list.push_back(planted_variant(Fault::off_by_little, "wrong"));
   return list;
 }
 

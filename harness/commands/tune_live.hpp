@@ -1,0 +1,29 @@
+#pragma once
+// The searches of `tune CONFIG`: a worker, a results file, and the table made of it.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/commands/commands.hpp"
+#include "harness/tuning/searcher.hpp"
+#include "harness/tuning/stop_condition.hpp"
+
+namespace gla_bench::commands {
+
+struct LiveTuneOptions {
+  std::string config, output;
+  tuning::Strategy strategy = tuning::Strategy::halving;
+  tuning::Budget budget;
+  std::uint64_t seed = 1;
+  bool resume = false, force = false, quiet = false;
+  BackendOptions backend;
+  /// The table that is made of the results, empty for the device's own; nothing: none.
+  std::optional<std::string> table;
+  std::vector<std::string> allowed;  ///< facts that may differ from the table's
+};
+
+/// The exit code. @throws InputError, OutputError, WorkerError
+int tune_live(LiveTuneOptions options, const std::string& command_line);
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,103 @@
+#pragma once
+// Takes samples of candidates in a worker process: compiles ahead on all cores, verifies each
+// candidate before its first sample, takes turns, survives crashes and hangs.
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "harness/run.hpp"
+#include "harness/tuning/search.hpp"
+#include "harness/worker/client.hpp"
+#include "harness/worker/step_limit.hpp"
+
+namespace gla_bench::tuning {
+
+/// How live work is to be done.
+struct LivePlan {
+  Place place;
+  Policy policy;
+  WorkRates rates;  ///< for the limits of steps
+  double copy_gb_per_s = 0;
+  double last_level_cache = 0;
+  double memory = 0;               ///< bytes that the worker may have resident; 0: any
+  std::size_t compile_ahead = 64;  ///< candidates that are compiled before it is their turn
+};
+
+/// Where the time went, in seconds of the wall clock unless said.
+struct Breakdown {
+  double total = 0;
+  double wait = 0;             ///< the device had nothing to do, because nothing was compiled
+  double verify = 0;           ///< building from what is compiled, references, verification
+  double measure = 0;          ///< samples, warm-up, verification of the last timed launches
+  double compile = 0;          ///< summed over all cores
+  std::size_t candidates = 0;  ///< tried
+
+  double candidates_per_minute() const;
+  Breakdown& operator+=(const Breakdown& other);
+};
+
+struct LiveHooks {
+  /// Before a step of a candidate; the worker waits for it to return.
+  std::function<void(const Candidate&, RunStep)> starting;
+  /// What is known of a candidate, now that it was verified or has failed.
+  std::function<void(const Record&)> record;
+  std::function<void(const std::string&)> message;  ///< for people, a line that stays
+};
+
+class LiveMeasurer final : public Measurer {
+ public:
+  LiveMeasurer(WorkerClient& client, const Assignment& work, const LivePlan& plan,
+               const LiveHooks& hooks, std::uint64_t seed);
+
+  /// @throws WorkerError where workers end before they begin anything, and what the hooks throw
+  void measure(const Batch& batch, const std::vector<std::size_t>& outlook,
+               Search& search) override;
+
+  /// Verifies the last timed launch of these anew; what is wrong fails, and can not win.
+  void check(const std::vector<std::size_t>& candidates, Search& search);
+
+  /// Record of each candidate: `rejected` still where nothing was done with it.
+  const std::vector<Record>& records() const { return records_; }
+  const Breakdown& breakdown() const { return breakdown_; }
+
+ private:
+  using Indices = std::vector<std::size_t>;
+
+  void look_at(std::deque<std::size_t> pending, int samples, Search& search);
+  void hold_all(const Batch& batch, Search& search);
+  Indices next_few(std::deque<std::size_t>& pending, Search& search) const;
+  std::optional<std::size_t> hold_one(const Indices& few, Search& search);
+  void held(std::size_t candidate, Record record, Search& search);
+  std::vector<double> sample(std::size_t candidate, int samples, Search& search);
+  void tell_ahead(const std::deque<std::size_t>& pending);
+  void make_room(std::size_t candidate);
+  void lost(const WorkerLost& lost, std::optional<std::size_t> in_hand, Search& search);
+  void give_up(std::size_t candidate, Status status, const std::string& reason, Search& search);
+  void give_up_all(Status status, const std::string& reason, Search& search);
+  void note_clock(std::size_t candidate, const Samples& samples);
+  double limit(std::size_t candidate, RunStep step) const;
+  bool is_suspect_now(std::size_t candidate, const Search& search) const;
+  NamedCandidate named(std::size_t candidate) const;
+  NamedPoint named(const Indices& candidates) const;
+
+  WorkerClient& client_;
+  const Assignment& work_;
+  const LivePlan& plan_;
+  const LiveHooks& hooks_;
+  std::mt19937_64 random_;
+  std::vector<Record> records_;
+  std::vector<int> deaths_;
+  std::set<std::size_t> held_;          ///< of the present worker
+  std::deque<std::size_t> in_memory_;   ///< of those, sampled longest ago first
+  std::set<std::size_t> told_;          ///< to compile ahead, the present worker
+  std::set<std::size_t> barred_;        ///< from that: one of them may have killed a worker
+  std::optional<std::size_t> suspect_;  ///< is tried alone
+  std::deque<std::size_t> outlook_;
+  bool on_problem_ = false;  ///< the step in hand is of the problem as a whole
+  int problem_deaths_ = 0;
+  int blameless_ = 0;
+  Breakdown breakdown_;
+};
+
+}  // namespace gla_bench::tuning

@@ -1,0 +1,188 @@
+// Searches through a real worker process, some of whose candidates do the worst.
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "harness/tuning/tune.hpp"
+#include "tests/harness/temporary_folder.hpp"
+#include "tests/harness/worker/planted_catalog.hpp"
+
+namespace gla_bench::tuning {
+namespace {
+
+struct Tuned {
+  TuneEnd end;
+  std::map<RecordKey, Record> records;  ///< what the journal would hold
+  std::vector<RunStep> steps;
+  std::string output;
+
+  const Record& of(const std::string& variant, int chunk = 16) const {
+    for (const auto& [key, record] : records)
+      if (record.variant == variant && record.tile.at("chunk") == chunk) return record;
+    throw std::out_of_range(variant);
+  }
+};
+
+class LiveTest : public testing::Test {
+ protected:
+  LiveTest() : state_(folder_.file("state")), catalog_(planted_catalog(state_)) {}
+
+  Config config(const std::string& variants) const {
+    const Json document = parse_json(
+        R"({"sweeps": [{"operator": "gla", "dtypes": ["float32"], "shapes": [[1, 20, 1, 4, 4]],
+            "variants": )" +
+            variants + R"(}], "policy": {"timing": {"warmup": 1, "min_samples": 3,
+            "max_samples": 6, "min_seconds": 0}, "limits": {"least_seconds": 60, "factor": 0}}})",
+        "c.json");
+    return read_config(JsonNode(document, "c.json"), catalog_, "");
+  }
+
+  static TunePlan plan(const Config& config, Strategy strategy = Strategy::halving) {
+    TunePlan plan;
+    plan.live.place.source_hash = [](const Variant& variant) { return "hash of " + variant.name; };
+    plan.live.policy = config.policy;
+    plan.live.rates = rates_or_assumed({}, BackendId::host);
+    plan.live.memory = 900e6;
+    plan.strategy = strategy;
+    plan.search.most_samples = 6;  // a cold sample on a busy host takes a tenth of a second
+    return plan;
+  }
+
+  Tuned tune_these(const std::string& variants, Strategy strategy = Strategy::halving,
+                   const std::function<void(TunePlan&)>& change = {}) {
+    const Config asked = config(variants);
+    TunePlan how = plan(asked, strategy);
+    if (change) change(how);
+    WorkerClient client("worker", {GLA_BENCH_PLANTED_WORKER, {"serve", state_}});
+    client.configure({true, asked.policy, 0, 0});
+    const auto work = assignments(asked, catalog_, how.live.place);
+    Tuned tuned;
+    std::ostringstream output;
+    Progress progress(output, 100, {});
+    LiveHooks journal;
+    journal.starting = [&](const Candidate&, RunStep step) { tuned.steps.push_back(step); };
+    journal.record = [&](const Record& record) {
+      if (record.status != Status::rejected) tuned.records[key_of(record)] = record;
+    };
+    tuned.end = tune(client, work, how, journal, progress);
+    tuned.output = output.str();
+    return tuned;
+  }
+
+  TemporaryFolder folder_;
+  std::string state_;
+  Catalog catalog_;
+};
+
+TEST_F(LiveTest, WhatIsWrongOrCrashesCostsARowAndNeverWins) {
+  const Tuned tuned = tune_these(R"(["good", "slow", "wrong", "segfault", "moody", "also_good"])");
+  ASSERT_EQ(tuned.records.size(), 12u);
+  EXPECT_EQ(tuned.of("wrong").status, Status::wrong);
+  EXPECT_EQ(tuned.of("wrong").search->left, "failed");
+  EXPECT_FALSE(tuned.of("wrong").timing);
+  EXPECT_EQ(tuned.of("segfault").status, Status::crashed);
+  EXPECT_NE(tuned.of("segfault").reason.find("when tried again alone, too"), std::string::npos)
+      << tuned.of("segfault").reason;
+  const Record& moody = tuned.of("moody");  // it crashed once
+  EXPECT_TRUE(moody.status == Status::measured || moody.status == Status::verified) << moody.reason;
+  EXPECT_EQ(tuned.of("slow").status, Status::verified);
+  EXPECT_EQ(tuned.of("slow").search->left, "slower");
+  EXPECT_NE(tuned.of("slow").reason.find("it is slower"), std::string::npos);
+  EXPECT_EQ(tuned.of("slow").timing->cold.samples_ms.size(), 1u);
+  EXPECT_GE(tuned.of("slow").search->interval_ms->at(0), 8);
+  ASSERT_EQ(tuned.end.problems.size(), 1u);
+  ASSERT_TRUE(tuned.end.problems[0].best);
+  const Record& best = *tuned.end.problems[0].best;
+  EXPECT_EQ(best.status, Status::measured);
+  EXPECT_EQ(best.search->left, "end");
+  EXPECT_EQ(best.verification->last_timed_ok, true);
+  EXPECT_TRUE(best.timing->wall_ms);
+  EXPECT_GT(best.timing->cold.samples_ms.size(), 6u);
+  EXPECT_NE(best.variant, "slow");
+  EXPECT_EQ(tuned.end.breakdown.candidates, 12u);
+  EXPECT_GT(tuned.end.breakdown.verify, 0);
+  EXPECT_GT(tuned.end.breakdown.measure, 0);
+  EXPECT_LE(tuned.end.breakdown.verify + tuned.end.breakdown.measure + tuned.end.breakdown.wait,
+            tuned.end.breakdown.total);
+  EXPECT_NE(tune_report(tuned.end).find("12 candidates in"), std::string::npos);
+  EXPECT_NE(tuned.output.find("tried again alone"), std::string::npos) << tuned.output;
+}
+
+TEST_F(LiveTest, ExhaustiveMeasuresEachInTurnsAndVerifiesAllLastLaunches) {
+  const Tuned tuned = tune_these(R"(["good", "also_good"])", Strategy::exhaustive);
+  ASSERT_EQ(tuned.records.size(), 4u);
+  for (const auto& [key, record] : tuned.records) {
+    EXPECT_EQ(record.status, Status::measured) << record.reason;
+    EXPECT_GE(record.timing->cold.samples_ms.size(), 3u);
+    EXPECT_EQ(record.search->left, "end");
+    EXPECT_EQ(record.search->strategy, "exhaustive");
+    EXPECT_EQ(record.verification->last_timed_ok, true);
+  }
+}
+
+TEST_F(LiveTest, ACrashWhileSamplesAreTakenCostsARowToo) {
+  const Tuned tuned = tune_these(R"(["good", "late"])", Strategy::exhaustive);
+  for (const int chunk : {16, 32}) {
+    EXPECT_EQ(tuned.of("late", chunk).status, Status::crashed);
+    EXPECT_EQ(tuned.of("good", chunk).status, Status::measured);
+  }
+  ASSERT_TRUE(tuned.end.problems[0].best);
+  EXPECT_EQ(tuned.end.problems[0].best->variant, "good");
+}
+
+TEST_F(LiveTest, WithoutACandidateThatIsRightThereIsNoBest) {
+  const Tuned tuned = tune_these(R"(["wrong"])");
+  ASSERT_EQ(tuned.end.problems.size(), 1u);
+  EXPECT_FALSE(tuned.end.problems[0].best);
+  EXPECT_NE(tune_report(tuned.end).find("none that is right"), std::string::npos);
+}
+
+TEST_F(LiveTest, ABudgetOfCandidatesLeavesTheOthersOutAndSaysSo) {
+  const Tuned tuned = tune_these(R"(["good", "also_good"])", Strategy::halving,
+                                 [](TunePlan& plan) { plan.budget.candidates = 2; });
+  std::size_t left_out = 0;
+  for (const auto& [key, record] : tuned.records) {
+    if (record.status != Status::left_out) continue;
+    ++left_out;
+    EXPECT_EQ(record.search->left, "stopped");
+    EXPECT_EQ(record.reason, "left out: the budget of 2 candidates is used up");
+  }
+  EXPECT_EQ(left_out, 2u);
+  EXPECT_EQ(tuned.end.problems[0].tried, 2u);
+  ASSERT_TRUE(tuned.end.problems[0].best);
+}
+
+TEST_F(LiveTest, ASignalKeepsWhatIsKnownAndResumeSearchesAgain) {
+  int looks = 0;
+  const Tuned tuned =
+      tune_these(R"(["good", "wrong", "also_good"])", Strategy::halving, [&](TunePlan& plan) {
+        plan.signal = [&]() -> std::optional<int> {
+          return ++looks > 8 ? std::optional(SIGINT) : std::nullopt;
+        };
+      });
+  EXPECT_EQ(tuned.end.signal, SIGINT);
+  ASSERT_EQ(tuned.records.size(), 6u);
+  std::vector<Record> kept;
+  std::size_t stopped = 0;
+  for (const auto& [key, record] : tuned.records) {
+    stopped += record.search && record.search->left == "stopped" ? 1 : 0;
+    kept.push_back(record);
+  }
+  EXPECT_GE(stopped, 1u);
+  const Config asked = config(R"(["good", "wrong", "also_good"])");
+  auto work = assignments(asked, catalog_, plan(asked).live.place);
+  EXPECT_EQ(drop_searched(work, kept), 0u);
+  std::size_t failed = 0;
+  for (const Record& record : kept) failed += is_failure(record.status) ? 1 : 0;
+  EXPECT_EQ(work[0].accepted.size(), 6u - failed);
+  for (Record& record : kept) record.search->left = "end";
+  EXPECT_EQ(drop_searched(work, kept), 1u);
+  EXPECT_TRUE(work[0].accepted.empty());
+}
+
+}  // namespace
+}  // namespace gla_bench::tuning

@@ -1,0 +1,96 @@
+// gla-bench tune, through the program itself.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/harness/temporary_folder.hpp"
+
+namespace gla_bench {
+namespace {
+
+using Json = nlohmann::json;
+
+class TuneCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Json sweep{{"operator", "gla"},
+                     {"variants", {"recurrent", "chunk_fused"}},
+                     {"dtypes", {"float32"}},
+                     {"max_tiles", 2},
+                     {"shapes", {{1, 64, 2, 16, 16}}}};
+    const Json timing{{"min_samples", 3}, {"max_samples", 6}};
+    const Json policy{{"timing", timing}};
+    std::ofstream(config_) << Json{{"sweeps", {sweep}}, {"policy", policy}}.dump();
+  }
+
+  int run(const std::string& arguments) {
+    const std::string log = folder_.file("log");
+    const int status = std::system(
+        (std::string(GLA_BENCH_PROGRAM) + " " + arguments + " > " + log + " 2>&1").c_str());
+    std::ifstream file(log);
+    printed_.assign(std::istreambuf_iterator<char>(file), {});
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  int tune(const std::string& more) {
+    return run("tune " + config_ + " --backend host --threads 1 -o " + out_ + " --tuned " + table_ +
+               " " + more);
+  }
+
+  Json load() const {
+    std::ifstream file(out_);
+    return Json::parse(file);
+  }
+
+  TemporaryFolder folder_;
+  std::string config_ = folder_.file("config.json"), out_ = folder_.file("out.json"),
+              table_ = folder_.file("table.json"), printed_;
+};
+
+TEST_F(TuneCommand, FindsTheBestRightCandidateAndAccountsForAll) {
+  ASSERT_EQ(tune(""), 0) << printed_;
+  EXPECT_NE(printed_.find("a minute: verifying"), std::string::npos) << printed_;
+  const Json file = load();
+  EXPECT_GT(file["environment"]["tune_candidates_per_minute"], 0);
+  EXPECT_GT(file["environment"]["tune_verify_seconds"], 0);
+  std::size_t winners = 0;
+  for (const Json& record : file["records"]) {
+    if (record["status"] == "rejected") continue;
+    EXPECT_EQ(record["search"]["strategy"], "halving");
+    winners += record["status"] == "measured" && record["search"]["left"] == "end" ? 1 : 0;
+  }
+  EXPECT_GE(winners, 1u);
+  EXPECT_EQ(run("gate " + out_), 0) << printed_;
+  std::ifstream table(table_);
+  EXPECT_NE(Json::parse(table).dump().find("block_v"), std::string::npos);
+  EXPECT_EQ(tune("--resume"), 0) << printed_;
+  EXPECT_NE(printed_.find("1 problems are searched already"), std::string::npos) << printed_;
+  EXPECT_EQ(load()["records"].size(), file["records"].size());
+  EXPECT_EQ(tune(""), 2);  // it is there already
+}
+
+TEST_F(TuneCommand, ReplaysWhatWasMeasuredInFull) {
+  ASSERT_EQ(tune("--strategy exhaustive --quiet --no-table"), 0) << printed_;
+  EXPECT_FALSE(std::ifstream(table_).good());
+  ASSERT_EQ(run("tune --replay " + out_ + " --strategy halving --seeds 3"), 0) << printed_;
+  EXPECT_NE(printed_.find("regret"), std::string::npos) << printed_;
+  EXPECT_NE(printed_.find("gla forward float32"), std::string::npos) << printed_;
+}
+
+TEST_F(TuneCommand, BadUsageIsSaid) {
+  EXPECT_EQ(run("tune"), 2);
+  EXPECT_NE(printed_.find("takes one of a config"), std::string::npos) << printed_;
+  EXPECT_EQ(tune("--strategy guessing"), 2);
+  EXPECT_NE(printed_.find("halving, exhaustive, random, local"), std::string::npos) << printed_;
+  EXPECT_EQ(tune("--budget-seconds -1"), 2);
+  ASSERT_EQ(tune("--budget-candidates 2"), 0) << printed_;
+  ASSERT_EQ(run("tune --replay " + out_), 2);
+  EXPECT_NE(printed_.find("measured in full"), std::string::npos) << printed_;
+}
+
+}  // namespace
+}  // namespace gla_bench
