@@ -4,6 +4,7 @@
 
 #include "harness/sweep.hpp"
 #include "harness/text.hpp"
+#include "harness/tuned/choose.hpp"
 
 namespace gla_bench {
 namespace {
@@ -36,6 +37,30 @@ MemoryNeed need_at(const Place& place, const Operator& op, const Problem& proble
   MemoryNeed need = memory_need(op, problem);
   if (place.backend == BackendId::host) need.host += need.tensors;  // one memory holds both
   return need;
+}
+
+/// The candidate that `auto` stands for. It may have been named before, or be named later.
+void add_choice(const Chooser& chooser, const Place& place, Assignment& work,
+                std::set<std::pair<std::string, Tile>>& seen) {
+  const MemoryNeed need = need_at(place, *work.op, work.problem);
+  const Refusal refusal = [&](const Candidate& candidate) {
+    auto reason = candidate.variant->reject(candidate.problem, candidate.tile, place.limits);
+    return reason ? reason
+                  : does_not_fit(need, static_cast<double>(workspace_bytes(candidate)),
+                                 static_cast<double>(place.limits.memory_bytes), place.host_memory);
+  };
+  Choice choice = chooser.choose(work.problem, refusal);
+  if (!choice.candidate) {
+    Record record = blank_record(*work.op, work.problem, std::string(auto_variant), place.backend);
+    std::string reason = choice.by.note;
+    record.chosen_by = std::move(choice.by);
+    refuse(work, std::move(record), std::move(reason));
+    return;
+  }
+  const Candidate& candidate = *choice.candidate;
+  work.chosen[{candidate.variant->name, candidate.tile}] = std::move(choice.by);
+  if (seen.emplace(candidate.variant->name, candidate.tile).second)
+    work.accepted.push_back(candidate);
 }
 
 void add_request(const Request& request, const Catalog& catalog, const Place& place,
@@ -88,17 +113,31 @@ Record new_record(const Operator& op, const Candidate& candidate, const Place& p
 }
 
 std::vector<Assignment> assignments(const Config& config, const Catalog& catalog,
-                                    const Place& place) {
+                                    const Place& place, const Chooser* chooser) {
+  const Chooser by_default(catalog, place.backend, "no table was given");
   std::vector<Assignment> list;
   for (const Point& point : points(config)) {
     Assignment work;
     work.op = catalog.find_operator(point.problem.op);
     work.problem = point.problem;
     std::set<std::pair<std::string, Tile>> seen;
-    for (const Request& request : point.requests) add_request(request, catalog, place, work, seen);
+    for (const Request& request : point.requests)
+      if (request.variant == auto_variant)
+        add_choice(chooser != nullptr ? *chooser : by_default, place, work, seen);
+      else
+        add_request(request, catalog, place, work, seen);
     list.push_back(std::move(work));
   }
   return list;
+}
+
+void note_choice(std::span<const Assignment> work, Record& record) {
+  for (const Assignment& point : work) {
+    const auto found = point.chosen.find({record.variant, record.tile});
+    if (found == point.chosen.end() || point.problem != record.problem) continue;
+    record.chosen_by = found->second;
+    return;
+  }
 }
 
 std::size_t drop_recorded(std::vector<Assignment>& assignments, std::span<const Record> recorded) {

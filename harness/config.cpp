@@ -9,6 +9,7 @@
 #include "harness/config_shapes.hpp"
 #include "harness/config_tiles.hpp"
 #include "harness/sweep.hpp"
+#include "harness/tuned/choose.hpp"
 
 namespace gla_bench {
 namespace {
@@ -73,6 +74,15 @@ KnownAxes axes_of(const Catalog& catalog, const Sweep& sweep, std::string_view v
         axes.defaults[axis.name].insert(axis.values.front());
       }
   return axes;
+}
+
+/// "all" variants, or some by name; "auto" is never among all.
+std::vector<std::string> read_variants(const JsonNode& node, const Catalog& catalog,
+                                       const Sweep& sweep) {
+  auto known = catalog.variant_names(sweep.op, sweep.direction);
+  if (known.empty()) node.fail("a variant, but " + sweep.op + " has none");
+  if (node.is_array()) known.emplace_back(auto_variant);
+  return read_names(node, known, "a variant of " + sweep.op);
 }
 
 TensorSource read_tensors(const JsonNode& node, const Operator& op, const std::string& folder) {
@@ -172,9 +182,7 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
   sweep.op = op.name;
   sweep.direction = direction;
   const JsonNode variants = node.at("variants");
-  const auto known = catalog.variant_names(sweep.op, sweep.direction);
-  sweep.variants = read_names(variants, known, "a variant of " + sweep.op);
-  if (sweep.variants.empty()) variants.fail("a variant, but " + sweep.op + " has none");
+  sweep.variants = read_variants(variants, catalog, sweep);
   sweep.refusals_allowed = variants.is_string();
   if (const auto flag = node.find("refusals_allowed")) sweep.refusals_allowed = flag->boolean();
   read_inputs_of_sweep(node, op, folder, sweep);
@@ -189,7 +197,9 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
   }
   if (const auto options = node.find("options")) sweep.options = read_options(*options, op);
   if (const auto tiles = node.find("tiles")) {
-    tiles->expect_keys(sweep.variants);
+    std::vector<std::string> named = sweep.variants;
+    std::erase(named, auto_variant);  // whose tile is the table's
+    tiles->expect_keys(named);
     for (const auto& [variant, axes] : tiles->members())
       sweep.tiles[variant] = read_narrowing(axes, axes_of(catalog, sweep, variant), folder);
   }
@@ -218,7 +228,7 @@ std::vector<Sweep> read_sweeps(const JsonNode& node, const Catalog& catalog,
 }  // namespace
 
 Config read_config(const JsonNode& node, const Catalog& catalog, const std::string& folder) {
-  node.expect_keys({"$schema", "description", "backend", "sweeps", "policy"});
+  node.expect_keys({"$schema", "description", "backend", "sweeps", "policy", "tuned"});
   Config config;
   config.path = node.file();
   if (const auto schema = node.find("$schema")) schema->text();
@@ -235,6 +245,10 @@ Config read_config(const JsonNode& node, const Catalog& catalog, const std::stri
       config.sweeps.push_back(std::move(sweep));
     }
   if (const auto policy = node.find("policy")) config.policy = read_policy(*policy, folder);
+  if (const auto tuned = node.find("tuned")) {
+    config.tuned = read_path(*tuned, folder);
+    if (config.tuned.empty()) tuned->fail("the path of a tuned table");
+  }
   return config;
 }
 

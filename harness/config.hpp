@@ -34,7 +34,7 @@ struct TensorSource {
 struct Sweep {
   std::string op;
   Direction direction = Direction::forward;
-  std::vector<std::string> variants;
+  std::vector<std::string> variants;  ///< may hold "auto" (tuned/choose.hpp)
   /// Whether a variant may refuse every tile of a problem and the gate stay green. "all" variants
   /// may.
   bool refusals_allowed = false;
@@ -97,6 +97,7 @@ struct Config {
   std::optional<BackendId> backend;  ///< nothing: the GPU where there is one, else the host
   std::vector<Sweep> sweeps;
   Policy policy;
+  std::string tuned;  ///< path of the table that "auto" goes by; empty: the device's own
 };
 
 /// Reads and checks a config. Relative paths in it are taken from the config's own folder.

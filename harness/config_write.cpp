@@ -80,6 +80,7 @@ Json config_to_json(const Config& config) {
   json["sweeps"] = Json::array();
   for (const Sweep& sweep : config.sweeps) json["sweeps"].push_back(sweep_to_json(sweep));
   json["policy"] = policy_to_json(config.policy);
+  if (!config.tuned.empty()) json["tuned"] = config.tuned;
   return json;
 }
 

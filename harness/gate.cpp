@@ -5,6 +5,7 @@
 
 #include "harness/error.hpp"
 #include "harness/sweep.hpp"
+#include "harness/tuned/choose.hpp"
 
 namespace gla_bench {
 namespace {
@@ -45,6 +46,7 @@ class RequestedVariants {
       if (!record.problem.tensors.empty())
         evidence_[{by_file(record.problem), record.variant}].add(record);
       if (counts_as_verified(record)) verified_.insert(record.variant);
+      if (record.chosen_by) add_choice(record);
     }
   }
 
@@ -90,7 +92,17 @@ class RequestedVariants {
     return list;
   }
 
+  /// What `auto` chose answers for it, too.
+  void add_choice(const Record& record) {
+    const std::string variant(auto_variant);
+    if (record.variant == variant) return;  // nothing was chosen: the row is its own
+    evidence_[{record.problem, variant}].add(record);
+    if (!record.problem.tensors.empty()) evidence_[{by_file(record.problem), variant}].add(record);
+    if (counts_as_verified(record)) verified_.insert(variant);
+  }
+
   bool implemented(const Sweep& sweep, const std::string& variant) const {
+    if (variant == auto_variant) return true;
     for (const BackendId backend : backends_)
       if (policy_.catalog.find_variant(sweep.op, variant, backend, sweep.direction)) return true;
     return backends_.empty();

@@ -70,6 +70,7 @@ std::string notes_of(const Row& row, bool winner) {
   if (winner) notes.push_back("winner");
   if (row.record->peer) notes.push_back("peer");
   if (row.record->timing && row.record->timing->suspect) notes.push_back("suspect");
+  if (row.record->chosen_by) notes.push_back("auto: " + row.record->chosen_by->how);
   if (row.record->timing && row.record->timing->throttled) notes.push_back("throttled");
   if (is_failure(row.record->status)) notes.emplace_back(name(row.record->status));
   if (row.verified() && !row.record->verification->deterministic && !row.record->peer)

@@ -51,8 +51,8 @@ def option(axis):
     return one_or_list({"enum": values}) | {"description": axis["meaning"]}
 
 
-def all_or_some(values):
-    some = {"type": "array", "items": {"enum": values}, "minItems": 1}
+def all_or_some(values, others=()):
+    some = {"type": "array", "items": {"enum": values + list(others)}, "minItems": 1}
     return {"oneOf": [{"const": "all"}, some]}
 
 
@@ -61,7 +61,7 @@ def sweep(operator):
     strings = {name: {"type": "string"} for name in operator["inputs"]}
     return {
         "direction": one_or_list({"enum": operator["directions"]}),
-        "variants": all_or_some(variants),
+        "variants": all_or_some(variants, ["auto"]),
         "gates": all_or_some(operator["gates"]),
         "shapes": shapes(operator),
         "options": {"type": "object", "additionalProperties": False,

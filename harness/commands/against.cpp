@@ -109,16 +109,18 @@ int run_against_program(const AgainstOptions& options, const std::string& comman
   const WorkSettings settings{false, config.policy, plan.copy_gb_per_s, plan.last_level_cache};
   both.fresh->configure(settings);
   both.base->configure(settings);
-  const auto work = assignments(config, catalog, place);
+  const auto chooser = open_chooser(config, options.choice, catalog, place, results.environment);
+  const auto work = assignments(config, catalog, place, pointer_to(chooser));
   RecordFile file =
       create_run(options.output, results.environment, config,
                  options.force ? RecordFile::Existing::replace : RecordFile::Existing::refuse);
   Progress progress(std::cerr, progress_steps(work, true), stderr_style());
   const RunSummary summary = run_against(
       *both.base, *both.fresh, work, plan,
-      [&](const Record& record) {
+      [&](Record record) {
+        note_choice(work, record);
         file.append(record);
-        results.records.push_back(record);
+        results.records.push_back(std::move(record));
       },
       progress);
   progress.finish();

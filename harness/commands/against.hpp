@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "harness/commands/auto_choice.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/record_file.hpp"
 
@@ -14,6 +15,7 @@ struct AgainstOptions {
   bool force = false, quiet = false;
   double planted = 0;  ///< percent by which this program's times are made longer, for the self-test
   BackendOptions backend;
+  AutoOptions choice;
 };
 
 /// True for a results file, false for a program. @throws InputError for what is neither

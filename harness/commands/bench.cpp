@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "harness/bench.hpp"
+#include "harness/commands/auto_choice.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/environment.hpp"
 #include "harness/error.hpp"
@@ -14,6 +15,7 @@ struct Options {
   std::string config;
   bool hot = false;
   BackendOptions backend;
+  AutoOptions choice;
 };
 
 int execute(const Options& options, const std::vector<std::string>& arguments,
@@ -22,8 +24,10 @@ int execute(const Options& options, const std::vector<std::string>& arguments,
   const Config config = load_config(options.config, catalog);
   const auto backend = open_backend(options.backend, config.backend);
   const Place place = place_of(*backend, options.backend);
+  const Facts environment = make_environment(*backend, command_line, std::nullopt);
+  const auto chooser = open_chooser(config, options.choice, catalog, place, environment);
   std::vector<Candidate> candidates;
-  for (const Assignment& work : assignments(config, catalog, place))
+  for (const Assignment& work : assignments(config, catalog, place, pointer_to(chooser)))
     candidates.insert(candidates.end(), work.accepted.begin(), work.accepted.end());
   BenchOptions bench_options;
   bench_options.arguments = arguments;
@@ -31,7 +35,6 @@ int execute(const Options& options, const std::vector<std::string>& arguments,
   bench_options.reference = config.policy.verification.reference;
   if (!config.policy.tolerance.empty())
     bench_options.tolerance = load_tolerance(config.policy.tolerance);
-  const Facts environment = make_environment(*backend, command_line, std::nullopt);
   for (const auto& [key, fact] : environment)
     bench_options.context[key] = fact_text(environment, key);
   const BenchOutcome outcome = bench(*backend, candidates, bench_options);
@@ -51,6 +54,7 @@ void add_bench(CLI::App& program, Context& context) {
   command->add_option("config", options->config, "the config")->required();
   command->add_flag("--hot", options->hot, "each candidate a second time with warm caches");
   options->backend.add_to(*command);
+  options->choice.add_to(*command);
   command->allow_extras();  // Google Benchmark's own options
   command->footer(
       "All --benchmark_... options of Google Benchmark are handed on.\nExamples:\n"

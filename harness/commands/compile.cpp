@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/architecture.hpp"
+#include "harness/commands/auto_choice.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/compile.hpp"
 #include "harness/error.hpp"
@@ -21,6 +22,7 @@ namespace {
 struct CompileOptions {
   std::string config, architectures = "sm_80,sm_90a", emit;
   BackendOptions backend;
+  AutoOptions choice;
 };
 
 /// Candidates that differ in their text: one for each kernel that has to be compiled.
@@ -90,7 +92,10 @@ std::size_t compile_for(int arch, const CompileOptions& options, const Config& c
   Place place = place_of(*backend, with_arch);
   place.limits = limits_of(arch);  // what the architecture allows, not what this machine has
   place.host_memory = 0;
-  const auto work = assignments(config, program_catalog(), place);
+  // No environment: that it is not the table's device is the point, and what the architecture can
+  // not do is refused all the same.
+  const auto chooser = open_chooser(config, options.choice, program_catalog(), place, {});
+  const auto work = assignments(config, program_catalog(), place, pointer_to(chooser));
   const auto jobs = compile_jobs(work);
   if (!options.emit.empty()) emit(jobs, options.emit);
   tried += jobs.size();
@@ -146,6 +151,7 @@ void add_compile(CLI::App& program, Context& context) {
   command->add_option("--emit", options->emit,
                       "also write each kernel's whole source, with its constants, to this folder");
   options->backend.add_to(*command);
+  options->choice.add_to(*command);
   command->footer(
       "Examples:\n  gla-bench compile configs/ci.json --arch sm_80,sm_90a\n"
       "  gla-bench compile configs/quick.json --arch sm_90a --emit build/kernels");

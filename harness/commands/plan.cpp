@@ -1,11 +1,15 @@
 // gla-bench plan: what would run, without running it.
 
+#include <iomanip>
 #include <iostream>
 #include <map>
 #include <set>
+#include <sstream>
 
+#include "harness/commands/auto_choice.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/counting.hpp"
+#include "harness/environment.hpp"
 #include "harness/prologue.hpp"
 #include "harness/sweep.hpp"
 #include "harness/table.hpp"
@@ -68,12 +72,30 @@ void print_counts(const std::string& title, const std::map<std::string, std::siz
   std::cout << "\n" << table.text();
 }
 
-void plan(const std::string& path, const BackendOptions& options) {
+/// What `auto` stands for, problem by problem.
+void print_choices(const std::vector<Assignment>& work) {
+  Table table{{{"auto on"}, {"is"}, {"by"}, {"distance", true}, {"note"}}, {}};
+  for (const Assignment& point : work)
+    for (const auto& [candidate, by] : point.chosen) {
+      std::ostringstream distance;
+      distance << std::setprecision(3) << by.distance;
+      table.rows.push_back(
+          {describe(point.problem),
+           candidate.first + (candidate.second.empty() ? "" : " " + describe(candidate.second)),
+           by.how + (by.entry.empty() ? "" : ": " + by.entry),
+           by.how == "default" ? "" : distance.str(), by.note});
+    }
+  if (!table.rows.empty()) std::cout << "\n" << table.text();
+}
+
+void plan(const std::string& path, const BackendOptions& options, const AutoOptions& choice) {
   const Catalog catalog = program_catalog();
   const Config config = load_config(path, catalog);
   const auto backend = open_backend(options, config.backend);
   const Place place = place_of(*backend, options);
-  const auto work = assignments(config, catalog, place);
+  const auto chooser =
+      open_chooser(config, choice, catalog, place, make_environment(*backend, "", std::nullopt));
+  const auto work = assignments(config, catalog, place, pointer_to(chooser));
   const std::string counters = plan_counters(config.policy.counters, *backend, path);
   Totals totals;
   for (const Assignment& point : work) count(point, place.backend, totals);
@@ -95,6 +117,7 @@ void plan(const std::string& path, const BackendOptions& options) {
   std::map<std::string, std::size_t> reasons;
   for (const auto& [key, entry] : totals.by_reason) reasons[entry.second] += entry.first;
   print_counts("rejected because (numbers of the first)", reasons);
+  print_choices(work);
   if (!totals.too_large.empty()) std::cout << "\ntoo large:\n";
   for (const std::string& text : totals.too_large) std::cout << "  " << text << "\n";
 }
@@ -105,6 +128,7 @@ void add_plan(CLI::App& program, Context&) {
   struct Options {
     std::string config;
     BackendOptions backend;
+    AutoOptions choice;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand(
@@ -113,10 +137,11 @@ void add_plan(CLI::App& program, Context&) {
       "memory");
   command->add_option("config", options->config, "the config")->required();
   options->backend.add_to(*command);
+  options->choice.add_to(*command);
   command->footer(
       "Examples:\n  gla-bench plan configs/h200/gla.json\n"
       "  gla-bench plan configs/ci.json --backend cuda");
-  command->callback([options] { plan(options->config, options->backend); });
+  command->callback([options] { plan(options->config, options->backend, options->choice); });
 }
 
 }  // namespace gla_bench::commands

@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "harness/commands/against.hpp"
+#include "harness/commands/auto_choice.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/workers.hpp"
 #include "harness/comparison/seeds.hpp"
@@ -27,6 +28,7 @@ struct RunOptions {
   int seeds = 1;
   double planted = 0;
   BackendOptions backend;
+  AutoOptions choice;
 };
 
 /// "quick-20260731-081502.json": a name that no earlier run has taken.
@@ -120,9 +122,10 @@ SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work
   hooks.starting = [&](const Candidate& candidate, RunStep step, const std::string& where) {
     if (file != nullptr) file->starting(candidate, name(step), where);
   };
-  hooks.record = [&](const Record& record) {
+  hooks.record = [&](Record record) {
+    note_choice(work, record);
     if (file != nullptr) file->append(record);
-    records.push_back(record);
+    records.push_back(std::move(record));
   };
   SupervisedEnd end = supervisor.run(work, plan, hooks, progress);
   progress.finish();
@@ -130,7 +133,8 @@ SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work
   if (end.signal != 0 || !end.broken.empty() || again.empty()) return end;
   Progress second(std::cerr, progress_steps(again, plan.run.measure), stderr_style());
   second.message("what was throttled is measured again");
-  hooks.record = [&](const Record& record) {
+  hooks.record = [&](Record record) {
+    note_choice(work, record);
     const Record& merged = replace_throttled(records, record);
     if (file != nullptr) file->append(merged);
   };
@@ -144,7 +148,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
     return run_against_program(
         {options.config, options.against,
          options.output.empty() ? default_output(options.config) : options.output, options.seeds,
-         options.force, options.quiet, options.planted, options.backend},
+         options.force, options.quiet, options.planted, options.backend, options.choice},
         command_line);
   const Catalog catalog = program_catalog();
   Config config = with_seeds(load_config(options.config, catalog), options.seeds);
@@ -167,7 +171,8 @@ int execute(const RunOptions& options, const std::string& command_line) {
       place_of(hello.backend, hello.limits, fact_text(hello.environment, "uuid"), options.backend);
   Results results;
   results.environment = environment_of(supervisor, options, command_line);
-  auto work = assignments(config, catalog, place);
+  const auto chooser = open_chooser(config, options.choice, catalog, place, results.environment);
+  auto work = assignments(config, catalog, place, pointer_to(chooser));
   auto file = open_output(options, config, results.environment, results);
   const std::size_t dropped = drop_recorded(work, results.records);
   if (options.resume) std::cerr << dropped << " candidates are recorded already\n";
@@ -206,6 +211,7 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   options->backend.add_to(*command);
+  options->choice.add_to(*command);
   command
       ->add_option("--gpus", options->gpus,
                    "a worker on each of these GPUs: numbers as in 0,1,2, or all")

@@ -44,8 +44,19 @@ std::vector<const TunedChoice*> choices_of(const TunedEntry& entry) {
 std::string texts_of(const std::vector<Difference>& differences, Severity severity) {
   std::vector<std::string> texts;
   for (const Difference& difference : differences)
-    if (difference.severity == severity) texts.push_back(describe(difference));
+    if (difference.severity == severity && !difference.base.empty() && !difference.fresh.empty())
+      texts.push_back(describe(difference));
   return join(texts, "; ");
+}
+
+/// Facts that only one of the two has: nothing can be said of them.
+std::string unknown_of(const std::vector<Difference>& differences) {
+  std::vector<std::string> keys;
+  for (const Difference& difference : differences)
+    if (difference.severity == Severity::label &&
+        (difference.base.empty() || difference.fresh.empty()))
+      keys.push_back(difference.key);
+  return keys.empty() ? "" : "unknown here or there: " + join(keys);
 }
 
 }  // namespace
@@ -79,12 +90,15 @@ Chooser::Chooser(Catalog catalog, BackendId backend, TunedTable table, const Fac
   for (const Facts& there : table_.environments) {
     const auto differing = differences(there, here, allowed);
     const std::string refusals = texts_of(differing, Severity::refuse);
-    const std::string labels = texts_of(differing, Severity::label);
+    std::string labels = texts_of(differing, Severity::label);
+    const std::string unknown = unknown_of(differing);
+    if (!unknown.empty()) labels += (labels.empty() ? "" : "; ") + unknown;
     fits.push_back(refusals.empty());
     if (!refusals.empty()) refused = refusals;
     if (!refusals.empty() || !labels.empty())
-      warnings_.push_back(table_.path + (refusals.empty() ? ": tuned elsewhere: " + labels
-                                                          : ": entries are left out: " + refusals));
+      warnings_.push_back(table_.path + (refusals.empty()
+                                             ? ": tuned in another environment: " + labels
+                                             : ": entries are left out: " + refusals));
   }
   for (const TunedEntry& entry : table_.entries) usable_.push_back(fits.at(entry.environment));
   if (!usable_.empty() && std::find(usable_.begin(), usable_.end(), true) == usable_.end())

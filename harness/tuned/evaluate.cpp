@@ -36,6 +36,13 @@ std::vector<Problem> in_order(std::span<const Results> files, const ByProblem& k
   return list;
 }
 
+/// Right, and timed by a search that then went on without it: few samples, but a time.
+bool left_early(const Record& record) {
+  return record.status == Status::verified && record.search && record.timing &&
+         record.verification && record.verification->ok && !record.timing->suspect &&
+         record.timing->cold.median_ms > 0;
+}
+
 void judge_choice(EvaluatedProblem& row, const std::vector<const Record*>& records) {
   if (!row.choice.candidate) {
     row.unknown = row.choice.by.note;
@@ -44,7 +51,7 @@ void judge_choice(EvaluatedProblem& row, const std::vector<const Record*>& recor
   const Candidate& chosen = *row.choice.candidate;
   for (const Record* record : records) {
     if (record->variant != chosen.variant->name || record->tile != chosen.tile) continue;
-    if (may_win(*record)) {
+    if (may_win(*record) || left_early(*record)) {
       row.chosen_ms = record->timing->cold.median_ms;
       row.regret = row.chosen_ms / row.best_ms - 1;
       return;

@@ -158,7 +158,8 @@ TEST(Choose, AnotherDeviceIsRefusedAnotherDriverIsTold) {
   environment["driver"] = std::string("581");
   const Chooser labelled = chooser_of(toy_table(), environment);
   ASSERT_EQ(labelled.warnings().size(), 1u);
-  EXPECT_NE(labelled.warnings()[0].find("t.json: tuned elsewhere: driver: 580 before, 581 now"),
+  EXPECT_NE(labelled.warnings()[0].find(
+                "t.json: tuned in another environment: driver: 580 before, 581 now"),
             std::string::npos);
   EXPECT_EQ(labelled.choose(toy_at(64), takes_all).by.how, "bucket");
   environment["multiprocessors"] = 66.0;
@@ -222,6 +223,16 @@ TEST(Evaluate, AChoiceThatIsWrongIsAFailure) {
   EXPECT_TRUE(evaluation.problems[0].failed);
   EXPECT_EQ(evaluation.judged, 0u);
   EXPECT_TRUE(std::isnan(evaluation.worst_regret));
+}
+
+TEST(Evaluate, AChoiceThatASearchLeftEarlyHasATime) {
+  Record left = toy_record(60, "fast", chunk_16, 1.5);
+  left.status = Status::verified;
+  left.search = SearchNote{"halving", "slower", 2, {}, {}};
+  const std::vector<Results> others{results_of({left, toy_record(60, "slow", {}, 1.0)})};
+  const Evaluation evaluation = evaluate(others, chooser_of(toy_table()));
+  EXPECT_EQ(evaluation.judged, 1u);
+  EXPECT_NEAR(evaluation.worst_regret, 0.5, 1e-9);
 }
 
 TEST(Evaluate, LimitsAreThoseOfTheRecords) {

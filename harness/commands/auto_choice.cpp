@@ -1,0 +1,52 @@
+#include "harness/commands/auto_choice.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "harness/tuned/table_file.hpp"
+
+namespace gla_bench::commands {
+
+void AutoOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--tuned", tuned,
+                  "the table that the variant auto goes by (default: as the config says, else "
+                  "results/tuned/<device>.json)")
+      ->type_name("TABLE");
+  command
+      .add_option("--allow", allowed,
+                  "facts of the table's environment that may differ (compare --help)")
+      ->type_name("FACT");
+}
+
+bool asks_for_auto(const Config& config) {
+  return std::any_of(config.sweeps.begin(), config.sweeps.end(), [](const Sweep& sweep) {
+    return std::find(sweep.variants.begin(), sweep.variants.end(), auto_variant) !=
+           sweep.variants.end();
+  });
+}
+
+std::optional<Chooser> open_chooser(const Config& config, const AutoOptions& options,
+                                    const Catalog& catalog, const Place& place,
+                                    const Facts& environment) {
+  if (!asks_for_auto(config)) {
+    if (!options.tuned.empty())
+      std::cerr << "warning: --tuned " << options.tuned << ": no sweep asks for the variant auto\n";
+    return std::nullopt;
+  }
+  std::string path = options.tuned.empty() ? config.tuned : options.tuned;
+  if (path.empty()) {
+    path = default_table_path(fact_text(environment, "device"));
+    if (!std::filesystem::exists(path)) {
+      std::cerr << "warning: auto goes by defaults: there is no " << path << "\n";
+      return Chooser(catalog, place.backend, "there is no " + path);
+    }
+  }
+  Chooser chooser(catalog, place.backend, load_table(path), environment,
+                  {options.allowed.begin(), options.allowed.end()}, place.source_hash);
+  for (const std::string& warning : chooser.warnings()) std::cerr << "warning: " << warning << "\n";
+  return chooser;
+}
+
+}  // namespace gla_bench::commands
