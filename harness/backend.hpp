@@ -2,6 +2,7 @@
 // Where candidates run. Three small interfaces; the host and CUDA backends are the only
 // implementations.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -90,8 +91,13 @@ class Workset {
   /// Fills outputs with NaN bytes (0xff): before every verified run. An output in place of an input
   /// gets that input's first bytes back instead.
   virtual void poison_outputs() = 0;
-  /// Outputs in logical order.
-  virtual HostTensors download_outputs() = 0;
+  /// Outputs in logical order, until the next call.
+  virtual const HostTensors& download_outputs() = 0;
+  /// 64 bits that go by each bit of the outputs and its place: what is not the same differs in them
+  /// but by a chance of 2^-64. Comparable with those of the same problem on the same backend.
+  virtual std::uint64_t outputs_fingerprint();
+  /// Whether any element of an output still holds the poison, or a NaN that looks like it.
+  virtual bool poison_left();
   /// "guard zone behind 'o' overwritten at byte 12", "input 'q' changed": what a run damaged, or
   /// nothing. An input that is updated in place may change.
   virtual std::optional<std::string> damage() = 0;

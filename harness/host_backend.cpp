@@ -68,15 +68,14 @@ class HostWorkset final : public Workset {
     return any;
   }
 
-  HostTensors download_outputs() override {
-    HostTensors outputs;
+  const HostTensors& download_outputs() override {
     for (const TensorSpec& spec : specs_) {
       if (spec.role != TensorSpec::Role::output) continue;
-      std::vector<float>& values = outputs[spec.name];
+      std::vector<float>& values = downloaded_[spec.name];
       values.resize(static_cast<std::size_t>(spec.elements()));
       unpack(spec, layout_, memory_.at(memory_name(spec)).buffer.bytes(), values);
     }
-    return outputs;
+    return downloaded_;
   }
 
   std::optional<std::string> damage() override {
@@ -121,6 +120,7 @@ class HostWorkset final : public Workset {
   std::vector<TensorSpec> specs_;
   std::vector<TensorSpec> negatable_;
   std::map<std::string, Memory, std::less<>> memory_;  // by memory_name()
+  HostTensors downloaded_;
 };
 
 class HostPlan final : public Plan {

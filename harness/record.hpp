@@ -67,6 +67,8 @@ struct Verification {
   std::optional<bool> last_timed_ok;  ///< the last timed launch verified again; nothing: not timed
   std::string fault;  ///< guard zone, changed input, unwritten output: why it is not ok
   std::string check;  ///< the first check that failed, by name (checks.hpp)
+  /// Workset::outputs_fingerprint() of the outputs that were judged; no part of the record.
+  std::optional<std::uint64_t> fingerprint = {};
 };
 
 struct Series {

@@ -1,7 +1,6 @@
 #include "harness/verify.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -81,35 +80,12 @@ TensorVerdict missing_verdict(const Bounds& bound, const BaselineError& baseline
   return judge_tensor(metrics, bound, baseline);
 }
 
-bool same_bits(const HostTensors& a, const HostTensors& b) {
-  if (a.size() != b.size()) return false;
-  for (const auto& [name, values] : a) {
-    const auto other = b.find(name);
-    if (other == b.end() || other->second.size() != values.size()) return false;
-    if (std::memcmp(values.data(), other->second.data(), values.size() * sizeof(float)) != 0)
-      return false;
-  }
-  return true;
-}
-
 void report_damage(Workset& workset, Plan& plan, Verification& verification) {
   for (const auto& damage : {workset.damage(), plan.damage()})
     if (damage)
       add_fault(verification,
                 damage->starts_with("guard zone") ? check::guard_zone : check::input_changed,
                 *damage);
-}
-
-// What a call leaves for the negated inputs, or nothing where they can not be negated. The inputs
-// are as they were afterwards.
-std::optional<HostTensors> outputs_of_other_inputs(Workset& workset, Plan& plan,
-                                                   const std::function<void()>& call) {
-  if (!workset.negate_inputs()) return std::nullopt;
-  poison_before_timing(workset, plan);
-  call();
-  HostTensors outputs = workset.download_outputs();
-  workset.negate_inputs();
-  return outputs;
 }
 
 // Outputs that have the same bits for other inputs are right only where the reference says so:
@@ -121,25 +97,42 @@ bool answers_other_inputs(ProblemTruth& truth, const HostTensors& outputs, Arith
   return judge(others, outputs, arithmetic, tolerance).ok;
 }
 
+// What a call leaves for the negated inputs.
+struct OtherInputs {
+  bool poison_left = false;
+  bool cached = false;  // the bits of an earlier call, and wrong
+};
+
+// Nothing where the inputs can not be negated; they are as they were afterwards.
+OtherInputs call_with_other_inputs(Workset& workset, Plan& plan, ProblemTruth& truth,
+                                   const Verification& verification, const Tolerance& tolerance,
+                                   const std::function<void()>& call) {
+  OtherInputs seen;
+  if (!workset.negate_inputs()) return seen;
+  poison_before_timing(workset, plan);
+  call();
+  seen.poison_left = workset.poison_left();
+  seen.cached =
+      verification.fingerprint == workset.outputs_fingerprint() &&
+      !answers_other_inputs(truth, workset.download_outputs(), verification.arithmetic, tolerance);
+  workset.negate_inputs();
+  return seen;
+}
+
 // A sample more, of poisoned outputs and other inputs: what stopped to write, or to compute, while
 // it was timed.
-void check_one_more(Workset& workset, Plan& plan, ProblemTruth& truth, const HostTensors& outputs,
-                    const Tolerance& tolerance, Verification& verification) {
-  const auto others =
-      outputs_of_other_inputs(workset, plan, [&] { plan.sample(CacheState::cold, 1); });
-  if (!others) return;
-  const bool poison_left = std::any_of(others->begin(), others->end(), [](const auto& output) {
-    return unwritten_elements(output.second) > 0;
-  });
-  if (poison_left) {  // or a NaN that looks like it, of inputs that nobody promised to compute
+void check_one_more(Workset& workset, Plan& plan, ProblemTruth& truth, const Tolerance& tolerance,
+                    Verification& verification) {
+  const OtherInputs others = call_with_other_inputs(workset, plan, truth, verification, tolerance,
+                                                    [&] { plan.sample(CacheState::cold, 1); });
+  if (others.poison_left) {  // or a NaN that looks like it, of inputs nobody promised to compute
     poison_before_timing(workset, plan);
     plan.sample(CacheState::cold, 1);
     const Verification again =
         judge(truth, workset.download_outputs(), verification.arithmetic, tolerance);
     if (!again.ok) add_fault(verification, check::last_timed, "in one more sample: " + again.fault);
   }
-  if (verification.ok && same_bits(outputs, *others) &&
-      !answers_other_inputs(truth, *others, verification.arithmetic, tolerance))
+  if (verification.ok && others.cached)
     add_fault(verification, check::other_inputs,
               "for other inputs: the outputs of the earlier calls, bit for bit");
 }
@@ -237,30 +230,30 @@ Verification verify_candidate(Workset& workset, Plan& plan, ProblemTruth& truth,
   const auto run_poisoned = [&] {
     poison_before_timing(workset, plan);
     plan.run();
-    return workset.download_outputs();
+    return workset.outputs_fingerprint();
   };
-  const HostTensors first = run_poisoned();
-  Verification verification = judge(truth, first, arithmetic, tolerance);
+  const std::uint64_t first = run_poisoned();
+  Verification verification = judge(truth, workset.download_outputs(), arithmetic, tolerance);
+  verification.fingerprint = first;
   report_damage(workset, plan, verification);
-  if (!verification.ok && options.wrong) options.wrong(first);
-  const HostTensors second = run_poisoned();
-  verification.deterministic = same_bits(first, second);
+  if (!verification.ok && options.wrong) options.wrong(workset.download_outputs());
+  verification.deterministic = run_poisoned() == first;
   if (verification.ok && !verification.deterministic) {
     // A repeat with other bits has to be right as well.
-    const Verification repeat = judge(truth, second, arithmetic, tolerance);
+    const Verification repeat = judge(truth, workset.download_outputs(), arithmetic, tolerance);
     if (!repeat.ok)
       add_fault(verification, check::repeat, "in a repeat: " + repeat.fault);
     else if (options.reproducible)
       add_fault(verification, check::repeat,
                 "in a repeat: other bits, which this variant says there never are");
-    if (!verification.ok && options.wrong) options.wrong(second);
+    if (!verification.ok && options.wrong) options.wrong(workset.download_outputs());
   }
   if (!verification.ok) return verification;
   report_damage(workset, plan, verification);
   if (!verification.ok) return verification;
-  const auto others = outputs_of_other_inputs(workset, plan, [&] { plan.run(); });
-  if (others && same_bits(first, *others) &&
-      !answers_other_inputs(truth, *others, arithmetic, tolerance))
+  if (call_with_other_inputs(workset, plan, truth, verification, tolerance, [&] {
+        plan.run();
+      }).cached)
     add_fault(verification, check::other_inputs,
               "for other inputs: the outputs of the earlier call, bit for bit");
   return verification;
@@ -274,12 +267,19 @@ void poison_before_timing(Workset& workset, Plan& plan) {
 void verify_last_timed(Workset& workset, Plan& plan, ProblemTruth& truth,
                        const Tolerance& tolerance, Verification& verification,
                        const VerifyOptions& options) {
-  const HostTensors outputs = workset.download_outputs();
-  Verification last = judge(truth, outputs, verification.arithmetic, tolerance);
-  if (!last.ok) last.check = check::last_timed;
+  Verification last;
+  const std::uint64_t fingerprint = workset.outputs_fingerprint();
+  if (verification.ok && verification.fingerprint == fingerprint) {
+    last = verification;  // the very bits that were judged before timing
+    last.fault.clear();
+  } else {
+    last = judge(truth, workset.download_outputs(), verification.arithmetic, tolerance);
+    last.fingerprint = fingerprint;
+    if (!last.ok) last.check = check::last_timed;
+  }
   report_damage(workset, plan, last);
-  if (!last.ok && options.wrong) options.wrong(outputs);
-  if (last.ok) check_one_more(workset, plan, truth, outputs, tolerance, last);
+  if (!last.ok && options.wrong) options.wrong(workset.download_outputs());
+  if (last.ok) check_one_more(workset, plan, truth, tolerance, last);
   verification.last_timed_ok = last.ok;
   if (!last.ok) add_fault(verification, last.check, "after timing: " + last.fault);
 }

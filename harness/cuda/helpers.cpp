@@ -16,6 +16,13 @@ struct ChecksumParams {
   unsigned long long* sum;
 };
 
+struct PoisonParams {
+  const void* data;
+  unsigned long long count;
+  unsigned size;
+  unsigned long long* sum;
+};
+
 struct HoldParams {
   unsigned* release;
   unsigned* timed_out;
@@ -59,7 +66,8 @@ Helpers::Helpers(CodePtr code, int multiprocessors)
       read_buffer_(kernel("read_buffer", 512, sizeof(BufferParams))),
       copy_buffer_(kernel("copy_buffer", 512, sizeof(BufferParams))),
       fill_random_(kernel("fill_random", 512, sizeof(BufferParams))),
-      flip_signs_(kernel("flip_signs", 512, sizeof(SignsParams))) {}
+      flip_signs_(kernel("flip_signs", 512, sizeof(SignsParams))),
+      count_poison_(kernel("count_poison", 512, sizeof(PoisonParams))) {}
 
 BoundKernel Helpers::kernel(const std::string& entry, unsigned threads,
                             std::size_t param_bytes) const {
@@ -78,6 +86,13 @@ void Helpers::check_zones(const Zone* zones, unsigned* first_bad, unsigned count
 void Helpers::checksum(const void* data, std::size_t bytes, unsigned long long* sum,
                        cudaStream_t stream) const {
   launch_on(checksum_, 4 * multiprocessors_, ChecksumParams{data, bytes, sum}, stream);
+}
+
+void Helpers::count_poison(const void* data, std::size_t bytes, DType dtype,
+                           unsigned long long* sum, cudaStream_t stream) const {
+  const auto size = static_cast<unsigned>(size_of(dtype));
+  launch_on(count_poison_, 4 * multiprocessors_, PoisonParams{data, bytes / size, size, sum},
+            stream);
 }
 
 void Helpers::hold_stream(unsigned* release, unsigned* timed_out, std::uint64_t timeout_ns,

@@ -19,6 +19,13 @@ struct ChecksumParams {
   unsigned long long* sum;  // set to 0 before
 };
 
+struct PoisonParams {
+  const void* data;
+  unsigned long long count;  // of elements
+  unsigned size;             // of one, bytes: 2 or 4
+  unsigned long long* sum;   // set to 0 before
+};
+
 struct HoldParams {
   volatile unsigned* release;    // in host memory
   volatile unsigned* timed_out;  // in host memory
@@ -82,6 +89,18 @@ extern "C" __global__ void checksum(const __grid_constant__ helpers::ChecksumPar
       sum += helpers::mix(p.data[i] + helpers::mix(~i));
   for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
   if (threadIdx.x % 32 == 0) atomicAdd(p.sum, sum);
+}
+
+// Counts the elements that are poison: all ones. Reads the data once, grid-stride over elements.
+extern "C" __global__ void count_poison(const __grid_constant__ helpers::PoisonParams p) {
+  const unsigned long long first = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
+  const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+  const auto* halves = static_cast<const unsigned short*>(p.data);
+  const auto* words = static_cast<const unsigned*>(p.data);
+  unsigned count = 0;
+  for (unsigned long long i = first; i < p.count; i += step)
+    count += p.size == 2 ? halves[i] == 0xffffu : words[i] == 0xffffffffu;
+  if (count > 0) atomicAdd(p.sum, static_cast<unsigned long long>(count));
 }
 
 // Occupies the stream until the host says go, so that everything enqueued behind it starts without waiting

@@ -36,6 +36,9 @@ class Helpers {
   /// Adds to *sum, which is 0 before.
   void checksum(const void* data, std::size_t bytes, unsigned long long* sum,
                 cudaStream_t stream) const;
+  /// Adds the elements whose bits are all ones to *sum, which is 0 before.
+  void count_poison(const void* data, std::size_t bytes, DType dtype, unsigned long long* sum,
+                    cudaStream_t stream) const;
   /// Holds the stream until *release (host memory) is not 0; sets *timed_out after `timeout_ns`.
   void hold_stream(unsigned* release, unsigned* timed_out, std::uint64_t timeout_ns,
                    cudaStream_t stream) const;
@@ -52,7 +55,7 @@ class Helpers {
   Library library_;
   unsigned multiprocessors_;
   BoundKernel fill_zones_, check_zones_, checksum_, hold_stream_, read_buffer_, copy_buffer_,
-      fill_random_, flip_signs_;
+      fill_random_, flip_signs_, count_poison_;
 };
 
 }  // namespace gla_bench::cuda

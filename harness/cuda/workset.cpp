@@ -89,32 +89,61 @@ void CudaWorkset::poison_outputs() {
   restore_updated();
 }
 
-HostTensors CudaWorkset::download_outputs() {
-  HostTensors outputs;
-  std::vector<std::byte> stored;
+const HostTensors& CudaWorkset::download_outputs() {
   for (const TensorSpec& spec : specs_) {
     if (is_input(spec)) continue;
-    stored.resize(static_cast<std::size_t>(spec.bytes()));
-    check(cudaMemcpyAsync(stored.data(), find(spec.name), stored.size(), cudaMemcpyDeviceToHost,
+    const auto bytes = static_cast<std::size_t>(spec.bytes());
+    if (stored_.size() < bytes) stored_.resize(bytes);
+    check(cudaMemcpyAsync(stored_.data(), find(spec.name), bytes, cudaMemcpyDeviceToHost,
                           device_.stream()),
           "cudaMemcpyAsync from the device");
     device_.synchronize();
-    std::vector<float>& values = outputs[spec.name];
+    std::vector<float>& values = downloaded_[spec.name];
     values.resize(static_cast<std::size_t>(spec.elements()));
-    unpack(spec, layout_, stored, values);
+    unpack(spec, layout_, std::span(stored_).first(bytes), values);
   }
-  return outputs;
+  return downloaded_;
 }
 
-std::vector<unsigned long long> CudaWorkset::input_checksums() const {
-  std::vector<unsigned long long> sums(specs_.size());
+std::uint64_t CudaWorkset::outputs_fingerprint() {
+  std::uint64_t fingerprint = 0;
+  for (const unsigned long long sum :
+       checksums([](const TensorSpec& spec) { return !is_input(spec); }))
+    fingerprint = (fingerprint ^ sum) * 0x9e3779b97f4a7c15ULL;  // odd: no sum is lost
+  return fingerprint;
+}
+
+bool CudaWorkset::poison_left() {
+  const Sums sums = sums_over([](const TensorSpec& spec) { return !is_input(spec); },
+                              [&](const TensorSpec& spec, unsigned long long* sum) {
+                                device_.helpers().count_poison(
+                                    find(spec.name), static_cast<std::size_t>(spec.bytes()),
+                                    spec.dtype, sum, device_.stream());
+                              });
+  return std::any_of(sums.begin(), sums.end(), [](unsigned long long sum) { return sum > 0; });
+}
+
+CudaWorkset::Sums CudaWorkset::input_checksums() const {
+  return checksums([this](const TensorSpec& spec) { return is_constant(spec); });
+}
+
+CudaWorkset::Sums CudaWorkset::checksums(
+    const std::function<bool(const TensorSpec&)>& which) const {
+  return sums_over(which, [&](const TensorSpec& spec, unsigned long long* sum) {
+    device_.helpers().checksum(find(spec.name), static_cast<std::size_t>(spec.bytes()), sum,
+                               device_.stream());
+  });
+}
+
+CudaWorkset::Sums CudaWorkset::sums_over(
+    const std::function<bool(const TensorSpec&)>& which,
+    const std::function<void(const TensorSpec&, unsigned long long* sum)>& add) const {
+  Sums sums(specs_.size());
   const std::size_t bytes = sums.size() * sizeof(unsigned long long);
   auto* on_device = sums_.as<unsigned long long>();
   check(cudaMemsetAsync(on_device, 0, bytes, device_.stream()), "cudaMemsetAsync");
   for (std::size_t i = 0; i < specs_.size(); ++i)
-    if (is_constant(specs_[i]))
-      device_.helpers().checksum(find(specs_[i].name), static_cast<std::size_t>(specs_[i].bytes()),
-                                 on_device + i, device_.stream());
+    if (which(specs_[i])) add(specs_[i], on_device + i);
   check(cudaMemcpyAsync(sums.data(), on_device, bytes, cudaMemcpyDeviceToHost, device_.stream()),
         "cudaMemcpyAsync from the device");
   device_.synchronize();
@@ -123,7 +152,7 @@ std::vector<unsigned long long> CudaWorkset::input_checksums() const {
 
 std::optional<std::string> CudaWorkset::damage() {
   if (auto text = buffers_.damage()) return text;
-  const std::vector<unsigned long long> sums = input_checksums();
+  const Sums sums = input_checksums();
   for (std::size_t i = 0; i < specs_.size(); ++i)
     if (sums[i] != staged_sums_[i]) return "input '" + specs_[i].name + "' changed";
   return std::nullopt;

@@ -1,6 +1,7 @@
 #pragma once
 // One problem's tensors on the device.
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,7 +21,9 @@ class CudaWorkset : public Workset {
               const HostTensors& inputs);
 
   void poison_outputs() override;
-  HostTensors download_outputs() override;
+  const HostTensors& download_outputs() override;
+  std::uint64_t outputs_fingerprint() override;
+  bool poison_left() override;
   std::optional<std::string> damage() override;
   bool negate_inputs() override;
 
@@ -44,8 +47,13 @@ class CudaWorkset : public Workset {
   void keep_original(const TensorSpec& output);
   // An input that no run may change.
   bool is_constant(const TensorSpec& spec) const;
-  // A sum over each constant input's bytes on the device, in the order of specs_.
-  std::vector<unsigned long long> input_checksums() const;
+  using Sums = std::vector<unsigned long long>;
+  // A sum that `add` makes on the device of the bytes of each tensor that `which` takes, 0 for the
+  // others, in the order of specs_.
+  Sums sums_over(const std::function<bool(const TensorSpec&)>& which,
+                 const std::function<void(const TensorSpec&, unsigned long long* sum)>& add) const;
+  Sums checksums(const std::function<bool(const TensorSpec&)>& which) const;
+  Sums input_checksums() const;
 
   Device& device_;
   Layout layout_;
@@ -54,7 +62,9 @@ class CudaWorkset : public Workset {
   GuardedBuffers buffers_;  // by memory_name()
   std::vector<Original> originals_;
   DeviceMemory sums_;
-  std::vector<unsigned long long> staged_sums_;
+  Sums staged_sums_;
+  std::vector<std::byte> stored_;  // as downloaded: large, and not to be allocated each time
+  HostTensors downloaded_;
 };
 
 }  // namespace gla_bench::cuda

@@ -32,7 +32,10 @@ class ToyWorkset final : public Workset {
   void poison_outputs() override {
     outputs_.assign(inputs_.at("q").size(), std::numeric_limits<float>::quiet_NaN());
   }
-  HostTensors download_outputs() override { return {{"o", outputs_}}; }
+  const HostTensors& download_outputs() override {
+    downloaded_["o"] = outputs_;
+    return downloaded_;
+  }
   std::optional<std::string> damage() override { return std::nullopt; }
   void compute(float factor) {
     for (std::size_t i = 0; i < outputs_.size(); ++i) outputs_[i] = factor * inputs_.at("q")[i];
@@ -42,6 +45,7 @@ class ToyWorkset final : public Workset {
   Script& script_;
   HostTensors inputs_;
   std::vector<float> outputs_;
+  HostTensors downloaded_;
 };
 
 class ToyPlan : public Plan {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -367,6 +368,70 @@ TEST(Verify, TimedLaunchesThatDoNothingAreSeen) {
   verify_last_timed(*bench.workset, *bench.plan, bench.truth, default_tolerance(), result);
   EXPECT_FALSE(result.ok);
   EXPECT_NE(result.fault.find("unwritten"), std::string::npos) << result.fault;
+}
+
+// Hands everything on and counts what is downloaded; other outputs are a fingerprint's affair.
+class CountedWorkset final : public Workset {
+ public:
+  explicit CountedWorkset(Workset& inner) : inner_(inner) {}
+  void poison_outputs() override { inner_.poison_outputs(); }
+  const HostTensors& download_outputs() override {
+    ++downloads;
+    return inner_.download_outputs();
+  }
+  std::uint64_t outputs_fingerprint() override { return inner_.outputs_fingerprint(); }
+  bool poison_left() override { return inner_.poison_left(); }
+  std::optional<std::string> damage() override { return inner_.damage(); }
+  bool negate_inputs() override { return inner_.negate_inputs(); }
+  int downloads = 0;
+
+ private:
+  Workset& inner_;
+};
+
+TEST(Verify, ARightCandidateIsDownloadedOnce) {
+  Bench bench(small_problem());
+  bench.stage(*find_variant("gla", "recurrent", BackendId::host));
+  CountedWorkset workset(*bench.workset);
+  Verification result = verify_candidate(workset, *bench.plan, bench.truth, Arithmetic::float32,
+                                         default_tolerance());
+  EXPECT_TRUE(result.ok) << result.fault;
+  EXPECT_EQ(workset.downloads, 1);
+  poison_before_timing(workset, *bench.plan);
+  bench.plan->sample(CacheState::hot, 2);
+  verify_last_timed(workset, *bench.plan, bench.truth, default_tolerance(), result);
+  EXPECT_TRUE(result.ok && *result.last_timed_ok) << result.fault;
+  EXPECT_EQ(workset.downloads, 1) << "the bits that were judged before";
+  result.fingerprint.reset();  // as of a record that comes from elsewhere
+  bench.plan->sample(CacheState::hot, 1);
+  verify_last_timed(workset, *bench.plan, bench.truth, default_tolerance(), result);
+  EXPECT_TRUE(result.ok && *result.last_timed_ok) << result.fault;
+  EXPECT_EQ(workset.downloads, 2);
+}
+
+class FixedWorkset final : public Workset {
+ public:
+  void poison_outputs() override {}
+  const HostTensors& download_outputs() override { return outputs; }
+  std::optional<std::string> damage() override { return std::nullopt; }
+  HostTensors outputs;
+};
+
+TEST(Verify, FingerprintsGoByEveryBitAndItsPlace) {
+  FixedWorkset workset;
+  const auto of = [&](HostTensors outputs) {
+    workset.outputs = std::move(outputs);
+    return workset.outputs_fingerprint();
+  };
+  const std::uint64_t first = of({{"o", {0.0F, 1.0F, 2.0F}}, {"s", {3.0F}}});
+  EXPECT_EQ(of({{"o", {0.0F, 1.0F, 2.0F}}, {"s", {3.0F}}}), first);
+  EXPECT_NE(of({{"o", {-0.0F, 1.0F, 2.0F}}, {"s", {3.0F}}}), first);
+  EXPECT_NE(of({{"o", {1.0F, 0.0F, 2.0F}}, {"s", {3.0F}}}), first);
+  EXPECT_NE(of({{"o", {0.0F, 1.0F, 3.0F}}, {"s", {2.0F}}}), first);
+  EXPECT_NE(of({{"o", {0.0F, std::nextafter(1.0F, 2.0F), 2.0F}}, {"s", {3.0F}}}), first);
+  EXPECT_FALSE(workset.poison_left());
+  workset.outputs["s"] = {std::bit_cast<float>(0xffffffffu)};
+  EXPECT_TRUE(workset.poison_left());
 }
 
 TEST(Verify, AMissingOutputIsNotOk) {

@@ -51,6 +51,29 @@ TEST_F(GpuBackend, RunsInEveryDtypeAndLayout) {
     }
 }
 
+TEST_F(GpuBackend, OutputsAreToldApartWhereTheyLie) {
+  for (DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+    problem_.dtype = dtype;
+    const Variant v = variant("twice"), nan = variant("reads_behind");
+    const auto workset = backend_->stage(op_, problem_, inputs());
+    const auto plan = backend_->build({&v, problem_, {}});
+    const auto other = backend_->build({&nan, problem_, {}});
+    plan->prepare(*workset);
+    EXPECT_TRUE(workset->poison_left()) << name(dtype);
+    plan->run();
+    EXPECT_FALSE(workset->poison_left()) << name(dtype);
+    const std::uint64_t right = workset->outputs_fingerprint();
+    workset->poison_outputs();
+    EXPECT_NE(workset->outputs_fingerprint(), right) << name(dtype);
+    plan->run();
+    EXPECT_EQ(workset->outputs_fingerprint(), right) << name(dtype);
+    other->prepare(*workset);
+    other->run();  // changes the first element
+    EXPECT_NE(workset->outputs_fingerprint(), right) << name(dtype);
+    EXPECT_FALSE(workset->poison_left()) << "a NaN, but none that was put there";
+  }
+}
+
 TEST_F(GpuBackend, DamageIsFoundAndNamed) {
   problem_.dtype = DType::bfloat16;
   EXPECT_EQ(damage_of("twice"), "");
