@@ -64,8 +64,7 @@ AgainstPlan plan_of(const Config& config, const Place& place, const Facts& envir
   plan.policy = config.policy;
   plan.copy_gb_per_s = fact_number(environment, "copy_gb_per_s");
   plan.last_level_cache = last_level_cache(environment);
-  plan.rates = rates_or_assumed(
-      {plan.copy_gb_per_s, fact_number(environment, "matrix_tflop_per_s")}, place.backend);
+  plan.rates = rates_of(environment, place.backend);
   plan.rounds.max_seconds = config.policy.timing.max_seconds;
   return plan;
 }

@@ -1,14 +1,12 @@
 // gla-bench compare: two results files, or one of interleaved rounds -> verdicts.
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "harness/commands/commands.hpp"
+#include "harness/commands/output_width.hpp"
 #include "harness/comparison/calibration.hpp"
 #include "harness/comparison/comparison_report.hpp"
 #include "harness/error.hpp"
@@ -28,12 +26,6 @@ void write_text(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
   out << text << std::flush;
   if (!out) throw OutputError(path + ": can not be written");
-}
-
-std::size_t output_width() {
-  winsize size{};
-  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
 }
 
 void expect_known_facts(const std::vector<std::string>& allowed) {

@@ -1,27 +1,18 @@
 // gla-bench report: results files -> tables.
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "harness/atomic_file.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/output_width.hpp"
 #include "harness/crossover/crossover_text.hpp"
 #include "harness/error.hpp"
 #include "harness/report.hpp"
 
 namespace gla_bench::commands {
 namespace {
-
-/// Columns of standard output where it is a terminal; 0 elsewhere.
-std::size_t output_width() {
-  winsize size{};
-  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
-}
 
 struct ReportOptions {
   std::vector<std::string> files;

@@ -41,9 +41,6 @@ std::string default_output(const std::string& config) {
   return std::filesystem::path(config).stem().string() + stamp.data();
 }
 
-// Of what is free when the run starts, so that the parent and the system keep some.
-constexpr double worker_share_of_memory = 0.95;
-
 SupervisedPlan plan_of(const Config& config, const Place& place, const Facts& environment,
                        bool measure) {
   SupervisedPlan plan;
@@ -52,8 +49,7 @@ SupervisedPlan plan_of(const Config& config, const Place& place, const Facts& en
   plan.run.copy_gb_per_s = fact_number(environment, "copy_gb_per_s");
   plan.run.last_level_cache = last_level_cache(environment);
   plan.policy = config.policy;
-  plan.rates = rates_or_assumed(
-      {plan.run.copy_gb_per_s, fact_number(environment, "matrix_tflop_per_s")}, place.backend);
+  plan.rates = rates_of(environment, place.backend);
   plan.memory = worker_share_of_memory * place.host_memory;
   return plan;
 }

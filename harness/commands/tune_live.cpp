@@ -18,17 +18,13 @@
 namespace gla_bench::commands {
 namespace {
 
-// Of what is free when the search starts, so that the parent and the system keep some.
-constexpr double worker_share_of_memory = 0.95;
-
 tuning::LivePlan live_plan(const Config& config, const Place& place, const Facts& environment) {
   tuning::LivePlan plan;
   plan.place = place;
   plan.policy = config.policy;
   plan.copy_gb_per_s = fact_number(environment, "copy_gb_per_s");
   plan.last_level_cache = last_level_cache(environment);
-  plan.rates = rates_or_assumed(
-      {plan.copy_gb_per_s, fact_number(environment, "matrix_tflop_per_s")}, place.backend);
+  plan.rates = rates_of(environment, place.backend);
   plan.memory = worker_share_of_memory * place.host_memory;
   return plan;
 }
