@@ -110,12 +110,25 @@ struct Module {
   std::function<ParamBytes(const Address&)> bind;
 };
 
+/// A tensor or workspace region as the bulk tensor copies of sm_90 see it: a map that the backend
+/// encodes and puts into the parameters of the recipe's own kernels, behind what bind() wrote.
+struct TensorMap {
+  std::size_t offset = 0;  ///< of its 128 bytes in the parameters, a multiple of 64
+  std::string buffer;
+  DType dtype = DType::bfloat16;
+  std::vector<std::int64_t> extents;  ///< elements, the contiguous axis first; five axes at most
+  std::vector<std::int64_t> strides;  ///< elements, of each axis behind the first; of 16 bytes each
+  std::vector<int> box;               ///< elements of one copy, per axis
+  int swizzle_bytes = 0;              ///< 0, 32, 64 or 128
+};
+
 /// A CUDA candidate as data: what to compile and what to launch, in order, on one stream.
 struct Recipe {
   std::string source;               ///< path of the .cuh below kernels/
   std::vector<Constant> constants;  ///< besides dtype, which the compiler adds as io_t
   std::vector<Step> steps;
   std::vector<Module> imports = {};  ///< KernelLaunch::module counts them from 1
+  std::vector<TensorMap> tensor_maps = {};
 };
 
 /// A host candidate: plain code over the same Params.

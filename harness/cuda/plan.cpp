@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "harness/cuda/check.hpp"
+#include "harness/cuda/tensor_map.hpp"
 #include "harness/error.hpp"
 #include "harness/statistics.hpp"
 
@@ -116,6 +117,12 @@ void CudaPlan::bind_parameters() {
   };
   params_ = {candidate_.variant->bind(candidate_.problem, candidate_.tile, find)};
   for (const Module& module : recipe_.imports) params_.push_back(module.bind(find));
+  for (const TensorMap& map : recipe_.tensor_maps) {
+    void* begin = address(map.buffer);
+    if (begin == nullptr)
+      throw RunError("tensor map: no tensor or workspace region '" + map.buffer + "'");
+    encode_tensor_map(map, begin, params_.front());
+  }
 }
 
 void CudaPlan::prepare(Workset& workset) {

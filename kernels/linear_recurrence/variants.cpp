@@ -24,6 +24,7 @@ constexpr std::array makers{
     Maker{parallel_cublas, every_member},
     Maker{chunk_materialized, every_member},
     Maker{chunk_fused, every_member},
+    Maker{chunk_sm90, every_member},
     Maker{chunk_pipeline, gla_alone},
     // Host
     Maker{host_recurrent, every_member},

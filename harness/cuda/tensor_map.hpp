@@ -1,0 +1,12 @@
+#pragma once
+// Encodes the maps that bulk tensor copies go by.
+
+#include "harness/variant.hpp"
+
+namespace gla_bench::cuda {
+
+/// Writes the map of what begins at `begin` to its place in `params`. @throws RunError where the
+/// driver has no such maps or refuses this one, naming the buffer, and for a place outside `params`
+void encode_tensor_map(const TensorMap& map, void* begin, ParamBytes& params);
+
+}  // namespace gla_bench::cuda
