@@ -12,11 +12,25 @@
 #include "harness/environment.hpp"
 #include "harness/error.hpp"
 #include "harness/resume.hpp"
+#include "harness/tuned/choose.hpp"
 #include "harness/tuning/tune.hpp"
 #include "harness/worker/signals.hpp"
 
 namespace gla_bench::commands {
 namespace {
+
+/// What a table says can not be searched for: a search is what tables are made from.
+void refuse_auto(const std::string& path) {
+  const Json document = read_json_file(path);
+  for (const JsonNode& sweep : JsonNode(document, path).at("sweeps").items()) {
+    const JsonNode variants = sweep.at("variants");
+    if (!variants.is_array()) continue;
+    for (const JsonNode& variant : variants.items())
+      if (variant.text() == auto_variant)
+        variant.fail(
+            "variants to be searched; auto is what a tuned table says, for run and verify");
+  }
+}
 
 tuning::LivePlan live_plan(const Config& config, const Place& place, const Facts& environment) {
   tuning::LivePlan plan;
@@ -58,6 +72,7 @@ int exit_code(const tuning::TuneEnd& end) {
 int tune_live(LiveTuneOptions options, const std::string& command_line) {
   const Catalog catalog = program_catalog();
   const Config config = load_config(options.config, catalog);
+  refuse_auto(options.config);
   if (!config.policy.tolerance.empty()) load_tolerance(config.policy.tolerance);
   if (options.output.empty())
     options.output = std::filesystem::path(options.config).stem().string() + "-tuned.json";

@@ -112,6 +112,25 @@ TEST_F(LiveTest, WhatIsWrongOrCrashesCostsARowAndNeverWins) {
   EXPECT_NE(tuned.output.find("tried again alone"), std::string::npos) << tuned.output;
 }
 
+TEST_F(LiveTest, AHangCostsACandidateAndTheSearchGoesOn) {
+  const Tuned tuned = tune_these(R"(["hang", "good"])", Strategy::halving, [](TunePlan& plan) {
+    plan.live.policy.limits.least_seconds = 1.5;
+  });
+  for (const int chunk : {16, 32}) {
+    const Record& hung = tuned.of("hang", chunk);
+    EXPECT_EQ(hung.status, Status::timeout);
+    EXPECT_EQ(hung.search->left, "failed");
+    EXPECT_NE(hung.reason.find("no answer after 1.5"), std::string::npos) << hung.reason;
+    EXPECT_FALSE(hung.timing);
+    EXPECT_FALSE(is_failure(tuned.of("good", chunk).status)) << tuned.of("good", chunk).reason;
+  }
+  ASSERT_EQ(tuned.end.problems.size(), 1u);
+  ASSERT_TRUE(tuned.end.problems[0].best);
+  EXPECT_EQ(tuned.end.problems[0].best->variant, "good");
+  EXPECT_EQ(tuned.end.problems[0].tried, 4u);
+  EXPECT_EQ(tuned.end.signal, 0);
+}
+
 TEST_F(LiveTest, ExhaustiveMeasuresEachInTurnsAndVerifiesAllLastLaunches) {
   const Tuned tuned = tune_these(R"(["good", "also_good"])", Strategy::exhaustive);
   ASSERT_EQ(tuned.records.size(), 4u);

@@ -81,6 +81,19 @@ TEST_F(TuneCommand, ReplaysWhatWasMeasuredInFull) {
   EXPECT_NE(printed_.find("gla forward float32"), std::string::npos) << printed_;
 }
 
+TEST_F(TuneCommand, AutoIsNoCandidateOfASearch) {
+  std::ifstream written(config_);
+  Json config = Json::parse(written);
+  config["sweeps"].push_back(config["sweeps"][0]);
+  config["sweeps"][1]["variants"].push_back("auto");
+  std::ofstream(config_) << config.dump();
+  EXPECT_EQ(tune(""), 2);
+  EXPECT_NE(printed_.find(config_ + ": /sweeps/1/variants/2: found \"auto\", expected "),
+            std::string::npos)
+      << printed_;
+  EXPECT_FALSE(std::ifstream(out_).good());
+}
+
 TEST_F(TuneCommand, BadUsageIsSaid) {
   EXPECT_EQ(run("tune"), 2);
   EXPECT_NE(printed_.find("takes one of a config"), std::string::npos) << printed_;
