@@ -1,236 +1,181 @@
 #!/usr/bin/env python3
 """Runs flash-linear-attention on the problems of a config and writes records with `peer: true`.
 
-    scripts/peers/run_fla.py configs/h200/gla.json -o results/peers.json
+    scripts/peers/run_fla.py configs/h200/headline.json -o results/h200/peers.json --warm 12
 
 Each peer is verified against a float64 recurrence from the same rounded inputs and timed as the
 project's own candidates are: events round one call, L2 made cold before each sample by reading a
 clean buffer, the median of all samples. Two figures each: replayed from a CUDA graph (no launch
-gaps) and as called from Python (`.eager`). What is not installed is skipped by name.
+gaps) and as called from Python (`.eager`). What is not installed, or not in the installed version,
+is skipped by name.
 """
 
 import argparse
-import itertools
+import importlib
+import inspect
 import json
 import os
-import platform
-import statistics
 import subprocess
 import sys
 import time
 
-import torch
-import torch.nn.functional as F
-
-DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
-CAPS = {"bfloat16": 4e-3, "float16": 2e-3, "float32": 1e-3}
+import peer_problems as peers
 
 
-def gates(name, shape, generator):
-    """Natural-log gates [B,T,H,K] of a named regime (reference/inputs.hpp holds the definitions)."""
-    normal = torch.randn(shape, generator=generator, device="cuda")
-    uniform = torch.rand(shape[:3], generator=generator, device="cuda").unsqueeze(-1)
-    if name == "none":
-        return torch.zeros(shape, device="cuda")
-    if name == "mild":
-        return F.logsigmoid(normal) / 16
-    if name == "typical":
-        return F.logsigmoid(normal)
-    if name == "rwkv":
-        return -torch.exp(normal * 1.5 - 3)
-    if name == "strong":
-        return F.logsigmoid(normal) / 0.1
-    if name == "spikes":
-        return torch.where(uniform < 0.1, torch.full_like(normal, -30.0), F.logsigmoid(normal) / 16)
-    return None  # resets, per_channel: these peers are not made for them
+def functions(operator, names):
+    """(name, function) of those names that the installed version has; the others are told."""
+    try:
+        module = importlib.import_module(peers.module_of(operator))
+    except ImportError as error:
+        print(f"skipped: {peers.module_of(operator)} ({error})", file=sys.stderr)
+        return []
+    found = []
+    for name in names:
+        function = getattr(module, name, None)
+        # What is left of a function that was removed takes anything and says so.
+        if function is None or not {"q", "r"} & set(inspect.signature(function).parameters):
+            print(f"skipped: fla.{name} is not in the installed version", file=sys.stderr)
+        else:
+            found.append((name, function))
+    return found
 
 
-def reference(q, k, v, g, scale):
-    """o and the final state by the recurrence in float64; q, k, g [B,T,H,K], v [B,T,H,V]."""
-    q, k, v, decay = q.double(), k.double(), v.double(), g.double().exp()
-    state = torch.zeros(q.shape[0], q.shape[2], q.shape[3], v.shape[3], dtype=torch.float64, device="cuda")
-    out = torch.empty_like(v)
-    for t in range(q.shape[1]):
-        state.mul_(decay[:, t, :, :, None]).addcmul_(k[:, t, :, :, None], v[:, t, :, None, :])
-        torch.matmul(q[:, t, :, None, :], state, out=(row := torch.empty_like(v[:, t, :, None, :])))
-        out[:, t] = row.squeeze(2) * scale
-    return {"o": out, "final_state": state}
+def scale_of(problem):
+    if problem["scale"] is not None:
+        return problem["scale"]
+    return 1.0 if problem["operator"] == "rwkv6" else problem["shape"]["key_dim"] ** -0.5
 
 
-def verdict(got, expected, bound):
-    got = got.double()
-    rms = expected.pow(2).mean().sqrt()
-    rel = ((got - expected).norm() / expected.norm()).item()
-    tokens = expected.shape[1] if expected.dim() == 4 else 1
-    worst = 0.0
-    for start in range(0, tokens, 64):
-        a, b = got[:, start:start + 64], expected[:, start:start + 64]
-        worst = max(worst, ((a - b).norm() / b.norm()).item())
-    return {
-        "rel_l2": rel,
-        "max_abs": ((got - expected).abs().max() / rms).item(),
-        "worst_chunk_rel_l2": worst,
-        "bound": bound,
-        "ok": bool(rel <= bound),
-    }
+def arguments_of(problem, name, inputs):
+    """Keyword arguments of one of its functions, all of which return (o, final state)."""
+    arguments = {"k": inputs["k"], "v": inputs["v"], "scale": scale_of(problem),
+                 "initial_state": inputs.get("initial_state"), "output_final_state": True}
+    operator = problem["operator"]
+    arguments["r" if operator == "rwkv6" else "q"] = inputs["q"]
+    if operator == "rwkv6":
+        arguments.update(w=inputs["g"], u=inputs["u"])
+    elif operator == "gla":
+        arguments["gk" if name.startswith("fused_recurrent") else "g"] = inputs["g"]
+    elif operator == "simple_gla":
+        arguments["g"] = inputs["g"]
+    elif operator == "linear_attention":
+        arguments["normalize"] = False
+    return arguments
 
 
-class Timer:
-    def __init__(self):
-        l2 = torch.cuda.get_device_properties(0).L2_cache_size
-        self.clean = torch.zeros(4 * l2, dtype=torch.uint8, device="cuda")
-        self.start, self.stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+def outputs(returned):
+    return {"o": returned[0], "final_state": returned[1]}
 
-    def once(self, call):
-        self.clean.view(torch.int64).sum()
-        torch.cuda._sleep(200_000)  # the whole sequence is queued before any of it runs
-        self.start.record()
+
+def calls_of(problem, inputs):
+    for name, function in functions(problem["operator"], peers.peers_of(problem)):
+        arguments = arguments_of(problem, name, inputs)
+        yield f"fla.{name}", lambda f=function, a=arguments: f(**a), outputs
+
+
+def compile_only(problem):
+    """Compiles what the peers of a problem try when they tune themselves, and times none of it."""
+    import torch
+    from triton.runtime.autotuner import Autotuner
+
+    import peer_device
+
+    def run_once(call, **_):
         call()
-        self.stop.record()
-        self.stop.synchronize()
-        return self.start.elapsed_time(self.stop)
+        return [1.0, 1.0, 1.0]
 
-    def series(self, call, samples=30):
-        for _ in range(5):
-            self.once(call)
-        times = [self.once(call) for _ in range(samples)]
-        cuts = statistics.quantiles(times, n=10, method="inclusive")
-        return {
-            "median_ms": statistics.median(times),
-            "min_ms": min(times),
-            "p20_ms": cuts[1],
-            "p80_ms": cuts[7],
-            "samples_ms": times,
-            "stopped_because": "samples",
-        }
-
-
-def graph_of(call):
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(3):
+    Autotuner.do_bench = staticmethod(run_once)
+    inputs = peer_device.draw(problem)
+    with torch.no_grad():
+        for _, call, _ in calls_of(problem, inputs):
             call()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        call()
-    return graph.replay
+    torch.cuda.synchronize()
 
 
-def shapes_of(sweep):
-    shapes = sweep["shapes"]
-    if isinstance(shapes, list):
-        return shapes
-    names = ["batch", "seq", "heads", "key_dim", "value_dim"]
-    if "zip" in shapes:
-        return [dict(zip(names, row)) for row in zip(*(shapes["zip"][n] for n in names))]
-    rows = [{}]
-    for n in names:
-        rows = [{**row, n: value} for row in rows for value in shapes["product"][n]]
-    return rows
+def warm(options, problem_list, most_processes):
+    """Compiles ahead in processes of their own, into Triton's cache on disk."""
+    begin = time.monotonic()
+    # The choices made without timing must not be kept, only the binaries.
+    own = {**os.environ, "FLA_CACHE_RESULTS": "0", "TRITON_CACHE_AUTOTUNING": "0"}
+    waiting, running = peers.compile_jobs(problem_list), []
+    while waiting or running:
+        while waiting and len(running) < most_processes:
+            index = waiting.pop(0)
+            command = [sys.executable, __file__, options.config, "--compile", str(index)]
+            running.append(subprocess.Popen(command, env=own))
+        time.sleep(0.2)
+        late = options.warm_seconds and time.monotonic() - begin > options.warm_seconds
+        for child in running if late else []:
+            child.kill()
+        waiting = [] if late else waiting
+        running = [child for child in running if child.poll() is None]
+    print(f"compiled ahead in {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
 
 
-def problems(config):
-    """(operator, dtype, gate, seed, shape) of each forward problem without an initial state."""
-    for sweep in config["sweeps"]:
-        if sweep["operator"] != "gla" or "shapes" not in sweep:
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("config")
+    parser.add_argument("-o", "--output", help="results file, written after each problem")
+    parser.add_argument("--first", type=int, help="only the first so many problems")
+    parser.add_argument("--operators", help="only these, separated by commas")
+    parser.add_argument("--most-seconds", type=float, default=0,
+                        help="for one peer on one problem, its own tuning included (0: no limit)")
+    parser.add_argument("--warm", type=int, default=0, metavar="N",
+                        help="first compile all that the peers will try, in N processes")
+    parser.add_argument("--warm-seconds", type=float, default=0, help="for that (0: no limit)")
+    parser.add_argument("--list", action="store_true", help="the problems and peers; runs nothing")
+    parser.add_argument("--compile", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if not (options.output or options.list or options.compile is not None):
+        parser.error("-o is needed")
+    return options
+
+
+def selected(config, options):
+    chosen = []
+    for problem in peers.problems(config):
+        if options.operators and problem["operator"] not in options.operators.split(","):
             continue
-        for dtype in sweep.get("dtypes", ["bfloat16"]):
-            for gate in sweep.get("gates", ["mild"]):
-                for shape in shapes_of(sweep):
-                    yield dtype, gate, sweep.get("seed", 1), shape
-
-
-def records_of(dtype, gate, seed, shape, timer, calls):
-    b, t, h, kd, vd = (shape[n] for n in ("batch", "seq", "heads", "key_dim", "value_dim"))
-    generator = torch.Generator(device="cuda").manual_seed(seed)
-    g = gates(gate, (b, t, h, kd), generator)
-    if g is None:
-        print(f"skipped: {gate} gates are outside what the peer is made for", file=sys.stderr)
-        return
-    io = DTYPES[dtype]
-    q, k = (torch.randn(b, t, h, kd, generator=generator, device="cuda").to(io) for _ in range(2))
-    v = torch.randn(b, t, h, vd, generator=generator, device="cuda").to(io)
-    g = g.to(io)
-    scale = kd**-0.5
-    expected = reference(q, k, v, g, scale)
-    element = torch.finfo(io).bits // 8
-    floor = b * t * h * (3 * kd + 2 * vd) * element + b * h * kd * vd * 4
-    for name, function in calls.items():
-        call = lambda: function(q, k, v, g, scale=scale, output_final_state=True)
-        record = {
-            "operator": "gla", "direction": "forward", "variant": name, "backend": "cuda",
-            "dtype": dtype, "layout": "seq_first", "shape": shape, "gate": gate, "seed": seed,
-            "tile": {}, "status": "measured", "reason": "", "io": {"floor_bytes": floor},
-            "source_hash": "", "peer": True,
-        }
-        try:
-            o, state = call()
-            tensors = {
-                "o": verdict(o, expected["o"], CAPS[dtype]),
-                "final_state": verdict(state, expected["final_state"], CAPS[dtype]),
-            }
-            ok = all(entry["ok"] for entry in tensors.values())
-            record["verification"] = {"ok": ok, "tensors": tensors}
-            if not ok:
-                record.update(status="wrong", reason="outside the cap")
-            eager = {**record, "variant": name + ".eager", "timing": {"cold": timer.series(call)}}
-            record["timing"] = {"cold": timer.series(graph_of(call))}
-            yield record
-            yield eager
-        except Exception as error:  # a peer that fails is a row, not the end of the run
-            yield {**record, "status": "run_failed", "reason": f"{type(error).__name__}: {error}"}
-
-
-def write(path, environment, config, records):
-    """The whole file, replaced at once: what was measured so far survives an interruption."""
-    rows = ",\n".join(json.dumps(record) for record in records)
-    with open(path + ".new", "w") as file:
-        file.write('{"schema_version": 1,\n"environment": %s,\n"config": %s,\n"records": [\n%s\n]}\n'
-                   % (json.dumps(environment), json.dumps(config), rows))
-    os.replace(path + ".new", path)
+        reason = peers.refuse_recurrence(problem)
+        if reason is None:
+            chosen.append(problem)
+        elif options.compile is None:
+            print(f"skipped: {peers.describe(problem)}: {reason}", file=sys.stderr)
+    return chosen[:options.first]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("config")
-    parser.add_argument("-o", "--output", required=True)
-    parser.add_argument("--first", type=int, help="only the first so many problems")
-    arguments = parser.parse_args()
+    options = parse()
+    with open(options.config, encoding="utf-8") as file:
+        config = json.load(file)
+    problem_list = selected(config, options)
+    if options.list:
+        for problem in problem_list:
+            print(peers.describe(problem), *(f"fla.{name}" for name in peers.peers_of(problem)))
+        return 0
     try:
         import fla
-        from fla.ops.gla import chunk_gla, fused_recurrent_gla
+        import torch
     except ImportError as error:
         print(f"skipped: flash-linear-attention is not installed ({error})", file=sys.stderr)
         return 0
+    if not torch.cuda.is_available():
+        print("skipped: no GPU that PyTorch can use", file=sys.stderr)
+        return 0
+    if options.compile is not None:
+        compile_only(problem_list[options.compile])
+        return 0
+    if options.warm > 0:
+        warm(options, problem_list, options.warm)
 
-    def recurrent(q, k, v, g, scale, output_final_state):
-        return fused_recurrent_gla(q, k, v, gk=g, scale=scale, output_final_state=output_final_state)
+    import peer_device
 
-    calls = {"fla.chunk_gla": chunk_gla, "fla.fused_recurrent_gla": recurrent}
-    with open(arguments.config) as file:
-        config = json.load(file)
-    environment = {
-        "device": torch.cuda.get_device_name(0),
-        "peer": f"flash-linear-attention {fla.__version__}, PyTorch {torch.__version__}",
-        "python": platform.python_version(),
-        "driver": subprocess.run(
-            ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
-            capture_output=True, text=True, check=False).stdout.strip(),
-        "command_line": " ".join(sys.argv),
-    }
-    records = []
-    timer = Timer()
-    for dtype, gate, seed, shape in itertools.islice(problems(config), arguments.first):
-        begin = time.time()
-        for record in records_of(dtype, gate, seed, shape, timer, calls):
-            records.append(record)
-            cold = record.get("timing", {}).get("cold", {}).get("median_ms")
-            print(record["variant"], dtype, gate, list(shape.values()), record["status"], cold,
-                  f"{time.time() - begin:.1f} s", record["reason"], file=sys.stderr)
-        torch.cuda.empty_cache()
-        write(arguments.output, environment, config, records)
+    def expected(problem, inputs):
+        return peer_device.recurrence(problem, inputs, scale_of(problem))
+
+    facts = peer_device.environment(f"flash-linear-attention {fla.__version__}")
+    peer_device.run(problem_list, calls_of, expected, options.output, config, facts,
+                    options.most_seconds)
     return 0
 
 

@@ -291,6 +291,19 @@ TEST(Gate, PeersFilesNeedNotAnswerTheConfig) {
   EXPECT_FALSE(passed(judge(results)));
 }
 
+TEST(Gate, APeerThatIsWrongOrLateIsToldAndPasses) {
+  for (const Status status : {Status::wrong, Status::run_failed, Status::timeout}) {
+    Record theirs = good("theirs");
+    theirs.status = status;
+    theirs.reason = "o: 0.01 is over 0.004";
+    EXPECT_FALSE(passed(judge(file({good(), theirs}))));
+    theirs.peer = true;
+    const auto verdicts = judge(file({good(), theirs}));
+    EXPECT_TRUE(passed(verdicts)) << failures(verdicts);
+    EXPECT_NE(verdicts.at(2).warnings.at(0).find("0.01 is over"), std::string::npos);
+  }
+}
+
 TEST(Gate, AConfigThatCanNotBeReadFails) {
   Results results = file({good()}, R"(["gone"])");
   const auto verdicts = judge(results);
