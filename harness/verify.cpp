@@ -97,6 +97,17 @@ bool answers_other_inputs(ProblemTruth& truth, const HostTensors& outputs, Arith
   return judge(others, outputs, arithmetic, tolerance).ok;
 }
 
+// The outputs as they lie, whose fingerprint this is: downloaded and compared whole unless those
+// very bits were, for whichever candidate.
+Verification judge_outputs(Workset& workset, ProblemTruth& truth, std::uint64_t fingerprint,
+                           Arithmetic arithmetic, const Tolerance& tolerance) {
+  if (const Verification* known = truth.known_right(arithmetic, fingerprint)) return *known;
+  Verification verification = judge(truth, workset.download_outputs(), arithmetic, tolerance);
+  verification.fingerprint = fingerprint;
+  truth.remember(verification);
+  return verification;
+}
+
 // What a call leaves for the negated inputs.
 struct OtherInputs {
   bool poison_left = false;
@@ -233,14 +244,14 @@ Verification verify_candidate(Workset& workset, Plan& plan, ProblemTruth& truth,
     return workset.outputs_fingerprint();
   };
   const std::uint64_t first = run_poisoned();
-  Verification verification = judge(truth, workset.download_outputs(), arithmetic, tolerance);
-  verification.fingerprint = first;
+  Verification verification = judge_outputs(workset, truth, first, arithmetic, tolerance);
   report_damage(workset, plan, verification);
   if (!verification.ok && options.wrong) options.wrong(workset.download_outputs());
-  verification.deterministic = run_poisoned() == first;
+  const std::uint64_t second = run_poisoned();
+  verification.deterministic = second == first;
   if (verification.ok && !verification.deterministic) {
     // A repeat with other bits has to be right as well.
-    const Verification repeat = judge(truth, workset.download_outputs(), arithmetic, tolerance);
+    const Verification repeat = judge_outputs(workset, truth, second, arithmetic, tolerance);
     if (!repeat.ok)
       add_fault(verification, check::repeat, "in a repeat: " + repeat.fault);
     else if (options.reproducible)
@@ -267,16 +278,9 @@ void poison_before_timing(Workset& workset, Plan& plan) {
 void verify_last_timed(Workset& workset, Plan& plan, ProblemTruth& truth,
                        const Tolerance& tolerance, Verification& verification,
                        const VerifyOptions& options) {
-  Verification last;
-  const std::uint64_t fingerprint = workset.outputs_fingerprint();
-  if (verification.ok && verification.fingerprint == fingerprint) {
-    last = verification;  // the very bits that were judged before timing
-    last.fault.clear();
-  } else {
-    last = judge(truth, workset.download_outputs(), verification.arithmetic, tolerance);
-    last.fingerprint = fingerprint;
-    if (!last.ok) last.check = check::last_timed;
-  }
+  Verification last = judge_outputs(workset, truth, workset.outputs_fingerprint(),
+                                    verification.arithmetic, tolerance);
+  if (!last.ok) last.check = check::last_timed;
   report_damage(workset, plan, last);
   if (!last.ok && options.wrong) options.wrong(workset.download_outputs());
   if (last.ok) check_one_more(workset, plan, truth, tolerance, last);

@@ -92,6 +92,19 @@ class ProblemTruth {
   /// Error of the plain computation in this arithmetic, per output; computed at the first call.
   const std::map<std::string, BaselineError>& baseline(Arithmetic arithmetic);
 
+  /// The verdict on outputs of these very bits (Workset::outputs_fingerprint()) that were found
+  /// right in this arithmetic, whichever candidate they were of; null for any other. All by one
+  /// tolerance.
+  const Verification* known_right(Arithmetic arithmetic, std::uint64_t fingerprint) const {
+    const auto found = right_.find({arithmetic, fingerprint});
+    return found == right_.end() ? nullptr : &found->second;
+  }
+  /// Keeps a verdict, where it is ok and has a fingerprint.
+  void remember(const Verification& verification) {
+    if (verification.ok && verification.fingerprint)
+      right_.insert_or_assign({verification.arithmetic, *verification.fingerprint}, verification);
+  }
+
  private:
   const Operator* op_;
   Problem problem_;
@@ -101,6 +114,7 @@ class ProblemTruth {
   std::vector<TensorSpec> outputs_;
   ReferenceTensors expected_;
   std::map<Arithmetic, std::map<std::string, BaselineError>> baselines_;
+  std::map<std::pair<Arithmetic, std::uint64_t>, Verification> right_;
 };
 
 /// Judges outputs that lie on the host: every output there, whole, finite and within its bounds.

@@ -125,6 +125,9 @@ class Server {
   }
 
   void configure(const WorkSettings& settings) {
+    prepared_.clear();
+    held_.clear();
+    staged_.clear();  // verdicts that are kept go by the tolerance
     plan_.measure = settings.measure;
     plan_.timing = settings.policy.timing;
     plan_.counters = settings.policy.counters;

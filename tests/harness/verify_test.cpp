@@ -393,8 +393,8 @@ TEST(Verify, ARightCandidateIsDownloadedOnce) {
   Bench bench(small_problem());
   bench.stage(*find_variant("gla", "recurrent", BackendId::host));
   CountedWorkset workset(*bench.workset);
-  Verification result = verify_candidate(workset, *bench.plan, bench.truth, Arithmetic::float32,
-                                         default_tolerance());
+  Verification result =
+      verify_candidate(workset, *bench.plan, bench.truth, Arithmetic::float32, default_tolerance());
   EXPECT_TRUE(result.ok) << result.fault;
   EXPECT_EQ(workset.downloads, 1);
   poison_before_timing(workset, *bench.plan);
@@ -402,11 +402,36 @@ TEST(Verify, ARightCandidateIsDownloadedOnce) {
   verify_last_timed(workset, *bench.plan, bench.truth, default_tolerance(), result);
   EXPECT_TRUE(result.ok && *result.last_timed_ok) << result.fault;
   EXPECT_EQ(workset.downloads, 1) << "the bits that were judged before";
-  result.fingerprint.reset();  // as of a record that comes from elsewhere
-  bench.plan->sample(CacheState::hot, 1);
-  verify_last_timed(workset, *bench.plan, bench.truth, default_tolerance(), result);
-  EXPECT_TRUE(result.ok && *result.last_timed_ok) << result.fault;
-  EXPECT_EQ(workset.downloads, 2);
+}
+
+TEST(Verify, BitsThatWereFoundRightAreNotJudgedAgainForAnotherCandidate) {
+  Bench bench(small_problem());
+  const auto downloads = [&](const Variant& variant, Arithmetic arithmetic) {
+    bench.stage(variant);
+    CountedWorkset workset(*bench.workset);
+    const Verification result =
+        verify_candidate(workset, *bench.plan, bench.truth, arithmetic, default_tolerance());
+    EXPECT_TRUE(result.ok) << result.fault;
+    EXPECT_TRUE(result.deterministic);
+    EXPECT_EQ(result.tensors.size(), 2u);
+    return workset.downloads;
+  };
+  const Variant& recurrent = *find_variant("gla", "recurrent", BackendId::host);
+  EXPECT_EQ(downloads(recurrent, Arithmetic::float32), 1);
+  EXPECT_EQ(downloads(faulty([](const LinearRecurrenceParams&) {}), Arithmetic::float32), 0);
+  EXPECT_EQ(downloads(recurrent, Arithmetic::tf32), 1) << "with other bounds";
+  EXPECT_EQ(downloads(*find_variant("gla", "chunk_fused", BackendId::host), Arithmetic::float32),
+            1);
+}
+
+TEST(Verify, BitsThatWereFoundWrongAreJudgedEachTime) {
+  Bench bench(small_problem());
+  const Variant variant = faulty([](const LinearRecurrenceParams& p) { output(p)[0] = 99; });
+  for (int candidate = 0; candidate < 2; ++candidate) {
+    const Verification result = bench.verify(variant);
+    EXPECT_FALSE(result.ok);
+    EXPECT_FALSE(result.fault.empty());
+  }
 }
 
 class FixedWorkset final : public Workset {
