@@ -9,8 +9,8 @@
 namespace gla_bench {
 namespace {
 
-constexpr double per_head_dimension = 4, per_layout = 1, per_state = 2, per_raggedness = 8,
-                 per_option = 16;
+constexpr double per_batch_heads = 2, per_head_dimension = 4, per_layout = 1, per_state = 2,
+                 per_raggedness = 8, per_option = 16;
 
 double doublings(std::int64_t here, std::int64_t there) {
   if (here < 1 || there < 1) return 0;  // an extent that the operator lacks
@@ -57,6 +57,15 @@ std::int64_t nearest_power_of_two(std::int64_t value) {
   return up && below <= std::numeric_limits<std::int64_t>::max() / 2 ? 2 * below : below;
 }
 
+std::int64_t nearest_quarter(std::int64_t value) {
+  if (value < 8) return std::max<std::int64_t>(0, value);
+  const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
+  const std::int64_t step = below / 4, low = value / step * step;
+  if (low > std::numeric_limits<std::int64_t>::max() - step) return low;
+  const double middle = static_cast<double>(low) * static_cast<double>(low + step);
+  return static_cast<double>(value) * static_cast<double>(value) > middle ? low + step : low;
+}
+
 Bucket bucket_of(const Problem& problem) {
   const Shape& shape = problem.shape;
   Bucket bucket;
@@ -74,7 +83,7 @@ Bucket bucket_of(const Problem& problem) {
   bucket.group =
       std::max<std::int64_t>(1, shape.heads / std::max<std::int64_t>(1, shape.keys_heads()));
   bucket.seq = nearest_power_of_two(shape.seq);
-  bucket.batch_heads = nearest_power_of_two(shape.batch * shape.heads);
+  bucket.batch_heads = nearest_quarter(shape.batch * shape.heads);
   bucket.key_seq = shape.keys_seq() == shape.seq ? 0 : nearest_power_of_two(shape.keys_seq());
   bucket.columns = nearest_power_of_two(shape.columns);
   bucket.sequences = nearest_power_of_two(shape.sequences);
@@ -87,7 +96,7 @@ std::optional<double> distance(const Problem& problem, const Bucket& bucket) {
   const Shape& shape = problem.shape;
   const std::int64_t keys = bucket.key_seq > 0 ? bucket.key_seq : bucket.seq;
   double sum = doublings(shape.seq, bucket.seq) +
-               doublings(shape.batch * shape.heads, bucket.batch_heads) +
+               per_batch_heads * doublings(shape.batch * shape.heads, bucket.batch_heads) +
                doublings(shape.columns, bucket.columns) +
                doublings(own.model_dim, bucket.model_dim) + doublings(own.group, bucket.group);
   // As many keys as queries on both sides: one extent, counted once.

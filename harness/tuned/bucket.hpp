@@ -25,10 +25,12 @@ struct Bucket {
   std::map<std::string, std::string> options;  ///< those off their defaults
   std::int64_t key_dim = 0, value_dim = 0, model_dim = 0;
   std::int64_t group = 1;  ///< heads of queries that share one of keys
+  /// Batch times heads, as nearest_quarter() of it: how many blocks there are, and by that how
+  /// often the device's multiprocessors are filled, which goes in steps.
+  std::int64_t batch_heads = 1;
   // As the power of two that is nearest in ratio; 0 stays 0.
   std::int64_t seq = 1;
-  std::int64_t batch_heads = 1;  ///< batch times heads: how much may run at the same time
-  std::int64_t key_seq = 0;      ///< 0 where it is as many as seq
+  std::int64_t key_seq = 0;  ///< 0 where it is as many as seq
   std::int64_t columns = 0, sequences = 0;
   auto operator<=>(const Bucket&) const = default;
 
@@ -40,11 +42,15 @@ struct Bucket {
 /// The power of two nearest to a number in ratio: 4096 for 2897 to 5792; 0 for what is below 1.
 std::int64_t nearest_power_of_two(std::int64_t value);
 
+/// The nearest in ratio among the powers of two and the three numbers that part each octave evenly:
+/// 64, 80, 96, 112, 128, 160; below 8 each number itself; 0 for what is below 1.
+std::int64_t nearest_quarter(std::int64_t value);
+
 Bucket bucket_of(const Problem& problem);
 
 /// How far a problem is from the middle of a bucket, or nothing where it is of another family.
-/// Doublings (halvings) of seq, batch * heads, key_seq, columns, model_dim, sequences and group
-/// count 1 each, with fractions; of key_dim and value_dim, to which tiles are cut, 4. Another
+/// Doublings (halvings) of seq, key_seq, columns, model_dim, sequences and group count 1 each, with
+/// fractions; of batch * heads 2; of key_dim and value_dim, to which tiles are cut, 4. Another
 /// layout counts 1, another initial or final state 2, ragged sequences against none 8, another
 /// option 16.
 std::optional<double> distance(const Problem& problem, const Bucket& bucket);

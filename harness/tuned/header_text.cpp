@@ -41,7 +41,7 @@ struct Entry {
   std::string_view direction, dtype, layout, options;
   bool initial_state, final_state;
   std::int64_t key_dim, value_dim, model_dim, group;  ///< as they are
-  /// The nearest powers of two.
+  /// batch_heads: the nearest quarter of an octave; the others: the nearest powers of two.
   std::int64_t seq, batch_heads, key_seq, columns, sequences;
   std::string_view variant;
   const TileValue* tile;
@@ -86,6 +86,16 @@ inline std::int64_t nearest_power_of_two(std::int64_t value) {
   while (below <= value / 2) below *= 2;
   return static_cast<double>(value) > 1.4142135623730951 * static_cast<double>(below) ? 2 * below
                                                                                       : below;
+}
+
+inline std::int64_t nearest_quarter(std::int64_t value) {
+  if (value < 8) return value < 0 ? 0 : value;
+  std::int64_t below = 1;
+  while (below <= value / 2) below *= 2;
+  const std::int64_t step = below / 4, low = value / step * step;
+  if (low > INT64_MAX - step) return low;
+  const double middle = static_cast<double>(low) * static_cast<double>(low + step);
+  return static_cast<double>(value) * static_cast<double>(value) > middle ? low + step : low;
 }
 
 inline double doublings(std::int64_t here, std::int64_t there) {
@@ -141,13 +151,13 @@ inline bool own_bucket(const Problem& p, const Extents& own, const Entry& e) {
          p.final_state == e.final_state && differing_options(p.options, e.options) == 0 &&
          own.key_dim == e.key_dim && own.value_dim == e.value_dim && p.model_dim == e.model_dim &&
          own.group == e.group && nearest_power_of_two(p.seq) == e.seq &&
-         nearest_power_of_two(p.batch * p.heads) == e.batch_heads && own.key_seq == e.key_seq &&
+         nearest_quarter(p.batch * p.heads) == e.batch_heads && own.key_seq == e.key_seq &&
          nearest_power_of_two(p.columns) == e.columns &&
          nearest_power_of_two(p.sequences) == e.sequences;
 }
 
 inline double distance(const Problem& p, const Extents& own, const Entry& e) {
-  double sum = doublings(p.seq, e.seq) + doublings(p.batch * p.heads, e.batch_heads) +
+  double sum = doublings(p.seq, e.seq) + 2 * doublings(p.batch * p.heads, e.batch_heads) +
                doublings(p.columns, e.columns) + doublings(p.model_dim, e.model_dim) +
                doublings(own.group, e.group);
   if (own.key_seq > 0 || e.key_seq > 0)

@@ -22,6 +22,23 @@ TEST(Bucket, PowersOfTwoAreNearestInRatio) {
   EXPECT_EQ(nearest_power_of_two(std::numeric_limits<std::int64_t>::max()), std::int64_t{1} << 62);
 }
 
+TEST(Bucket, QuartersOfOctavesAreNearestInRatio) {
+  for (const std::int64_t value : {1, 2, 3, 5, 7, 8, 10, 12, 14, 16, 20, 56, 64, 80, 96, 112, 128})
+    EXPECT_EQ(nearest_quarter(value), value);
+  EXPECT_EQ(nearest_quarter(0), 0);
+  EXPECT_EQ(nearest_quarter(-3), 0);
+  EXPECT_EQ(nearest_quarter(9), 10);
+  EXPECT_EQ(nearest_quarter(71), 64);
+  EXPECT_EQ(nearest_quarter(72), 80);
+  EXPECT_EQ(nearest_quarter(119), 112);
+  EXPECT_EQ(nearest_quarter(120), 128);
+  EXPECT_EQ(nearest_quarter(143), 128);
+  EXPECT_EQ(nearest_quarter(144), 160);
+  for (std::int64_t value = 1; value < 2000; ++value)
+    EXPECT_LE(nearest_quarter(value), nearest_quarter(value + 1));
+  EXPECT_EQ(nearest_quarter(std::numeric_limits<std::int64_t>::max()), std::int64_t{7} << 60);
+}
+
 TEST(Bucket, LeavesOutWhatNoLaunchDependsOn) {
   Problem problem = problem_at(4096);
   const Bucket bucket = bucket_of(problem);
@@ -36,6 +53,7 @@ TEST(Bucket, LeavesOutWhatNoLaunchDependsOn) {
 TEST(Bucket, BatchAndHeadsCountTogether) {
   EXPECT_EQ(bucket_of(problem_at(4096, 8, 16)), bucket_of(problem_at(4096, 128, 1)));
   EXPECT_EQ(bucket_of(problem_at(4096, 8, 16)).batch_heads, 128);
+  EXPECT_EQ(bucket_of(problem_at(4096, 6, 16)).batch_heads, 96);
 }
 
 TEST(Bucket, HeadDimensionsAreExact) {
@@ -60,7 +78,7 @@ TEST(BucketDistance, CountsDoublings) {
   EXPECT_EQ(distance(problem_at(4096), bucket), 0.0);
   EXPECT_EQ(distance(problem_at(8192), bucket), 1.0);
   EXPECT_EQ(distance(problem_at(1024), bucket), 2.0);
-  EXPECT_EQ(distance(problem_at(8192, 1), bucket), 4.0);
+  EXPECT_EQ(distance(problem_at(8192, 1), bucket), 1.0 + 2 * 3);
   EXPECT_NEAR(*distance(problem_at(6144), bucket), 0.585, 1e-3);
 }
 
@@ -109,7 +127,7 @@ TEST(Bucket, ComesBackFromJson) {
   const Json json = bucket_to_json(bucket);
   EXPECT_EQ(read_bucket(JsonNode(json, "t.json")), bucket);
   EXPECT_EQ(describe(bucket),
-            "T~1024 BH~8 keys~8 N~4 K=128 V=128 group=3 h0 no_ht head_first lengths=skewed");
+            "T~1024 BH~6 keys~8 N~4 K=128 V=128 group=3 h0 no_ht head_first lengths=skewed");
   Json bad = json;
   bad["seq"] = 0;
   EXPECT_THROW(read_bucket(JsonNode(bad, "t.json")), InputError);
