@@ -1,0 +1,147 @@
+// The candidates that a worker holds: how they come to be held, give their memory back, and end.
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "harness/tuning/live.hpp"
+
+namespace gla_bench::tuning {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_in_memory = 48;
+constexpr std::string_view before_any = "before any candidate ran: ";  // of run_point()
+constexpr double share_of_memory = 0.5;  // of what is free beside the problem, for workspaces
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+/// One of them, verified or failed; nothing where the worker died.
+std::optional<std::size_t> LiveMeasurer::hold_one(const Indices& few, Search& search) {
+  std::optional<std::size_t> in_hand;
+  auto mark = Clock::now();
+  double* goes_to = &breakdown_.wait;
+  const auto settle = [&](double* next) {
+    *goes_to += since(mark);
+    mark = Clock::now();
+    goes_to = next;
+  };
+  try {
+    make_room(*std::max_element(few.begin(), few.end(), [&](std::size_t a, std::size_t b) {
+      return records_[a].io.workspace_bytes < records_[b].io.workspace_bytes;
+    }));
+    const auto [place, record] = client_.hold(named(few), [&](const StepEvent& event) {
+      settle(event.step == RunStep::measure ? &breakdown_.measure : &breakdown_.verify);
+      in_hand.reset();
+      on_problem_ = !event.candidate;
+      if (on_problem_) return limit(few.front(), event.step);
+      in_hand = few.at(*event.candidate);
+      search.trying(*in_hand);
+      if (hooks_.starting) hooks_.starting(work_.accepted[*in_hand], event.step);
+      return limit(*in_hand, event.step);
+    });
+    settle(nullptr);
+    held(few[place], record, search);
+    return few[place];
+  } catch (const WorkerLost& gone) {
+    *goes_to += since(mark);
+    lost(gone, in_hand, search);
+    return std::nullopt;
+  }
+}
+
+void LiveMeasurer::held(std::size_t candidate, Record record, Search& search) {
+  blameless_ = 0;
+  if (suspect_ == candidate) {
+    suspect_.reset();
+    if (hooks_.message)
+      hooks_.message(
+          "it went through when tried alone; what was being compiled ahead is compiled in "
+          "its turn");
+  }
+  if (record.build && !record.build->cached && !records_[candidate].build)
+    breakdown_.compile += record.build->seconds;
+  search.trying(candidate);
+  records_[candidate] = std::move(record);
+  const Record& now = records_[candidate];
+  if (now.status == Status::verified) {
+    held_.insert(candidate);
+    in_memory_.push_back(candidate);
+  } else {
+    search.fail(candidate);
+  }
+  if (hooks_.record) hooks_.record(now);
+  if (now.reason.starts_with(before_any)) give_up_all(now.status, std::string(now.reason), search);
+}
+
+/// Workspaces of those that were not sampled for the longest time go.
+void LiveMeasurer::make_room(std::size_t candidate) {
+  const auto bytes = [&](std::size_t c) { return records_[c].io.workspace_bytes; };
+  double room = static_cast<double>(plan_.place.limits.memory_bytes);
+  for (const TensorSpec& spec : work_.op->tensors(work_.problem))
+    room -= static_cast<double>(spec.bytes());
+  room *= share_of_memory;
+  double taken = bytes(candidate);
+  for (const std::size_t c : in_memory_)
+    if (c != candidate) taken += bytes(c);
+  Indices going;
+  while (!in_memory_.empty() && (taken > room || in_memory_.size() >= most_in_memory)) {
+    const std::size_t oldest = in_memory_.front();
+    in_memory_.pop_front();
+    if (oldest == candidate) continue;
+    taken -= bytes(oldest);
+    going.push_back(oldest);
+  }
+  if (!going.empty()) client_.release(named(going));
+}
+
+void LiveMeasurer::lost(const WorkerLost& lost, std::optional<std::size_t> in_hand,
+                        Search& search) {
+  constexpr int most_blameless = 3;
+  held_.clear();
+  in_memory_.clear();
+  // What was being compiled beside it may be to blame: it is compiled in its turn, unless the
+  // candidate proves to be so.
+  barred_.insert(told_.begin(), told_.end());
+  told_.clear();
+  suspect_.reset();
+  const Status status = lost.timed_out ? Status::timeout : Status::crashed;
+  if (std::exchange(on_problem_, false)) {
+    if (lost.timed_out || ++problem_deaths_ > 1)
+      give_up_all(status, std::string(before_any) + lost.what(), search);
+  } else if (!in_hand) {
+    if (++blameless_ >= most_blameless) throw WorkerError(lost.what());
+  } else if (lost.timed_out || ++deaths_[*in_hand] > 1) {
+    barred_.clear();
+    give_up(*in_hand, status,
+            std::string(lost.what()) + (lost.timed_out ? "" : "; when tried again alone, too"),
+            search);
+  } else {
+    suspect_ = in_hand;
+    if (hooks_.message)
+      hooks_.message(std::string(lost.what()) + ", in " + describe(work_.accepted[*in_hand]) +
+                     ", which is tried again alone");
+  }
+  client_.restart();
+}
+
+/// The problem itself can not be worked on.
+void LiveMeasurer::give_up_all(Status status, const std::string& reason, Search& search) {
+  for (std::size_t i = 0; i < records_.size(); ++i)
+    if (!is_failure(records_[i].status)) give_up(i, status, reason, search);
+}
+
+void LiveMeasurer::give_up(std::size_t candidate, Status status, const std::string& reason,
+                           Search& search) {
+  records_[candidate].status = status;
+  records_[candidate].reason = reason;
+  search.fail(candidate);
+  if (hooks_.record) hooks_.record(records_[candidate]);
+}
+
+}  // namespace gla_bench::tuning
