@@ -36,10 +36,13 @@ void expect_promise(const RecordedProblem& problem) {
   EXPECT_LE(of.worst_share, 0.15) << problem.file << ": " << describe(problem.problem);
 }
 
-std::vector<RecordedProblem> recorded(const std::string& prefix) {
+/// Of the committed files in a folder; none where there is no such folder.
+std::vector<RecordedProblem> recorded(const std::string& folder, const std::string& prefix) {
   namespace fs = std::filesystem;
   std::vector<Results> files;
-  for (const auto& entry : fs::directory_iterator(GLA_BENCH_SOURCE_DIR "/results/h200"))
+  std::error_code missing;
+  for (const auto& entry :
+       fs::directory_iterator(GLA_BENCH_SOURCE_DIR "/results/" + folder, missing))
     if (entry.path().filename().string().starts_with(prefix) && entry.path().extension() == ".json")
       files.push_back(read_results(entry.path().string()));
   return recorded_problems(files);
@@ -52,10 +55,10 @@ TEST(Replay, HalvingKeepsItsPromiseOnMadeUpProblemsOf256Candidates) {
 
 TEST(Replay, HalvingKeepsItsPromiseOnWhatAnH200Measured) {
   // Every problem of the exhaustive records that are committed, and the largest of the others.
-  const auto exhaustive = recorded("exhaustive");
+  const auto exhaustive = recorded("h200/search", "exhaustive");
   for (const RecordedProblem& problem : exhaustive) expect_promise(problem);
   std::size_t large = 0;
-  for (const RecordedProblem& problem : recorded("gla.json")) {
+  for (const RecordedProblem& problem : recorded("h200", "gla.json")) {
     if (problem.candidates.size() < 15) continue;
     ++large;
     const Figures of = figures(problem, Strategy::halving);
