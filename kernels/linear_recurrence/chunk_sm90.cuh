@@ -9,8 +9,8 @@
 //
 // Decays: with b the sum of log2 decays since the chunk's begin and r its value in the middle, q is
 // scaled by 2^(b-r) and k by 2^(r-b), and the state is kept in the same frame, 2^r S: one pair of
-// tiles serves scores, outputs and update. Where a half chunk decays by more than 2^-80 in any key,
-// which all four warps vote on, eight tokens at a time get a reference of their own (rounded to a
+// tiles serves scores, outputs and update. Where a half chunk decays by more than 62 bits in any
+// key, which all four warps vote on, eight tokens at a time get a reference of their own (rounded to a
 // whole number, so that going from one to another is exact), and the scores come from warp-level
 // products that step from reference to reference: finite for every gate.
 //

@@ -31,8 +31,7 @@ class Preparation {
         read_gates(stage, block_.valid(c));
         const float2 sum = sum_of_part();
         store_floats(sums_at(part_), sum);
-        // A half chunk has parts() / 2 parts.
-        constexpr float most = 2.0f * 80.0f / layout.parts;
+        constexpr float most = most_of_half * 2 / layout.parts;
         const bool strong = named_barrier_or<128>(1, !(sum.x > -most && sum.y > -most));
         if (strong)
           prepare_strong(stage, after, scores);
@@ -53,6 +52,13 @@ class Preparation {
   static_assert(decays || !bonus);
   static constexpr int parts = layout.parts, tokens = layout.tokens / parts;  // of a part
   static_assert(parts == 2 || parts == 4);
+  /// Bits that half a chunk may decay by with one reference: from the middle of one chunk to that of
+  /// the next they are twice as many, and such a factor is still a normal number.
+  static constexpr float most_of_half = 62.0f;
+  /// Bits that a token decays by at most: less is below float32's resolution of what it multiplies.
+  /// Of the four tokens on either side of a reference they are 96, so that what is flushed to zero,
+  /// below 2^-126, would be smaller than 2^-30 times what it is added to.
+  static constexpr float strongest = -24.0f;
 
   __device__ int first_row() const { return part_ * tokens; }
   /// Byte offset of this thread's keys in the table of all.
@@ -66,6 +72,8 @@ class Preparation {
 
   // --- gates
 
+  static __device__ float log2_decay(float g) { return fmaxf(g * device::log2_e, strongest); }
+
   /// One gate a token: the next chunk's is under way while this one is worked on.
   __device__ void fetch_token_gate(int c) {
     if (thread_ >= layout.tokens) return;
@@ -73,9 +81,9 @@ class Preparation {
     next_gate_ = 0.0f;
     if (token >= block_.tokens) return;
     if constexpr (trait::decay == head_decay)
-      next_gate_ = device::log2_gate(p_.base.log_decay[block_.head]);
+      next_gate_ = log2_decay(p_.base.log_decay[block_.head]);
     else
-      next_gate_ = device::log2_gate(log_decay(device::to_float(static_cast<const io_t*>(
+      next_gate_ = log2_decay(log_decay(device::to_float(static_cast<const io_t*>(
           p_.base.g)[block_.batch * p_.base.gate_strides.batch +
                      (block_.first_token + token) * p_.base.gate_strides.seq +
                      block_.head * p_.base.gate_strides.heads])));
@@ -112,8 +120,8 @@ class Preparation {
     if constexpr (scalar_decay) {
       return {token_gates_[i], token_gates_[i]};
     } else {
-      float2 g = {device::log2_gate(log_decay(low_of(gates_[i]))),
-                  device::log2_gate(log_decay(high_of(gates_[i])))};
+      float2 g = {log2_decay(log_decay(low_of(gates_[i]))),
+                  log2_decay(log_decay(high_of(gates_[i])))};
       if constexpr (trait::ragged != 0 || trait::raw_gate != 0)
         if (i >= missing_) g = {0.0f, 0.0f};
       return g;
@@ -138,43 +146,50 @@ class Preparation {
     return sum;
   }
 
-  // --- one reference for the chunk
-
   static __device__ unsigned scaled(unsigned word, float x, float y) {
     return pack(low_of(word) * x, high_of(word) * y);
   }
-  /// Token i of the part: q times 2^before or 2^after, k times 2^-after, where the log2 decays from
-  /// the frame to the state before the token and behind it are these.
-  __device__ void scale_token(const Stage& stage, int i, float2 before, float2 after) {
-    const unsigned q = word_at(stage.begin + layout.q, first_row() + i);
-    const unsigned k = word_at(stage.begin + layout.k, first_row() + i);
-    const float2 e = bonus ? before : after;
-    const unsigned q_word = load_shared(q), k_word = load_shared(k);
-    if constexpr (bonus)
-      bonuses_[i] =
-          low_of(q_word) * low_of(k_word) * bonus_.x + high_of(q_word) * high_of(k_word) * bonus_.y;
-    store_shared(q, scaled(q_word, device::exp2_fast(e.x), device::exp2_fast(e.y)));
-    store_shared(k, scaled(k_word, device::exp2_fast(-after.x), device::exp2_fast(-after.y)));
+  /// q and k of the part's eight tokens from `first` on: q times 2^before or 2^after, k times
+  /// 2^-after, where the log2 decays from the reference to the state before a token and behind it
+  /// are these. `sum`: that before the first of them; behind the last when it returns.
+  __device__ void scale_block(const Stage& stage, int first, float2& sum) {
+    const int row = first_row() + first;
+    unsigned q[8], k[8];  // first all loads, then all stores: the compiler keeps their order
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      q[i] = load_shared(word_at(stage.begin + layout.q, row + i));
+      k[i] = load_shared(word_at(stage.begin + layout.k, row + i));
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float2 before = sum, g = gate(first + i);
+      sum.x += g.x, sum.y += g.y;
+      const float2 e = bonus ? before : sum;
+      if constexpr (bonus)
+        bonuses_[first + i] =
+            low_of(q[i]) * low_of(k[i]) * bonus_.x + high_of(q[i]) * high_of(k[i]) * bonus_.y;
+      q[i] = scaled(q[i], device::exp2_fast(e.x), device::exp2_fast(e.y));
+      k[i] = scaled(k[i], device::exp2_fast(-sum.x), device::exp2_fast(-sum.y));
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      store_shared(word_at(stage.begin + layout.q, row + i), q[i]);
+      store_shared(word_at(stage.begin + layout.k, row + i), k[i]);
+    }
   }
 
+  // --- one reference for the chunk, in its middle
+
   __device__ void prepare(const Stage& stage, float2& after, float (&scores)[32]) {
+    float2 sum;
     if (part_ < parts / 2) {
-      float2 behind = sum_of_parts(part_ + 1, parts / 2);
-#pragma unroll
-      for (int i = tokens - 1; i >= 0; --i) {
-        const float2 after_token = {-behind.x, -behind.y}, g = gate(i);
-        behind.x += g.x, behind.y += g.y;
-        scale_token(stage, i, {-behind.x, -behind.y}, after_token);
-      }
+      const float2 behind = sum_of_parts(part_, parts / 2);
+      sum = {-behind.x, -behind.y};
     } else {
-      float2 sum = sum_of_parts(parts / 2, part_);
-#pragma unroll
-      for (int i = 0; i < tokens; ++i) {
-        const float2 before = sum, g = gate(i);
-        sum.x += g.x, sum.y += g.y;
-        scale_token(stage, i, before, sum);
-      }
+      sum = sum_of_parts(parts / 2, part_);
     }
+#pragma unroll
+    for (int first = 0; first < tokens; first += 8) scale_block(stage, first, sum);
     if (part_ == 0) {
       const float2 middle = sum_of_parts(0, parts / 2);
       enter(stage, middle, after);
@@ -234,13 +249,9 @@ class Preparation {
       }
       references[block] = {rintf(middle.x), rintf(middle.y)};
       store_floats(reference_at(stage, first_row() / 8 + block), references[block]);
-#pragma unroll
-      for (int i = 8 * block; i < 8 * block + 8; ++i) {
-        const float2 reference = references[block], g = gate(i);
-        const float2 before = {sum.x - reference.x, sum.y - reference.y};
-        sum.x += g.x, sum.y += g.y;
-        scale_token(stage, i, before, {sum.x - reference.x, sum.y - reference.y});
-      }
+      sum.x -= references[block].x, sum.y -= references[block].y;
+      scale_block(stage, 8 * block, sum);
+      sum.x += references[block].x, sum.y += references[block].y;
     }
     const float2 all = sum_of_parts(0, parts);  // here: behind the barriers others go on
     if constexpr (bonus) store_bonuses();
@@ -296,12 +307,12 @@ class Preparation {
   __device__ void step_block(const Stage& stage, int s, int block, float (&low)[4],
                              float (&high)[4], float (&scores)[32]) const {
     if (block < 2 * warp_ + 1) {
-      float step[4];
-      read_step(stage, s, block, step);
+      float step[4], rest[4];
+      read_step(stage, s, block, step, rest);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        high[i] *= step[i];
-        if (block < 2 * warp_) low[i] *= step[i];
+        high[i] = high[i] * step[i] * rest[i];
+        if (block < 2 * warp_) low[i] = low[i] * step[i] * rest[i];
       }
     }
     const bool own = block == 2 * warp_ + 1;  // the first eight rows are before its columns
@@ -316,16 +327,23 @@ class Preparation {
     for (int i = 0; i < 4; ++i) scores[4 * block + i] = sums[i];
   }
 
-  /// 2^(reference of the block behind - reference of this one), of the keys that this lane holds.
-  __device__ void read_step(const Stage& stage, int s, int block, float (&step)[4]) const {
+  /// 2^(reference of the block behind - reference of this one), of the keys that this lane holds, as
+  /// two factors: one alone may be too small for a float, where a q of 2^96 comes out near 1.
+  __device__ void read_step(const Stage& stage, int s, int block, float (&step)[4],
+                            float (&rest)[4]) const {
     const unsigned at =
         stage.begin + layout.references + block * layout.keys * 4 + 4 * (16 * s + 2 * (lane_ % 4));
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const float2 to = load_floats(at + half * 32);
       const float2 from = load_floats(at + half * 32 + layout.keys * 4);
-      step[2 * half] = device::exp2_fast(from.x - to.x);
-      step[2 * half + 1] = device::exp2_fast(from.y - to.y);
+      const float bits[2] = {from.x - to.x, from.y - to.y};
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const float first = floorf(0.5f * bits[i]);
+        step[2 * half + i] = device::exp2_fast(first);
+        rest[2 * half + i] = device::exp2_fast(bits[i] - first);
+      }
     }
   }
 
