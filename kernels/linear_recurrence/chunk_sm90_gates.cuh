@@ -26,6 +26,7 @@ class Preparation {
       const Stage stage = block_.stage(c);
       if constexpr (scalar_decay) publish_token_gates(c);
       barrier_wait(stage.arrived(), stage.parity);
+      if constexpr (trait::ragged != 0) clear_missing(stage, block_.valid(c));
       float scores[32];
       if constexpr (decays) {
         read_gates(stage, block_.valid(c));
@@ -95,8 +96,13 @@ class Preparation {
     named_barrier<128>(1);
   }
 
-  /// Keeps the gates of this thread's keys and tokens. Tokens that are not there do not decay, and
-  /// their k is zero: behind the end of a ragged sequence lies the next one.
+  /// Behind the end of a ragged sequence lies the next one: k is made zero there.
+  __device__ void clear_missing(const Stage& stage, int valid) const {
+    for (int i = valid < first_row() ? 0 : valid - first_row(); i < tokens; ++i)
+      store_shared(word_at(stage.begin + layout.k, first_row() + i), 0);
+  }
+
+  /// Keeps the gates of this thread's keys and tokens. Tokens that are not there do not decay.
   __device__ void read_gates(const Stage& stage, int valid) {
     if constexpr (scalar_decay) {
       for (int i = 0; i < tokens / 2; ++i) {
@@ -111,9 +117,6 @@ class Preparation {
         gates_[i] = load_shared(word_at(stage.begin + layout.gates, first_row() + i));
     }
     missing_ = valid - first_row();
-    if constexpr (trait::ragged != 0)
-      for (int i = missing_ < 0 ? 0 : missing_; i < tokens; ++i)
-        store_shared(word_at(stage.begin + layout.k, first_row() + i), 0);
   }
   /// log2 of the decays of the part's token i.
   __device__ float2 gate(int i) const {
