@@ -187,6 +187,21 @@ __device__ __forceinline__ void product_n64(float (&d)[32], unsigned long long a
       : "l"(a), "l"(b), "r"(static_cast<int>(add)), "n"(a_along), "n"(b_along));
 }
 
+/// N = 32, both operands in shared memory. `add` false: D is overwritten.
+template <int a_along, int b_along>
+__device__ __forceinline__ void product_n32(float (&d)[16], unsigned long long a,
+                                            unsigned long long b, bool add) {
+  asm volatile(
+      "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %18, 0;\n\t"
+      "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+      "%16, %17, p, 1, 1, %19, %20;\n\t}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+        "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
+        "+f"(d[14]), "+f"(d[15])
+      : "l"(a), "l"(b), "r"(static_cast<int>(add)), "n"(a_along), "n"(b_along));
+}
+
 /// N = 64, A in registers as the accumulators of an earlier product are, packed in pairs.
 template <int b_along>
 __device__ __forceinline__ void product_n64(float (&d)[32], const unsigned (&a)[4],

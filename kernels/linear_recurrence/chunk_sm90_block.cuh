@@ -16,9 +16,21 @@ struct ChunkSm90Params {
   LinearRecurrenceParams base;
 };
 
-inline constexpr ChunkSm90Layout layout{dim::key_dim, tile::value_groups, tile::stages,
-                                        trait::decay == key_decay};
+inline constexpr bool key_gates = trait::decay == key_decay;
+inline constexpr ChunkSm90Layout layout{dim::key_dim, tile::value_groups, tile::preparers,
+                                        tile::stages, key_gates};
 static_assert(layout.bytes == launch::shared_bytes);
+static_assert(layout.keys >= dim::key_dim);
+
+/// Slices of V, and parts of a sequence, that have a block each.
+inline constexpr int slices =
+    (dim::value_dim + 64 * tile::value_groups - 1) / (64 * tile::value_groups);
+inline constexpr int segments = tile::segments;
+
+/// A segment but the last as the workspace has it: its state from zero, float32, as the threads
+/// that hold it have it (WorkState), and the log2 decays of its keys, or of its tokens.
+inline constexpr int work_states = 0, work_decays = 1;
+inline constexpr int decay_width = key_gates ? layout.keys : 1;
 
 struct Stage {
   unsigned begin;     ///< shared address
@@ -33,21 +45,32 @@ struct Stage {
 struct Block {
   unsigned shared;  ///< shared address of its memory, a multiple of 1024
   long long sequence;
-  int batch, head, first_token, tokens, chunks, first_value;
+  int batch, head, segment, slice;
+  int first_token, tokens, chunks;  ///< of the segment
 
-  __device__ Block(const ChunkSm90Params& p, void* memory) {
-    constexpr int slices =
-        (dim::value_dim + 64 * tile::value_groups - 1) / (64 * tile::value_groups);
+  /// `parts`: segments that the grid has blocks for.
+  __device__ Block(const ChunkSm90Params& p, void* memory, int parts) {
     shared = (shared_address(memory) + 1023u) & ~1023u;
-    sequence = blockIdx.x / slices;
-    first_value = static_cast<int>(blockIdx.x % slices) * 64 * tile::value_groups;
+    slice = static_cast<int>(blockIdx.x) % slices;
+    const int at = static_cast<int>(blockIdx.x) / slices;
+    segment = at % parts;
+    sequence = at / parts;
     const long long n = sequence / p.base.heads;
     const Span span = span_of(p.base, n);
     batch = trait::ragged ? 0 : static_cast<int>(n);
     head = static_cast<int>(sequence % p.base.heads);
-    first_token = static_cast<int>(span.first);
-    tokens = static_cast<int>(span.tokens);
+    const int all = static_cast<int>((span.tokens + layout.tokens - 1) / layout.tokens);
+    const int most = (all + segments - 1) / segments * layout.tokens;
+    const int left = static_cast<int>(span.tokens) - segment * most;
+    first_token = static_cast<int>(span.first) + segment * most;
+    tokens = left < 0 ? 0 : left < most ? left : most;
     chunks = (tokens + layout.tokens - 1) / layout.tokens;
+  }
+
+  __device__ int first_value() const { return slice * 64 * tile::value_groups; }
+  /// A segment's place in the workspace.
+  __device__ long long place(int of_segment) const {
+    return sequence * (segments - 1) + of_segment;
   }
 
   __device__ Stage stage(int chunk) const {
@@ -62,6 +85,12 @@ struct Block {
   }
 };
 
+/// Bits that a token decays by at most: less is below float32's resolution of what it multiplies.
+inline constexpr float strongest = -24.0f;
+__device__ __forceinline__ float log2_decay(float g) {
+  return fmaxf(g * device::log2_e, strongest);
+}
+
 __device__ __forceinline__ float load_float(unsigned address) {
   return __uint_as_float(load_shared(address));
 }
@@ -75,6 +104,18 @@ __device__ __forceinline__ float2 load_floats(unsigned address) {
 }
 __device__ __forceinline__ void store_floats(unsigned address, float2 pair) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(pair.x), "f"(pair.y)
+               : "memory");
+}
+
+__device__ __forceinline__ void load_words(unsigned address, unsigned (&words)[4]) {
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void store_words(unsigned address, const unsigned (&words)[4]) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]),
+               "r"(words[1]), "r"(words[2]), "r"(words[3])
                : "memory");
 }
 

@@ -1,0 +1,71 @@
+#pragma once
+// What the two preparations of chunk_sm90 share: products of a chunk's q and k, and how scores come
+// into their tile.
+//
+// Warp w of a group of four has rows 16 w to 16 w + 15. One group has all 64 columns, two have 32
+// each.
+
+#include "linear_recurrence/chunk_sm90_block.cuh"
+
+namespace gla_bench::linear_recurrence::sm90 {
+
+class ScoreWarp {
+ public:
+  static constexpr int pairs = 4 / layout.preparers;  ///< of columns, 16 each, that a warp has
+
+  __device__ __forceinline__ ScoreWarp()
+      : lane_(threadIdx.x % 32), rows_(threadIdx.x / 32 % 4), group_(threadIdx.x / 128 - 1) {}
+
+  __device__ __forceinline__ int row() const { return 16 * rows_ + lane_ / 4; }
+  __device__ __forceinline__ int rows() const { return rows_; }
+  __device__ __forceinline__ int group() const { return group_; }
+
+  /// Q K^T as the tiles have them, scores[4 n + i] in wgmma's order. Issued, not waited for.
+  __device__ __forceinline__ void issue(const Stage& stage, float (&scores)[8 * pairs]) const {
+    products_fence();
+    const unsigned keys = stage.begin + layout.k + group_ * 16 * pairs * 128;
+#pragma unroll
+    for (int s = 0; s < 4 * layout.key_tiles; ++s) {
+      const unsigned at = s / 4 * layout.tile_bytes + s % 4 * 32;
+      add_product(scores, operand(stage.begin + layout.q + at), operand(keys + at), s > 0);
+    }
+    products_commit();
+  }
+
+  /// Rounds the scores of a warp's rows and 16 columns into their tile, eight of them in a thread:
+  /// value(score, row, column) is what becomes of each.
+  template <class Value>
+  __device__ __forceinline__ void store(const Stage& stage, int pair, const float* scores,
+                                        Value value) const {
+    unsigned pieces[4];
+#pragma unroll
+    for (int m = 0; m < 4; ++m) {
+      const int at = 4 * (m / 2) + m % 2 * 2, i = row() + m % 2 * 8;
+      const int j = 16 * pair + m / 2 * 8 + 2 * (lane_ % 4);
+      pieces[m] = pack(value(scores[at], i, j), value(scores[at + 1], i, j + 1));
+    }
+    const unsigned at = swizzled(16 * rows_ + lane_ % 16, 32 * pair + lane_ / 16 * 16);
+    store_matrices(stage.begin + layout.scores + at, pieces[0], pieces[1], pieces[2], pieces[3]);
+  }
+  /// The same of all that issue() gave.
+  template <class Value>
+  __device__ __forceinline__ void store_all(const Stage& stage, const float (&scores)[8 * pairs],
+                                            Value value) const {
+#pragma unroll
+    for (int n = 0; n < pairs; ++n) store(stage, group_ * pairs + n, scores + 8 * n, value);
+  }
+
+ private:
+  static __device__ __forceinline__ void add_product(float (&d)[32], unsigned long long a,
+                                                     unsigned long long b, bool add) {
+    product_n64<along_k, along_k>(d, a, b, add);
+  }
+  static __device__ __forceinline__ void add_product(float (&d)[16], unsigned long long a,
+                                                     unsigned long long b, bool add) {
+    product_n32<along_k, along_k>(d, a, b, add);
+  }
+
+  int lane_, rows_, group_;
+};
+
+}  // namespace gla_bench::linear_recurrence::sm90
