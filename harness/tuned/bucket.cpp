@@ -1,5 +1,6 @@
 #include "harness/tuned/bucket.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -9,8 +10,8 @@
 namespace gla_bench {
 namespace {
 
-constexpr double per_batch_heads = 2, per_head_dimension = 4, per_layout = 1, per_state = 2,
-                 per_raggedness = 8, per_option = 16;
+constexpr double per_batch_heads = 2, per_round = 2, per_head_dimension = 4, per_layout = 1,
+                 per_state = 2, per_raggedness = 8, per_option = 16;
 
 double doublings(std::int64_t here, std::int64_t there) {
   if (here < 1 || there < 1) return 0;  // an extent that the operator lacks
@@ -90,7 +91,19 @@ Bucket bucket_of(const Problem& problem) {
   return bucket;
 }
 
-std::optional<double> distance(const Problem& problem, const Bucket& bucket) {
+double rounds_apart(double here, double there, double multiprocessors) {
+  if (!(here > 0) || !(there > 0) || !(multiprocessors > 0)) return 0;
+  double sum = 0;
+  for (const double slices : {1.0, 2.0, 4.0}) {
+    const double need = slices * here / multiprocessors, other = slices * there / multiprocessors;
+    const double rounds = std::log2(std::ceil(need)) - std::log2(std::ceil(other));
+    sum += std::min(std::abs(rounds), std::abs(std::log2(need) - std::log2(other) - rounds));
+  }
+  return sum;
+}
+
+std::optional<double> distance(const Problem& problem, const Bucket& bucket,
+                               double multiprocessors) {
   const Bucket own = bucket_of(problem);
   if (!own.same_family(bucket)) return std::nullopt;
   const Shape& shape = problem.shape;
@@ -99,6 +112,8 @@ std::optional<double> distance(const Problem& problem, const Bucket& bucket) {
                per_batch_heads * doublings(shape.batch * shape.heads, bucket.batch_heads) +
                doublings(shape.columns, bucket.columns) +
                doublings(own.model_dim, bucket.model_dim) + doublings(own.group, bucket.group);
+  sum += per_round * rounds_apart(static_cast<double>(shape.batch * shape.heads),
+                                  static_cast<double>(bucket.batch_heads), multiprocessors);
   // As many keys as queries on both sides: one extent, counted once.
   if (own.key_seq > 0 || bucket.key_seq > 0) sum += doublings(shape.keys_seq(), keys);
   sum += per_head_dimension *

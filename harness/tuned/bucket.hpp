@@ -52,8 +52,16 @@ Bucket bucket_of(const Problem& problem);
 /// Doublings (halvings) of seq, key_seq, columns, model_dim, sequences and group count 1 each, with
 /// fractions; of batch * heads 2; of key_dim and value_dim, to which tiles are cut, 4. Another
 /// layout counts 1, another initial or final state 2, ragged sequences against none 8, another
-/// option 16.
-std::optional<double> distance(const Problem& problem, const Bucket& bucket);
+/// option 16; rounds_apart() twice where `multiprocessors` are known.
+std::optional<double> distance(const Problem& problem, const Bucket& bucket,
+                               double multiprocessors = 0);
+
+/// How differently two numbers of blocks fill a device. A block for each, or 2, or 4: how many
+/// rounds of the multiprocessors that takes, and how full they are. For each of the three,
+/// doublings between the rounds, or between how full they are, whichever is less, so that only a
+/// step between the two counts: neither a small device nearly empty nor a large number of rounds.
+/// Their sum.
+double rounds_apart(double here, double there, double multiprocessors);
 
 /// The bucket without its family, for people and records: "T~4096 BH~128 K=128 V=128 h0".
 std::string describe(const Bucket& bucket);

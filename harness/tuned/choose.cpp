@@ -61,14 +61,22 @@ std::string unknown_of(const std::vector<Difference>& differences) {
 
 }  // namespace
 
+double multiprocessors_of(const TunedTable& table, const TunedEntry& entry) {
+  if (entry.environment >= table.environments.size()) return 0;
+  const double count = fact_number(table.environments[entry.environment], "multiprocessors");
+  return count > 0 ? count : 0;
+}
+
 std::vector<Near> nearest_entries(const TunedTable& table, const Problem& problem) {
   const Bucket own = bucket_of(problem);
   std::vector<Near> list;
-  for (std::size_t i = 0; i < table.entries.size(); ++i)
-    if (const auto far = distance(problem, table.entries[i].bucket))
-      list.push_back({i, table.entries[i].bucket == own, *far});
+  for (std::size_t i = 0; i < table.entries.size(); ++i) {
+    const TunedEntry& entry = table.entries[i];
+    if (const auto far = distance(problem, entry.bucket, multiprocessors_of(table, entry)))
+      list.push_back({i, entry.bucket == own, *far});
+  }
   std::stable_sort(list.begin(), list.end(), [](const Near& a, const Near& b) {
-    return std::pair(!a.own, a.distance) < std::pair(!b.own, b.distance);
+    return std::pair(a.distance, !a.own) < std::pair(b.distance, !b.own);
   });
   return list;
 }

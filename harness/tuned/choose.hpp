@@ -32,8 +32,12 @@ struct Near {
   double distance = 0;    ///< bucket.hpp: distance()
 };
 
-/// The entries of the problem's operator, direction and dtype: its own bucket's first, then the
-/// nearer ones; equally near ones in the table's order.
+/// Of the device that an entry comes from; 0 where the table does not say.
+double multiprocessors_of(const TunedTable& table, const TunedEntry& entry);
+
+/// The entries of the problem's operator, direction and dtype, the nearest first. That is its own
+/// bucket's where there is one, unless a step in how the device is filled lies between the problem
+/// and the middle of the bucket. Equally near ones in the table's order.
 std::vector<Near> nearest_entries(const TunedTable& table, const Problem& problem);
 
 /// The candidates of one backend that `auto` chooses from, and the table that it goes by.
@@ -50,9 +54,8 @@ class Chooser {
           const std::set<std::string>& allowed,
           const std::function<std::string(const Variant&)>& source_hash);
 
-  /// The entry of the problem's own bucket; where there is none the nearest one of its operator,
-  /// direction and dtype (bucket.hpp: distance()); equally near ones in the table's order. Of an
-  /// entry the winner, else its ties and the best of its other variants, the fastest first. What is
+  /// The nearest entry (nearest_entries()), mostly that of the problem's own bucket. Of an entry
+  /// the winner, else its ties and the best of its other variants, the fastest first. What is
   /// passed over (its variant or tile is gone, it refuses the problem) is in the note. Without any:
   /// the default, which is the last variant of the catalog that takes the problem, with its first
   /// tile that does: variants are listed from the plain to the refined.

@@ -9,6 +9,7 @@
 #include "harness/comparison/comparability.hpp"
 #include "harness/error.hpp"
 #include "harness/printable.hpp"
+#include "harness/tuned/choose.hpp"
 #include "harness/tuned/header_text.hpp"
 
 namespace gla_bench {
@@ -78,7 +79,8 @@ void write_tile(std::ostream& out, const std::string& label, const Tile& tile) {
   out << "};\n";
 }
 
-void write_entry(std::ostream& out, const TunedEntry& entry, const std::string& tile) {
+void write_entry(std::ostream& out, const TunedTable& table, const TunedEntry& entry,
+                 const std::string& tile) {
   const Bucket& b = entry.bucket;
   const auto flag = [](bool value) { return value ? "true" : "false"; };
   const TunedChoice none;
@@ -93,17 +95,17 @@ void write_entry(std::ostream& out, const TunedEntry& entry, const std::string& 
       << ",\n     " << number(second.ratio) << ", " << number(second.low) << ", "
       << number(second.high) << ", " << number(entry.winner.error) << ", "
       << number(entry.worst_regret) << ", " << literal(entry.measured) << ", " << entry.environment
-      << "},\n";
+      << ", " << number(multiprocessors_of(table, entry)) << "},\n";
 }
 
-void write_operator(std::ostream& out, const std::string& op,
+void write_operator(std::ostream& out, const TunedTable& table, const std::string& op,
                     const std::vector<const TunedEntry*>& entries) {
   const auto label = [&](std::size_t i) { return op + "_tile_" + std::to_string(i); };
   out << "\n";
   for (std::size_t i = 0; i < entries.size(); ++i)
     write_tile(out, label(i), entries[i]->winner.tile);
   out << "inline constexpr Entry " << op << "_entries[] = {\n";
-  for (std::size_t i = 0; i < entries.size(); ++i) write_entry(out, *entries[i], label(i));
+  for (std::size_t i = 0; i < entries.size(); ++i) write_entry(out, table, *entries[i], label(i));
   out << "};\n\n/// The variant and tile to use.\ninline Choice " << op
       << "(const Problem& problem) {\n  return detail::choose(problem, " << op << "_entries, "
       << entries.size() << ");\n}\n";
@@ -123,7 +125,7 @@ std::string export_header(const TunedTable& table) {
   out << header_search;
   for (const auto& [op, entries] : operators) {
     expect_name(op);
-    write_operator(out, op, entries);
+    write_operator(out, table, op, entries);
   }
   out << "\n}  // namespace gla_bench_tuned\n";
   return out.str();

@@ -7,6 +7,7 @@ const std::string_view header_types = R"(#pragma once
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 namespace gla_bench_tuned {
@@ -52,6 +53,7 @@ struct Entry {
   double regret;  ///< the worst of using it on the problems that it was measured on
   std::string_view measured;  ///< when, UTC
   std::size_t environment;    ///< row of the facts that it holds for
+  double multiprocessors;     ///< of the device that it holds for; 0: unknown
 };
 
 struct Choice {
@@ -101,6 +103,19 @@ inline std::int64_t nearest_quarter(std::int64_t value) {
 inline double doublings(std::int64_t here, std::int64_t there) {
   if (here < 1 || there < 1) return 0;
   return std::abs(std::log2(static_cast<double>(here)) - std::log2(static_cast<double>(there)));
+}
+
+/// How differently two numbers of blocks fill a device: only a step between them counts.
+inline double rounds_apart(double here, double there, double multiprocessors) {
+  if (!(here > 0) || !(there > 0) || !(multiprocessors > 0)) return 0;
+  double sum = 0;
+  for (const double slices : {1.0, 2.0, 4.0}) {
+    const double need = slices * here / multiprocessors, other = slices * there / multiprocessors;
+    const double rounds = std::log2(std::ceil(need)) - std::log2(std::ceil(other));
+    const double fill = std::abs(std::log2(need) - std::log2(other) - rounds);
+    sum += std::abs(rounds) < fill ? std::abs(rounds) : fill;
+  }
+  return sum;
 }
 
 /// The first "name=value" of a list, which is taken off it.
@@ -160,6 +175,8 @@ inline double distance(const Problem& p, const Extents& own, const Entry& e) {
   double sum = doublings(p.seq, e.seq) + 2 * doublings(p.batch * p.heads, e.batch_heads) +
                doublings(p.columns, e.columns) + doublings(p.model_dim, e.model_dim) +
                doublings(own.group, e.group);
+  sum += 2 * rounds_apart(static_cast<double>(p.batch * p.heads),
+                          static_cast<double>(e.batch_heads), e.multiprocessors);
   if (own.key_seq > 0 || e.key_seq > 0)
     sum += doublings(own.keys, e.key_seq > 0 ? e.key_seq : e.seq);
   sum += 4 * (doublings(own.key_dim, e.key_dim) + doublings(own.value_dim, e.value_dim));
@@ -170,15 +187,17 @@ inline double distance(const Problem& p, const Extents& own, const Entry& e) {
   return sum + 16 * differing_options(p.options, e.options);
 }
 
-/// The entry of the problem's own bucket, else the nearest of its direction and dtype.
+/// The nearest entry of its direction and dtype: mostly that of its own bucket.
 inline Choice choose(const Problem& problem, const Entry* entries, std::size_t count) {
   const Extents own = extents_of(problem);
   Choice best;
   for (const Entry* entry = entries; entry != entries + count; ++entry) {
     if (problem.direction != entry->direction || problem.dtype != entry->dtype) continue;
     const double far = distance(problem, own, *entry);
-    if (own_bucket(problem, own, *entry)) return {entry, true, far};
-    if (best.entry == nullptr || far < best.distance) best = {entry, false, far};
+    const bool mine = own_bucket(problem, own, *entry);
+    if (best.entry == nullptr || far < best.distance ||
+        (far == best.distance && mine && !best.own_bucket))
+      best = {entry, mine, far};
   }
   return best;
 }

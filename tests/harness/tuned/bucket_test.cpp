@@ -82,6 +82,22 @@ TEST(BucketDistance, CountsDoublings) {
   EXPECT_NEAR(*distance(problem_at(6144), bucket), 0.585, 1e-3);
 }
 
+TEST(BucketDistance, AStepInHowTheDeviceIsFilledCounts) {
+  EXPECT_EQ(rounds_apart(64, 64, 132), 0);
+  EXPECT_NEAR(rounds_apart(8, 16, 132), 0, 1e-12) << "neither fills it";
+  EXPECT_NEAR(rounds_apart(64, 72, 132), 0.83 + 0.415, 0.01)
+      << "two each: 128 and 144 blocks; four";
+  EXPECT_NEAR(rounds_apart(40, 64, 132), 0, 1e-12);
+  EXPECT_LT(rounds_apart(4096, 5000, 132), 0.1) << "many rounds have no steps";
+  EXPECT_EQ(rounds_apart(64, 72, 0), 0);
+  EXPECT_EQ(rounds_apart(0, 72, 132), 0);
+  EXPECT_EQ(rounds_apart(72, 64, 132), rounds_apart(64, 72, 132));
+  const Bucket bucket = bucket_of(problem_at(4096, 4, 16));
+  const Problem problem = problem_at(4096, 17, 4);
+  EXPECT_NEAR(*distance(problem, bucket), 2 * 0.0875, 1e-3);
+  EXPECT_NEAR(*distance(problem, bucket, 132), 2 * 0.0875 + 2 * rounds_apart(68, 64, 132), 1e-3);
+}
+
 TEST(BucketDistance, OtherHeadDimensionsStatesAndOptionsAreFar) {
   const Bucket bucket = bucket_of(problem_at(4096));
   Problem problem = problem_at(4096);
