@@ -70,6 +70,8 @@ std::optional<std::string> refuse_problem(const Problem& problem) {
 std::optional<std::string> refuse_groups(const Problem& problem, const Tile& tile) {
   if (64 * (choice(tile, "value_groups") - 1) >= problem.shape.value_dim)
     return "one group of 64 columns covers value_dim";
+  if (choice(tile, "value_groups") > 1 && choice(tile, "preparers") > 1)
+    return "the registers hold two groups of values or two that prepare, not both";
   if (problem.shape.key_dim <= 128) return std::nullopt;
   if (choice(tile, "value_groups") > 1)
     return "the registers hold one group's state of more than 128 keys";

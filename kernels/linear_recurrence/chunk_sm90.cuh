@@ -7,12 +7,12 @@
 // float32 accumulators of wgmma (chunk_sm90_state.cuh): o^T = S^T Q^T + V^T A^T, S^T += V^T K. They
 // wait for nobody but the preparation, which is a chunk ahead.
 //
-// A decay for each key (chunk_sm90_gates.cuh): with b the sum of log2 decays since the chunk's begin
-// and r its value in the middle, q is scaled by 2^(b-r) and k by 2^(r-b), and the state is kept in
-// the same frame, 2^r S: one pair of tiles serves scores, outputs and update. Where half a chunk
-// decays by more than 62 bits in any key, which the warps vote on, eight tokens at a time get a
-// reference of their own (chunk_sm90_strong.cuh): finite for every gate. One decay for all keys, or
-// none: chunk_sm90_scalar.cuh, finite without a vote.
+// A decay for each key (chunk_sm90_gates.cuh): with b the sum of log2 decays since the chunk's
+// begin and r its value in the middle, q is scaled by 2^(b-r) and k by 2^(r-b), and the state is
+// kept in the same frame, 2^r S: one pair of tiles serves scores, outputs and update. Where half a
+// chunk decays by more than 62 bits in any key, which the warps vote on, eight tokens at a time get
+// a reference of their own (chunk_sm90_strong.cuh): finite for every gate. One decay for all keys,
+// or none: chunk_sm90_scalar.cuh, finite without a vote.
 //
 // Few heads: with `segments` > 1 chunk_sm90_states first walks each segment but a sequence's last
 // from zero, without q, and keeps state and decays; in chunk_sm90 a block begins with the states of
@@ -32,6 +32,9 @@ namespace gla_bench::linear_recurrence::sm90 {
 /// Brings the tiles of each chunk in as its stage is freed. One thread.
 template <bool outputs>
 __device__ __forceinline__ void load_chunks(const ChunkSm90Params& p, const Block& block) {
+  if constexpr (outputs) prefetch_map(p.q);
+  if constexpr (key_gates) prefetch_map(p.g);
+  prefetch_map(p.k), prefetch_map(p.v);
   for (int c = 0; c < block.chunks; ++c) {
     const Stage stage = block.stage(c);
     if (c >= layout.stages) barrier_wait(stage.freed(), stage.parity ^ 1u);
@@ -65,14 +68,12 @@ __device__ __forceinline__ void init_barriers(const Block& block) {
 /// Together with 24 of the warps that load they are no more than the launch has.
 inline constexpr int launch_registers = 65536 / layout.threads / 8 * 8;
 inline constexpr bool one_group = layout.value_groups == 1, one_preparer = layout.preparers == 1;
-inline constexpr int preparing_registers = one_preparer            ? (one_group ? 208 : 152)
-                                           : !one_group            ? 80
-                                           : layout.key_tiles == 4 ? 120
-                                                                   : 152;
-inline constexpr int state_registers = one_preparer            ? (one_group ? 240 : 168)
-                                       : !one_group            ? 144
-                                       : layout.key_tiles == 4 ? 240
-                                                               : 176;
+inline constexpr bool much_state = layout.key_tiles == 4;
+static_assert(one_group || one_preparer);
+inline constexpr int preparing_registers =
+    one_preparer ? (one_group ? 208 : 152) : (much_state ? 128 : 152);
+inline constexpr int state_registers =
+    one_preparer ? (one_group ? 240 : 168) : (much_state ? 232 : 176);
 static_assert(24 + layout.preparers * preparing_registers + layout.value_groups * state_registers <=
               layout.threads / 128 * launch_registers);
 

@@ -203,8 +203,7 @@ class Preparation {
         const float2 g = gate(i);
         middle.x += g.x, middle.y += g.y;
       }
-      const float2 reference = {rintf(middle.x), rintf(middle.y)};
-      references_[block] = reference;
+      const float2 reference = {2.0f * rintf(0.5f * middle.x), 2.0f * rintf(0.5f * middle.y)};
       const int number = keys_.first_row() / 8 + block;
       store_floats(reference_at(stage, number, keys_.at()), reference);
       sum.x -= reference.x, sum.y -= reference.y;
@@ -226,7 +225,8 @@ class Preparation {
   __device__ __forceinline__ void move_blocks(const Stage& stage) const {
 #pragma unroll
     for (int block = 0; block < blocks; ++block) {
-      const float2 from = references_[block];
+      const float2 from =
+          load_floats(reference_at(stage, keys_.first_row() / 8 + block, keys_.at()));
       const float2 to_begin = {device::exp2_fast(from.x), device::exp2_fast(from.y)};
       const float2 to_end = {device::exp2_fast(end_.x - from.x),
                              device::exp2_fast(end_.y - from.y)};
@@ -280,9 +280,9 @@ class Preparation {
   ScoreWarp warp_;
   Bonus bonus_;
   int thread_;
-  int missing_ = 0;         // the part's tokens from here on are not there
-  unsigned gates_[tokens];  // pairs of bfloat16
-  float2 references_[blocks], end_ = {0.0f, 0.0f};
+  int missing_ = 0;            // the part's tokens from here on are not there
+  unsigned gates_[tokens];     // pairs of bfloat16
+  float2 end_ = {0.0f, 0.0f};  // log2 of what a strong chunk decays by, rounded
 };
 
 }  // namespace gla_bench::linear_recurrence::sm90

@@ -29,11 +29,7 @@ class ScalarPreparation {
       float scores[8 * ScoreWarp::pairs];
       if constexpr (outputs) warp_.issue(stage, scores);
       if constexpr (decays) named_barrier<threads>(1);  // the sums are there
-      if constexpr (outputs) {
-        products_wait<0>();
-        pin(scores);
-        store_scores(stage, c, scores);
-      }
+      if constexpr (outputs) finish_scores(stage, c, scores);
       if constexpr (decays || trait::ragged != 0) {
         if constexpr (outputs) named_barrier<threads>(1);  // nobody reads q and k any more
         scale_rows<outputs>(stage, c);
@@ -55,21 +51,36 @@ class ScalarPreparation {
   static constexpr bool decays = trait::decay != no_decay;
   static constexpr int threads = 128 * layout.preparers;
 
-  // --- sums of log2 decays, by the first warp: two tokens a lane, a chunk ahead
+  // --- sums of log2 decays, by the first warp: two tokens a lane. Their gates are on their way
+  // while a chunk is worked on, and looked at when the next one is
 
-  __device__ __forceinline__ float gate_of(int token) const {
-    if (token >= block_.tokens) return 0.0f;
+  struct Gate {
+    bool there = false;
+    float decay = 0.0f;  ///< the head's
+    io_t raw;            ///< the token's
+  };
+
+  __device__ __forceinline__ Gate fetch_gate(int token) const {
+    Gate gate;
+    gate.there = token < block_.tokens;
+    if (!gate.there) return gate;
     if constexpr (trait::decay == head_decay)
-      return log2_decay(p_.base.log_decay[block_.head]);
+      gate.decay = p_.base.log_decay[block_.head];
     else
-      return log2_decay(log_decay(device::to_float(static_cast<const io_t*>(
+      gate.raw = static_cast<const io_t*>(
           p_.base.g)[block_.batch * p_.base.gate_strides.batch +
                      (block_.first_token + token) * p_.base.gate_strides.seq +
-                     block_.head * p_.base.gate_strides.heads])));
+                     block_.head * p_.base.gate_strides.heads];
+    return gate;
+  }
+  static __device__ __forceinline__ float bits(const Gate& gate) {
+    if (!gate.there) return 0.0f;
+    if constexpr (trait::decay == head_decay) return log2_decay(gate.decay);
+    return log2_decay(log_decay(device::to_float(gate.raw)));
   }
   __device__ __forceinline__ void fetch_gates(int c) {
     const int token = c * layout.tokens + 2 * lane_;
-    next_ = {gate_of(token), gate_of(token + 1)};
+    next_[0] = fetch_gate(token), next_[1] = fetch_gate(token + 1);
   }
   __device__ __forceinline__ unsigned sums_at(int c, int token) const {
     return block_.shared + layout.token_sums + 4 * (c % 2 * layout.tokens + token);
@@ -78,36 +89,48 @@ class ScalarPreparation {
     return load_float(sums_at(c, token));
   }
   __device__ __forceinline__ void publish_sums(int c) const {
-    float sum = next_.x + next_.y;
+    const float first = bits(next_[0]), second = bits(next_[1]);
+    float sum = first + second;
 #pragma unroll
     for (int distance = 1; distance < 32; distance *= 2) {
       const float before = __shfl_up_sync(0xffffffffu, sum, distance);
       if (lane_ >= distance) sum += before;
     }
-    store_floats(sums_at(c, 2 * lane_), {sum - next_.y, sum});
+    store_floats(sums_at(c, 2 * lane_), {sum - second, sum});
   }
 
   // --- scores
 
-  __device__ __forceinline__ void store_scores(const Stage& stage, int c,
-                                               const float (&scores)[8 * ScoreWarp::pairs]) const {
-    const int row = warp_.row();
-    const float sums[2] = {decays ? sum_at(c, row) : 0.0f, decays ? sum_at(c, row + 8) : 0.0f};
-    warp_.store_all(stage, scores, [&](float score, int i, int j) {
-      if (j > i) return 0.0f;
-      if constexpr (decays) score *= device::exp2_fast(sums[i != row] - sum_at(c, j));
-      return score;
-    });
+  __device__ __forceinline__ void finish_scores(const Stage& stage, int c,
+                                                float (&scores)[8 * ScoreWarp::pairs]) const {
+    // While the products are under way: the sums of a thread's rows, and of its columns by blocks
+    // of eight.
+    float rows[2], columns[4 * ScoreWarp::pairs];
+    if constexpr (decays) {
+      rows[0] = sum_at(c, warp_.row()), rows[1] = sum_at(c, warp_.row() + 8);
+#pragma unroll
+      for (int n = 0; n < 2 * ScoreWarp::pairs; ++n) {
+        const int block = 2 * ScoreWarp::pairs * warp_.group() + n;
+        const float2 two = load_floats(sums_at(c, 8 * block + 2 * (lane_ % 4)));
+        columns[2 * n] = two.x, columns[2 * n + 1] = two.y;
+      }
+    }
+    products_wait<0>();
+    pin(scores);
+    if constexpr (decays) {
+#pragma unroll
+      for (int e = 0; e < 8 * ScoreWarp::pairs; ++e)
+        scores[e] *= device::exp2_fast(rows[e / 2 % 2] - columns[e / 4 * 2 + e % 2]);
+    }
+    // What stands behind the diagonal may have overflown: it is left out.
+    warp_.store_all(stage, scores, [](float score, int i, int j) { return j > i ? 0.0f : score; });
   }
 
   // --- q and k, 16 bytes at a time: a row has one factor, wherever its pieces stand
 
-  static __device__ __forceinline__ void scale_piece(unsigned at, float factor) {
-    unsigned words[4];
-    load_words(at, words);
+  static __device__ __forceinline__ void scale_words(unsigned (&words)[4], float factor) {
 #pragma unroll
     for (unsigned& word : words) word = pack(low_of(word) * factor, high_of(word) * factor);
-    store_words(at, words);
   }
 
   template <bool outputs>
@@ -115,19 +138,31 @@ class ScalarPreparation {
     const int valid = block_.valid(c);
     const float end = decays ? sum_at(c, layout.tokens - 1) : 0.0f;
     constexpr int rows = threads / 8;  // at once
+    constexpr bool with_q = outputs && decays;
 #pragma unroll
     for (int i = 0; i < layout.tokens / rows; ++i) {
       const int row = i * rows + thread_ / 8;
       const bool missing = trait::ragged != 0 && row >= valid;  // the next sequence's
       if (!decays && !missing) continue;
+      const unsigned at = stage.begin + row * 128 + thread_ % 8 * 16;
+      unsigned q[layout.key_tiles][4], k[layout.key_tiles][4];
       const float sum = decays ? sum_at(c, row) : 0.0f;
+#pragma unroll
+      for (int t = 0; t < layout.key_tiles; ++t) {
+        if constexpr (with_q) load_words(at + layout.q + t * layout.tile_bytes, q[t]);
+        load_words(at + layout.k + t * layout.tile_bytes, k[t]);
+      }
       const float to_begin = device::exp2_fast(sum);
       const float to_end = missing ? 0.0f : device::exp2_fast(end - sum);
 #pragma unroll
       for (int t = 0; t < layout.key_tiles; ++t) {
-        const unsigned at = t * layout.tile_bytes + row * 128 + thread_ % 8 * 16;
-        if constexpr (outputs && decays) scale_piece(stage.begin + layout.q + at, to_begin);
-        scale_piece(stage.begin + layout.k + at, to_end);
+        if constexpr (with_q) scale_words(q[t], to_begin);
+        scale_words(k[t], to_end);
+      }
+#pragma unroll
+      for (int t = 0; t < layout.key_tiles; ++t) {
+        if constexpr (with_q) store_words(at + layout.q + t * layout.tile_bytes, q[t]);
+        store_words(at + layout.k + t * layout.tile_bytes, k[t]);
       }
     }
   }
@@ -136,7 +171,7 @@ class ScalarPreparation {
   const Block& block_;
   ScoreWarp warp_;
   int thread_, lane_;
-  float2 next_ = {0.0f, 0.0f};  // gates of two tokens of the chunk that comes
+  Gate next_[2];  // of two tokens of the chunk that comes
 };
 
 }  // namespace gla_bench::linear_recurrence::sm90

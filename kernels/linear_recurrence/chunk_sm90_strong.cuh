@@ -2,7 +2,7 @@
 // Scores of chunk_sm90 that are finite for every decay.
 //
 // Eight tokens have a reference of their own, r, the sum of log2 decays to their middle, rounded to
-// a whole number: q is 2^(b-r) of itself, k 2^(r-b), at most 2^96. A warp's 16 rows meet 16 columns
+// an even number: q is 2^(b-r) of itself, k 2^(r-b), at most 2^97. A warp's 16 rows meet 16 columns
 // at a time, from their own on backwards, by products of warps: q steps from reference to
 // reference, which only shrinks it, and is exact. Columns behind which everything has decayed are
 // left out.
@@ -29,27 +29,35 @@ class StrongScores {
                                           const ScoreWarp& warp)
       : shared_(block.shared), stage_(stage), warp_(warp), lane_(threadIdx.x % 32) {}
 
-  /// scores[8 n ...]: of the columns `distance` = first() + n * step before the warp's rows' own.
+  /// scores[8 n ...]: of the columns 16 n before the warp's rows' own, or of each second such.
   __device__ __forceinline__ void form(float (&scores)[8 * ScoreWarp::pairs]) const {
 #pragma unroll
     for (float& score : scores) score = 0.0f;
     const int far = farthest();
+#pragma unroll 1
     for (int s = 0; s < 4 * layout.key_tiles; ++s) {
-      unsigned q[4];
+      Rows q;
+      unsigned pieces[4];
       const unsigned tile = stage_.begin + layout.q + s / 4 * layout.tile_bytes;
       load_matrices(tile + swizzled(16 * warp_.rows() + lane_ % 16, s % 4 * 32 + lane_ / 16 * 16),
-                    q);
-      // Rows of the first eight tokens: pieces 0 and 2; of the second: 1 and 3.
-      float low[4] = {low_of(q[0]), high_of(q[0]), low_of(q[2]), high_of(q[2])};
-      float high[4] = {low_of(q[1]), high_of(q[1]), low_of(q[3]), high_of(q[3])};
+                    pieces);
+      q.split(pieces);
+      // The own columns and those before, which are nearly always met, without a branch between:
+      // the loads of all come first.
+      Columns own, before;
+      load(s, warp_.rows(), own);
+      load(s, warp_.rows() > 0 ? warp_.rows() - 1 : 0, before);
+      meet(q, own, scores, 0);
+      q.step(own.near, before.far);
+      if (far > 0) meet(q, before, scores, 1);
 #pragma unroll
-      for (int distance = 0; distance < 4; ++distance) {
+      for (int distance = 2; distance < 4; ++distance) {
         if (distance > far) break;
-        const int pair = warp_.rows() - distance;
-        const bool mine = layout.preparers == 1 || (distance & 1) == warp_.group();
-        float* to = scores + 8 * (layout.preparers == 1 ? distance : distance / 2);
-        step_block(s, 2 * pair + 1, distance == 0, mine, low, high, to + 4);
-        step_block(s, 2 * pair, false, mine, low, high, to, distance == 0);
+        Columns next;
+        load(s, warp_.rows() - distance, next);
+        q.step(before.near, next.far);
+        meet(q, next, scores, distance);
+        before = next;
       }
     }
   }
@@ -96,51 +104,75 @@ class StrongScores {
     return distance;
   }
 
-  /// Eight columns. Their k has the reference of `block`; q has that of the block behind, or of its
-  /// own rows: the second eight rows' is that of the rows' last block, where the first eight rows
-  /// are before the columns.
-  __device__ __forceinline__ void step_block(int s, int block, bool last, bool mine,
-                                             float (&low)[4], float (&high)[4], float* scores,
-                                             bool own_of_low = false) const {
-    unsigned k[2];
-    const unsigned tile = stage_.begin + layout.k + s / 4 * layout.tile_bytes;
-    if (mine)
-      load_matrices(tile + swizzled(8 * block + lane_ % 8, s % 4 * 32 + lane_ / 8 % 2 * 16), k);
-    if (!last) {
-      float half[4];  // two factors: one alone may be too small for a float
-      float rest[4];
-      read_step(s, block, half, rest);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        high[i] = high[i] * half[i] * rest[i];
-        if (!own_of_low) low[i] = low[i] * half[i] * rest[i];
-      }
-    }
-    if (!mine) return;
-    float sums[4] = {scores[0], scores[1], scores[2], scores[3]};
-    warp_product(sums, last ? 0u : pack(low[0], low[1]), pack(high[0], high[1]),
-                 last ? 0u : pack(low[2], low[3]), pack(high[2], high[3]), k);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) scores[i] = sums[i];
-  }
+  /// A warp's q of 16 keys: four of each row in a lane, of the first eight rows and of the second.
+  struct Rows {
+    float low[4], high[4];
 
-  /// 2^(reference of the block behind - reference of this one), of the keys that this lane holds,
-  /// as two factors.
-  __device__ __forceinline__ void read_step(int s, int block, float (&half)[4],
-                                            float (&rest)[4]) const {
-    const unsigned key = 4 * (16 * s + 2 * (lane_ % 4));
-#pragma unroll
-    for (int eight = 0; eight < 2; ++eight) {
-      const float2 to = load_floats(reference_at(stage_, block, key + eight * 32));
-      const float2 from = load_floats(reference_at(stage_, block + 1, key + eight * 32));
-      const float bits[2] = {from.x - to.x, from.y - to.y};
+    __device__ __forceinline__ void split(const unsigned (&pieces)[4]) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const float first = floorf(0.5f * bits[i]);
-        half[2 * eight + i] = device::exp2_fast(first);
-        rest[2 * eight + i] = device::exp2_fast(bits[i] - first);
+        low[2 * i] = low_of(pieces[2 * i]), low[2 * i + 1] = high_of(pieces[2 * i]);
+        high[2 * i] = low_of(pieces[2 * i + 1]), high[2 * i + 1] = high_of(pieces[2 * i + 1]);
       }
     }
+    /// From one reference to another. In two halves: one factor alone may be too small for a float.
+    static __device__ __forceinline__ void step(float (&rows)[4], const float (&from)[4],
+                                                const float (&to)[4]) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float half = device::exp2_fast(0.5f * (from[i] - to[i]));
+        rows[i] = rows[i] * half * half;
+      }
+    }
+    __device__ __forceinline__ void step(const float (&from)[4], const float (&to)[4]) {
+      step(low, from, to), step(high, from, to);
+    }
+  };
+
+  /// 16 columns: k of the later eight and of the sooner, and the references of both, of this lane's
+  /// keys.
+  struct Columns {
+    unsigned later[2], sooner[2];
+    float far[4], near[4];  ///< of the later eight, of the sooner
+  };
+
+  __device__ __forceinline__ void load(int s, int pair, Columns& columns) const {
+    const unsigned tile = stage_.begin + layout.k + s / 4 * layout.tile_bytes;
+    const unsigned column = s % 4 * 32 + lane_ / 8 % 2 * 16, key = 4 * (16 * s + 2 * (lane_ % 4));
+    load_matrices(tile + swizzled(16 * pair + 8 + lane_ % 8, column), columns.later);
+    load_matrices(tile + swizzled(16 * pair + lane_ % 8, column), columns.sooner);
+#pragma unroll
+    for (int eight = 0; eight < 2; ++eight) {
+      const float2 a = load_floats(reference_at(stage_, 2 * pair + 1, key + eight * 32));
+      const float2 b = load_floats(reference_at(stage_, 2 * pair, key + eight * 32));
+      columns.far[2 * eight] = a.x, columns.far[2 * eight + 1] = a.y;
+      columns.near[2 * eight] = b.x, columns.near[2 * eight + 1] = b.y;
+    }
+  }
+
+  /// Adds products with 16 columns, `distance` of them before the rows' own, to scores. q comes
+  /// with the later eight's reference and goes on with the sooner's; of the own columns the first
+  /// eight rows are before the later eight, and have the sooner's already.
+  __device__ __forceinline__ void meet(Rows& q, const Columns& columns,
+                                       float (&scores)[8 * ScoreWarp::pairs], int distance) const {
+    const bool own = distance == 0;
+    const bool mine = layout.preparers == 1 || distance % 2 == warp_.group();
+    float* to = scores + 8 * (distance / layout.preparers);
+    if (mine)
+      product(to + 4, own ? 0u : pack(q.low[0], q.low[1]), pack(q.high[0], q.high[1]),
+              own ? 0u : pack(q.low[2], q.low[3]), pack(q.high[2], q.high[3]), columns.later);
+    Rows::step(q.high, columns.far, columns.near);
+    if (!own) Rows::step(q.low, columns.far, columns.near);
+    if (mine)
+      product(to, pack(q.low[0], q.low[1]), pack(q.high[0], q.high[1]), pack(q.low[2], q.low[3]),
+              pack(q.high[2], q.high[3]), columns.sooner);
+  }
+  static __device__ __forceinline__ void product(float* scores, unsigned a0, unsigned a1,
+                                                 unsigned a2, unsigned a3, const unsigned (&k)[2]) {
+    float sums[4] = {scores[0], scores[1], scores[2], scores[3]};
+    warp_product(sums, a0, a1, a2, a3, k);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) scores[i] = sums[i];
   }
 
   unsigned shared_;
