@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!fuzz::takes("input", read)) return 0;
   // Of very many problems the reading alone is enough: they are all of a kind.
   for (const Sweep& sweep : config.sweeps)
-    if (sweep.shapes.size() > 500) return 0;
+    if (sweep.shapes.size() > 500 || (sweep.random && sweep.random->problems > 500)) return 0;
   const Json written = config_to_json(config);
   const Json document = parse_json(written.dump(), "again");
   const Json again = config_to_json(read_config(JsonNode(document, "again"), catalog, ""));

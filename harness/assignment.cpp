@@ -74,8 +74,8 @@ void add_request(const Request& request, const Catalog& catalog, const Place& pl
              "no implementation for the backend " + std::string(name(place.backend)));
     return;
   }
-  const Candidates found =
-      candidates(*variant, problem, request.narrowing, place.limits, request.max_tiles);
+  const Candidates found = candidates(*variant, problem, request.narrowing, place.limits,
+                                      request.max_tiles, request.draw);
   work.narrowed += found.narrowed;
   for (const Rejected& rejected : found.rejected) {
     if (!seen.emplace(variant->name, rejected.candidate.tile).second) continue;

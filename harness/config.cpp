@@ -8,6 +8,7 @@
 #include "harness/config_policy.hpp"
 #include "harness/config_shapes.hpp"
 #include "harness/config_tiles.hpp"
+#include "harness/random_problems.hpp"
 #include "harness/sweep.hpp"
 #include "harness/tuned/choose.hpp"
 
@@ -97,19 +98,44 @@ TensorSource read_tensors(const JsonNode& node, const Operator& op, const std::s
   return source;
 }
 
+/// What may be drawn where the sweep does not say.
+void read_random(const JsonNode& sweep_node, const JsonNode& node, const Operator& op,
+                 Sweep& sweep) {
+  if (!has_random_problems(op))
+    node.fail("no \"random\" for " + op.name + ": problems of the linear recurrences can be drawn");
+  if (const auto shapes = sweep_node.find("shapes"))
+    shapes->fail("no \"shapes\" beside \"random\": they are drawn");
+  node.expect_keys({"problems", "kernels"});
+  sweep.random = RandomDraw{};
+  sweep.random->problems = static_cast<int>(node.at("problems").integer(1, most_problems));
+  if (const auto kernels = node.find("kernels"))
+    sweep.random->kernels = static_cast<int>(kernels->integer(1, 1000));
+  sweep.dtypes = {DType::float32, DType::bfloat16, DType::float16};
+  sweep.layouts = {Layout::seq_first, Layout::head_first};
+  sweep.gates = op.gates;
+  sweep.initial_state = sweep.final_state = {false, true};
+  sweep.max_tiles = 1;
+  sweep.refusals_allowed = true;
+  for (const OptionAxis& axis : op.options) sweep.options[axis.name] = axis.values;
+}
+
 void read_inputs_of_sweep(const JsonNode& node, const Operator& op, const std::string& folder,
                           Sweep& sweep) {
   if (const auto tensors = node.find("tensors")) {
-    for (const std::string_view key : {"shapes", "dtypes", "gates", "initial_state", "seed"})
+    for (const std::string_view key :
+         {"shapes", "dtypes", "gates", "initial_state", "seed", "random"})
       if (const auto other = node.find(key))
         other->fail("no \"" + std::string(key) + "\" beside \"tensors\": the file decides it");
     sweep.tensors = read_tensors(*tensors, op, folder);
     return;
   }
-  sweep.dtypes = read_enums(node.at("dtypes"), {DType::float32, DType::bfloat16, DType::float16},
-                            "a dtype", parse_dtype);
-  sweep.shapes = without_duplicates(read_shapes(node.at("shapes"), op));
   sweep.gates = {op.gates.empty() ? std::string("none") : op.gates.front()};
+  const auto random = node.find("random");
+  if (random) read_random(node, *random, op, sweep);
+  if (!random || node.find("dtypes"))
+    sweep.dtypes = read_enums(node.at("dtypes"), {DType::float32, DType::bfloat16, DType::float16},
+                              "a dtype", parse_dtype);
+  if (!random) sweep.shapes = without_duplicates(read_shapes(node.at("shapes"), op));
   if (const auto gates = node.find("gates"))
     sweep.gates = read_names(*gates, op.gates, "a gate regime of " + op.name);
   if (const auto flags = node.find("initial_state")) sweep.initial_state = read_flags(*flags);
@@ -160,6 +186,7 @@ std::vector<Direction> read_directions(const JsonNode& sweep, const Operator& op
 
 /// How many problems a sweep lists: the product of its axes.
 double problem_count(const Sweep& sweep) {
+  if (sweep.random) return sweep.random->problems;
   double count = static_cast<double>(sweep.layouts.size() * sweep.final_state.size());
   if (!sweep.tensors)
     count *= static_cast<double>(sweep.shapes.size() * sweep.dtypes.size()) *
@@ -170,6 +197,8 @@ double problem_count(const Sweep& sweep) {
 
 /// A sweep whose problems the operator knows not to exist is a mistake, not a row of refusals.
 void refuse_problems(const JsonNode& node, const Operator& op, const Sweep& sweep) {
+  if (sweep.random && problems(sweep).empty())
+    node.fail("axes from which " + op.name + " has a problem");
   if (!op.refuse || sweep.tensors) return;
   for (const Problem& problem : problems(sweep))
     if (const auto reason = op.refuse(problem))
@@ -184,9 +213,9 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
   const JsonNode variants = node.at("variants");
   sweep.variants = read_variants(variants, catalog, sweep);
   sweep.refusals_allowed = variants.is_string();
-  if (const auto flag = node.find("refusals_allowed")) sweep.refusals_allowed = flag->boolean();
-  read_inputs_of_sweep(node, op, folder, sweep);
   sweep.layouts = {Layout::seq_first};
+  read_inputs_of_sweep(node, op, folder, sweep);
+  if (const auto flag = node.find("refusals_allowed")) sweep.refusals_allowed = flag->boolean();
   if (const auto layouts = node.find("layouts"))
     sweep.layouts =
         read_enums(*layouts, {Layout::seq_first, Layout::head_first}, "a layout", parse_layout);
@@ -195,7 +224,8 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
     sweep.scale = scale->number(-1e6, 1e6);
     if (*sweep.scale == 0) scale->fail("a scale other than 0, or null for the operator's default");
   }
-  if (const auto options = node.find("options")) sweep.options = read_options(*options, op);
+  if (const auto options = node.find("options"))
+    for (auto& [name, values] : read_options(*options, op)) sweep.options[name] = values;
   if (const auto tiles = node.find("tiles")) {
     std::vector<std::string> named = sweep.variants;
     std::erase(named, auto_variant);  // whose tile is the table's
@@ -216,7 +246,7 @@ std::vector<Sweep> read_sweeps(const JsonNode& node, const Catalog& catalog,
                                const std::string& folder) {
   node.expect_keys({"operator", "direction", "variants", "refusals_allowed", "dtypes", "layouts",
                     "gates", "shapes", "initial_state", "final_state", "scale", "seed", "tiles",
-                    "max_tiles", "tensors", "options"});
+                    "max_tiles", "tensors", "options", "random"});
   const Operator& op =
       *catalog.find_operator(node.at("operator").one_of(catalog.operator_names(), "an operator"));
   std::vector<Sweep> sweeps;

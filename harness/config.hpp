@@ -30,6 +30,13 @@ struct TensorSource {
   auto operator<=>(const TensorSource&) const = default;
 };
 
+/// Problems that are drawn in place of listed ones (random_problems.hpp).
+struct RandomDraw {
+  int problems = 0;
+  int kernels = 12;  ///< combinations of what kernels are compiled for
+  auto operator<=>(const RandomDraw&) const = default;
+};
+
 /// Axes of problems, and the variants that are asked to solve each of them.
 struct Sweep {
   std::string op;
@@ -41,7 +48,7 @@ struct Sweep {
   std::vector<DType> dtypes;  ///< empty with `tensors`: the file says
   std::vector<Layout> layouts;
   std::vector<std::string> gates;
-  std::vector<Shape> shapes;  ///< empty with `tensors`
+  std::vector<Shape> shapes;  ///< empty with `tensors` and `random`
   std::vector<bool> initial_state{false};
   std::vector<bool> final_state{true};
   std::optional<double> scale;
@@ -51,6 +58,9 @@ struct Sweep {
   std::map<std::string, Narrowing> tiles;  ///< by variant
   int max_tiles = 0;  ///< at most so many tiles of a variant per problem; 0: all
   std::optional<TensorSource> tensors;
+  /// The axes are what is drawn from, `seed` decides the draw, and tiles come in a drawn order, one
+  /// of each variant unless `max_tiles` says otherwise.
+  std::optional<RandomDraw> random;
 };
 
 struct TimingPolicy {

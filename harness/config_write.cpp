@@ -28,8 +28,12 @@ Json sweep_to_json(const Sweep& sweep) {
   } else {
     json["dtypes"] = names_to_json(sweep.dtypes);
     json["gates"] = sweep.gates;
-    json["shapes"] = Json::array();
-    for (const Shape& shape : sweep.shapes) json["shapes"].push_back(shape_to_json(shape));
+    if (sweep.random) {
+      json["random"] = {{"problems", sweep.random->problems}, {"kernels", sweep.random->kernels}};
+    } else {
+      json["shapes"] = Json::array();
+      for (const Shape& shape : sweep.shapes) json["shapes"].push_back(shape_to_json(shape));
+    }
     json["initial_state"] = sweep.initial_state;
     json["seed"] = sweep.seed;
   }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/assignment.hpp"
+#include "harness/drill_down/selection.hpp"
 #include "harness/environment.hpp"
 #include "harness/report_measured.hpp"
 #include "harness/table.hpp"
@@ -191,14 +192,6 @@ std::string line(const std::string& text, const ReportStyle& style) {
   return (style.markdown ? "- " : "  ") + text + "\n";
 }
 
-std::string failures(std::span<const Results> files, const ReportStyle& style) {
-  std::string text;
-  for (const Results& results : files)
-    for (const Record& record : results.records)
-      if (is_failure(record.status)) text += line(describe(record), style);
-  return text.empty() ? "" : heading("Failures", style, 2) + text + "\n";
-}
-
 std::string origin_of(const Results& results) {
   std::string text = results.file + ": " + fact_text(results.environment, "device");
   for (const std::string_view key : {"driver", "toolkit", "peer", "git_commit", "started"})
@@ -211,6 +204,17 @@ std::string origin_of(const Results& results) {
 }
 
 }  // namespace
+
+std::string failures(std::span<const Results> files, const ReportStyle& style) {
+  std::string text;
+  for (const Results& results : files)
+    for (const Record& record : results.records) {
+      if (!is_failure(record.status)) continue;
+      text += line(describe(record), style);
+      if (!record.peer) text += line(repeat_command(record), style);
+    }
+  return text.empty() ? "" : heading("Failures", style, 2) + text + "\n";
+}
 
 std::string report(std::span<const Results> files, const ReportStyle& style) {
   std::string text;

@@ -24,4 +24,8 @@ struct ReportStyle {
 /// is not a peer's and not suspect.
 std::string report(std::span<const Results> files, const ReportStyle& style);
 
+/// Its first part: each failed record with its reason and, where it is this program's, the command
+/// that repeats it; empty where none failed.
+std::string failures(std::span<const Results> files, const ReportStyle& style);
+
 }  // namespace gla_bench

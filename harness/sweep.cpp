@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "harness/random_problems.hpp"
 #include "harness/tensor_file.hpp"
 #include "harness/text.hpp"
 
@@ -69,10 +70,36 @@ TileSpace narrowed_space(const Variant& variant, const Narrowing& narrowing) {
   return space;
 }
 
+/// Stops at the last tile that is wanted: a thousand problems would else list a million tiles.
+Candidates drawn_candidates(const Variant& variant, const Problem& problem,
+                            const Narrowing& narrowing, const Limits& limits, int max_tiles,
+                            std::uint64_t draw) {
+  const TileSpace space = narrowed_space(variant, narrowing);
+  const DrawnTiles order(space, problem, variant.name, draw);
+  const auto most = max_tiles > 0 ? static_cast<std::size_t>(max_tiles) : order.count();
+  Candidates result;
+  for (std::size_t i = 0; i < order.count() && result.accepted.size() < most; ++i) {
+    const Candidate candidate{&variant, problem, order.at(i)};
+    if (!std::all_of(narrowing.where.begin(), narrowing.where.end(),
+                     [&](const Condition& condition) { return condition.holds(candidate.tile); }))
+      continue;
+    if (auto reason = variant.reject(problem, candidate.tile, limits))
+      result.rejected.push_back({candidate, std::move(*reason)});
+    else
+      result.accepted.push_back(candidate);
+  }
+  if (!result.accepted.empty()) result.rejected.clear();
+  std::size_t all = 1;
+  for (const TileAxis& axis : variant.space) all *= axis.values.size();
+  result.narrowed = all - result.accepted.size() - result.rejected.size();
+  return result;
+}
+
 }  // namespace
 
 std::vector<Problem> problems(const Sweep& sweep) {
   if (sweep.tensors) return problems_from_file(sweep);
+  if (sweep.random) return random_problems(sweep);
   std::vector<Problem> list;
   Problem problem;
   problem.op = sweep.op;
@@ -108,14 +135,16 @@ std::vector<Point> points(const Config& config) {
         const auto narrowing = sweep.tiles.find(variant);
         list[place->second].requests.push_back(
             {variant, narrowing == sweep.tiles.end() ? Narrowing{} : narrowing->second,
-             sweep.max_tiles, sweep.refusals_allowed});
+             sweep.max_tiles, sweep.refusals_allowed,
+             sweep.random ? std::optional(sweep.seed) : std::nullopt});
       }
     }
   return list;
 }
 
 Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
-                      const Limits& limits, int max_tiles) {
+                      const Limits& limits, int max_tiles, std::optional<std::uint64_t> draw) {
+  if (draw) return drawn_candidates(variant, problem, narrowing, limits, max_tiles, *draw);
   Candidates result;
   std::vector<Tile> tiles = all_tiles(narrowed_space(variant, narrowing));
   for (const Condition& condition : narrowing.where)

@@ -20,6 +20,7 @@ struct Request {
   Narrowing narrowing;
   int max_tiles = 0;
   bool refusals_allowed = false;
+  std::optional<std::uint64_t> draw;  ///< tiles in an order drawn from it, not in the space's
 };
 
 /// A problem with everything that the config asks of it.
@@ -47,10 +48,12 @@ struct Candidates {
 
 /// Tiles of a variant on a problem. A narrowing names values per axis, and conditions; an axis that
 /// this implementation lacks, or none of whose values it has, keeps its own default value. With
-/// `max_tiles` only the first so many accepted tiles, in the space's order; those behind them count
-/// as narrowed.
+/// `max_tiles` only the first so many accepted tiles, in the space's order, or in the order that
+/// `draw` gives (random_problems.hpp); those behind them count as narrowed, and so do in a drawn
+/// order the refused before them.
 Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
-                      const Limits& limits, int max_tiles = 0);
+                      const Limits& limits, int max_tiles = 0,
+                      std::optional<std::uint64_t> draw = std::nullopt);
 
 /// Bytes that a problem takes.
 struct MemoryNeed {

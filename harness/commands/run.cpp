@@ -9,9 +9,11 @@
 #include "harness/commands/against.hpp"
 #include "harness/commands/auto_choice.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/random_config.hpp"
 #include "harness/commands/workers.hpp"
 #include "harness/comparison/seeds.hpp"
 #include "harness/environment.hpp"
+#include "harness/error.hpp"
 #include "harness/record_file.hpp"
 #include "harness/report.hpp"
 #include "harness/resume.hpp"
@@ -29,6 +31,7 @@ struct RunOptions {
   double planted = 0;
   BackendOptions backend;
   AutoOptions choice;
+  RandomOptions random;
 };
 
 /// "quick-20260731-081502.json": a name that no earlier run has taken.
@@ -103,6 +106,13 @@ Facts environment_of(Supervisor& supervisor, const RunOptions& options,
   return environment;
 }
 
+/// @throws InputError where there is neither a config nor --random
+Config config_of(const RunOptions& options, const Catalog& catalog) {
+  if (options.random.problems > 0) return random_config(options.random, catalog);
+  if (options.config.empty()) throw InputError("verify takes a config, or --random N");
+  return load_config(options.config, catalog);
+}
+
 int exit_code(const SupervisedEnd& end) {
   if (end.signal != 0) return signalled + end.signal;
   if (!end.broken.empty()) return infrastructure;
@@ -147,7 +157,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
          options.force, options.quiet, options.planted, options.backend, options.choice},
         command_line);
   const Catalog catalog = program_catalog();
-  Config config = with_seeds(load_config(options.config, catalog), options.seeds);
+  Config config = with_seeds(config_of(options, catalog), options.seeds);
   if (!options.keep_wrong.empty())
     config.policy.keep_wrong.folder = std::filesystem::absolute(options.keep_wrong).string();
   // Read here, too, so that a bad file is the parent's to tell.
@@ -179,7 +189,11 @@ int execute(const RunOptions& options, const std::string& command_line) {
   end.summary.counts.clear();
   for (const Record& record : results.records) ++end.summary.counts[record.status];
   results.file = file ? file->path() : options.config;
-  if (!options.quiet) std::cout << report(std::span(&results, 1), {});
+  // A table for each of a thousand drawn problems is of no use.
+  if (options.random.problems > 0)
+    std::cout << failures(std::span(&results, 1), {});
+  else if (!options.quiet)
+    std::cout << report(std::span(&results, 1), {});
   if (!options.against.empty()) print_comparison(options.against, results);
   print_summary(end, file ? file->path() : "");
   return exit_code(end);
@@ -190,7 +204,11 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
   auto options = std::make_shared<RunOptions>();
   options->measure = measure;
   CLI::App* command = program.add_subcommand(name, summary);
-  command->add_option("config", options->config, "the config")->required();
+  auto* config = command->add_option("config", options->config, "the config");
+  if (measure)
+    config->required();
+  else
+    options->random.add_to(*command, *config);
   auto* output = command->add_option(
       "-o,--output", options->output,
       measure ? "results file (default: <config>-<date>-<time>.json in this folder)"
@@ -246,7 +264,8 @@ void add_verify(CLI::App& program, Context& context) {
               "Verifies every candidate of a config against float64, without timing it", false)
       ->footer(
           "Examples:\n  gla-bench verify configs/ci.json\n"
-          "  gla-bench verify configs/ci.json --backend host -o build/ci.json --force");
+          "  gla-bench verify configs/ci.json --backend host -o build/ci.json --force\n"
+          "  gla-bench verify --random 1000 --seed 7 --variants chunk_sm90 -o random.json");
 }
 
 }  // namespace gla_bench::commands

@@ -59,6 +59,14 @@ class Program {
     return bytes;
   }
 
+  std::string ptx() const {
+    std::size_t size = 0;
+    check_nvrtc(nvrtcGetPTXSize(program_, &size), "nvrtcGetPTXSize");
+    std::string text(size, '\0');
+    check_nvrtc(nvrtcGetPTX(program_, text.data()), "nvrtcGetPTX");
+    return text;
+  }
+
  private:
   nvrtcProgram program_ = nullptr;
 };
@@ -127,7 +135,7 @@ Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& he
   if (code != NVRTC_SUCCESS)
     throw BuildError(std::string("nvrtcCompileProgram: ") + nvrtcGetErrorString(code) + " (" +
                      std::to_string(static_cast<int>(code)) + ")\n" + log);
-  return {program.cubin(), std::move(log)};
+  return {program.cubin(), std::move(log), program.ptx()};
 }
 
 }  // namespace gla_bench::cuda

@@ -15,7 +15,8 @@ struct Header {
 
 struct Binary {
   std::string cubin;
-  std::string log;  ///< warnings and the assembler's account (ptxas_log.hpp)
+  std::string log;       ///< warnings and the assembler's account (ptxas_log.hpp)
+  std::string ptx = {};  ///< what was assembled; empty for a binary out of a cache
 };
 
 /// "13.0"

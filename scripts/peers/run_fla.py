@@ -73,6 +73,18 @@ def calls_of(problem, inputs):
         yield f"fla.{name}", lambda f=function, a=arguments: f(**a), outputs
 
 
+def tune_for(milliseconds):
+    """Lets Triton's tuner time each configuration for so long in place of its own 100 ms, half a
+    dozen runs at least."""
+    from triton.runtime.autotuner import Autotuner
+    from triton.testing import do_bench
+
+    def bench(call, quantiles=None, **_):
+        return do_bench(call, warmup=milliseconds / 4, rep=milliseconds, quantiles=quantiles)
+
+    Autotuner.do_bench = staticmethod(bench)
+
+
 def compile_only(problem):
     """Compiles what the peers of a problem try when they tune themselves, and times none of it."""
     import torch
@@ -122,11 +134,15 @@ def parse():
                         help="for one peer on one problem, its own tuning included (0: no limit)")
     parser.add_argument("--warm", type=int, default=0, metavar="N",
                         help="first compile all that the peers will try, in N processes")
+    parser.add_argument("--warm-only", action="store_true", help="and do nothing else")
+    parser.add_argument("--tune-ms", type=float, default=0,
+                        help="of timing for each configuration that a peer tries when it tunes itself "
+                             "(0: its tuner's own 100 ms)")
     parser.add_argument("--warm-seconds", type=float, default=0, help="for that (0: no limit)")
     parser.add_argument("--list", action="store_true", help="the problems and peers; runs nothing")
     parser.add_argument("--compile", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if not (options.output or options.list or options.compile is not None):
+    if not (options.output or options.list or options.warm_only or options.compile is not None):
         parser.error("-o is needed")
     return options
 
@@ -167,6 +183,10 @@ def main():
         return 0
     if options.warm > 0:
         warm(options, problem_list, options.warm)
+    if options.warm_only:
+        return 0
+    if options.tune_ms > 0:
+        tune_for(options.tune_ms)
 
     import peer_device
 

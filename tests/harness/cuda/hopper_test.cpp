@@ -1,0 +1,103 @@
+// The Hopper kernels as they are compiled: by their PTX they use what the architecture is there
+// for, and by the assembler's account no tile that the headline problems are offered spills.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/architecture.hpp"
+#include "harness/compile.hpp"
+#include "harness/cuda/nvrtc.hpp"
+#include "harness/prologue.hpp"
+#include "harness/source_store.hpp"
+#include "harness/sweep.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+constexpr const char* hopper_variant = "chunk_sm90";
+
+/// Tiles of the variant that configs/h200/headline.json asks for, one for each form of the code:
+/// how many chunks lie in shared memory and into how many parts beyond two a sequence goes are
+/// bounds of loops, which cost no registers.
+std::vector<Candidate> headline_candidates() {
+  const Config config = load_config(
+      std::string(GLA_BENCH_SOURCE_DIR) + "/configs/h200/headline.json", program_catalog());
+  std::vector<Candidate> list;
+  std::set<std::string> forms;
+  for (const Point& point : points(config))
+    for (const Request& request : point.requests) {
+      if (request.variant != hopper_variant) continue;
+      const Variant& variant = *find_variant(point.problem.op, hopper_variant, BackendId::cuda);
+      const auto found = candidates(variant, point.problem, request.narrowing, limits_of(90));
+      for (const Candidate& candidate : found.accepted) {
+        Candidate form = candidate;
+        form.tile.erase("stages");
+        if (const auto segments = form.tile.find("segments"); segments != form.tile.end())
+          segments->second = std::min(segments->second, 2);
+        const Shape& shape = form.problem.shape;
+        form.problem.shape = {1, 1, 1, shape.key_dim, shape.value_dim};
+        form.problem.gate.clear();
+        if (forms.insert(describe(form)).second) list.push_back(candidate);
+      }
+    }
+  return list;
+}
+
+/// The PTX of a candidate's own source.
+std::string ptx_of(const Candidate& candidate) {
+  const SourceStore store;
+  const Unit unit = units_of(candidate).front();
+  std::vector<Header> headers;
+  for (const Source& part : store.closure(std::vector{unit.source}))
+    headers.push_back({std::string(part.path), store.with_full_includes(part)});
+  return compile_with_nvrtc(unit.text, headers, 90).ptx;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Hopper, KernelsUseWarpgroupProductsAndBulkTensorCopies) {
+  std::set<std::string> operators;
+  for (const Candidate& candidate : headline_candidates()) {
+    if (!operators.insert(candidate.problem.op).second) continue;
+    const std::string ptx = ptx_of(candidate);
+    EXPECT_TRUE(has(ptx, ".target sm_90a")) << describe(candidate);
+    EXPECT_TRUE(has(ptx, "wgmma.mma_async")) << describe(candidate);
+    EXPECT_TRUE(has(ptx, "cp.async.bulk.tensor")) << describe(candidate);
+  }
+  EXPECT_EQ(operators.size(), 4u) << "gla, rwkv6, linear_attention, simple_gla";
+}
+
+TEST(Hopper, APortableKernelHasNeither) {
+  const Variant& variant = *find_variant("gla", "chunk_fused", BackendId::cuda);
+  Problem problem;
+  problem.op = "gla";
+  problem.dtype = DType::bfloat16;
+  problem.shape = {2, 256, 2, 64, 64};
+  const auto found = candidates(variant, problem, {}, limits_of(90), 1).accepted;
+  ASSERT_EQ(found.size(), 1u);
+  const std::string ptx = ptx_of(found[0]);
+  EXPECT_TRUE(has(ptx, "mma.sync"));
+  EXPECT_FALSE(has(ptx, "wgmma.mma_async"));
+  EXPECT_FALSE(has(ptx, "cp.async.bulk.tensor"));
+}
+
+TEST(Hopper, NoTileOfTheHeadlineSpills) {
+  CudaOptions options;  // the user's cache: only what changed is compiled again
+  options.arch = 90;
+  const auto backend = make_cuda_backend(options);
+  const auto list = headline_candidates();
+  EXPECT_GT(list.size(), 10u);
+  const auto compiled = compile_candidates(*backend, list);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ASSERT_TRUE(compiled[i].build) << compiled[i].error;
+    EXPECT_EQ(compiled[i].build->spill_bytes, 0) << describe(list[i]);
+    EXPECT_GT(compiled[i].build->registers, 0) << describe(list[i]);
+  }
+}
+
+}  // namespace
+}  // namespace gla_bench::cuda

@@ -1,0 +1,96 @@
+// `gla-bench verify --random` from outside, on the host.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/record_file.hpp"
+#include "tests/harness/temporary_folder.hpp"
+
+namespace gla_bench {
+namespace {
+
+struct Outcome {
+  int code = -1;
+  std::string text;
+  bool has(const std::string& part) const { return text.find(part) != std::string::npos; }
+};
+
+Outcome verify(const std::string& arguments) {
+  const std::string command =
+      std::string(GLA_BENCH_PROGRAM) + " verify " + arguments + " 2>&1 </dev/null";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  Outcome outcome;
+  if (pipe == nullptr) return outcome;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    outcome.text.append(buffer.data(), read);
+  const int status = ::pclose(pipe);
+  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+  return outcome;
+}
+
+TEST(RandomCommand, VerifiesDrawnProblemsAndRecordsThem) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const Outcome outcome =
+      verify("--random 11 --seed 3 --variants recurrent,chunk_pipeline --backend host -o " + file);
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  const Results results = read_results(file);
+  std::map<std::string, int> problems;
+  for (const Record& record : results.records)
+    if (record.variant == "recurrent") {
+      ++problems[record.problem.op];
+      EXPECT_EQ(record.status, Status::verified);
+    }
+  EXPECT_EQ(problems.size(), 5u);
+  EXPECT_EQ(problems["linear_attention"], 3);  // the first operator has what is left over
+  EXPECT_EQ(problems["rwkv6"], 2);
+  ASSERT_TRUE(results.config);
+  EXPECT_NE(results.config->dump().find("\"seed\":3"), std::string::npos);
+  // The file says which problems: what is there already is not done again.
+  const Outcome again = verify(
+      "--random 11 --seed 3 --variants recurrent,chunk_pipeline --backend host --resume -o " +
+      file);
+  EXPECT_EQ(again.code, 0) << again.text;
+  EXPECT_TRUE(again.has(std::to_string(results.records.size()) + " candidates are recorded"))
+      << again.text;
+}
+
+TEST(RandomCommand, AFailureIsPrintedWithWhatRepeatsItAndFailsTheCommand) {
+  const TemporaryFolder folder;
+  // No computation in bfloat16 is as close as this asks for.
+  std::ifstream in(std::string(GLA_BENCH_SOURCE_DIR) + "/configs/tolerance.json");
+  std::string tolerance{std::istreambuf_iterator<char>(in), {}};
+  for (const std::string cap : {"4e-3", "2e-3", "1e-5"})
+    tolerance.replace(tolerance.find(cap), cap.size(), "1e-9");
+  std::ofstream(folder.file("tolerance.json")) << tolerance;
+  std::ofstream(folder.file("c.json")) << R"({"backend": "host", "sweeps": [
+    {"operator": "gla", "variants": ["recurrent"], "random": {"problems": 2}, "seed": 3,
+     "dtypes": ["bfloat16"]}], "policy": {"tolerance": "tolerance.json"}})";
+  const Outcome outcome = verify(folder.file("c.json"));
+  EXPECT_EQ(outcome.code, 1) << outcome.text;
+  EXPECT_TRUE(outcome.has("Failures")) << outcome.text;
+  EXPECT_TRUE(outcome.has("gla-bench repeat '{\"variant\":\"recurrent\"")) << outcome.text;
+}
+
+TEST(RandomCommand, BadUseIsRefused) {
+  EXPECT_EQ(verify("").code, 2);
+  EXPECT_EQ(verify("c.json --random 3").code, 2);
+  EXPECT_EQ(verify("c.json --seed 3").code, 2);
+  EXPECT_EQ(verify("--random 0").code, 2);
+  EXPECT_EQ(verify("--random 3 --dtypes float8").code, 2);
+  const Outcome variant = verify("--random 3 --operators gla --variants chunk");
+  EXPECT_EQ(variant.code, 2);
+  EXPECT_TRUE(variant.has("--variants: found \"chunk\", expected some of")) << variant.text;
+  const Outcome op = verify("--random 3 --operators attention");
+  EXPECT_EQ(op.code, 2);
+  EXPECT_TRUE(op.has("--operators: found \"attention\"")) << op.text;
+}
+
+}  // namespace
+}  // namespace gla_bench
