@@ -10,6 +10,7 @@ Every figure in such a table comes from results/h200/*.json. Needs nothing but P
 import argparse
 import json
 import sys
+from datetime import datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,11 +24,14 @@ def load():
     records = []
     for path in sorted((ROOT / "results" / "h200").glob("*.json")):
         document = json.loads(path.read_text())
-        copy = document["environment"].get("copy_gb_per_s", 0)
-        l2_bytes = float(document["environment"].get("l2_bytes", 0))
+        environment = document["environment"]
+        copy = environment.get("copy_gb_per_s", 0)
+        l2_bytes = float(environment.get("l2_bytes", 0))
         for record in document["records"]:
             record["copy_gb_per_s"] = copy
             record["l2_bytes"] = l2_bytes
+            record["file"] = path.name
+            record["run"] = {key: environment.get(key, "") for key in ("uuid", "driver", "started")}
             records.append(record)
     return records
 
@@ -112,7 +116,8 @@ def gla(records):
             and r["gate"] == "mild" and not r.get("initial_state") and not r.get("options")]
     # A peer's file measures no copy rate of its own.
     copy = max(r["copy_gb_per_s"] for r in mine)
-    shapes = list(dict.fromkeys(extents(r) for r in mine if not r["peer"]))
+    # The columns are those of gla.json; other files may hold the same problems, too.
+    shapes = list(dict.fromkeys(extents(r) for r in mine if r["file"] == "gla.json"))
     best = {}
     for record in mine:
         key = record["variant"], extents(record)
@@ -209,6 +214,69 @@ def measured(records):
     return "\n".join(lines)
 
 
+def targets():
+    """(operator, gate, extents, target ms, why missed) of results/headline_targets.txt."""
+    rows = []
+    for line in (ROOT / "results" / "headline_targets.txt").read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            figures, _, why = line.partition(":")
+            operator, gate, shape, milliseconds_ = figures.split()
+            rows.append((operator, gate, shape, float(milliseconds_), why.strip()))
+    return rows
+
+
+def same_session(record, other):
+    """Whether two runs were on the same device and driver within six hours."""
+    ours, theirs = record["run"], other["run"]
+    if not ours["uuid"] or any(ours[key] != theirs[key] for key in ("uuid", "driver")):
+        return False
+    try:
+        apart = (datetime.fromisoformat(ours["started"].replace("Z", "+00:00"))
+                 - datetime.fromisoformat(theirs["started"].replace("Z", "+00:00")))
+    except (ValueError, TypeError):
+        return False
+    return abs(apart.total_seconds()) <= 6 * 3600
+
+
+def headline_row(records, target):
+    operator, gate, shape, target_ms, why = target
+    rows = [r for r in records if (r["operator"], r["gate"], extents(r)) == (operator, gate, shape)
+            and r["dtype"] == "bfloat16" and r["direction"] == "forward" and timed(r)]
+    own = [r for r in rows if r["file"] == "headline.json" and not r["peer"]]
+    cells = [operator if gate in ("mild", "none") else f"{operator}, `{gate}`", shape]
+    if not own:
+        return cells + ["-"] * 8 + [f"{target_ms:g}", "not measured"]
+    best = min(own, key=milliseconds)
+    ms = milliseconds(best)
+    tile = ", ".join(f"{axis}={value}" for axis, value in best["tile"].items())
+    moved = "-"
+    if counted(best) and best["io"]["floor_bytes"] >= 2 * best["l2_bytes"]:
+        counts = best["io"]["measured"]
+        total = counts["dram_read_bytes"] + counts["dram_write_bytes"]
+        moved = f"{total / best['io']['floor_bytes']:.3f}"
+    cells += [f"`{best['variant']}`", tile, f"{ms:.3g}", share(best), moved]
+    peer = min((r for r in rows if r["peer"] and not r["variant"].endswith(".eager")
+                and same_session(best, r)), key=milliseconds, default=None)
+    if peer is None:
+        cells += ["-", "-", "-"]
+    else:
+        cells += [f"`{peer['variant']}`", f"{milliseconds(peer):.3g}", f"{milliseconds(peer) / ms:.2f}"]
+    missed = "**missed**" + (f": {why}" if why else "")
+    return cells + [f"{target_ms:g}", "met" if ms <= target_ms else missed]
+
+
+def headline_table(records):
+    """Our best beside the best peer of the same session, and the targets."""
+    if not any(r["file"] == "headline.json" and timed(r) for r in records):
+        return ("Not measured yet: `gla-bench run configs/h200/headline.json -o "
+                "results/h200/headline.json` and `scripts/peers/run_fla.py` make the records.")
+    lines = ["| operator | B,T,H,K,V | best variant | tile | ms | of the floor | bytes over floor "
+             "| best peer | its ms | ratio | target ms | |",
+             "|---|---|---|---|---:|---:|---:|---|---:|---:|---:|---|"]
+    return "\n".join(lines + ["| " + " | ".join(headline_row(records, target)) + " |"
+                              for target in targets()])
+
+
 def with_table(text, name, table):
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     head, rest = text.split(begin)
@@ -223,7 +291,8 @@ def main():
     text = readme.read_text()
     records = load()
     new = text
-    for name, table in (("mission", mission), ("gla", gla), ("measured", measured)):
+    for name, table in (("headline", headline_table), ("mission", mission), ("gla", gla),
+                        ("measured", measured)):
         new = with_table(new, name, table(records))
     if options.check:
         if new != text:

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""The README's headline table out of records: ours and the peers' of one session, and the targets.
+
+    headline_test.py ROOT
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(sys.argv[1]).resolve()
+GPU = {"uuid": "GPU-1", "driver": "580.1"}
+NAMES = ["batch", "seq", "heads", "key_dim", "value_dim"]
+
+
+def record(variant, ms, extents=(8, 4096, 16, 128, 128), **changes):
+    floor = 4e8
+    row = {"operator": "gla", "direction": "forward", "variant": variant, "backend": "cuda",
+           "dtype": "bfloat16", "layout": "seq_first", "shape": dict(zip(NAMES, extents)),
+           "gate": "mild", "seed": 1, "tile": {"stages": 3}, "status": "measured", "reason": "",
+           "verification": {"ok": True, "tensors": {}}, "timing": {"cold": {"median_ms": ms}},
+           "io": {"floor_bytes": floor, "model_read_bytes": floor, "model_write_bytes": 0.0,
+                  "measured": {"source": "cupti", "reason": "", "dram_read_bytes": 0.75 * floor,
+                               "dram_write_bytes": 0.5 * floor, "metrics": {}}},
+           "flops": 1e9, "peer": False}
+    return {**row, **changes}
+
+
+def peer(variant, ms, **changes):
+    return record(variant, ms, peer=True, tile={}, io={"floor_bytes": 4e8}, **changes)
+
+
+class Headline(unittest.TestCase):
+    """Runs the script on a copy of the tree with records of our own making."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.copy = Path(folder.name)
+        (self.copy / "results" / "h200").mkdir(parents=True)
+        (self.copy / "scripts").mkdir()
+        for path in ("README.md", "results/measured_over_model.txt", "results/headline_targets.txt",
+                     "scripts/readme_tables.py"):
+            shutil.copy(ROOT / path, self.copy / path)
+        # The other tables need a record each.
+        self.put("gla.json", [record("chunk_fused", 1.0)], "2026-01-01T10:00:00Z")
+
+    def put(self, name, records, started, **facts):
+        environment = {**GPU, "copy_gb_per_s": 4000.0, "l2_bytes": 5e7, "started": started, **facts}
+        (self.copy / "results" / "h200" / name).write_text(
+            json.dumps({"environment": environment, "records": records}))
+
+    def script(self, *arguments):
+        return subprocess.run(
+            [sys.executable, self.copy / "scripts" / "readme_tables.py", *arguments],
+            capture_output=True, text=True)
+
+    def table(self):
+        done = self.script()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = (self.copy / "README.md").read_text()
+        lines = text.split("<!-- headline: begin -->")[1].split("<!-- headline: end -->")[0]
+        return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines.splitlines()
+                if line.startswith("|")]
+
+    def row(self, operator, extents):
+        return next(row for row in self.table() if row[:2] == [operator, extents])
+
+    def test_without_records_it_says_so_and_is_up_to_date(self):
+        self.assertEqual(self.table(), [])
+        self.assertIn("Not measured yet", (self.copy / "README.md").read_text())
+        self.assertEqual(self.script("--check").returncode, 0)
+
+    def test_our_best_beside_the_best_peer_of_the_session(self):
+        self.put("headline.json", [record("chunk_fused", 0.4), record("chunk_sm90", 0.2)],
+                 "2026-01-01T10:00:00Z")
+        self.put("peers.json", [peer("fla.chunk_gla", 1.3), peer("fla.fused_chunk_gla", 1.5),
+                                peer("fla.chunk_gla.eager", 1.2)], "2026-01-01T11:00:00Z")
+        self.assertEqual(self.script("--check").returncode, 1)
+        # 4e8 bytes at 4e12 a second are 0.1 ms.
+        self.assertEqual(self.row("gla", "8,4096,16,128,128")[2:],
+                         ["`chunk_sm90`", "stages=3", "0.2", "50 %", "1.250", "`fla.chunk_gla`",
+                          "1.3", "6.50", "0.2", "met"])
+        self.assertEqual(self.row("gla, `strong`", "8,4096,16,128,128")[-1], "not measured")
+        self.assertEqual(self.script("--check").returncode, 0)
+
+    def test_a_missed_target_is_told_with_what_bounds_it(self):
+        targets = self.copy / "results" / "headline_targets.txt"
+        self.put("headline.json", [record("chunk_sm90", 0.21)], "2026-01-01T10:00:00Z")
+        self.assertEqual(self.row("gla", "8,4096,16,128,128")[-1], "**missed**")
+        targets.write_text(targets.read_text().replace("128,128 0.20\n", "128,128 0.20: latency\n"))
+        self.assertEqual(self.row("gla", "8,4096,16,128,128")[-1], "**missed**: latency")
+
+    def test_what_is_wrong_or_of_another_session_does_not_count(self):
+        wrong = {"ok": False, "tensors": {}}
+        self.put("headline.json", [record("chunk_sm90", 0.1, verification=wrong),
+                                   record("chunk_fused", 0.4)], "2026-01-01T10:00:00Z")
+        for facts in ({"uuid": "GPU-2"}, {"driver": "590"}, {"started": "2026-01-02T10:00:00Z"},
+                      {"uuid": ""}):
+            self.put("peers.json", [peer("fla.chunk_gla", 1.3)],
+                     **{"started": "2026-01-01T10:00:00Z", **facts})
+            row = self.row("gla", "8,4096,16,128,128")
+            self.assertEqual(row[2], "`chunk_fused`")
+            self.assertEqual(row[7:10], ["-", "-", "-"], facts)
+        self.put("peers.json", [peer("fla.chunk_gla", 1.3, verification=wrong)],
+                 "2026-01-01T10:00:00Z")
+        self.assertEqual(self.row("gla", "8,4096,16,128,128")[7], "-")
+
+    def test_the_targets_are_the_problems_of_the_config(self):
+        config = json.loads((ROOT / "configs/h200/headline.json").read_text())
+        asked = {(s["operator"], s["gates"][0], ",".join(str(v) for v in shape.values()))
+                 for s in config["sweeps"] for shape in s["shapes"]}
+        told = {tuple(line.split()[:3])
+                for line in (ROOT / "results/headline_targets.txt").read_text().splitlines()
+                if not line.startswith("#")}
+        self.assertEqual(asked, told)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
