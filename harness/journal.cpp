@@ -118,7 +118,9 @@ Journal::~Journal() {
 }
 
 void Journal::cut(std::int64_t bytes) {
-  if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) fail(path_, errno);
+  // On the disk, too, before what it belongs to is replaced.
+  if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0 || ::fdatasync(descriptor_) != 0)
+    fail(path_, errno);
   size_ = bytes;
 }
 

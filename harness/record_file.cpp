@@ -17,11 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string file_head(const Json& environment, const Json& config) {
-  return "{\"schema_version\": " + std::to_string(schema_version) +
-         ",\n\"environment\": " + environment.dump(1, ' ', false, Json::error_handler_t::replace) +
-         ",\n\"config\": " + config.dump(1, ' ', false, Json::error_handler_t::replace) +
-         ",\n\"records\": [";
+std::string pretty(const Json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string line_of(const Record& record) {
@@ -95,6 +92,7 @@ RecordFile RecordFile::resume(const std::string& path, Results& content) {
   if (content.unfinished && !content.unfinished->fault.empty())
     throw InputError(content.unfinished->fault + "; it can not be resumed with it");
   if (content.unfinished) content.unfinished->running = false;  // this is the run that holds it
+  file.extended_ = content.extended;
   file.set_head(content.environment, *content.config);
   for (const Record& record : content.records) file.keep(record, line_of(record));
   std::error_code error;
@@ -105,6 +103,30 @@ RecordFile RecordFile::resume(const std::string& path, Results& content) {
     file.journal_.cut(0);                  // not even its head was whole
   ::unlink(temporary_name(path).c_str());  // of a run that was killed while it wrote
   return file;
+}
+
+void RecordFile::begin_anew(const Results& content) {
+  // What only the old journal has comes into the old file first: then that journal can go, which
+  // must not lie beside the new file.
+  if (stale_) write_now();
+  journal_.cut(0);
+  extended_ = content.extended;
+  set_head(content.environment, *content.config);
+  lines_.clear();
+  index_.clear();
+  for (const Record& record : content.records) keep(record, line_of(record));
+  if (const int error = replace_now())
+    throw OutputError(path_ + ": can not be written: " + std::strerror(error) +
+                      "; it holds what it held before");
+  journal(journal_head_, true);
+}
+
+std::string RecordFile::file_head(const Json& environment, const Json& config) const {
+  std::string text = "{\"schema_version\": " + std::to_string(schema_version) +
+                     ",\n\"environment\": " + pretty(environment) +
+                     ",\n\"config\": " + pretty(config);
+  if (!extended_.empty()) text += ",\n\"extended\": " + pretty(extensions_to_json(extended_));
+  return text + ",\n\"records\": [";
 }
 
 void RecordFile::set_head(const Facts& environment, const Json& config) {
@@ -153,18 +175,23 @@ void RecordFile::append(const Record& record) {
   if (rewrite_is_due(seconds_since(written_at_), write_seconds_, fresh_, written_)) write_now();
 }
 
-void RecordFile::write_now() {
+int RecordFile::replace_now() {
   const auto start = std::chrono::steady_clock::now();
   std::string text = head_;
   for (std::size_t i = 0; i < lines_.size(); ++i)
     text.append(i == 0 ? "\n" : ",\n").append(lines_[i]);
   text += "\n]}\n";
-  if (const int error = replace_file(path_, text)) fail(path_ + ": can not be written", error);
+  if (const int error = replace_file(path_, text)) return error;
   stale_ = false;
   fresh_ = 0;
   written_ = text.size();
   written_at_ = std::chrono::steady_clock::now();
   write_seconds_ = seconds_since(start);
+  return 0;
+}
+
+void RecordFile::write_now() {
+  if (const int error = replace_now()) fail(path_ + ": can not be written", error);
 }
 
 void RecordFile::finish(const Facts& environment, const Json& config) {

@@ -1,5 +1,6 @@
 #pragma once
-// A results file: {"schema_version", "environment", "config", "records"}, one record per line.
+// A results file: {"schema_version", "environment", "config", "records"}, one record per line; one
+// that was gone on with under another config has "extended" (extension.hpp), too.
 //
 // While a run is going on its journal (journal.hpp) has everything; the results file is replaced
 // whole now and then, and at the end, when the journal is removed. So the file is valid JSON at
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/extension.hpp"
 #include "harness/facts.hpp"
 #include "harness/journal.hpp"
 #include "harness/json.hpp"
@@ -39,6 +41,7 @@ struct Results {
   std::string file;
   Facts environment;
   std::shared_ptr<const Json> config;  ///< an object, as config_to_json() writes it
+  std::vector<Extension> extended;
   std::vector<Record> records;
   std::optional<Unfinished> unfinished;
 };
@@ -72,6 +75,11 @@ class RecordFile {
   /// off. @throws InputError for a file or journal that can not be read, or is in use; OutputError
   static RecordFile resume(const std::string& path, Results& content);
 
+  /// Of a file that resume() opened: puts `content` in the place of what it holds, environment,
+  /// config, extensions and records, on the disk when this returns. Whatever ends it in between
+  /// leaves the old or the new. @throws OutputError with the old
+  void begin_anew(const Results& content);
+
   /// Journals that a step of a candidate begins, on the disk when this returns. `where` is the
   /// worker where there are several. @throws OutputError
   void starting(const Candidate& candidate, std::string_view step, std::string_view where = "");
@@ -95,14 +103,17 @@ class RecordFile {
   RecordFile(std::string path, Journal journal);
   static Journal open_journal(const std::string& path, Existing existing);
   void set_head(const Facts& environment, const Json& config);
+  std::string file_head(const Json& environment, const Json& config) const;
   void keep(const Record& record, std::string line);
   void journal(const std::string& line, bool durable);
+  int replace_now();
   void write_now();
   [[noreturn]] void fail(const std::string& what, int error) const;
 
   std::string path_;
   Journal journal_;
   std::string journal_head_;
+  std::vector<Extension> extended_;
   std::string head_;                ///< the file's text up to its records
   std::vector<std::string> lines_;  ///< the records, as JSON
   std::map<RecordKey, std::size_t> index_;

@@ -17,11 +17,12 @@ Results read_file(const std::string& path) {
   results.file = path;
   const Json document = read_json_file(path);
   const JsonNode root(document, path);
-  root.expect_keys({"schema_version", "environment", "config", "records"});
+  root.expect_keys({"schema_version", "environment", "config", "extended", "records"});
   root.at("schema_version").integer(schema_version, schema_version);
   results.environment = read_facts(root.at("environment"));
   if (!root.at("config").is_object()) root.at("config").fail("an object");
   results.config = std::make_shared<const Json>(root.at("config").json());
+  if (const auto extended = root.find("extended")) results.extended = read_extensions(*extended);
   for (const JsonNode& record : root.at("records").items())
     results.records.push_back(read_record(record));
   return results;

@@ -199,6 +199,8 @@ std::string origin_of(const Results& results) {
       text += ", " + std::string(key) + " " + fact;
   if (const double copy = fact_number(results.environment, "copy_gb_per_s"); copy > 0)
     text += ", floor at the measured copy rate of " + number(copy, "%.0f") + " GB/s";
+  for (const Extension& extension : results.extended)
+    text += ", extended " + extension.started + " with " + describe_program(extension);
   if (results.unfinished) text += " (" + describe(*results.unfinished, results.file) + ")";
   return text;
 }

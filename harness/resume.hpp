@@ -2,6 +2,7 @@
 // Results files of a run: a new one, or one to go on with.
 
 #include <string>
+#include <string_view>
 
 #include "harness/config.hpp"
 #include "harness/record_file.hpp"
@@ -16,5 +17,18 @@ RecordFile create_run(const std::string& path, const Facts& environment, const C
 /// it holds. A file that does not exist yet is made. @throws InputError naming the first difference
 RecordFile resume_run(const std::string& path, const Facts& environment, const Config& config,
                       Results& results, std::string& note);
+
+// What resume_run() and extend_run() share.
+
+/// There is a file, or a journal of one.
+bool was_begun(const std::string& path);
+
+/// @throws InputError "FILE: was made on another device ..., so it can not be DONE", by backend and
+/// device
+void expect_same_place(const std::string& path, const Facts& here, const Facts& there,
+                       std::string_view done);
+
+/// A line, each behind a newline, for each step that the run before did not come to the end of.
+std::string interrupted_steps(const Results& results);
 
 }  // namespace gla_bench

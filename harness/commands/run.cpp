@@ -1,5 +1,6 @@
 // gla-bench run and gla-bench verify: the main job.
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "harness/comparison/seeds.hpp"
 #include "harness/environment.hpp"
 #include "harness/error.hpp"
+#include "harness/extend.hpp"
 #include "harness/record_file.hpp"
 #include "harness/report.hpp"
 #include "harness/resume.hpp"
@@ -26,7 +28,7 @@ namespace {
 
 struct RunOptions {
   std::string config, output, gpus, against, keep_wrong;
-  bool resume = false, force = false, quiet = false, measure = true;
+  bool resume = false, extend = false, force = false, quiet = false, measure = true;
   int seeds = 1;
   double planted = 0;
   BackendOptions backend;
@@ -61,8 +63,23 @@ SupervisedPlan plan_of(const Config& config, const Place& place, const Facts& en
 void expect_output(const RunOptions& options) {
   using Existing = RecordFile::Existing;
   if (options.output.empty()) return;
-  RecordFile::expect_writable(
-      options.output, options.resume || options.force ? Existing::replace : Existing::refuse);
+  RecordFile::expect_writable(options.output, options.resume || options.extend || options.force
+                                                  ? Existing::replace
+                                                  : Existing::refuse);
+}
+
+/// Goes on with a file that was made from an earlier form of the config.
+RecordFile extend_output(const RunOptions& options, const Config& config, const Facts& environment,
+                         const Asked& asked, const Place& place, Results& results) {
+  std::string note;
+  RecordFile file = extend_run(options.output, environment, config, asked, place, results, note);
+  if (!note.empty()) std::cerr << note << "\n";
+  const auto untimed =
+      std::count_if(results.records.begin(), results.records.end(),
+                    [](const Record& record) { return record.status == Status::verified; });
+  if (options.measure && untimed > 0)
+    std::cerr << untimed << " records of those are verified only, and stay so\n";
+  return file;
 }
 
 /// The file to write to, or none: a verification keeps records only where it is told to.
@@ -177,14 +194,19 @@ int execute(const RunOptions& options, const std::string& command_line) {
       place_of(hello.backend, hello.limits, fact_text(hello.environment, "uuid"), options.backend);
   Results results;
   results.environment = environment_of(supervisor, options, command_line);
-  const auto chooser = open_chooser(config, options.choice, catalog, place, results.environment);
+  const Facts here = results.environment;  // that of a file to go on with takes its place
+  const auto chooser = open_chooser(config, options.choice, catalog, place, here);
   auto work = assignments(config, catalog, place, pointer_to(chooser));
-  auto file = open_output(options, config, results.environment, results);
+  auto file = options.extend
+                  ? extend_output(options, config, here,
+                                  asked_of(config, catalog, place, pointer_to(chooser), work),
+                                  place, results)
+                  : open_output(options, config, here, results);
   const std::size_t dropped = drop_recorded(work, results.records);
-  if (options.resume) std::cerr << dropped << " candidates are recorded already\n";
-  SupervisedEnd end =
-      supervise(supervisor, work, plan_of(config, place, results.environment, options.measure),
-                file ? &*file : nullptr, results.records);
+  if (options.resume || options.extend)
+    std::cerr << dropped << " candidates are recorded already\n";
+  SupervisedEnd end = supervise(supervisor, work, plan_of(config, place, here, options.measure),
+                                file ? &*file : nullptr, results.records);
   if (file) file->finish();
   end.summary.counts.clear();
   for (const Record& record : results.records) ++end.summary.counts[record.status];
@@ -216,8 +238,16 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
   auto* resume =
       command->add_flag("--resume", options->resume, "go on with the results file given by -o")
           ->needs(output);
+  auto* extend =
+      command
+          ->add_flag("--extend", options->extend,
+                     "go on with the results file given by -o, which was made from an earlier "
+                     "form of the config: only what it lacks is tried")
+          ->needs(output)
+          ->excludes(resume);
   command->add_flag("--force", options->force, "replace the results file where there is one")
-      ->excludes(resume);
+      ->excludes(resume)
+      ->excludes(extend);
   command->add_flag("-q,--quiet", options->quiet, "no tables, only the counts");
   command
       ->add_option("--seeds", options->seeds,
@@ -234,7 +264,7 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
     auto* against = command->add_option(
         "--against", options->against,
         "another gla-bench, to measure both in turns; or a results file, to compare with");
-    against->excludes(resume)->excludes("--gpus");
+    against->excludes(resume)->excludes(extend)->excludes("--gpus");
     command->add_option("--plant-slowdown", options->planted)
         ->check(CLI::Range(0.0, 100.0))
         ->needs(against)
@@ -256,6 +286,7 @@ void add_run(CLI::App& program, Context& context) {
       ->footer(
           "Examples:\n  gla-bench run configs/quick.json -o build/quick.json\n"
           "  gla-bench run configs/h200/gla.json -o results/h200/gla.json --resume\n"
+          "  gla-bench run configs/h200/gla.json -o results/h200/gla.json --extend\n"
           "  gla-bench run configs/quick.json --against ./old-gla-bench -o rounds.json");
 }
 

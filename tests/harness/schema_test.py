@@ -135,6 +135,19 @@ def check_produced():
     expect(True, results_schema, counted, "counted bytes and energy")
 
 
+    extended = {"git_commit": "abc", "git_dirty": False, "started": "2026-11-21T17:11:38Z",
+                "driver": "", "records_kept": 3, "records_dropped": 0, "records_stale": 1}
+    expect(True, results_schema, changed(results, {"change": {"/extended": [extended]}}),
+           "an extended file")
+    for name, entry in {
+            "an empty list of extensions": [],
+            "an extension without a commit": [{k: v for k, v in extended.items() if k != "git_commit"}],
+            "a count as text": [extended | {"records_kept": "3"}],
+            "a count below 0": [extended | {"records_dropped": -1}],
+            "an unknown member of an extension": [extended | {"by": "me"}]}.items():
+        expect(False, results_schema, changed(results, {"change": {"/extended": entry}}), name)
+
+
 def called(*arguments):
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
