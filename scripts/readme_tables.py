@@ -261,8 +261,9 @@ def headline_row(records, target):
         cells += ["-", "-", "-"]
     else:
         cells += [f"`{peer['variant']}`", f"{milliseconds(peer):.3g}", f"{milliseconds(peer) / ms:.2f}"]
-    missed = "**missed**" + (f": {why}" if why else "")
-    return cells + [f"{target_ms:g}", "met" if ms <= target_ms else missed]
+    verdict = "met" if ms <= target_ms else "**missed**" + (f": {why}" if why else "")
+    spills = (best.get("build") or {}).get("spill_bytes", 0)
+    return cells + [f"{target_ms:g}", verdict + (f" (spills {spills} bytes)" if spills else "")]
 
 
 def headline_table(records):

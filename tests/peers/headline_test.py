@@ -95,6 +95,11 @@ class Headline(unittest.TestCase):
         targets.write_text(targets.read_text().replace("128,128 0.20\n", "128,128 0.20: latency\n"))
         self.assertEqual(self.row("gla", "8,4096,16,128,128")[-1], "**missed**: latency")
 
+    def test_spills_of_the_winner_are_told(self):
+        build = {"registers": 128, "spill_bytes": 172, "shared_bytes": 0, "seconds": 1, "cached": False}
+        self.put("headline.json", [record("chunk_sm90", 0.2, build=build)], "2026-01-01T10:00:00Z")
+        self.assertEqual(self.row("gla", "8,4096,16,128,128")[-1], "met (spills 172 bytes)")
+
     def test_what_is_wrong_or_of_another_session_does_not_count(self):
         wrong = {"ok": False, "tensors": {}}
         self.put("headline.json", [record("chunk_sm90", 0.1, verification=wrong),
