@@ -2,10 +2,10 @@
 // bulk copies.
 
 #include "harness/operator.hpp"
+#include "kernels/linear_recurrence/chunk_sm90.hpp"
 #include "kernels/linear_recurrence/chunk_sm90_layout.h"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
-#include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {

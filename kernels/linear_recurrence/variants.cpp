@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "kernels/linear_recurrence/chunk_sm90.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 
 namespace gla_bench::linear_recurrence {

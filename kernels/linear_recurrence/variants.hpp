@@ -13,7 +13,6 @@ Variant parallel(const Member& member);
 Variant parallel_cublas(const Member& member);
 Variant chunk_materialized(const Member& member);
 Variant chunk_fused(const Member& member);
-Variant chunk_sm90(const Member& member);
 Variant chunk_pipeline(const Member& member);
 
 // Host (host_<name>.cpp)
