@@ -37,7 +37,7 @@ def load():
 
 
 def verified(record):
-    return bool(record["verification"]) and record["verification"]["ok"]
+    return bool(record.get("verification")) and record["verification"]["ok"]
 
 
 def timed(record):
