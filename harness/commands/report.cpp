@@ -10,24 +10,47 @@
 #include "harness/crossover/crossover_text.hpp"
 #include "harness/error.hpp"
 #include "harness/report.hpp"
+#include "harness/report_best.hpp"
+#include "harness/report_rows.hpp"
 
 namespace gla_bench::commands {
 namespace {
 
 struct ReportOptions {
   std::vector<std::string> files;
-  std::string json;
-  bool markdown = false, map = false;
+  std::string json, csv, where;
+  bool markdown = false, map = false, best = false;
   std::size_t width = 0;
 };
+
+/// To a file, or "-": standard output.
+void write_text(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    std::cout << text;
+  } else if (const int error = replace_file(path, text)) {
+    throw OutputError(path + ": can not be written: " + std::strerror(error));
+  }
+}
+
+void write_rows(const std::vector<Results>& files, const ReportOptions& options) {
+  std::vector<Json> rows;
+  for (const Results& results : files)
+    for (std::size_t i = 0; i < results.records.size(); ++i) rows.push_back(flat_row(results, i));
+  if (!options.csv.empty()) write_text(options.csv, csv_of(rows));
+  if (!options.json.empty()) write_text(options.json, Json(rows).dump(1) + "\n");
+}
+
+void print_best(const std::vector<Results>& files, const ReportOptions& options,
+                std::size_t width) {
+  const Table table = best_table(files);
+  std::cout << (options.markdown ? table.markdown() : table.text(width));
+}
 
 void print_maps(const std::vector<Results>& files, const ReportOptions& options,
                 std::size_t width) {
   const CrossoverPolicy policy;
   const auto maps = crossover_maps(files, policy);
-  if (!options.json.empty())
-    if (const int error = replace_file(options.json, crossover_json(maps, policy).dump(1) + "\n"))
-      throw OutputError(options.json + ": can not be written: " + std::strerror(error));
+  if (!options.json.empty()) write_text(options.json, crossover_json(maps, policy).dump(1) + "\n");
   std::cout << crossover_text(maps, policy, {options.markdown, width});
 }
 
@@ -44,21 +67,41 @@ void add_report(CLI::App& program, Context&) {
       "--map", options->map,
       "cross-over maps: over length and batch * heads, which variant wins, by how much, and where "
       "the times can not be told apart");
-  command->add_option("--json", options->json, "write the maps as JSON to this file, too")
-      ->needs(map);
+  command
+      ->add_flag("--best", options->best,
+                 "a line for each problem: the fastest variant, the next one, the fastest peer")
+      ->excludes(map);
+  command->add_option("--where", options->where,
+                      "only records that fit: operator=gla,dtype=bf16|fp16,seq>=4096,chunk=64");
+  command
+      ->add_option("--csv", options->csv,
+                   "instead of tables: each record as a row of CSV, to this file (-: to standard "
+                   "output)")
+      ->excludes(map);
+  command->add_option(
+      "--json", options->json,
+      "instead of tables: each record as a flat object, to this file (-: to standard "
+      "output); with --map the maps, too");
   command->add_flag("--markdown", options->markdown, "markdown instead of aligned text");
   command->add_option("--width", options->width,
                       "columns to fit into (default: the terminal's; 0 without one: no limit)");
   command->footer(
       "Examples:\n  gla-bench report build/quick.json\n"
       "  gla-bench report results/h200/*.json --markdown > tables.md\n"
+      "  gla-bench report results/h200/*.json --best --where operator=gla,dtype=bf16,key_dim=128\n"
+      "  gla-bench report results/h200/*.json --where status=measured --csv rows.csv\n"
       "  gla-bench report results/h200/*.json --map --json maps.json");
   command->callback([options] {
     std::vector<Results> files;
     for (const std::string& path : options->files) files.push_back(read_results(path));
+    if (!options->where.empty()) files = RecordFilter(options->where).of(files);
     const std::size_t width = options->width > 0 ? options->width : output_width();
     if (options->map)
       print_maps(files, *options, width);
+    else if (!options->csv.empty() || !options->json.empty())
+      write_rows(files, *options);
+    else if (options->best)
+      print_best(files, *options, width);
     else
       std::cout << report(files, {options->markdown, width});
   });

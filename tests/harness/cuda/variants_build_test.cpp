@@ -46,27 +46,40 @@ std::optional<Candidate> first_candidate(const Variant& variant, const Limits& l
   return std::nullopt;
 }
 
-// The oldest architecture here, every dtype of configs/ci.json for sm_90a end to end.
-TEST(CudaVariants, BuildWithoutWarnings) {
-  const TemporaryFolder folder;
-  CudaOptions options;
-  options.cache_dir = folder.file("cache");
-  options.arch = 80;
-  const auto backend = make_cuda_backend(options);
-  std::vector<Candidate> candidates;
-  for (const Variant& variant : variants()) {
-    if (variant.backend != BackendId::cuda) continue;
-    const auto candidate = first_candidate(variant, backend->limits());
-    EXPECT_TRUE(candidate) << variant.op << " " << variant.name << " refuses everything";
-    if (candidate) candidates.push_back(*candidate);
-  }
-  const auto results = compile_candidates(*backend, candidates);
+void expect_clean_builds(Backend& backend, const std::vector<Candidate>& candidates) {
+  const auto results = compile_candidates(backend, candidates);
   for (std::size_t i = 0; i < results.size(); ++i) {
     EXPECT_TRUE(results[i].build) << results[i].error;
     if (results[i].build) {
       EXPECT_EQ(results[i].build->warnings, "") << describe(candidates[i]);
     }
   }
+}
+
+// The oldest architecture here, and sm_90a for what takes no other; every dtype of configs/ci.json
+// for sm_90a end to end.
+TEST(CudaVariants, BuildWithoutWarnings) {
+  const TemporaryFolder folder;
+  CudaOptions options;
+  options.cache_dir = folder.file("cache");
+  options.arch = 80;
+  const auto oldest = make_cuda_backend(options);
+  options.arch = 90;
+  const auto hopper = make_cuda_backend(options);
+  std::vector<Candidate> everywhere, hopper_alone;
+  for (const Variant& variant : variants()) {
+    if (variant.backend != BackendId::cuda) continue;
+    if (const auto candidate = first_candidate(variant, oldest->limits())) {
+      everywhere.push_back(*candidate);
+      continue;
+    }
+    const auto candidate = first_candidate(variant, hopper->limits());
+    EXPECT_TRUE(candidate) << variant.op << " " << variant.name << " refuses everything";
+    if (candidate) hopper_alone.push_back(*candidate);
+  }
+  EXPECT_EQ(hopper_alone.size(), 5u);  // chunk_sm90 of each recurrence
+  expect_clean_builds(*oldest, everywhere);
+  expect_clean_builds(*hopper, hopper_alone);
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+#pragma once
+// Records as flat rows, for scripts and for choosing among them: CSV, JSON, `--where`.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/json.hpp"
+#include "harness/record_file.hpp"
+
+namespace gla_bench {
+
+/// A record as an object without depth, null where there is nothing: file and row (counted from 1,
+/// as FILE#ROW takes it), what the problem is (each extent by its name, options as "a=b,c=d"), the
+/// candidate (tile likewise), its status and reason, cold_ms and hot_ms, of_floor (time of the
+/// floor bytes at the file's copy rate over the cold time), bytes (floor, model, measured,
+/// workspace), error and bound of the output that uses most of its bound, joules, and the command
+/// that repeats it.
+Json flat_row(const Results& results, std::size_t index);
+
+/// The rows as CSV (RFC 4180, LF): a column for each key of any row, in the order of their first
+/// rows.
+std::string csv_of(const std::vector<Json>& rows);
+
+/// Conditions that all have to hold, separated by commas: key=value, key!=value, and of numbers
+/// <, <=, >, >=; several values by "|": "operator=gla,dtype=bf16|fp16,seq>=4096,chunk=64". Keys are
+/// flat_row()'s, the tile's axes and the options. bf16, fp16 and fp32 stand for dtypes.
+class RecordFilter {
+ public:
+  /// @throws InputError for text that is not of this form
+  explicit RecordFilter(std::string_view text);
+
+  /// The file with those of its records that fit.
+  /// @throws InputError for a key that no record of `files` has, with what is there
+  std::vector<Results> of(const std::vector<Results>& files) const;
+
+ private:
+  struct Condition {
+    std::string key, relation;
+    std::vector<std::string> values;
+  };
+
+  static bool holds(const Condition& condition, const Json& value);
+
+  std::vector<Condition> conditions_;
+};
+
+}  // namespace gla_bench

@@ -1,0 +1,135 @@
+#include "harness/report_rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/error.hpp"
+#include "harness/report_best.hpp"
+#include "tests/harness/toy.hpp"
+
+namespace gla_bench {
+namespace {
+
+Record timed(const std::string& variant, double ms, int chunk = 16) {
+  Record record;
+  record.problem = toy::problem();
+  record.variant = variant;
+  record.tile = {{"chunk", chunk}};
+  record.status = Status::measured;
+  Verification verification;
+  verification.ok = verification.deterministic = true;
+  verification.tensors["o"] = {1e-4, 0, 0, 1e-3, 0, 0, 0, {}, true};
+  verification.tensors["final_state"] = {5e-4, 0, 0, 1e-3, 0, 0, 0, {}, true};
+  record.verification = verification;
+  Timing timing;
+  timing.cold.median_ms = ms;
+  timing.cold.samples_ms = {ms};
+  record.timing = timing;
+  record.io = {1e6, 1.5e6, 0.5e6, 0};
+  return record;
+}
+
+std::vector<Results> file(std::vector<Record> records) {
+  Results results;
+  results.file = "r.json";
+  results.environment["device"] = std::string("toy");
+  results.environment["copy_gb_per_s"] = 10.0;
+  results.records = std::move(records);
+  return {results};
+}
+
+std::vector<std::string> chosen(const std::vector<Results>& files, const std::string& where) {
+  std::vector<std::string> variants;
+  for (const Results& results : RecordFilter(where).of(files))
+    for (const Record& record : results.records) variants.push_back(record.variant);
+  return variants;
+}
+
+std::string complaint(const std::string& where) {
+  try {
+    RecordFilter(where).of(file({timed("a", 1)}));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ReportRows, HaveTheWorstOutputAndTheShareOfTheFloor) {
+  const Json row = flat_row(file({timed("a", 0.2)})[0], 0);
+  EXPECT_EQ(row["error"], 5e-4);
+  EXPECT_EQ(row["bound"], 1e-3);
+  EXPECT_DOUBLE_EQ(row["of_floor"].get<double>(), 0.5);  // 1 MB at 10 GB/s takes 0.1 ms
+  EXPECT_EQ(row["model_bytes"], 2e6);
+  EXPECT_EQ(row["tile"], "chunk=16");
+  EXPECT_EQ(row["row"], 1);
+  EXPECT_TRUE(row["measured_bytes"].is_null());
+  EXPECT_TRUE(row["hot_ms"].is_null());
+}
+
+TEST(ReportRows, OfRecordsWithoutATimeHaveNothingThere) {
+  Record record = timed("a", 1);
+  record.status = Status::rejected;
+  record.reason = "too much, says \"a\"";
+  record.timing.reset();
+  record.verification.reset();
+  const Json row = flat_row(file({record})[0], 0);
+  for (const char* key : {"cold_ms", "of_floor", "error", "bound", "suspect"})
+    EXPECT_TRUE(row[key].is_null()) << key;
+  EXPECT_EQ(row["reason"], record.reason);
+}
+
+TEST(ReportRows, CsvQuotesWhatHasToBeAndHasAColumnForEachKey) {
+  EXPECT_EQ(csv_of({Json{{"a", 1}, {"b", "x, \"y\"\nz"}}, Json{{"a", nullptr}, {"c", true}}}),
+            "a,b,c\n1,\"x, \"\"y\"\"\nz\",\n,,true\n");
+  EXPECT_EQ(csv_of({}), "\n");
+}
+
+TEST(ReportRows, ConditionsChooseByTextNumberTileAndSeveralValues) {
+  Record other = timed("b", 2, 64);
+  other.problem.dtype = DType::bfloat16;
+  other.problem.shape.seq = 5000;
+  const auto files = file({timed("a", 1), other});
+  const std::vector<std::string> a{"a"}, b{"b"}, both{"a", "b"};
+  EXPECT_EQ(chosen(files, "dtype=bf16"), b);
+  EXPECT_EQ(chosen(files, "seq>=5000"), b);
+  EXPECT_EQ(chosen(files, "seq>5000"), std::vector<std::string>{});
+  EXPECT_EQ(chosen(files, "chunk=16|64"), both);
+  EXPECT_EQ(chosen(files, "chunk<64,status=measured"), a);
+  EXPECT_EQ(chosen(files, "variant!=b"), a);
+  EXPECT_EQ(chosen(files, "cold_ms<=1.0"), a);
+  EXPECT_EQ(chosen(files, "peer=false"), both);
+}
+
+TEST(ReportRows, ConditionsOfNoSenseAreNamed) {
+  EXPECT_NE(complaint("sequence=3").find("no record has \"sequence\"; there are: "),
+            std::string::npos);
+  EXPECT_NE(complaint("seq>a").find("expected a number"), std::string::npos);
+  for (const char* text : {"", "seq", "=3", "seq=<3", "a=1,,b=2"})
+    EXPECT_NE(complaint(text).find("--where: found"), std::string::npos) << text;
+}
+
+TEST(ReportBest, NamesTheFastestTheNextAndThePeer) {
+  Record peer = timed("fla.chunk_gla", 4);
+  peer.peer = true;
+  Record wrong = timed("wrong", 0.1);
+  wrong.status = Status::wrong;
+  const auto files = file({timed("a", 2), timed("b", 1, 32), timed("b", 1.5), peer, wrong});
+  const Table table = best_table(files);
+  ASSERT_EQ(table.rows.size(), 1u);
+  const std::vector<std::string>& row = table.rows[0];
+  EXPECT_EQ(
+      std::vector<std::string>(row.begin() + 2, row.end()),
+      (std::vector<std::string>{"b", "chunk=32", "1", "10 %", "a 2.00x", "fla.chunk_gla 4.00x"}));
+  EXPECT_NE(row[1].find("T="), std::string::npos);
+}
+
+TEST(ReportBest, SaysWhereNothingRightWasTimed) {
+  Record wrong = timed("wrong", 0.1);
+  wrong.status = Status::wrong;
+  EXPECT_EQ(best_table(file({wrong})).rows.at(0)[2], "nothing right was timed");
+}
+
+}  // namespace
+}  // namespace gla_bench
