@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 
 #include "harness/commands/commands.hpp"
@@ -12,11 +13,11 @@
 
 namespace {
 
-/// The command line as a shell would take it again.
+/// The command line as a shell would take it again, the program by its name alone: where somebody
+/// built it is nothing that a record should tell.
 std::string quoted(int count, char** arguments) {
-  std::string line;
-  for (int i = 0; i < count; ++i)
-    line += (i > 0 ? " " : "") + gla_bench::shell_quoted(arguments[i]);
+  std::string line = count > 0 ? std::filesystem::path(arguments[0]).filename().string() : "";
+  for (int i = 1; i < count; ++i) line += " " + gla_bench::shell_quoted(arguments[i]);
   return line;
 }
 

@@ -225,7 +225,7 @@ def targets():
     return rows
 
 
-def same_session(record, other):
+def side_by_side(record, other):
     """Whether two runs were on the same device and driver within six hours."""
     ours, theirs = record["run"], other["run"]
     if not ours["uuid"] or any(ours[key] != theirs[key] for key in ("uuid", "driver")):
@@ -256,7 +256,7 @@ def headline_row(records, target):
         moved = f"{total / best['io']['floor_bytes']:.3f}"
     cells += [f"`{best['variant']}`", tile, f"{ms:.3g}", share(best), moved]
     peer = min((r for r in rows if r["peer"] and not r["variant"].endswith(".eager")
-                and same_session(best, r)), key=milliseconds, default=None)
+                and side_by_side(best, r)), key=milliseconds, default=None)
     if peer is None:
         cells += ["-", "-", "-"]
     else:
@@ -267,7 +267,7 @@ def headline_row(records, target):
 
 
 def headline_table(records):
-    """Our best beside the best peer of the same session, and the targets."""
+    """Our best beside the best peer measured beside it, and the targets."""
     if not any(r["file"] == "headline.json" and timed(r) for r in records):
         return ("Not measured yet: `gla-bench run configs/h200/headline.json -o "
                 "results/h200/headline.json` and `scripts/peers/run_fla.py` make the records.")

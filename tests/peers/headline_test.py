@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The README's headline table out of records: ours and the peers' of one session, and the targets.
+"""The README's headline table out of records: ours and the peers' measured beside them, and the targets.
 
     headline_test.py ROOT
 """
@@ -75,7 +75,7 @@ class Headline(unittest.TestCase):
         self.assertIn("Not measured yet", (self.copy / "README.md").read_text())
         self.assertEqual(self.script("--check").returncode, 0)
 
-    def test_our_best_beside_the_best_peer_of_the_session(self):
+    def test_our_best_beside_the_best_peer(self):
         self.put("headline.json", [record("chunk_fused", 0.4), record("chunk_sm90", 0.2)],
                  "2026-01-01T10:00:00Z")
         self.put("peers.json", [peer("fla.chunk_gla", 1.3), peer("fla.fused_chunk_gla", 1.5),
@@ -100,7 +100,7 @@ class Headline(unittest.TestCase):
         self.put("headline.json", [record("chunk_sm90", 0.2, build=build)], "2026-01-01T10:00:00Z")
         self.assertEqual(self.row("gla", "8,4096,16,128,128")[-1], "met (spills 172 bytes)")
 
-    def test_what_is_wrong_or_of_another_session_does_not_count(self):
+    def test_what_is_wrong_or_of_another_time_does_not_count(self):
         wrong = {"ok": False, "tensors": {}}
         self.put("headline.json", [record("chunk_sm90", 0.1, verification=wrong),
                                    record("chunk_fused", 0.4)], "2026-01-01T10:00:00Z")
