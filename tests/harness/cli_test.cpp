@@ -12,28 +12,11 @@
 #include "harness/json.hpp"
 #include "harness/record_file.hpp"
 #include "harness/safetensors.hpp"
+#include "tests/harness/run_program.hpp"
 #include "tests/harness/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
-
-struct Outcome {
-  int code = -1;
-  std::string text;  ///< standard output and error together
-};
-
-Outcome program(const std::string& arguments) {
-  const std::string command = std::string(GLA_BENCH_PROGRAM) + " " + arguments + " 2>&1 </dev/null";
-  FILE* pipe = ::popen(command.c_str(), "r");
-  Outcome outcome;
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    outcome.text.append(buffer.data(), read);
-  const int status = ::pclose(pipe);
-  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
-  return outcome;
-}
 
 class Cli : public testing::Test {
  protected:

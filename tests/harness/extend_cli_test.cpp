@@ -18,28 +18,11 @@
 
 #include "harness/record_file.hpp"
 #include "harness/record_json.hpp"
+#include "tests/harness/run_program.hpp"
 #include "tests/harness/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
-
-struct Outcome {
-  int code = -1;
-  std::string text;  ///< standard output and error together
-};
-
-Outcome program(const std::string& arguments) {
-  const std::string command = std::string(GLA_BENCH_PROGRAM) + " " + arguments + " 2>&1 </dev/null";
-  FILE* pipe = ::popen(command.c_str(), "r");
-  Outcome outcome;
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    outcome.text.append(buffer.data(), read);
-  const int status = ::pclose(pipe);
-  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
-  return outcome;
-}
 
 using Strings = std::vector<std::string>;
 

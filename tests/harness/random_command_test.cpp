@@ -9,29 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/record_file.hpp"
+#include "tests/harness/run_program.hpp"
 #include "tests/harness/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
 
-struct Outcome {
-  int code = -1;
-  std::string text;
-  bool has(const std::string& part) const { return text.find(part) != std::string::npos; }
-};
-
 Outcome verify(const std::string& arguments) {
-  const std::string command =
-      std::string(GLA_BENCH_PROGRAM) + " verify " + arguments + " 2>&1 </dev/null";
-  FILE* pipe = ::popen(command.c_str(), "r");
-  Outcome outcome;
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    outcome.text.append(buffer.data(), read);
-  const int status = ::pclose(pipe);
-  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
-  return outcome;
+  return program("verify " + arguments);
 }
 
 TEST(RandomCommand, VerifiesDrawnProblemsAndRecordsThem) {

@@ -1,0 +1,31 @@
+#pragma once
+// The program itself, run as somebody at a terminal runs it.
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+namespace gla_bench {
+
+struct Outcome {
+  int code = -1;
+  std::string text;  ///< standard output and error together
+  bool has(const std::string& part) const { return text.find(part) != std::string::npos; }
+};
+
+inline Outcome program(const std::string& arguments) {
+  const std::string command = std::string(GLA_BENCH_PROGRAM) + " " + arguments + " 2>&1 </dev/null";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  Outcome outcome;
+  if (pipe == nullptr) return outcome;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    outcome.text.append(buffer.data(), read);
+  const int status = ::pclose(pipe);
+  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+  return outcome;
+}
+
+}  // namespace gla_bench
