@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/bound_by.hpp"
 #include "harness/drill_down/selection.hpp"
 #include "harness/environment.hpp"
 #include "harness/error.hpp"
@@ -64,6 +66,18 @@ void put_measures(const Json& record, double copy_gb_per_s, Json& row) {
   if (record.contains("energy") && record["energy"].is_object() &&
       record["energy"].contains("joules_per_call"))
     row["joules"] = record["energy"]["joules_per_call"];
+}
+
+Json known(double value) {
+  return std::isnan(value) ? Json(nullptr) : Json(value);
+}
+
+void put_bound(const Record& record, const Facts& environment, Json& row) {
+  const BoundVerdict verdict = bound_by(record, environment);
+  row["of_copy"] = known(verdict.of_copy);
+  row["of_peak"] = known(verdict.of_peak);
+  row["bound_by"] = verdict.by ? Json(name(*verdict.by)) : Json(nullptr);
+  row["bound_why"] = verdict.by ? Json(verdict.why) : Json(nullptr);
 }
 
 std::string csv_cell(const Json& value) {
@@ -132,6 +146,7 @@ Json flat_row(const Results& results, std::size_t index) {
   row["status"] = record["status"];
   row["reason"] = of.reason.empty() ? Json(nullptr) : Json(of.reason);
   put_measures(record, fact_number(results.environment, "copy_gb_per_s"), row);
+  put_bound(of, results.environment, row);
   row["suspect"] = of.timing ? Json(of.timing->suspect) : Json(nullptr);
   row["throttled"] = of.timing ? Json(of.timing->throttled) : Json(nullptr);
   row["source_hash"] = of.source_hash;

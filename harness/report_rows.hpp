@@ -14,8 +14,8 @@ namespace gla_bench {
 /// as FILE#ROW takes it), what the problem is (each extent by its name, options as "a=b,c=d"), the
 /// candidate (tile likewise), its status and reason, cold_ms and hot_ms, of_floor (time of the
 /// floor bytes at the file's copy rate over the cold time), bytes (floor, model, measured,
-/// workspace), error and bound of the output that uses most of its bound, joules, and the command
-/// that repeats it.
+/// workspace), error and bound of the output that uses most of its bound, joules, of_copy, of_peak,
+/// bound_by and bound_why (bound_by.hpp), and the command that repeats it.
 Json flat_row(const Results& results, std::size_t index);
 
 /// The rows as CSV (RFC 4180, LF): a column for each key of any row, in the order of their first
