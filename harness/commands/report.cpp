@@ -9,6 +9,7 @@
 #include "harness/commands/output_width.hpp"
 #include "harness/crossover/crossover_text.hpp"
 #include "harness/error.hpp"
+#include "harness/page.hpp"
 #include "harness/report.hpp"
 #include "harness/report_best.hpp"
 #include "harness/report_rows.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 struct ReportOptions {
   std::vector<std::string> files;
-  std::string json, csv, where;
+  std::string json, csv, html, where;
   bool markdown = false, map = false, best = false;
   std::size_t width = 0;
 };
@@ -82,6 +83,11 @@ void add_report(CLI::App& program, Context&) {
       "--json", options->json,
       "instead of tables: each record as a flat object, to this file (-: to standard "
       "output); with --map the maps, too");
+  command
+      ->add_option("--html", options->html,
+                   "instead of tables: one page with figures and every record, to this file (-: to "
+                   "standard output)")
+      ->excludes(map);
   command->add_flag("--markdown", options->markdown, "markdown instead of aligned text");
   command->add_option("--width", options->width,
                       "columns to fit into (default: the terminal's; 0 without one: no limit)");
@@ -90,13 +96,16 @@ void add_report(CLI::App& program, Context&) {
       "  gla-bench report results/h200/*.json --markdown > tables.md\n"
       "  gla-bench report results/h200/*.json --best --where operator=gla,dtype=bf16,key_dim=128\n"
       "  gla-bench report results/h200/*.json --where status=measured --csv rows.csv\n"
+      "  gla-bench report results/h200/*.json --html h200.html\n"
       "  gla-bench report results/h200/*.json --map --json maps.json");
   command->callback([options] {
     std::vector<Results> files;
     for (const std::string& path : options->files) files.push_back(read_results(path));
     if (!options->where.empty()) files = RecordFilter(options->where).of(files);
     const std::size_t width = options->width > 0 ? options->width : output_width();
-    if (options->map)
+    if (!options->html.empty())
+      write_text(options->html, page_html({files}));
+    else if (options->map)
       print_maps(files, *options, width);
     else if (!options->csv.empty() || !options->json.empty())
       write_rows(files, *options);

@@ -1,0 +1,22 @@
+#include "harness/page.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "harness/error.hpp"
+
+namespace gla_bench {
+
+std::string page_html(const PageContent& content) {
+  const PageShell shell = embedded_page();
+  if (shell.before.empty())
+    throw InputError(
+        "--html: found a program that was built without the page (GLA_BENCH_PAGE=OFF, or no "
+        "esbuild "
+        "and node-d3), expected one with it: install both, configure again and build");
+  std::string page(shell.before);
+  page += json_for_script(page_data(content));
+  page += shell.after;
+  return page;
+}
+
+}  // namespace gla_bench

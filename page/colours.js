@@ -1,0 +1,70 @@
+// A colour, a symbol and a dash for each variant by its name: the same in every figure and on every
+// page. Colours of variants that compete differ for colour-blind readers too
+// (tests/page/colours_test.js measures it); symbols and dashes are the second channel.
+
+// [on a light ground, on a dark one]
+const inks = {
+  vermilion: ['#c8501e', '#f2774b'],
+  blue: ['#1f5fb4', '#5b9bf0'],
+  sky: ['#2f9fc9', '#86d3f2'],
+  amber: ['#b98300', '#f0bd45'],
+  green: ['#1b8a5a', '#3fc48a'],
+  pink: ['#c2579a', '#f09bd0'],
+  wine: ['#7a1f4d', '#b66a94'],
+  olive: ['#6e6e1f', '#b3b35a']
+};
+const order = Object.keys(inks);
+const grey = ['#6b7280', '#9aa3b0'];
+
+/** Indices into d3.symbols: circle, cross, diamond, square, star, triangle, wye. */
+const marks = 7;
+const dashes = ['', '6 3', '2 3', '8 3 2 3', '12 4', '1 4', '4 2 1 2', '10 3 3 3'];
+
+const assigned = {
+  // linear recurrences
+  chunk_sm90: ['vermilion', 0], chunk_fused: ['blue', 3], chunk_materialized: ['sky', 2],
+  chunk_pipeline: ['amber', 5], recurrent: ['green', 4], decode: ['pink', 1],
+  parallel: ['wine', 6], parallel_cublas: ['olive', 5],
+  // softmax
+  online_blocked: ['vermilion', 0], online: ['blue', 3], three_pass: ['green', 4],
+  // attention
+  flash2: ['vermilion', 0], flash1: ['amber', 5], flash2_deterministic: ['blue', 3],
+  materialized: ['green', 4], flash_decoding: ['sky', 2], flash_decoding_pp: ['wine', 6],
+  // the layer
+  fused: ['vermilion', 0], composed: ['blue', 3]
+};
+
+/** A number that goes by the letters of a name, for names that have no fixed colour. */
+function hash(name) {
+  let value = 2166136261;
+  for (let at = 0; at < name.length; ++at) {
+    value = Math.imul(value ^ name.charCodeAt(at), 16777619) >>> 0;
+  }
+  return value;
+}
+
+/** Peers have a package in front of their function: "fla.chunk_gla". They are grey and dashed. */
+export function isPeerName(variant) {
+  return variant.includes('.');
+}
+
+function entryOf(variant) {
+  if (Object.prototype.hasOwnProperty.call(assigned, variant)) return assigned[variant];
+  const value = hash(variant);
+  return [order[value % order.length], (value >>> 8) % marks];
+}
+
+export function colourOf(variant, dark) {
+  const ink = isPeerName(variant) ? grey : inks[entryOf(variant)[0]];
+  return ink[dark ? 1 : 0];
+}
+
+export function symbolOf(variant) {
+  return isPeerName(variant) ? hash(variant) % marks : entryOf(variant)[1];
+}
+
+/** A stroke-dasharray, "" for a whole line. Peers are dashed, ours by colour. */
+export function dashOf(variant) {
+  if (isPeerName(variant)) return dashes[1 + hash(variant) % (dashes.length - 1)];
+  return '';
+}
