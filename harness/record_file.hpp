@@ -44,7 +44,13 @@ struct Results {
   std::vector<Extension> extended;
   std::vector<Record> records;
   std::optional<Unfinished> unfinished;
+  /// The records' places in the file, counted from 1, where some of it were left out; empty: as
+  /// they stand here.
+  std::vector<std::size_t> places = {};
 };
+
+/// Of a record: n of FILE#n.
+std::size_t place_in_file(const Results& results, std::size_t index);
 
 /// The file with what its journal adds. A journal that can not be read or is of another run is left
 /// out, with the reason. @throws InputError for a file that is not of this kind

@@ -67,6 +67,10 @@ std::string describe(const Unfinished& unfinished, const std::string& path) {
   return text;
 }
 
+std::size_t place_in_file(const Results& results, std::size_t index) {
+  return index < results.places.size() ? results.places[index] : index + 1;
+}
+
 Results read_results(const std::string& path) {
   // The journal first: should its run come to its end in between, the file has everything.
   const std::string beside = journal_path(path);

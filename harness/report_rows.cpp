@@ -130,7 +130,7 @@ Json flat_row(const Results& results, std::size_t index) {
   const Json record = record_to_json(of);
   Json row = Json::object();
   row["file"] = results.file;
-  row["row"] = index + 1;
+  row["row"] = place_in_file(results, index);
   for (const char* key : {"operator", "direction", "dtype", "layout"}) row[key] = record[key];
   for (const auto& [axis, extent] : record["shape"].items()) row[axis] = extent;
   for (const char* key : {"gate", "seed", "initial_state", "final_state"})
@@ -213,6 +213,7 @@ std::vector<Results> RecordFilter::of(const std::vector<Results>& files) const {
   for (const Results& results : files) {
     Results some = results;
     some.records.clear();
+    some.places.clear();
     for (std::size_t i = 0; i < results.records.size(); ++i) {
       const Json fields = fields_of(results, i);
       for (const auto& [key, value] : fields.items()) there.insert(key);
@@ -220,7 +221,9 @@ std::vector<Results> RecordFilter::of(const std::vector<Results>& files) const {
           std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
             return fields.contains(condition.key) && holds(condition, fields[condition.key]);
           });
-      if (all) some.records.push_back(results.records[i]);
+      if (!all) continue;
+      some.records.push_back(results.records[i]);
+      some.places.push_back(place_in_file(results, i));
     }
     chosen.push_back(std::move(some));
   }

@@ -1,6 +1,5 @@
 // gla-bench compare: two results files, or one of interleaved rounds -> verdicts.
 
-#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -26,15 +25,6 @@ void write_text(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
   out << text << std::flush;
   if (!out) throw OutputError(path + ": can not be written");
-}
-
-void expect_known_facts(const std::vector<std::string>& allowed) {
-  for (const std::string& key : allowed) {
-    std::vector<std::string> known;
-    for (const ComparabilityRule& rule : comparability_rules()) known.emplace_back(rule.key);
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      throw InputError("--allow: found \"" + key + "\", expected one of: " + join(known));
-  }
 }
 
 ComparisonPolicy policy_of(const CompareOptions& options, const std::optional<NoiseFloor>& floor) {

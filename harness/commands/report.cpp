@@ -7,18 +7,20 @@
 #include "harness/atomic_file.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/output_width.hpp"
+#include "harness/comparison/comparison_report.hpp"
 #include "harness/crossover/crossover_text.hpp"
 #include "harness/error.hpp"
 #include "harness/page.hpp"
 #include "harness/report.hpp"
 #include "harness/report_best.hpp"
+#include "harness/report_comparison.hpp"
 #include "harness/report_rows.hpp"
 
 namespace gla_bench::commands {
 namespace {
 
 struct ReportOptions {
-  std::vector<std::string> files;
+  std::vector<std::string> files, against, allowed;
   std::string json, csv, html, where;
   bool markdown = false, map = false, best = false;
   std::size_t width = 0;
@@ -41,6 +43,14 @@ void write_rows(const std::vector<Results>& files, const ReportOptions& options)
   if (!options.json.empty()) write_text(options.json, Json(rows).dump(1) + "\n");
 }
 
+void print_report(const std::vector<Results>& files, const std::optional<Comparison>& comparison,
+                  const ReportStyle& style) {
+  std::cout << report(files, style);
+  if (comparison)
+    std::cout << (style.markdown ? "\n" : "")
+              << comparison_text(*comparison, {style.markdown, false, style.width});
+}
+
 void print_best(const std::vector<Results>& files, const ReportOptions& options,
                 std::size_t width) {
   const Table table = best_table(files);
@@ -53,6 +63,25 @@ void print_maps(const std::vector<Results>& files, const ReportOptions& options,
   const auto maps = crossover_maps(files, policy);
   if (!options.json.empty()) write_text(options.json, crossover_json(maps, policy).dump(1) + "\n");
   std::cout << crossover_text(maps, policy, {options.markdown, width});
+}
+
+std::vector<Results> read_files(const std::vector<std::string>& paths, const std::string& where) {
+  std::vector<Results> files;
+  for (const std::string& path : paths) files.push_back(read_results(path));
+  return where.empty() ? files : RecordFilter(where).of(files);
+}
+
+std::optional<Comparison> comparison_of(const std::vector<Results>& files,
+                                        const ReportOptions& options) {
+  ComparisonPolicy policy;
+  expect_known_facts(options.allowed);
+  policy.allowed.insert(options.allowed.begin(), options.allowed.end());
+  return compare_runs(read_files(options.against, options.where), files, policy);
+}
+
+void write_page(const std::vector<Results>& files, const std::optional<Comparison>& comparison,
+                const std::string& path) {
+  write_text(path, page_html({files, comparison ? &*comparison : nullptr}));
 }
 
 }  // namespace
@@ -88,6 +117,17 @@ void add_report(CLI::App& program, Context&) {
                    "instead of tables: one page with figures and every record, to this file (-: to "
                    "standard output)")
       ->excludes(map);
+  auto* against = command->add_option(
+      "--against", options->against,
+      "results files of an earlier run, one for each file: the report ends with the comparison of "
+      "the two, and --json writes it instead of rows");
+  against->excludes(map);
+  command
+      ->add_option("--allow", options->allowed,
+                   "with --against: facts in which the environments may differ, such as "
+                   "power_limit_watts")
+      ->delimiter(',')
+      ->needs(against);
   command->add_flag("--markdown", options->markdown, "markdown instead of aligned text");
   command->add_option("--width", options->width,
                       "columns to fit into (default: the terminal's; 0 without one: no limit)");
@@ -97,14 +137,15 @@ void add_report(CLI::App& program, Context&) {
       "  gla-bench report results/h200/*.json --best --where operator=gla,dtype=bf16,key_dim=128\n"
       "  gla-bench report results/h200/*.json --where status=measured --csv rows.csv\n"
       "  gla-bench report results/h200/*.json --html h200.html\n"
+      "  gla-bench report new.json --against old.json --markdown\n"
       "  gla-bench report results/h200/*.json --map --json maps.json");
   command->callback([options] {
-    std::vector<Results> files;
-    for (const std::string& path : options->files) files.push_back(read_results(path));
-    if (!options->where.empty()) files = RecordFilter(options->where).of(files);
+    const std::vector<Results> files = read_files(options->files, options->where);
     const std::size_t width = options->width > 0 ? options->width : output_width();
-    if (!options->html.empty())
-      write_text(options->html, page_html({files}));
+    if (!options->against.empty() && !options->json.empty())
+      write_text(options->json, comparison_json(*comparison_of(files, *options)).dump(1) + "\n");
+    else if (!options->html.empty())
+      write_page(files, comparison_of(files, *options), options->html);
     else if (options->map)
       print_maps(files, *options, width);
     else if (!options->csv.empty() || !options->json.empty())
@@ -112,7 +153,7 @@ void add_report(CLI::App& program, Context&) {
     else if (options->best)
       print_best(files, *options, width);
     else
-      std::cout << report(files, {options->markdown, width});
+      print_report(files, comparison_of(files, *options), {options->markdown, width});
   });
 }
 

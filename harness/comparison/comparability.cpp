@@ -1,7 +1,11 @@
 #include "harness/comparison/comparability.hpp"
 
+#include <algorithm>
 #include <array>
 #include <sstream>
+
+#include "harness/error.hpp"
+#include "harness/text.hpp"
 
 namespace gla_bench {
 namespace {
@@ -78,6 +82,15 @@ std::vector<Difference> differences(const Facts& base, const Facts& fresh,
     list.push_back({std::string(rule.key), before, now, severity, std::string(rule.why)});
   }
   return list;
+}
+
+void expect_known_facts(std::span<const std::string> allowed) {
+  for (const std::string& key : allowed) {
+    std::vector<std::string> known;
+    for (const ComparabilityRule& rule : rules) known.emplace_back(rule.key);
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      throw InputError("--allow: found \"" + key + "\", expected one of: " + join(known));
+  }
 }
 
 std::string describe(const Difference& difference) {

@@ -37,6 +37,9 @@ struct Difference {
 std::vector<Difference> differences(const Facts& base, const Facts& fresh,
                                     const std::set<std::string>& allowed = {});
 
+/// @throws InputError for a name that is not in the table, with those that are
+void expect_known_facts(std::span<const std::string> allowed);
+
 /// "driver: 580.159.04 before, 581.1 now (code and clocks come from it)"
 std::string describe(const Difference& difference);
 

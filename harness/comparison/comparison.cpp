@@ -47,6 +47,11 @@ void judge_accuracy(ComparedRow& row, const Record& fresh, const AccuracyBaselin
 
 using EstimateTimes = std::function<void(ComparedRow&, const TimedRow&)>;
 
+std::size_t place_of(const Record* record, const Results& results) {
+  if (record == nullptr) return 0;
+  return place_in_file(results, static_cast<std::size_t>(record - results.records.data()));
+}
+
 /// The rows that both have timed are left with an empty verdict.
 std::vector<MatchedRow> add_rows(Comparison& comparison, const Results& base, const Results& fresh,
                                  const ComparisonPolicy& policy) {
@@ -57,6 +62,9 @@ std::vector<MatchedRow> add_rows(Comparison& comparison, const Results& base, co
       ++comparison.refused;
       continue;
     }
+    row->file = fresh.file;
+    if (!comparison.paired) row->base_place = place_of(matched.base, base);
+    row->fresh_place = place_of(matched.fresh, fresh);
     comparison.rows.push_back(std::move(*row));
     listed.push_back(matched);
   }

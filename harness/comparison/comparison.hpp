@@ -36,6 +36,10 @@ struct ComparedRow {
   std::optional<RatioEstimate> estimate;  ///< where both have times
   double base_ms = 0, fresh_ms = 0;       ///< medians, where there is an estimate
   std::vector<std::string> labels;        ///< what makes the row less sure
+  std::string file;                       ///< the new file, by its path
+  /// n of FILE#n, in the base and in the new file; 0 where that lacks it, and for the base of
+  /// interleaved rounds, which is no file.
+  std::size_t base_place = 0, fresh_place = 0;
 };
 
 struct Comparison {

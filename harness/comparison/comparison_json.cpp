@@ -18,9 +18,20 @@ Json estimate_to_json(const ComparedRow& row) {
           {"new_ms", number_to_json(row.fresh_ms)}};
 }
 
+Json place_to_json(std::size_t place) {
+  return place > 0 ? Json(place) : Json(nullptr);
+}
+
 Json row_to_json(const ComparedRow& row) {
-  return {{"row", row.subject}, {"verdict", row.verdict}, {"outcome", name(row.outcome)},
-          {"why", row.why},     {"labels", row.labels},   {"times", estimate_to_json(row)}};
+  return {{"row", row.subject},
+          {"file", row.file},
+          {"base_row", place_to_json(row.base_place)},
+          {"new_row", place_to_json(row.fresh_place)},
+          {"verdict", row.verdict},
+          {"outcome", name(row.outcome)},
+          {"why", row.why},
+          {"labels", row.labels},
+          {"times", estimate_to_json(row)}};
 }
 
 }  // namespace

@@ -7,37 +7,15 @@
 
 #include "harness/error.hpp"
 #include "harness/report_best.hpp"
-#include "tests/harness/toy.hpp"
+#include "tests/harness/timed_record.hpp"
 
 namespace gla_bench {
 namespace {
 
-Record timed(const std::string& variant, double ms, int chunk = 16) {
-  Record record;
-  record.problem = toy::problem();
-  record.variant = variant;
-  record.tile = {{"chunk", chunk}};
-  record.status = Status::measured;
-  Verification verification;
-  verification.ok = verification.deterministic = true;
-  verification.tensors["o"] = {1e-4, 0, 0, 1e-3, 0, 0, 0, {}, true};
-  verification.tensors["final_state"] = {5e-4, 0, 0, 1e-3, 0, 0, 0, {}, true};
-  record.verification = verification;
-  Timing timing;
-  timing.cold.median_ms = ms;
-  timing.cold.samples_ms = {ms};
-  record.timing = timing;
-  record.io = {1e6, 1.5e6, 0.5e6, 0};
-  return record;
-}
+using toy::timed;
 
 std::vector<Results> file(std::vector<Record> records) {
-  Results results;
-  results.file = "r.json";
-  results.environment["device"] = std::string("toy");
-  results.environment["copy_gb_per_s"] = 10.0;
-  results.records = std::move(records);
-  return {results};
+  return {toy::results_of(std::move(records))};
 }
 
 std::vector<std::string> chosen(const std::vector<Results>& files, const std::string& where) {
@@ -57,7 +35,9 @@ std::string complaint(const std::string& where) {
 }
 
 TEST(ReportRows, HaveTheWorstOutputAndTheShareOfTheFloor) {
-  const Json row = flat_row(file({timed("a", 0.2)})[0], 0);
+  Record record = timed("a", 0.2);
+  record.verification->tensors["final_state"] = {5e-4, 0, 0, 1e-3, 0, 0, 0, {}, true};
+  const Json row = flat_row(file({record})[0], 0);
   EXPECT_EQ(row["error"], 5e-4);
   EXPECT_EQ(row["bound"], 1e-3);
   EXPECT_DOUBLE_EQ(row["of_floor"].get<double>(), 0.5);  // 1 MB at 10 GB/s takes 0.1 ms
@@ -100,6 +80,31 @@ TEST(ReportRows, ConditionsChooseByTextNumberTileAndSeveralValues) {
   EXPECT_EQ(chosen(files, "variant!=b"), a);
   EXPECT_EQ(chosen(files, "cold_ms<=1.0"), a);
   EXPECT_EQ(chosen(files, "peer=false"), both);
+}
+
+TEST(ReportRows, KeepTheirNumberInTheFileWhenOthersAreLeftOut) {
+  const auto some =
+      RecordFilter("variant=b|d")
+          .of(RecordFilter("variant!=a")
+                  .of(file({timed("a", 1), timed("b", 1), timed("c", 1), timed("d", 1)})));
+  ASSERT_EQ(some[0].records.size(), 2u);
+  EXPECT_EQ(flat_row(some[0], 0)["row"], 2);
+  EXPECT_EQ(flat_row(some[0], 1)["row"], 4);
+}
+
+TEST(ReportRows, SayWhatHoldsACandidateUp) {
+  Record record = timed("a", 0.25);
+  record.verification->arithmetic = Arithmetic::bfloat16;
+  record.backend = BackendId::cuda;
+  auto files = file({record});
+  files[0].environment["matrix_tflop_per_s"] = 240.0;  // 6e9 operations in 0.25 ms are 24
+  const Json row = flat_row(files[0], 0);
+  EXPECT_EQ(row["bound_by"], "memory") << "2 MB in 0.25 ms are 8 GB/s of 10";
+  EXPECT_DOUBLE_EQ(row["of_copy"].get<double>(), 0.8);
+  EXPECT_DOUBLE_EQ(row["of_peak"].get<double>(), 0.1);
+  EXPECT_NE(row["bound_why"].get<std::string>().find("80 % of the copy rate"), std::string::npos);
+  record.timing.reset();
+  EXPECT_TRUE(flat_row(file({record})[0], 0)["bound_by"].is_null());
 }
 
 TEST(ReportRows, ConditionsOfNoSenseAreNamed) {

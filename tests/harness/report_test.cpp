@@ -8,36 +8,15 @@
 
 #include "harness/progress.hpp"
 #include "harness/table.hpp"
-#include "tests/harness/toy.hpp"
+#include "tests/harness/timed_record.hpp"
 
 namespace gla_bench {
 namespace {
 
-Record timed(const std::string& variant, double ms, int chunk = 16) {
-  Record record;
-  record.problem = toy::problem();
-  record.variant = variant;
-  record.tile = {{"chunk", chunk}};
-  record.status = Status::measured;
-  Verification verification;
-  verification.ok = verification.deterministic = true;
-  verification.tensors["o"] = {1e-4, 0, 0, 1e-3, 0, 0, 0, {}, true};
-  record.verification = verification;
-  Timing timing;
-  timing.cold.median_ms = ms;
-  record.timing = timing;
-  record.io = {1e6, 1.5e6, 0.5e6, 0};
-  record.flops = 6e9;
-  return record;
-}
+using toy::timed;
 
 Results file(std::vector<Record> records) {
-  Results results;
-  results.file = "r.json";
-  results.environment["device"] = std::string("toy");
-  results.environment["copy_gb_per_s"] = 10.0;
-  results.records = std::move(records);
-  return results;
+  return toy::results_of(std::move(records));
 }
 
 std::string text_of(std::vector<Results> files, bool markdown = false) {
