@@ -72,6 +72,7 @@ TEST(CompareRuns, LeavesPeersFilesOutAndRefusesOtherNumbers) {
   const std::vector<Results> base{results_of({timed("a", 1)}, "old.json")};
   std::vector<Results> fresh{results_of({peer}, "peers.json"), results_of({timed("a", 1)})};
   EXPECT_EQ(compare_runs(base, fresh)->rows.size(), 1u);
+  EXPECT_THROW(compare_runs({fresh.data(), 1}, {fresh.data(), 1}), InputError);
   fresh.push_back(results_of({timed("b", 1)}));
   try {
     compare_runs(base, fresh);
