@@ -1,0 +1,151 @@
+// What a row is a measurement of: which rows are of the same problem, which problems form a series
+// over the length, and how to name them in few words. Pure functions.
+
+import {count, dtype, extent} from './units.js';
+
+const extents = [
+  'batch', 'seq', 'heads', 'key_dim', 'value_dim', 'key_seq', 'key_heads', 'columns', 'sequences',
+  'model_dim'
+];
+const others = [
+  'operator', 'direction', 'dtype', 'layout', 'gate', 'initial_state', 'final_state', 'scale',
+  'options', 'backend', 'device'
+];
+const identity = others.concat(extents);
+const keys = new WeakMap();
+
+/** Options as "a=b" in the order of the alphabet; they come as an object or as text. */
+function optionsOf(row) {
+  const options = row.options || {};
+  if (typeof options === 'string') return options.split(',').filter(Boolean);
+  return Object.keys(options).sort().map(name => `${name}=${options[name]}`);
+}
+
+function joined(row, names) {
+  let text = '';
+  for (const name of names) {
+    const value = name === 'options' ? optionsOf(row).join(',') : row[name];
+    text += `${value === undefined || value === null ? '' : value}|`;
+  }
+  return text;
+}
+
+/** The same for two rows of one problem on one device, whatever the seed. */
+export function problemKey(row) {
+  let key = keys.get(row);
+  if (key === undefined) {
+    key = joined(row, identity);
+    keys.set(row, key);
+  }
+  return key;
+}
+
+/** Which extent is a problem's length: {axis, name, value}; null where it has none. */
+export function lengthOf(row) {
+  if (row.columns > 0) return {axis: 'columns', name: 'columns', value: row.columns};
+  if (row.key_seq > 0) return {axis: 'key_seq', name: 'keys', value: row.key_seq};
+  return row.seq > 0 ? {axis: 'seq', name: 'T', value: row.seq} : null;
+}
+
+/** How many independent pieces of work: {name, value}, batch times heads, or rows of a softmax. */
+export function widthOf(row) {
+  if (row.columns > 0) return {name: 'rows', value: row.batch};
+  if (row.sequences > 0) return {name: 'N·H', value: row.sequences * row.heads};
+  if (row.batch > 0 && row.heads > 0) return {name: 'B·H', value: row.batch * row.heads};
+  return row.batch > 0 ? {name: 'B', value: row.batch} : null;
+}
+
+/** The same for problems that differ in their length alone. */
+export function familyKey(row) {
+  const length = lengthOf(row);
+  return joined(row, identity.filter(name => !length || name !== length.axis));
+}
+
+/** The same for problems that differ in length and in batch times heads alone. */
+export function mapKey(row) {
+  const length = lengthOf(row);
+  const moving = ['batch', 'heads', 'key_heads', 'sequences'].concat(length ? [length.axis] : []);
+  // How many heads of queries share one of keys decides what is read, their number does not.
+  const shared = row.key_heads > 0 ? row.heads / row.key_heads : 0;
+  return `${joined(row, identity.filter(name => !moving.includes(name)))}${shared}|${
+    row.sequences > 0}`;
+}
+
+/**
+ * A problem in words, as pairs [what, words] in the order of reading. "what" says which words two
+ * problems have in common; defaults (seq_first, no initial state) are not mentioned.
+ */
+export function partsOf(row) {
+  const parts =
+    [['operator', row.operator], ['direction', row.direction], ['dtype', dtype(row.dtype)]];
+  const put = (name, label) => {
+    if (row[name] > 0) parts.push([name, `${label}=${extent(row[name])}`]);
+  };
+  if (row.columns > 0) {
+    parts.push(['batch', count(row.batch, 'row')], ['columns', `${extent(row.columns)} columns`]);
+  } else {
+    put('batch', 'B');
+    put('sequences', 'N');
+    put('seq', 'T');
+    put('key_seq', 'keys');
+    put('heads', 'H');
+    put('key_heads', 'KVH');
+    put('model_dim', 'D');
+    if (row.key_dim > 0 && row.key_dim === row.value_dim) {
+      parts.push(['dims', `K=V=${row.key_dim}`]);
+    } else {
+      put('key_dim', 'K');
+      put('value_dim', 'V');
+    }
+  }
+  if (row.gate && row.gate !== 'none') parts.push(['gate', row.gate]);
+  if (row.layout === 'head_first') parts.push(['layout', 'head first']);
+  if (row.initial_state) parts.push(['initial_state', 'initial state']);
+  if (row.final_state === false) parts.push(['final_state', 'no final state']);
+  if (row.scale) parts.push(['scale', `scale=${row.scale}`]);
+  for (const option of optionsOf(row)) {
+    parts.push([`option ${option.split('=')[0]}`, option.replace(/=true$/, '').replace(/_/g, ' ')]);
+  }
+  if (row.backend === 'host') parts.push(['backend', 'host']);
+  return parts;
+}
+
+/** The whole name of a row's problem. */
+export function nameOf(row) { return partsOf(row).map(part => part[1]).join(' '); }
+
+/**
+ * Names for several problems: {common, each}. What all have in common is said once. `without`
+ * names parts that stand elsewhere ("seq" on an axis).
+ */
+export function namesOf(rows, without) {
+  const left = row => partsOf(row).filter(part => !(without || []).includes(part[0]));
+  const lists = rows.map(left);
+  const seen = new Map();
+  for (const list of lists) {
+    for (const [what, words] of list) {
+      const id = `${what} ${words}`;
+      seen.set(id, (seen.get(id) || 0) + 1);
+    }
+  }
+  const shared = part => seen.get(`${part[0]} ${part[1]}`) === rows.length;
+  const devices = new Set(rows.map(row => row.device));
+  const of = list => list.filter(part => !shared(part)).map(part => part[1]);
+  return {
+    common: rows.length ? lists[0].filter(shared).map(part => part[1]).join(' ') : '',
+    each: lists.map(
+      (list, i) => of(list).concat(devices.size > 1 ? [String(rows[i].device)] : []).join(' '))
+  };
+}
+
+/** Whole names of several problems, each its own, with the device where there are several. */
+export function fullNamesOf(rows) {
+  const devices = new Set(rows.map(row => row.device));
+  return rows.map(row => nameOf(row) + (devices.size > 1 ? ` on ${row.device}` : ''));
+}
+
+/** A tile's axes and values, "chunk=64 stages=2"; "" without. */
+export function tileName(tile) {
+  if (!tile) return '';
+  if (typeof tile === 'string') return tile.replace(/,/g, ' ');
+  return Object.keys(tile).map(axis => `${axis}=${tile[axis]}`).join(' ');
+}
