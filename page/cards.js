@@ -1,6 +1,7 @@
 // Figures in their frames: title, question, drawing, buttons that save it.
 
 import {element, fill} from './dom.js';
+import {show} from './figures/show.js';
 import {saveFigure} from './save.js';
 
 /**
@@ -55,10 +56,9 @@ export class Card {
 
   draw() {
     this.stale_ = false;
-    this.drawing.textContent = '';
     const context = this.contextFor_(this.drawing, this.figure);
     try {
-      this.figure.draw(this.drawing, this.figure.model(this.rows_, context), context);
+      show(this.figure, this.drawing, this.rows_, context);
     } catch (error) {
       fill(this.drawing, element('p', {class: 'empty', role: 'alert'},
         `This figure failed: ${error.message}`));

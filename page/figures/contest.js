@@ -99,6 +99,12 @@ export function variantsOf(rows) {
   return Array.from(peer.keys()).sort((a, b) => peer.get(a) - peer.get(b) || (a < b ? -1 : 1));
 }
 
+/** How many items are of each kind: pairs [kind, number], the most first. */
+export function countsOf(items, key) {
+  return Array.from(groupBy(items, key), ([kind, list]) => [kind, list.length])
+    .sort((a, b) => b[1] - a[1]);
+}
+
 /** Items by what `key` says of them: a Map of arrays, in the order in which they come. */
 export function groupBy(items, key) {
   const groups = new Map();

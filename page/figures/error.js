@@ -13,7 +13,7 @@ export const question = 'Is every variant right in every regime of inputs, and h
   'bound does it use?';
 
 const perPage = 4;
-const namesWidth = 178;
+const namesWidth = 196;
 const dtypes = ['float32', 'float16', 'bfloat16'];
 
 /**

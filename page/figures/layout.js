@@ -44,7 +44,7 @@ export function placeLabels(points, taken, size, fontSize) {
   return points.map(point => {
     const wide = textWidth(point.text, fontSize);
     const places = [];
-    for (const far of [11, 19]) {
+    for (const far of [11, 19, 28]) {
       places.push({x: point.x + far, y: point.y, anchor: 'start'},
         {x: point.x - far, y: point.y, anchor: 'end'},
         {x: point.x, y: point.y - far - 4, anchor: 'middle'},

@@ -126,9 +126,9 @@ function scaleFor(panel, height) {
   }
   const zero = values.some(value => value === 0);
   const positive = logDomain(values, 1.25);
-  const log = scaleLog().domain(positive).range([zero ? height - 26 : height, 0]);
+  const log = scaleLog().domain(positive).range([zero ? height - 32 : height, 0]);
   const ticks = values.some(value => value > 0) ? logTicks(positive[0], positive[1], 5) : [];
-  const at = value => (value > 0 ? log(value) : height - 6);
+  const at = value => (value > 0 ? log(value) : height - 10);
   return {at, ticks: zero ? [0].concat(ticks) : ticks};
 }
 

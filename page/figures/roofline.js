@@ -4,11 +4,10 @@
 import {line as lineThrough, scaleLog} from 'd3';
 
 import {pager, picker} from './choices.js';
-import {contests, groupBy} from './contest.js';
+import {contests, countsOf, groupBy} from './contest.js';
 import {
   axisBelow,
   axisLeft,
-  endLabels,
   groupAt,
   heading,
   interactive,
@@ -18,7 +17,7 @@ import {
   tone,
   write
 } from './frame.js';
-import {columnsFor, pageOf} from './layout.js';
+import {columnsFor, pageOf, placeLabels} from './layout.js';
 import {nameOf} from './problem.js';
 import {count, digits, dtype, logDomain, logTicks, percent, time} from './units.js';
 
@@ -75,7 +74,9 @@ function panelOf(list) {
     problems: list.length,
     copyGbs: copy,
     peakTflops: peak,
-    ridge: copy && peak ? peak * 1e3 / copy : null
+    ridge: copy && peak ? peak * 1e3 / copy : null,
+    held: countsOf(
+      points.filter(point => point.winner && point.row.bound_by), point => point.row.bound_by)
   };
 }
 
@@ -160,11 +161,23 @@ function topOfEach(panel) {
     points => points.reduce((best, point) => (point.rate > best.rate ? point : best)));
 }
 
+/** Each variant by its name at its fastest rate, clear of the other marks where that can be. */
+function nameTops(plot, panel, x, y, size) {
+  const at = point => ({x: x(point.intensity), y: y(point.rate), text: point.row.variant});
+  const marks = panel.points.map(at).map(one => [one.x - 6, one.y - 5, one.x + 6, one.y + 5]);
+  const tops = topOfEach(panel).sort((a, b) => b.rate - a.rate).map(at);
+  placeLabels(tops, marks, size, 11.5)
+    .forEach((place, i) => write(plot, place.x, place.y, tops[i].text,
+               {size: 11.5, weight: 600, anchor: place.anchor, halo: true}));
+}
+
 function drawPanel(context, parent, panel, size) {
-  const top = heading(parent, panel.name, size.width) + 16;
+  const head = heading(parent, panel.name, size.width);
+  const held = panel.held.map(([by, number]) => `${number} by ${by}`).join(', ');
+  if (held) write(parent, 0, head + 6, `winners held ${held}`, {size: 11.5, fill: tone.muted});
+  const top = head + (held ? 34 : 16);
   const left = 52;
-  const room = Math.min(140, size.width * 0.28);
-  const inner = {width: size.width - left - room, height: size.height - top - 42};
+  const inner = {width: size.width - left - 12, height: size.height - top - 42};
   const plot = groupAt(parent, left, top);
   const wide = logDomain(panel.points.map(point => point.intensity), 2);
   const x = scaleLog().domain([wide[0], Math.max(wide[1], (panel.ridge || 0) * 2.5)]).range([
@@ -195,13 +208,7 @@ function drawPanel(context, parent, panel, size) {
     mark(context, plot, x(point.intensity), y(point.rate), point.row, point,
       {size: few ? 60 : 38, opacity: point.winner ? 0.95 : 0.38, reach: few ? 9 : 5});
   }
-  endLabels(plot, topOfEach(panel).map(point => ({
-    x: x(point.intensity),
-    y: y(point.rate),
-    text: point.row.variant,
-    colour: context.colour(point.row.variant)
-  })),
-    {x: inner.width + 10, low: 4, high: inner.height, room: room - 12});
+  nameTops(plot, panel, x, y, inner);
 }
 
 function linesOf(point) {
@@ -213,7 +220,7 @@ function linesOf(point) {
 
 export function draw(node, shown, context) {
   const grid = columnsFor(shown.panels.length, context.width, 430, 28, 3);
-  const height = 350;
+  const height = shown.panels.length === 1 ? 430 : 350;
   const lines = Math.ceil(shown.panels.length / grid.columns);
   const svg = svgOf(context, node, {
     id,

@@ -78,13 +78,14 @@ export function model(rows, context) {
   };
 }
 
-function columnsOf(width) {
+function columnsOf(width, held) {
   const wide = width >= 900;
-  const name = Math.round(width * (wide ? 0.25 : 0.3));
+  const name = Math.round(width * (wide ? 0.27 : 0.3));
   const winner = wide ? 140 : 116;
-  const right = wide ? 336 : 70;
+  const right = wide ? (held ? 336 : 252) : 70;
   return {
     wide,
+    held,
     name: 0,
     nameRoom: name - 10,
     winner: name,
@@ -129,8 +130,9 @@ function drawRight(parent, columns, line) {
   write(
     parent, columns.right, 0, fit(nextText(line), 152, 11.5), {size: 11.5, title: nextText(line)});
   drawFloorBar(parent, columns.right + 160, line.ofFloor);
+  if (!columns.held) return;
   write(parent, columns.right + 262, 0, fit(line.winner.bound_by || '–', 72, 11.5),
-    {size: 11.5, fill: tone.muted, title: line.winner.bound_reason || ''});
+    {size: 11.5, fill: tone.muted, title: line.winner.bound_why || ''});
 }
 
 function drawLine(context, parent, line, columns, x) {
@@ -161,11 +163,11 @@ function drawHead(svg, columns, y) {
   write(svg, columns.right, y, 'next', look);
   if (!columns.wide) return;
   write(svg, columns.right + 160, y, 'of floor', look);
-  write(svg, columns.right + 262, y, 'bound by', look);
+  if (columns.held) write(svg, columns.right + 262, y, 'bound by', look);
 }
 
 export function draw(node, shown, context) {
-  const columns = columnsOf(context.width);
+  const columns = columnsOf(context.width, shown.lines.some(line => line.winner.bound_by));
   const step = 24;
   const top = 44;
   const height = shown.lines.length * step;
