@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 namespace gla_bench {
@@ -46,8 +47,9 @@ std::string short_number(double value, int digits) {
   if (value == 0) return "0";
   const std::string scientific = number_as(value, std::chars_format::scientific, digits - 1);
   const std::string exponent_form = whole_mantissa(scientific);
-  // Read back, so that both forms are of the same rounded value.
-  const double rounded = std::stod(scientific);
+  // Read back, so that both forms are of the same rounded value. Unlike std::stod(), which throws
+  // for what is next to nothing.
+  const double rounded = std::strtod(scientific.c_str(), nullptr);
   std::array<char, 400> text{};
   const auto [end, error] =
       std::to_chars(text.data(), text.data() + text.size(), rounded, std::chars_format::fixed);

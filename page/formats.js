@@ -37,7 +37,7 @@ export const flops = value => scaled(value, 'FLOP');
 export function percent(share) {
   if (share === null || share === undefined) return nothing;
   const value = 100 * share;
-  return `${Math.abs(value) < 10 ? significant(value, 2) : significant(Math.round(value), 3)} %`;
+  return `${Math.abs(value) < 10 ? significant(value, 2) : count(Math.round(value))} %`;
 }
 
 /** "1.43×" */

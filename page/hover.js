@@ -124,6 +124,7 @@ export class Hover {
         go(current < 0 && step < 0 ? -1 : current + step);
         event.preventDefault();
       } else if (event.key === 'Enter' && current >= 0) {
+        event.preventDefault(); // as in table.js
         const marks = svg.querySelectorAll('.mark');
         if (marks[current]) this.enter(marks[current].tellsOf());
       }

@@ -127,7 +127,8 @@ export function verifiedSection(rows, open) {
     : verdict.unverified > 0 ? 'some' : 'good';
   const headline = {
     none: 'Nothing was tried',
-    bad: `${plural(verdict.failures.length, 'failure')} among ${plural(verdict.tried, 'candidate')}`,
+    bad: `${plural(verdict.failures.length, 'failure')} among ` +
+      plural(verdict.tried, 'candidate'),
     some: `${formats.count(verdict.right)} of ${plural(verdict.tried, 'candidate')} verified`,
     good: `All ${plural(verdict.tried, 'candidate')} verified against float64`
   }[state];
@@ -176,6 +177,12 @@ function winnerLine(contest, options) {
     element('td', {}, rival(next, options.dark)), element('td', {}, rival(peer, options.dark)));
 }
 
+function sentenceOf(next) {
+  if (!next) return 'No other variant was right and timed. ';
+  if (next.tied) return `It can not be told apart from ${next.row.variant}. `;
+  return `The next, ${next.row.variant}, takes ${formats.factor(next.over)} its time. `;
+}
+
 /** The one problem that is left, in sentences. */
 function answer(contest, options) {
   const {row, next, peer} = contest;
@@ -185,11 +192,8 @@ function answer(contest, options) {
       element('button', {type: 'button', class: 'link', click: () => options.open(row)},
         row.variant), ` takes ${formats.duration(row.cold_ms)}`,
       row.of_floor !== null && `, ${formats.percent(row.of_floor)} of the floor`),
-    element('p', {}, row.tile_label && `Tile ${row.tile_label}. `,
-      next ? next.tied ? `It can not be told apart from ${next.row.variant}. `
-        : `The next, ${next.row.variant}, takes ${formats.factor(next.over)} as long. `
-        : 'No other variant was right and timed. ',
-      peer && `The fastest peer, ${peer.row.variant}, takes ${formats.factor(peer.over)} as long.`));
+    element('p', {}, row.tile_label && `Tile ${row.tile_label}. `, sentenceOf(next),
+      peer && `The fastest peer, ${peer.row.variant}, takes ${formats.factor(peer.over)} that.`));
 }
 
 const shownWinners = 12;

@@ -196,6 +196,7 @@ export class Table {
     const steps = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page,
       Home: -this.rows_.length, End: this.rows_.length};
     if (event.key === 'Enter' && this.rows_[this.current_]) {
+      event.preventDefault(); // or it presses the button that has the focus then
       this.open_(this.rows_[this.current_]);
     } else if (event.key in steps) {
       this.go_(this.current_ + steps[event.key]);

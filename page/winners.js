@@ -19,9 +19,9 @@ export function tied(a, b) {
 }
 
 /**
- * A contest for each problem and device on which anything right was timed: {row: the winner, ranking:
- * the best row of each of our variants, next: the second with over (its time over the winner's) and
- * tied, or null; peer: the fastest peer with over, or null}. In the order of their first rows.
+ * A contest for each problem and device on which anything right was timed, in the order of their
+ * first rows: {row: the winner, ranking: the best row of each of our variants, next: the second with
+ * over (its time over the winner's) and tied, or null; peer: the fastest peer likewise}.
  */
 export function contests(rows) {
   const groups = new Map();

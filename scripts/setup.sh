@@ -9,6 +9,12 @@ cd "$(dirname "$0")/.."
 packages=(g++:g++ cmake:cmake ninja-build:ninja git:git python3:python3 python3-jsonschema
   libcli11-dev nlohmann-json3-dev libbenchmark-dev libgtest-dev libopenblas-dev)
 
+# The page of report --html is made at build time, and tested in a browser. Apart from the others:
+# without them the build does without the page, and says so.
+page_packages=(esbuild:esbuild node-d3)
+page_test_packages=(nodejs:node eslint:eslint chromium:chromium chromium-driver:chromedriver
+  python3-selenium)
+
 fuzz_packages=(clang:clang++ libclang-rt-14-dev libomp-dev)
 
 install_missing() {
@@ -31,6 +37,8 @@ install_missing() {
 }
 
 install_missing "${packages[@]}"
+install_missing "${page_packages[@]}"
+if [[ "$*" != *-DGLA_BENCH_TESTS=OFF* ]]; then install_missing "${page_test_packages[@]}"; fi
 if [[ ${1:-} == --fuzz ]]; then
   shift
   install_missing "${fuzz_packages[@]}"

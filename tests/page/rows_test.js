@@ -1,0 +1,109 @@
+// The page's data -> rows.
+
+import assert from 'node:assert';
+import test from 'node:test';
+import {commandOf, decode, hasRightTime, isFailure, shapeLabel, shellQuoted, unpack, wasTried,
+  worstTensor} from '../../page/rows.js';
+
+const problem = '{"operator":"gla","direction":"forward","dtype":"bfloat16","layout":"seq_first",' +
+  '"shape":{"batch":1,"seq":64,"heads":2,"key_dim":16,"value_dim":8},"gate":"mild","seed":1,' +
+  '"initial_state":false,"final_state":true,"options":{"in_place":"true"}}';
+
+function data(change = {}) {
+  return Object.assign({
+    format: 1, program: '0.1.0', count: 3,
+    files: [{name: 'a.json', count: 2, notes: [],
+      environment: {device: 'toy', copy_gb_per_s: 10, matrix_tflop_per_s: 5, l2_bytes: 100}},
+    {name: 'peers.json', count: 1, notes: [], environment: {device: 'toy'}}],
+    columns: {
+      problem: {of: [problem], at: '0*3'}, variant: {of: ['recurrent', 'p.gla'], at: '0*2,1'},
+      backend: {of: ['cuda'], at: '0*3'}, tile: {of: ['{"block_v":8}', '{}'], at: '0*2,1'},
+      device: {of: ['toy'], at: '0*3'}, status: {of: ['measured', 'rejected'], at: '0,1,0'},
+      reason: {of: ['', 'too large'], at: '0,1,0'}, source_hash: {of: ['00'], at: '0*3'},
+      check: {of: [''], at: '0*3'},
+      cold_ms: '.5,,2', cold_low: '.4,,1', cold_high: '.6,,3', floor_bytes: '1e6*3', flops: '2e9,,',
+      peer: ',,1', right: '1,,1', suspect: ',,1', dram_read_bytes: '5e5,,',
+      dram_write_bytes: '25e4,,'
+    },
+    tensors: {'o/error': '1e-3,,nan', 'o/bound': '4e-3,,4e-3', 'state/error': '2e-3,,',
+      'state/bound': '4e-3,,'},
+    stages: {2: [['first', 1.5, 100]]}, comparison: null
+  }, change);
+}
+
+test('cells come back one for one', () => {
+  assert.deepStrictEqual(unpack('1*2,,2', 4), ['1', '1', '', '2']);
+  assert.deepStrictEqual(unpack('*3', 3), ['', '', '']);
+  assert.deepStrictEqual(unpack('', 0), []);
+  assert.deepStrictEqual(unpack('', 1), ['']);
+});
+
+test('a column of another length is refused', () => {
+  assert.throws(() => unpack('1,2', 3), /holds 2 cells, expected 3/);
+  assert.throws(() => unpack('1*4', 3), /holds 4 cells, expected 3/);
+});
+
+test('data of another format are refused', () => {
+  assert.throws(() => decode(data({format: 2})), /found data of format 2, expected 1/);
+});
+
+test('a row has its fields, and null for what is not there', () => {
+  const [first, second] = decode(data());
+  assert.strictEqual(first.cold_ms, 0.5);
+  assert.strictEqual(first.shape, 'B=1 T=64 H=2 K=16 V=8');
+  assert.strictEqual(first.key_seq, null);
+  assert.deepStrictEqual(first.options, {in_place: 'true'});
+  assert.deepStrictEqual(first.tile, {block_v: 8});
+  assert.strictEqual(first.reason, null);
+  assert.strictEqual(first.hot_ms, null);
+  assert.strictEqual(first.suspect, false);
+  assert.strictEqual(second.suspect, null, 'nothing was timed');
+  assert.strictEqual(second.cold_ms, null);
+  assert.strictEqual(second.reason, 'too large');
+  assert.strictEqual(second.counters, null);
+  assert.deepStrictEqual(second.tensors, []);
+});
+
+test('what follows from a row and its device', () => {
+  const [first, second, peer] = decode(data());
+  assert.strictEqual(first.measured_bytes, 750000);
+  assert.strictEqual(first.floor_ms, 0.1);
+  assert.strictEqual(first.of_floor, 0.2);
+  assert.strictEqual(first.tflops, 4);
+  assert.strictEqual(first.error, 0.002, 'the tensor that uses most of its bound');
+  assert.strictEqual(second.of_floor, null);
+  assert.strictEqual(peer.of_floor, 0.05, 'by the rate that another file of the device measured');
+  assert.ok(Number.isNaN(peer.error));
+  assert.deepStrictEqual(peer.stages, [{name: 'first', ms: 1.5, bytes: 100}]);
+  assert.deepStrictEqual([peer.file, peer.row, peer.id], ['peers.json', 1, 2]);
+});
+
+test('the command is that of the record', () => {
+  const [first, , peer] = decode(data());
+  assert.strictEqual(first.command, 'gla-bench repeat \'{"variant":"recurrent","backend":"cuda",' +
+    `"tile":{"block_v":8},${problem.slice(1)}'`);
+  assert.strictEqual(commandOf(peer), null);
+  assert.strictEqual(shellQuoted('it\'s'), '\'it\'\\\'\'s\'');
+});
+
+test('labels have extents in one order', () => {
+  assert.strictEqual(shapeLabel({key_seq: 9, heads: 2, batch: 1}), 'B=1 H=2 keys=9');
+});
+
+test('which rows count', () => {
+  const [first, second, peer] = decode(data());
+  assert.deepStrictEqual([first, second, peer].map(wasTried), [true, false, true]);
+  assert.deepStrictEqual([first, second, peer].map(hasRightTime), [true, false, false]);
+  assert.ok(isFailure({status: 'crashed'}) && !isFailure(first));
+});
+
+test('nothing is worse than a NaN', () => {
+  const tensors = [{name: 'a', error: 9, bound: 1}, {name: 'b', error: NaN, bound: 1}];
+  assert.strictEqual(worstTensor(tensors).name, 'b');
+  assert.strictEqual(worstTensor([]), null);
+});
+
+test('no records are no rows', () => {
+  assert.deepStrictEqual(decode({format: 1, count: 0, files: [], columns: {problem: {of: [],
+    at: ''}}, tensors: {}, stages: {}}), []);
+});

@@ -1,0 +1,82 @@
+// Filters, sort order and view, to the address's fragment and back.
+
+import assert from 'node:assert';
+import test from 'node:test';
+import {everything, filtered, firstState, fromFragment, offers, toFragment, toggled}
+  from '../../page/state.js';
+
+const rows = [
+  {operator: 'softmax', direction: 'forward', dtype: 'float32', shape: 'B=1', variant: 'online'},
+  {operator: 'softmax', direction: 'forward', dtype: 'float32', shape: 'B=2', variant: 'online'},
+  {operator: 'softmax', direction: 'forward', dtype: 'float32', shape: 'B=2', variant: 'other'},
+  {operator: 'gla', direction: 'forward', dtype: 'bfloat16', shape: 'B=1', variant: 'decode'},
+  {operator: 'gla', direction: 'forward', dtype: 'float16', shape: 'B=1', variant: 'decode'}
+];
+
+test('a reader begins with gla, forward, bfloat16', () => {
+  const state = firstState(rows);
+  assert.deepStrictEqual(state.filters.operator, ['gla']);
+  assert.deepStrictEqual(state.filters.direction, [], 'there is but one');
+  assert.deepStrictEqual(state.filters.dtype, ['bfloat16']);
+});
+
+test('without gla it is what has most records', () => {
+  const other = rows.slice(0, 3).concat({operator: 'attention', direction: 'backward',
+    dtype: 'float16'});
+  assert.deepStrictEqual(firstState(other).filters.operator, ['softmax']);
+  assert.deepStrictEqual(firstState([]), everything());
+});
+
+test('a fragment gives the same state back', () => {
+  const state = everything();
+  state.filters.operator = ['gla', 'a&b=c#d'];
+  state.filters.shape = ['B=8 T=4096', ''];
+  state.filters.variant = ['</script><b>', 'ü%'];
+  state.search = 'two words';
+  state.sort = {key: 'hot_ms', descending: true};
+  state.view = 'why';
+  state.theme = 'dark';
+  const fragment = toFragment(state);
+  assert.ok(/^[A-Za-z0-9_.!~*'()%&=-]+$/.test(fragment), fragment);
+  assert.deepStrictEqual(fromFragment(`#${fragment}`, null), state);
+});
+
+test('nothing chosen is not the same as the first state', () => {
+  const first = firstState(rows);
+  assert.strictEqual(fromFragment('', first), first);
+  assert.strictEqual(fromFragment('#', first), first);
+  assert.strictEqual(toFragment(everything()), 'all');
+  assert.deepStrictEqual(fromFragment('#all', first), everything());
+});
+
+test('what is not understood is left out', () => {
+  const state = fromFragment('#operator=gla&nothing=1&sort=&theme=pink&dtype=%E0%A4%A&__proto__=x',
+    null);
+  const expected = everything();
+  expected.filters.operator = ['gla'];
+  assert.deepStrictEqual(state, expected);
+});
+
+test('values of a facet are alternatives, facets have to hold together', () => {
+  const {filters} = everything();
+  filters.operator = ['softmax', 'gla'];
+  filters.shape = ['B=1'];
+  assert.deepStrictEqual(filtered(rows, filters).map(row => rows.indexOf(row)), [0, 3, 4]);
+  assert.strictEqual(filtered(rows, everything().filters), rows);
+});
+
+test('a facet offers what the others leave, and what is chosen', () => {
+  const {filters} = everything();
+  filters.operator = ['gla'];
+  filters.dtype = ['float32'];
+  assert.deepStrictEqual(offers(rows, filters, 'dtype'), [{value: 'bfloat16', count: 1},
+    {value: 'float16', count: 1}, {value: 'float32', count: 0}]);
+});
+
+test('a second toggle takes the first back, and the old state stays as it was', () => {
+  const state = everything();
+  const once = toggled(state, 'gate', 'mild');
+  assert.deepStrictEqual(once.filters.gate, ['mild']);
+  assert.deepStrictEqual(toggled(once, 'gate', 'mild').filters.gate, []);
+  assert.deepStrictEqual(state, everything());
+});
