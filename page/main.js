@@ -10,7 +10,8 @@ import * as formats from './formats.js';
 import {Hover} from './hover.js';
 import {Panel} from './panel.js';
 import {decode} from './rows.js';
-import {everything, filtered, firstState, fromFragment, toFragment, toggled} from './state.js';
+import {everything, filtered, firstState, fromFragment, picked, refiltered, toFragment, toggled}
+  from './state.js';
 import {machineSection, verifiedSection, winnersSection} from './summary.js';
 import {Table} from './table.js';
 
@@ -56,8 +57,13 @@ class Page {
   }
 
   setFilters_(filters) {
-    this.go(Object.assign({}, this.state_,
-      {filters: Object.assign({}, this.state_.filters, filters)}));
+    this.go(refiltered(this.state_, filters));
+  }
+
+  /** A row's problem alone. */
+  choose_(row) {
+    this.setFilters_({operator: [row.operator], direction: [row.direction], dtype: [row.dtype],
+      shape: [row.shape], gate: [row.gate]});
   }
 
   /** Another state: into the address, and what it touches is drawn again. */
@@ -78,6 +84,9 @@ class Page {
       dash: dashOf,
       hover: (selection, describe) => this.hover_.register(selection, describe),
       select: row => this.open_(row),
+      only: row => this.choose_(row),
+      choice: (figure, name) => this.state_.picks[`${figure}.${name}`],
+      choose: (figure, values) => this.go(picked(this.state_, figure, values), []),
       comparison: this.data_.comparison,
       all: this.rows_
     };
@@ -160,8 +169,7 @@ class Page {
     fill(this.winners_, winnersSection(rows, {
       dark: this.dark(), open: this.open_, all,
       more: () => this.showWinners_(rows, true),
-      choose: row => this.setFilters_({operator: [row.operator], direction: [row.direction],
-        dtype: [row.dtype], shape: [row.shape], gate: [row.gate]})
+      choose: row => this.choose_(row)
     }));
   }
 

@@ -9,7 +9,8 @@ const lists = new Set(facets);
 export function everything() {
   const filters = {};
   for (const facet of facets) filters[facet] = [];
-  return {filters, search: '', sort: {key: 'cold_ms', descending: false}, view: '', theme: ''};
+  return {filters, search: '', sort: {key: 'cold_ms', descending: false}, view: '', theme: '',
+    picks: {}};
 }
 
 /**
@@ -32,6 +33,20 @@ export function firstState(rows) {
   return state;
 }
 
+/** The state with what was picked in a figure, {name: value}: "tiles.variant=chunk_sm90". */
+export function picked(state, figure, values) {
+  const picks = Object.assign({}, state.picks);
+  for (const name of Object.keys(values)) picks[`${figure}.${name}`] = values[name];
+  return Object.assign({}, state, {picks});
+}
+
+/** The state with other filters: figures begin at their first page again. */
+export function refiltered(state, filters) {
+  const picks = Object.assign({}, state.picks);
+  for (const key of Object.keys(picks)) if (key.endsWith('.page')) delete picks[key];
+  return Object.assign({}, state, {picks, filters: Object.assign({}, state.filters, filters)});
+}
+
 /** How many rows have each value of a field, in the order of their first rows. */
 export function countBy(rows, field) {
   const counts = new Map();
@@ -40,8 +55,8 @@ export function countBy(rows, field) {
 }
 
 /**
- * The fragment without "#": "operator=gla&dtype=bfloat16&sort=-cold_ms". A state that chooses
- * nothing is "all", since an empty fragment means the first state.
+ * The fragment without "#": "operator=gla&sort=-cold_ms&tiles.variant=chunk_fused". A state that
+ * chooses nothing is "all", since an empty fragment means the first state.
  */
 export function toFragment(state) {
   const parts = [];
@@ -53,6 +68,8 @@ export function toFragment(state) {
     put('sort', (state.sort.descending ? '-' : '') + state.sort.key);
   }
   if (state.view) put('view', state.view);
+  const picks = Object.keys(state.picks).filter(key => state.picks[key]);
+  for (const key of picks) put(key, state.picks[key]);
   if (state.theme) put('theme', state.theme);
   return parts.length ? parts.join('&') : 'all';
 }
@@ -78,6 +95,8 @@ export function fromFragment(fragment, first) {
       if (!state.filters[key].includes(value)) state.filters[key].push(value);
     } else if (key === 'search' || key === 'view') {
       state[key] = value;
+    } else if (/^\w+\.\w+$/.test(key)) {
+      state.picks[key] = value;
     } else if (key === 'sort' && value !== '' && value !== '-') {
       state.sort = {key: value.replace(/^-/, ''), descending: value[0] === '-'};
     } else if (key === 'theme' && (value === 'dark' || value === 'light')) {
@@ -106,5 +125,5 @@ export function offers(rows, filters, facet) {
 export function toggled(state, facet, value) {
   const old = state.filters[facet];
   const values = old.includes(value) ? old.filter(other => other !== value) : [...old, value];
-  return Object.assign({}, state, {filters: Object.assign({}, state.filters, {[facet]: values})});
+  return refiltered(state, {[facet]: values});
 }

@@ -193,6 +193,18 @@ export function endLabels(parent, labels, {x, low, high, room}) {
   });
 }
 
+/** Names at the places that placeLabels() found, with a thin line to what had to be left. */
+export function writeNear(parent, points, places, look) {
+  places.forEach((place, i) => {
+    const point = points[i];
+    if (Math.hypot(place.x - point.x, place.y - point.y) > 16) {
+      rule(parent, point.x, point.y, place.x, place.y, {stroke: tone.muted, width: 0.8});
+    }
+    write(parent, place.x, place.y, point.text,
+      Object.assign({halo: true}, look, {anchor: place.anchor}));
+  });
+}
+
 /** Diagonal lines in a colour, to fill with: url(#id). */
 export function hatch(context, svg, id, colour) {
   const pattern = svg.append('defs')

@@ -16,7 +16,8 @@ import {
   mark,
   svgOf,
   tone,
-  write
+  write,
+  writeNear
 } from './frame.js';
 import {columnsFor, fit, placeLabels} from './layout.js';
 import {fullNamesOf, nameOf, tileName} from './problem.js';
@@ -152,9 +153,7 @@ function nameFastest(plot, panel, x, y, size) {
   const points =
     best.map(point => ({x: x(point.time), y: y(point[panel.measure]), text: point.row.variant}));
   const marks = points.map(point => [point.x - 9, point.y - 7, point.x + 9, point.y + 7]);
-  placeLabels(points, marks, size, 11)
-    .forEach((place, i) => write(plot, place.x, place.y, points[i].text,
-               {size: 11, anchor: place.anchor, halo: true}));
+  writeNear(plot, points, placeLabels(points, marks, size, 11), {size: 11});
 }
 
 function drawPanel(context, parent, panel, shown, size) {

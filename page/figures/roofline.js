@@ -15,7 +15,8 @@ import {
   rule,
   svgOf,
   tone,
-  write
+  write,
+  writeNear
 } from './frame.js';
 import {columnsFor, pageOf, placeLabels} from './layout.js';
 import {nameOf} from './problem.js';
@@ -166,9 +167,7 @@ function nameTops(plot, panel, x, y, size) {
   const at = point => ({x: x(point.intensity), y: y(point.rate), text: point.row.variant});
   const marks = panel.points.map(at).map(one => [one.x - 6, one.y - 5, one.x + 6, one.y + 5]);
   const tops = topOfEach(panel).sort((a, b) => b.rate - a.rate).map(at);
-  placeLabels(tops, marks, size, 11.5)
-    .forEach((place, i) => write(plot, place.x, place.y, tops[i].text,
-               {size: 11.5, weight: 600, anchor: place.anchor, halo: true}));
+  writeNear(plot, tops, placeLabels(tops, marks, size, 11.5), {size: 11.5, weight: 600});
 }
 
 function drawPanel(context, parent, panel, size) {

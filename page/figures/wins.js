@@ -135,9 +135,27 @@ function drawRight(parent, columns, line) {
     {size: 11.5, fill: tone.muted, title: line.winner.bound_why || ''});
 }
 
-function drawLine(context, parent, line, columns, x) {
-  write(
+/** The name of a problem leads to it alone, where the page offers that. */
+function nameProblem(context, parent, line, columns) {
+  const name = write(
     parent, columns.name, 0, fit(line.name, columns.nameRoom, 12), {size: 12, title: line.name});
+  if (!context.only) return;
+  name.attr('class', 'link')
+    .attr('tabindex', 0)
+    .attr('role', 'link')
+    .style('fill', tone.accent)
+    .attr('aria-label', `${line.name}: this problem alone`)
+    .style('cursor', 'pointer')
+    .on('click', () => context.only(line.winner));
+  name.node().addEventListener('keydown', event => {
+    if (event.key !== 'Enter') return;
+    event.stopPropagation();
+    context.only(line.winner);
+  });
+}
+
+function drawLine(context, parent, line, columns, x) {
+  nameProblem(context, parent, line, columns);
   mark(context, parent, columns.winner + 6, 0, line.winner, null, {
     reach: 0
   }).attr('class', 'key-mark');

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert';
 import test from 'node:test';
-import {everything, filtered, firstState, fromFragment, offers, toFragment, toggled}
-  from '../../page/state.js';
+import {everything, filtered, firstState, fromFragment, offers, picked, refiltered, toFragment,
+  toggled} from '../../page/state.js';
 
 const rows = [
   {operator: 'softmax', direction: 'forward', dtype: 'float32', shape: 'B=1', variant: 'online'},
@@ -79,4 +79,19 @@ test('a second toggle takes the first back, and the old state stays as it was', 
   assert.deepStrictEqual(once.filters.gate, ['mild']);
   assert.deepStrictEqual(toggled(once, 'gate', 'mild').filters.gate, []);
   assert.deepStrictEqual(state, everything());
+});
+
+test('what is picked in a figure lives in the fragment, and pages end with their filters', () => {
+  const state = picked(picked(everything(), 'tiles', {variant: 'a&b', page: ''}), 'wins',
+    {page: '3', order: 'close'});
+  const fragment = toFragment(state);
+  assert.strictEqual(fragment, 'tiles.variant=a%26b&wins.page=3&wins.order=close');
+  assert.deepStrictEqual(fromFragment(fragment, everything()).picks,
+    {'tiles.variant': 'a&b', 'wins.page': '3', 'wins.order': 'close'});
+  const odd = fromFragment('#.x=1&a.=2&__proto__.x.y=3&tiles=4', everything());
+  assert.deepStrictEqual(odd.picks, {});
+  const left = {'tiles.variant': 'a&b', 'wins.order': 'close'};
+  assert.deepStrictEqual(toggled(state, 'operator', 'gla').picks, left);
+  assert.deepStrictEqual(refiltered(state, {operator: ['gla']}).picks, left);
+  assert.deepStrictEqual(refiltered(state, {operator: ['gla']}).filters.operator, ['gla']);
 });
