@@ -1,23 +1,16 @@
 #include "harness/bound_by.hpp"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "harness/architecture.hpp"
+#include "harness/numbers.hpp"
 #include "harness/report_measured.hpp"
 
 namespace gla_bench {
 namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
-std::string percent(double share) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), share < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * share);
-  return text.data();
-}
 
 std::string_view told(BytesFrom from) {
   switch (from) {
@@ -41,10 +34,10 @@ std::string why_of(const RoofFigures& figures, const BoundVerdict& verdict) {
   if (!(figures.cold_ms > 0)) return "no time that counts";
   std::string text = std::isnan(verdict.of_copy)
                          ? std::string("copy rate not known")
-                         : percent(verdict.of_copy) + " of the copy rate (" +
+                         : format_percent(verdict.of_copy) + " of the copy rate (" +
                                std::string(told(figures.bytes_from)) + ")";
   if (std::isnan(verdict.of_peak)) return text + ", peak or operations not known";
-  return text + ", " + percent(verdict.of_peak) +
+  return text + ", " + format_percent(verdict.of_peak) +
          (figures.tensor_cores ? " of the tensor cores' peak" : " of the float32 units' peak");
 }
 

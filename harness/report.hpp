@@ -1,5 +1,5 @@
 #pragma once
-// Records -> tables, for people: per problem each variant's best tile, the winner marked.
+// Records -> a report, for people.
 
 #include <span>
 #include <string>
@@ -8,24 +8,24 @@
 
 namespace gla_bench {
 
+struct Comparison;
+
 struct ReportStyle {
   bool markdown = false;
   std::size_t width = 0;  ///< columns of the terminal; 0: no limit
+  bool colour = false;    ///< of a terminal
 };
 
-/// Failures first (with their reasons), then a table per problem over all the files: variant, best
-/// tile, cold and hot ms, GB/s (the operator's floor bytes over the cold time), share of the floor
-/// (the time that the floor bytes take at the file's measured copy rate, over the cold time),
-/// traffic (the variant's modelled bytes over the floor's), error (rel_l2 of the worst output over
-/// its bound), notes. Peers stand in the same tables. A second table has the stages of the records
-/// that have them: time with cold caches, share of all stages, modelled bytes over that time. A
-/// third has what the device counted and used (report_measured.hpp), where it did. The
-/// winner is the fastest verified row that
-/// is not a peer's and not suspect.
-std::string report(std::span<const Results> files, const ReportStyle& style);
+/// For a terminal: where the records are from, how many are right and every failure, then the
+/// tables of each problem (report_problem.hpp). In markdown the content of the page, in its order:
+/// machine, verified, winners, why, costs, peers and floor, records; long tables are folded. A
+/// comparison with an earlier run comes last. Texts of records can neither drive a terminal nor be
+/// taken for markup.
+std::string report(std::span<const Results> files, const ReportStyle& style,
+                   const Comparison* comparison = nullptr);
 
-/// Its first part: each failed record with its reason and, where it is this program's, the command
-/// that repeats it; empty where none failed.
+/// Each failed record with its reason and, where it is this program's, the command that repeats it;
+/// empty where none failed.
 std::string failures(std::span<const Results> files, const ReportStyle& style);
 
 }  // namespace gla_bench

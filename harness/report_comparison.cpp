@@ -87,7 +87,8 @@ std::optional<Comparison> compare_runs(std::span<const Results> base,
   const auto files = own_files(fresh);
   const auto bases = bases_of(own_files(base), files);
   if (files.empty())
-    throw InputError("--against: the files hold nothing but peers' records, which are not compared");
+    throw InputError(
+        "--against: the files hold nothing but peers' records, which are not compared");
   for (std::size_t i = 0; i < files.size(); ++i) add(compare_files(*bases[i], *files[i], policy));
   return all;
 }

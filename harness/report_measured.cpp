@@ -1,11 +1,10 @@
 #include "harness/report_measured.hpp"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "harness/counters.hpp"
+#include "harness/numbers.hpp"
 #include "harness/text.hpp"
 #include "harness/tile.hpp"
 
@@ -14,13 +13,6 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double tolerated = 0.1;  // of measured over modelled bytes
-
-std::string number(double value, const char* format) {
-  if (std::isnan(value)) return "-";
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
 
 /// NaN where the variant gives none.
 double model_bytes(const Record& record) {
@@ -36,31 +28,30 @@ std::string over_model(const Record& record, double last_level_cache) {
   const double ratio = measured_over_model(record);
   const bool large = last_level_cache > 0 && record.io.floor_bytes >= 2 * last_level_cache;
   const bool off = large && std::abs(ratio - 1) > tolerated;
-  return number(ratio, "%.3f") + (off ? " !" : "");
+  return format_number(ratio, "%.3f") + (off ? " !" : "");
 }
 
-std::string joules(const Record& record) {
-  if (!record.energy || !record.energy->joules_per_call) return "-";
-  const double value = *record.energy->joules_per_call;
-  return value < 1 ? number(value * 1e3, "%.3g mJ") : number(value, "%.3g J");
+double joules(const Record& record) {
+  return record.energy ? record.energy->joules_per_call.value_or(unknown) : unknown;
 }
 
 std::vector<std::string> line(const Record& record, double last_level_cache) {
   const CounterReading none;
   const CounterReading& reading = record.io.measured ? *record.io.measured : none;
-  return {record.variant,
-          record.tile.empty() ? "-" : describe(record.tile),
-          bytes(reading.dram_read_bytes),
-          bytes(reading.dram_write_bytes),
-          over_model(record, last_level_cache),
-          number(requested_bytes(reading).value_or(unknown) / model_bytes(record), "%.3f"),
-          number(measured_bytes(record) / record.io.floor_bytes, "%.3f"),
-          joules(record),
-          number(record.energy && record.energy->joules_per_call ? record.energy->watts : unknown,
-                 "%.0f"),
-          reading.source == CounterSource::cupti
-              ? reading.reason
-              : std::string(name(reading.source)) + ": " + reading.reason};
+  return {
+      record.variant,
+      record.tile.empty() ? "-" : describe(record.tile),
+      bytes(reading.dram_read_bytes),
+      bytes(reading.dram_write_bytes),
+      over_model(record, last_level_cache),
+      format_number(requested_bytes(reading).value_or(unknown) / model_bytes(record), "%.3f"),
+      format_number(measured_bytes(record) / record.io.floor_bytes, "%.3f"),
+      format_joules(joules(record)),
+      format_number(
+          record.energy && record.energy->joules_per_call ? record.energy->watts : unknown, "%.0f"),
+      reading.source == CounterSource::cupti
+          ? reading.reason
+          : std::string(name(reading.source)) + ": " + reading.reason};
 }
 
 /// Figures, or a reason why a GPU's are not there.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/printable.hpp"
+
 namespace gla_bench {
 namespace {
 
@@ -27,28 +29,9 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
-std::string escaped(std::string text) {
-  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
-    text.insert(at, 1, '\\');
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
-}  // namespace
-
-std::size_t display_width(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
-std::string Table::text(std::size_t width) const {
-  std::vector<std::size_t> widths;
-  for (const Column& column : columns) widths.push_back(display_width(column.title));
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], display_width(row[i]));
-  std::size_t total = columns.empty() ? 0 : gap * (columns.size() - 1);
+/// Narrows the widest columns until all fit.
+void fit(std::vector<std::size_t>& widths, std::size_t width) {
+  std::size_t total = widths.empty() ? 0 : gap * (widths.size() - 1);
   for (const std::size_t w : widths) total += w;
   while (width > 0 && total > width) {
     auto widest = std::max_element(widths.begin(), widths.end());
@@ -56,38 +39,101 @@ std::string Table::text(std::size_t width) const {
     --*widest;
     --total;
   }
+}
+
+std::string line_of(const std::vector<std::string>& cells, const std::vector<Column>& columns,
+                    const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line += std::string(gap, ' ');
+    line += padded(cut_to(cells[i], widths[i]), widths[i], columns[i].right);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+}  // namespace
+
+std::string toned(std::string text, Tone tone, bool colour) {
+  if (!colour || tone == Tone::plain || text.empty()) return text;
+  const char* code = "1";
+  if (tone == Tone::good) code = "32";
+  if (tone == Tone::bad) code = "31";
+  if (tone == Tone::faint) code = "2";
+  return "\033[" + std::string(code) + "m" + text + "\033[0m";
+}
+
+std::string markdown_text(std::string_view text) {
   std::string out;
-  const auto add = [&](const std::vector<std::string>& cells) {
-    std::string line;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i > 0) line += std::string(gap, ' ');
-      line += padded(cut_to(cells[i], widths[i]), widths[i], columns[i].right);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line;
-    out += '\n';
-  };
+  for (const char c : text) {
+    if (c == '\n')
+      out += ' ';
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '@')
+      out += "@\u200b";  // or it calls somebody
+    else if (std::string_view("\\|`*[]").find(c) != std::string_view::npos)
+      out.append("\\").append(1, c);
+    else
+      out += c;
+  }
+  return printable(out, out.size());
+}
+
+std::string markdown_code(std::string_view text) {
+  std::size_t longest = 0, ticks = 0;
+  for (const char c : text) {
+    ticks = c == '`' ? ticks + 1 : 0;
+    longest = std::max(longest, ticks);
+  }
+  const std::string fence(longest + 1, '`'), gap(longest > 0 ? 1 : 0, ' ');
+  return fence + gap + printable(text, text.size()) + gap + fence;
+}
+
+std::size_t display_width(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+std::string Table::text(std::size_t width, bool colour) const {
+  auto cells = rows;
+  for (auto& row : cells)
+    for (std::string& cell : row) cell = printable(cell, cell.size());
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns) widths.push_back(display_width(column.title));
+  for (const auto& row : cells)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(row[i]));
+  fit(widths, width);
   std::vector<std::string> titles, rules;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     titles.push_back(columns[i].title);
     rules.push_back(std::string(widths[i], '-'));
   }
-  add(titles);
-  add(rules);
-  for (const auto& row : rows) add(row);
+  std::string out = toned(line_of(titles, columns, widths), Tone::strong, colour) + "\n" +
+                    toned(line_of(rules, columns, widths), Tone::faint, colour) + "\n";
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    out += toned(line_of(cells[i], columns, widths), i < tones.size() ? tones[i] : Tone::plain,
+                 colour) +
+           "\n";
   return out;
 }
 
 std::string Table::markdown() const {
   std::string out = "|", rule = "|";
   for (const Column& column : columns) {
-    out += " " + escaped(column.title) + " |";
+    out += " " + markdown_text(column.title) + " |";
     rule += column.right ? " ---: |" : " --- |";
   }
   out += "\n" + rule + "\n";
   for (const auto& row : rows) {
     out += "|";
-    for (const std::string& cell : row) out += " " + escaped(cell) + " |";
+    for (const std::string& cell : row) out += " " + markdown_text(cell) + " |";
     out += "\n";
   }
   return out;

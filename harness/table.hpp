@@ -2,6 +2,7 @@
 // Tables of text: aligned for a terminal, or markdown.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gla_bench {
@@ -11,16 +12,29 @@ struct Column {
   bool right = false;  ///< numbers stand at the right
 };
 
+/// What a line is, where a terminal can show it.
+enum class Tone { plain, strong, good, bad, faint };
+
+/// The text in the tone's colour; unchanged without `colour`.
+std::string toned(std::string text, Tone tone, bool colour);
+
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  ///< each as long as `columns`
+  std::vector<Tone> tones = {};                ///< of the rows; those that it lacks are plain
 
   /// Aligned with two spaces between columns. Where it is wider than `width` (0: no limit) the
-  /// widest column is cut with "..", as far as it has to be.
-  std::string text(std::size_t width = 0) const;
-  /// GitHub's markdown; "|" in a cell is escaped.
+  /// widest column is cut with "..", as far as it has to be. Control characters are '?'.
+  std::string text(std::size_t width = 0, bool colour = false) const;
+  /// GitHub's markdown; cells are markdown_text().
   std::string markdown() const;
 };
+
+/// A text that markdown shows as it is: nothing in it is markup, a mention or a new line.
+std::string markdown_text(std::string_view text);
+
+/// The same as code.
+std::string markdown_code(std::string_view text);
 
 /// Columns that a text takes on a terminal: code points of UTF-8.
 std::size_t display_width(const std::string& text);

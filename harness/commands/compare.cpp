@@ -15,7 +15,7 @@ namespace {
 
 struct CompareOptions {
   std::vector<std::string> files;
-  std::string calibration, json, junit;
+  std::string calibration, json, junit, color = "auto";
   std::vector<std::string> allowed;
   std::optional<double> min_effect;  ///< percent
   bool gate = false, markdown = false, all = false, missing_allowed = false, no_times = false;
@@ -64,7 +64,8 @@ int execute(const CompareOptions& options) {
                                                   : compare_files(files[0], files[1], policy);
   if (!options.json.empty()) write_text(options.json, comparison_json(comparison).dump(1) + "\n");
   if (!options.junit.empty()) write_text(options.junit, junit_xml(comparison_verdicts(comparison)));
-  std::cout << comparison_text(comparison, {options.markdown, options.all, output_width()});
+  std::cout << comparison_text(
+      comparison, {options.markdown, options.all, output_width(), is_coloured(options.color)});
   const std::string lead = options.markdown ? "\n- " : "";
   if (floor)
     std::cout << lead << "noise floor " << format_change(1 + floor->effect).substr(1) << " ("
@@ -106,6 +107,7 @@ void add_compare(CLI::App& program, Context& context) {
   command->add_flag("--no-times", options->no_times, "compare statuses and errors alone");
   command->add_flag("--markdown", options->markdown, "markdown, for a pull request");
   command->add_flag("--all", options->all, "list unchanged rows, too");
+  add_color_option(*command, options->color);
   command->add_option("--json", options->json, "write the comparison as JSON to this file");
   command->add_option("--junit", options->junit, "write the verdicts as JUnit XML to this file");
   command->footer(

@@ -11,4 +11,15 @@ std::size_t output_width() {
   return size.ws_col;
 }
 
+void add_color_option(CLI::App& command, std::string& choice) {
+  command
+      .add_option("--color", choice,
+                  "colours of tables: auto (the default: on a terminal), always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+bool is_coloured(const std::string& choice) {
+  return choice == "always" || (choice == "auto" && ::isatty(STDOUT_FILENO) == 1);
+}
+
 }  // namespace gla_bench::commands

@@ -24,6 +24,7 @@ struct ReportOptions {
   std::string json, csv, html, where;
   bool markdown = false, map = false, best = false;
   std::size_t width = 0;
+  std::string color = "auto";
 };
 
 /// To a file, or "-": standard output.
@@ -43,18 +44,11 @@ void write_rows(const std::vector<Results>& files, const ReportOptions& options)
   if (!options.json.empty()) write_text(options.json, Json(rows).dump(1) + "\n");
 }
 
-void print_report(const std::vector<Results>& files, const std::optional<Comparison>& comparison,
-                  const ReportStyle& style) {
-  std::cout << report(files, style);
-  if (comparison)
-    std::cout << (style.markdown ? "\n" : "")
-              << comparison_text(*comparison, {style.markdown, false, style.width});
-}
-
 void print_best(const std::vector<Results>& files, const ReportOptions& options,
                 std::size_t width) {
   const Table table = best_table(files);
-  std::cout << (options.markdown ? table.markdown() : table.text(width));
+  std::cout << (options.markdown ? table.markdown()
+                                 : table.text(width, is_coloured(options.color)));
 }
 
 void print_maps(const std::vector<Results>& files, const ReportOptions& options,
@@ -77,6 +71,13 @@ std::optional<Comparison> comparison_of(const std::vector<Results>& files,
   expect_known_facts(options.allowed);
   policy.allowed.insert(options.allowed.begin(), options.allowed.end());
   return compare_runs(read_files(options.against, options.where), files, policy);
+}
+
+void print_report(const std::vector<Results>& files, const ReportOptions& options,
+                  std::size_t width) {
+  const auto comparison = comparison_of(files, options);
+  std::cout << report(files, {options.markdown, width, is_coloured(options.color)},
+                      comparison ? &*comparison : nullptr);
 }
 
 void write_page(const std::vector<Results>& files, const std::optional<Comparison>& comparison,
@@ -131,6 +132,7 @@ void add_report(CLI::App& program, Context&) {
   command->add_flag("--markdown", options->markdown, "markdown instead of aligned text");
   command->add_option("--width", options->width,
                       "columns to fit into (default: the terminal's; 0 without one: no limit)");
+  add_color_option(*command, options->color);
   command->footer(
       "Examples:\n  gla-bench report build/quick.json\n"
       "  gla-bench report results/h200/*.json --markdown > tables.md\n"
@@ -153,7 +155,7 @@ void add_report(CLI::App& program, Context&) {
     else if (options->best)
       print_best(files, *options, width);
     else
-      print_report(files, comparison_of(files, *options), {options->markdown, width});
+      print_report(files, *options, width);
   });
 }
 

@@ -43,6 +43,12 @@ std::string notes_of(const ComparedRow& row) {
   return join(notes, "; ");
 }
 
+Tone tone_of(const ComparedRow& row) {
+  if (row.outcome >= Outcome::regression) return Tone::bad;
+  if (row.outcome == Outcome::inconclusive || is_quiet(row)) return Tone::faint;
+  return row.verdict == "faster" || row.verdict == "mended" ? Tone::good : Tone::plain;
+}
+
 Table table_of(const std::vector<const ComparedRow*>& rows) {
   Table table;
   table.columns = {{"verdict"},      {"row"},          {"base ms", true},
@@ -58,6 +64,7 @@ Table table_of(const std::vector<const ComparedRow*>& rows) {
       cells[6] = std::to_string(row->estimate->count);
     }
     table.rows.push_back(std::move(cells));
+    table.tones.push_back(tone_of(*row));
   }
   return table;
 }
@@ -113,7 +120,7 @@ std::string comparison_text(const Comparison& comparison, const ComparisonStyle&
   if (style.markdown) return markdown(comparison, loud, quiet);
   if (style.all) loud.insert(loud.end(), quiet.begin(), quiet.end());
   std::string text = heading(comparison, "");
-  if (!loud.empty()) text += "\n" + table_of(loud).text(style.width);
+  if (!loud.empty()) text += "\n" + table_of(loud).text(style.width, style.colour);
   return text + "\n" + std::to_string(comparison.rows.size()) +
          " rows: " + comparison_counts(comparison) + "\n";
 }

@@ -13,6 +13,7 @@ struct ComparisonStyle {
   bool markdown = false;  ///< for a pull request: unchanged rows are folded away
   bool all = false;       ///< list rows that passed without a change, too
   std::size_t width = 0;  ///< columns of the terminal; 0: no limit
+  bool colour = false;    ///< of a terminal
 };
 
 /// What was held against what, the differences of the environments, a table of the rows, worst

@@ -133,6 +133,11 @@ TEST(Printable, CutsAndReplaces) {
   EXPECT_EQ(printable("plain", 5), "plain");
   EXPECT_EQ(printable("plainer", 6), "pla...");
   EXPECT_EQ(printable("a\tb\x7f", 10), "a?b?");
+  EXPECT_EQ(printable("a\xc2\x9b"
+                      "31m\xc2\xb5",
+                      10),
+            "a??31m\xc2\xb5")
+      << "U+009B begins a command";
   EXPECT_EQ(printable("abc", 0), "...");
   EXPECT_EQ(printable("\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac", 8), "\xe2\x82\xac...");
   EXPECT_EQ(printable_ascii("\xe2\x82\xac", 8), "???");

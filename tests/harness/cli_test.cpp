@@ -90,6 +90,18 @@ TEST_F(Cli, RunsGatesAndReports) {
   EXPECT_EQ(gated.code, 0) << gated.text;
   EXPECT_NE(read_text_file(file("j.xml")).find("<testsuite "), std::string::npos);
   EXPECT_TRUE(has(program("report " + out + " --markdown"), "| recurrent |"));
+  EXPECT_FALSE(has(program("report " + out), "\033[")) << "a pipe has no colours";
+  EXPECT_TRUE(has(program("report " + out + " --color always"), "\033[32m"));
+  EXPECT_EQ(program("report " + out + " --color sometimes").code, 2);
+  const Outcome compared = program("report " + out + " --against " + out);
+  EXPECT_EQ(compared.code, 0) << compared.text;
+  EXPECT_TRUE(has(compared, "4 rows: ")) << compared.text;
+  const std::string json = file("comparison.json");
+  EXPECT_EQ(program("report " + out + " --against " + out + " --json " + json).code, 0);
+  EXPECT_NE(read_text_file(json).find("\"comparison_version\": 1"), std::string::npos);
+  EXPECT_EQ(program("report " + out + " --against " + out + " " + out).code, 2);
+  EXPECT_EQ(program("report " + out + " --allow driver").code, 2) << "needs --against";
+  EXPECT_EQ(program("report " + out + " --against " + out + " --allow colour").code, 2);
 }
 
 TEST_F(Cli, ResultsAreNotReplacedUnlessForced) {

@@ -129,6 +129,23 @@ TEST(Report, RefusedVariantsAreNamedWithTheirReason) {
   EXPECT_NE(text.find("refused: picky: gates too strong"), std::string::npos) << text;
 }
 
+TEST(Report, ColoursTheWinnerAndWhatFailed) {
+  Record wrong = timed("wrong_one", 0.01);
+  wrong.status = Status::wrong;
+  wrong.reason = "far\033[0m off";
+  const std::vector<Results> files{file({timed("fast", 0.2), wrong})};
+  EXPECT_EQ(report(files, {}).find('\033'), std::string::npos);
+  const std::string text = report(files, {.colour = true});
+  EXPECT_NE(text.find("\033[32mfast"), std::string::npos) << text;
+  EXPECT_NE(text.find("\033[31mwrong_one"), std::string::npos) << text;
+  EXPECT_NE(text.find("far?[0m off"), std::string::npos) << text;
+}
+
+TEST(Report, SaysFirstHowManyAreRight) {
+  const std::string text = text_of({file({timed("fast", 0.2)})});
+  EXPECT_LT(text.find("The candidate is verified against float64"), text.find("\nfast")) << text;
+}
+
 TEST(Report, MergesFilesOfOneDevice) {
   Record peer = timed("theirs", 0.5);
   peer.peer = true;
@@ -163,6 +180,21 @@ TEST(Table, FitsTheWidthByCuttingTheWidestColumn) {
   EXPECT_NE(table.text(30).find("  22.5\n"), std::string::npos);
 }
 
+TEST(Table, ColoursLinesByTheirTonesAndOnlyWhenAsked) {
+  Table table{{{"a", false}}, {{"won"}, {"lost"}, {"plain"}}};
+  table.tones = {Tone::good, Tone::bad};
+  EXPECT_EQ(table.text().find('\033'), std::string::npos);
+  const std::string text = table.text(0, true);
+  EXPECT_NE(text.find("\033[32mwon\033[0m\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\033[31mlost\033[0m\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nplain\n"), std::string::npos) << text;
+}
+
+TEST(Table, CellsDriveNoTerminal) {
+  const Table table{{{"a", false}}, {{"x\033[2Jy\nz"}}};
+  EXPECT_NE(table.text(0, true).find("x?[2Jy?z"), std::string::npos);
+}
+
 TEST(Table, CountsCodePoints) {
   EXPECT_EQ(display_width("\u00e4\u2265x"), 3u);
   const Table table{{{"a", false}, {"b", false}}, {{"\u00e4", "1"}, {"aa", "2"}}};
@@ -172,6 +204,11 @@ TEST(Table, CountsCodePoints) {
 TEST(Table, MarkdownEscapesBars) {
   const Table table{{{"a", false}}, {{"x|y\nz"}}};
   EXPECT_NE(table.markdown().find("| x\\|y z |"), std::string::npos);
+}
+
+TEST(Markdown, CodeHasAFenceThatItsTextLacks) {
+  EXPECT_EQ(markdown_code("run it"), "`run it`");
+  EXPECT_EQ(markdown_code("a `b` ``c"), "``` a `b` ``c ```");
 }
 
 TEST(Progress, LineTellsDoneAndLeft) {

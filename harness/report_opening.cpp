@@ -1,0 +1,79 @@
+// The first two sections of a report in markdown: the machine, and whether everything is right.
+
+#include "harness/assignment.hpp"
+#include "harness/drill_down/selection.hpp"
+#include "harness/numbers.hpp"
+#include "harness/report_section_parts.hpp"
+#include "harness/report_sections.hpp"
+#include "harness/report_verified.hpp"
+
+namespace gla_bench {
+namespace {
+
+std::string fact_or_dash(const Facts& environment, std::string_view key) {
+  const std::string text = fact_text(environment, key);
+  return text.empty() ? "-" : text;
+}
+
+std::string rate_of(const Facts& environment, std::string_view key) {
+  const double value = fact_number(environment, key);
+  return value > 0 ? format_number(value, "%.0f") : "-";
+}
+
+std::vector<std::string> notes_of(const Results& results) {
+  std::vector<std::string> notes;
+  if (const std::string peer = fact_text(results.environment, "peer"); !peer.empty())
+    notes.push_back("peers: " + peer);
+  for (const Extension& extension : results.extended)
+    notes.push_back("extended " + extension.started + " with " + describe_program(extension));
+  if (results.unfinished) notes.push_back(describe(*results.unfinished, results.file));
+  return notes;
+}
+
+/// One candidate after the other; all of them, since none may be overlooked.
+std::string failure_list(std::span<const Results> files) {
+  std::string text;
+  for (const FailedRecord& failed : failed_records(files)) {
+    text += "- " + markdown_text(describe(*failed.record)) +
+            (failed.record->peer ? " (a peer)" : "") + "\n";
+    if (!failed.record->peer) text += "  " + markdown_code(repeat_command(*failed.record)) + "\n";
+  }
+  return text.empty() ? "" : text + "\n";
+}
+
+}  // namespace
+
+std::string machine_section(std::span<const Results> files) {
+  Table table{{{"file"},
+               {"records", true},
+               {"device"},
+               {"driver"},
+               {"toolkit"},
+               {"commit"},
+               {"started"},
+               {"copy GB/s", true},
+               {"products TFLOP/s", true}},
+              {}};
+  std::string notes;
+  for (const Results& results : files) {
+    const Facts& environment = results.environment;
+    const std::string commit = fact_or_dash(environment, "git_commit");
+    table.rows.push_back(
+        {results.file, std::to_string(results.records.size()), fact_or_dash(environment, "device"),
+         fact_or_dash(environment, "driver"), fact_or_dash(environment, "toolkit"),
+         commit.substr(0, 10), fact_or_dash(environment, "started"),
+         rate_of(environment, "copy_gb_per_s"), rate_of(environment, "matrix_tflop_per_s")});
+    for (const std::string& note : notes_of(results))
+      notes += "- " + markdown_text(results.file + ": " + note) + "\n";
+  }
+  return section_head("Machine", "What was measured, and on what?") +
+         foldable(table, counted(files.size(), "results file")) +
+         (notes.empty() ? "" : notes + "\n");
+}
+
+std::string verified_section(std::span<const Results> files) {
+  return section_head("Verified", "Is every result right?") + "**" +
+         describe(count_verified(files)) + "**\n\n" + failure_list(files);
+}
+
+}  // namespace gla_bench

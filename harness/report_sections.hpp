@@ -1,0 +1,31 @@
+#pragma once
+// The parts of a report in markdown, each with the title and the question that the page
+// (page/main.js) has for it. Short tables stand open, long ones are folded.
+
+#include <span>
+#include <string>
+
+#include "harness/contests.hpp"
+#include "harness/record_file.hpp"
+
+namespace gla_bench {
+
+/// What was measured, on what machine: a line for each file.
+std::string machine_section(std::span<const Results> files);
+
+/// How many candidates are right, then every failure with the command that repeats it.
+std::string verified_section(std::span<const Results> files);
+
+/// Which variant wins where, and by how much: by operator, then for each problem.
+std::string winners_section(std::span<const Contest> contests);
+
+/// What holds the winners up (bound_by.hpp).
+std::string why_section(std::span<const Contest> contests);
+
+/// Bytes, workspace, error and energy of each variant's fastest tile.
+std::string costs_section(std::span<const Contest> contests);
+
+/// How far the winners are from the best peer and from the floor.
+std::string peers_section(std::span<const Contest> contests);
+
+}  // namespace gla_bench

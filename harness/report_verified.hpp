@@ -1,0 +1,35 @@
+#pragma once
+// The first question of a report: is everything right?
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/record_file.hpp"
+
+namespace gla_bench {
+
+/// How many of this program's records came to what. Peers' count apart: there is nothing to mend.
+struct VerifiedCounts {
+  std::size_t tried = 0;     ///< neither refused nor left out
+  std::size_t right = 0;     ///< verified against float64, and nothing happened to them later
+  std::size_t failed = 0;    ///< is_failure()
+  std::size_t unjudged = 0;  ///< built, say: neither right nor wrong
+  std::size_t refused = 0, left_out = 0, suspect = 0, throttled = 0;
+  std::size_t peers = 0, peers_failed = 0;
+};
+VerifiedCounts count_verified(std::span<const Results> files);
+
+/// "All 1835 candidates verified against float64", "2 failures among 14 candidates"; then, behind a
+/// point each, what else there is: "866 combinations refused with a reason".
+std::string describe(const VerifiedCounts& counts);
+
+/// The failed records with their files, this program's first.
+struct FailedRecord {
+  const Results* file = nullptr;
+  const Record* record = nullptr;
+};
+std::vector<FailedRecord> failed_records(std::span<const Results> files);
+
+}  // namespace gla_bench
