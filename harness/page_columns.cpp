@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace gla_bench {
 namespace {
@@ -31,6 +32,28 @@ std::string whole_mantissa(const std::string& scientific) {
     ++exponent;
   }
   return exponent == 0 ? digits : digits + "e" + std::to_string(exponent);
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// "a=64 b=8" -> {"a=# b=#", " 64 8"}
+std::pair<std::string, std::string> without_numbers(const std::string& text) {
+  std::string pattern, numbers;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    if (end == at && text[at] == '#') ++end;
+    if (end == at) {
+      pattern += text[at++];
+      continue;
+    }
+    pattern += '#';
+    numbers += " " + text.substr(at, end - at);
+    at = end;
+  }
+  return {pattern, numbers};
 }
 
 /// "0.03" -> ".03", which a reader of numbers takes as well.
@@ -82,7 +105,17 @@ void TextColumn::add(const std::string& text) {
 }
 
 Json TextColumn::packed() const {
-  return {{"of", texts_}, {"at", packed_cells(cells_)}};
+  std::map<std::string, std::size_t> known;
+  Json patterns = Json::array();
+  std::vector<std::string> of;
+  for (const std::string& text : texts_) {
+    const auto [pattern, numbers] = without_numbers(text);
+    const auto [place, fresh] = known.try_emplace(pattern, patterns.size());
+    if (fresh) patterns.push_back(pattern);
+    of.push_back(std::to_string(place->second) + numbers);
+  }
+  return {
+      {"patterns", std::move(patterns)}, {"of", packed_cells(of)}, {"at", packed_cells(cells_)}};
 }
 
 }  // namespace gla_bench

@@ -32,11 +32,14 @@ class NumberColumn {
   std::vector<std::string> cells_;
 };
 
-/// A column of texts of which many are the same.
+/// A column of texts of which many are the same, or differ in their numbers only.
 class TextColumn {
  public:
   void add(const std::string& text);
-  /// {"of": the texts in the order of their first cells, "at": packed_cells() of their places}.
+  /// {"patterns": texts with "#" in the place of each number, "of": one cell for each different
+  /// text in the order of their first rows, its pattern's place and its numbers separated by
+  /// spaces ("0 64 128"), "at": packed_cells() of the rows' places in "of"}. A "#" of the text
+  /// itself counts as a number.
   Json packed() const;
 
  private:

@@ -1,8 +1,10 @@
 #include "harness/page_data.hpp"
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/bound_by.hpp"
 #include "harness/comparison/comparison_report.hpp"
 #include "harness/drill_down/selection.hpp"
 #include "harness/environment.hpp"
@@ -54,6 +56,10 @@ class Columns {
   std::size_t records_ = 0;
 };
 
+std::optional<double> known(double value) {
+  return std::isnan(value) ? std::nullopt : std::optional(value);
+}
+
 std::optional<double> positive(double value) {
   return value > 0 ? std::optional(value) : std::nullopt;
 }
@@ -70,9 +76,7 @@ void put_timing(const Record& record, Columns& columns) {
   if (!cold.samples_ms.empty() && cold.median_ms > 0) {
     std::vector<double> seconds = cold.samples_ms;
     for (double& sample : seconds) sample *= 1e-3;
-    const tuning::Interval interval = tuning::interval_of(seconds);
-    columns.number("cold_low", interval.low * 1e3, time_digits);
-    columns.number("cold_high", interval.high * 1e3, time_digits);
+    columns.number("cold_half", known(tuning::relative_half_width(seconds)), error_digits);
   }
   if (record.timing->hot) columns.number("hot_ms", record.timing->hot->median_ms, time_digits);
   columns.number("suspect", flag(record.timing->suspect), 1);
@@ -91,13 +95,9 @@ void put_bytes(const Record& record, Columns& columns) {
   columns.number("dram_read_bytes", io.measured->dram_read_bytes, time_digits);
   columns.number("dram_write_bytes", io.measured->dram_write_bytes, time_digits);
   columns.number("l2_bytes", io.measured->l2_bytes, time_digits);
-  const std::pair<const char*, const char*> metrics[] = {
-      {"tensor_instructions", "sm__inst_executed_pipe_tensor.sum"},
-      {"cycles", "sm__cycles_elapsed.max"},
-      {"bank_conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"}};
-  for (const auto& [column, metric] : metrics)
-    if (const auto found = io.measured->metrics.find(metric); found != io.measured->metrics.end())
-      columns.number(column, found->second, time_digits);
+  const auto& metrics = io.measured->metrics;
+  if (const auto found = metrics.find("sm__inst_executed_pipe_tensor.sum"); found != metrics.end())
+    columns.number("tensor_instructions", found->second, error_digits);
 }
 
 void put_candidate(const Results& results, const Record& record, Columns& columns) {
@@ -126,11 +126,16 @@ void put_verification(const Record& record, Columns& columns, Columns& tensors) 
   tensors.end_record();
 }
 
+void put_bound(const Results& results, const Record& record, Columns& columns) {
+  const BoundVerdict verdict = bound_by(record, results.environment);
+  columns.number("of_copy", known(verdict.of_copy), error_digits);
+  columns.number("of_peak", known(verdict.of_peak), error_digits);
+  columns.text("bound_by", verdict.by ? std::string(name(*verdict.by)) : "");
+  columns.text("bound_why", verdict.by ? verdict.why : "");
+}
+
 void put_costs(const Record& record, Columns& columns) {
-  if (record.energy) {
-    columns.number("joules", record.energy->joules_per_call, time_digits);
-    columns.number("watts", positive(record.energy->watts), time_digits);
-  }
+  if (record.energy) columns.number("joules", record.energy->joules_per_call, error_digits);
   if (!record.build) return;
   columns.number("registers", positive(record.build->registers), count_digits);
   columns.number("spill_bytes", positive(record.build->spill_bytes), count_digits);
@@ -151,10 +156,12 @@ Json file_json(const Results& results) {
   if (results.unfinished) notes.push_back(describe(*results.unfinished, results.file));
   for (const Extension& extension : results.extended)
     notes.push_back("extended " + extension.started + " with " + describe_program(extension));
-  return {{"name", results.file},
-          {"environment", facts_to_json(results.environment)},
-          {"count", results.records.size()},
-          {"notes", std::move(notes)}};
+  Json json{{"name", results.file},
+            {"environment", facts_to_json(results.environment)},
+            {"count", results.records.size()},
+            {"notes", std::move(notes)}};
+  if (!results.places.empty()) json["places"] = results.places;
+  return json;
 }
 
 }  // namespace
@@ -172,6 +179,7 @@ Json page_data(const PageContent& content) {
       put_verification(record, columns, tensors);
       put_timing(record, columns);
       put_bytes(record, columns);
+      put_bound(results, record, columns);
       put_costs(record, columns);
       put_stages(place++, record, stages);
       columns.end_record();

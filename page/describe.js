@@ -10,9 +10,8 @@ export function problemTitle(row) {
 }
 
 function interval(row) {
-  if (row.cold_low === null) return formats.duration(row.cold_ms);
-  const half = (row.cold_high - row.cold_low) / 2 / row.cold_ms;
-  return `${formats.duration(row.cold_ms)} \u00b1 ${formats.percent(half)}`;
+  if (row.cold_half === null) return formats.duration(row.cold_ms);
+  return `${formats.duration(row.cold_ms)} \u00b1 ${formats.percent(row.cold_half)}`;
 }
 
 function overFloor(value, row) {
@@ -43,10 +42,10 @@ export function shortLines(row) {
       ['of the floor', row.of_floor === null ? null : formats.percent(row.of_floor)],
       ['rate', row.tflops === null ? null : `${formats.significant(row.tflops)} TFLOP/s`]);
   }
-  lines.push(['bytes moved', row.measured_bytes === null ? null
-    : overFloor(row.measured_bytes, row)],
-  ['workspace', row.workspace_bytes > 0 ? formats.bytes(row.workspace_bytes) : null],
-  ['error', row.error === null ? null : share(row)]);
+  lines.push(['held by', row.bound_by && `${row.bound_by}: ${row.bound_why}`],
+    ['bytes moved', row.measured_bytes === null ? null : overFloor(row.measured_bytes, row)],
+    ['workspace', row.workspace_bytes > 0 ? formats.bytes(row.workspace_bytes) : null],
+    ['error', row.error === null ? null : share(row)]);
   return lines.filter(([, value]) => value !== null && value !== '' && value !== undefined);
 }
 
@@ -74,8 +73,8 @@ export function fullLines(row) {
       ['hot caches', formats.duration(row.hot_ms)], ['samples', row.samples],
       ['floor', formats.duration(row.floor_ms)], ['of the floor', formats.percent(row.of_floor)],
       ['products', row.tflops === null ? null : `${formats.significant(row.tflops)} TFLOP/s`],
-      ['energy per call', formats.energy(row.joules)],
-      ['power', row.watts === null ? null : `${formats.significant(row.watts)} W`]]],
+      ['held by', row.bound_by], ['because', row.bound_why],
+      ['energy per call', formats.energy(row.joules)]]],
     ['Bytes', [['floor', formats.bytes(row.floor_bytes)],
       ['modelled', overFloor(row.model_bytes, row)],
       ['measured', overFloor(row.measured_bytes, row)],

@@ -3,8 +3,8 @@
 
 import {element, fill} from './dom.js';
 import {facets, offers} from './state.js';
-import {colourOf} from './colours.js';
 import {count} from './formats.js';
+import {swatch} from './swatch.js';
 
 const searchable = 12; // values from which on a list has a field to narrow it
 
@@ -94,13 +94,9 @@ export class Filters {
     const box = element('input', {type: 'checkbox', 'data-value': offer.value,
       change: () => this.toggle_(facet, offer.value)});
     box.checked = chosen;
-    let swatch = null;
-    if (facet === 'variant') {
-      swatch = element('span', {class: 'swatch'});
-      swatch.style.background = colourOf(offer.value, this.isDark_());
-    }
+    const mark = facet === 'variant' && swatch(offer.value, this.isDark_());
     return element('li', {}, element('label', {class: offer.count === 0 ? 'absent' : null}, box,
-      swatch, element('span', {class: 'value'}, offer.value === '' ? '(none)' : offer.value),
+      mark, element('span', {class: 'value'}, offer.value === '' ? '(none)' : offer.value),
       element('span', {class: 'number'}, count(offer.count))));
   }
 

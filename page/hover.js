@@ -2,7 +2,7 @@
 
 import {element, fill} from './dom.js';
 import {shortLines} from './describe.js';
-import {colourOf} from './colours.js';
+import {swatch} from './swatch.js';
 
 const margin = 14;
 
@@ -96,9 +96,7 @@ export class Hover {
   title_(note) {
     const title = element('p', {class: 'note-title'});
     if (note.row) {
-      const swatch = element('span', {class: 'swatch'});
-      swatch.style.background = colourOf(note.row.variant, this.isDark_());
-      title.append(swatch);
+      title.append(swatch(note.row.variant, this.isDark_()));
     }
     title.append(String(note.title));
     return title;

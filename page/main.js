@@ -8,12 +8,14 @@ import {sections as figures} from './figures/index.js';
 import {Filters} from './filters.js';
 import * as formats from './formats.js';
 import {Hover} from './hover.js';
+import {machineSection} from './machine.js';
 import {Panel} from './panel.js';
 import {decode} from './rows.js';
 import {everything, filtered, firstState, fromFragment, picked, refiltered, toFragment, toggled}
   from './state.js';
-import {machineSection, verifiedSection, winnersSection} from './summary.js';
 import {Table} from './table.js';
+import {verifiedSection} from './verified.js';
+import {winnersSection} from './winners.js';
 
 const darkScheme = window.matchMedia('(prefers-color-scheme: dark)');
 const figureHeight = 380;
@@ -161,15 +163,13 @@ class Page {
     this.applyTheme_();
     this.theme_.textContent = this.dark() ? 'Light' : 'Dark';
     this.filters_.update(this.rows_, this.state_, left.length);
-    this.showWinners_(left, false);
+    this.showWinners_(left);
     for (const card of this.cards_) card.update(left);
   }
 
-  showWinners_(rows, all) {
+  showWinners_(rows) {
     fill(this.winners_, winnersSection(rows, {
-      dark: this.dark(), open: this.open_, all,
-      more: () => this.showWinners_(rows, true),
-      choose: row => this.choose_(row)
+      dark: this.dark(), open: this.open_, choose: row => this.choose_(row)
     }));
   }
 

@@ -2,8 +2,8 @@
 
 import {element, fill} from './dom.js';
 import {fullLines} from './describe.js';
-import {colourOf} from './colours.js';
 import {copyText} from './save.js';
+import {swatch} from './swatch.js';
 
 /** A button that puts a text on the clipboard and says that it did. */
 export function copyButton(text, label = 'Copy') {
@@ -35,9 +35,7 @@ export class Panel {
   }
 
   open(row) {
-    const swatch = element('span', {class: 'swatch'});
-    swatch.style.background = colourOf(row.variant, this.isDark_());
-    fill(this.title_, swatch, row.variant);
+    fill(this.title_, swatch(row.variant, this.isDark_(), 16), row.variant);
     fill(this.body_, fullLines(row).map(([heading, lines]) =>
       element('section', {}, element('h3', {}, heading), element('dl', {},
         lines.map(([label, value]) =>

@@ -26,6 +26,16 @@ function number(cell) {
   return cell === '-inf' ? -Infinity : Number(cell);
 }
 
+/** The different texts of a column: patterns with a number for each "#". */
+function textsOf(column) {
+  const patterns = column.patterns.map(pattern => pattern.split('#'));
+  return (column.of === '' ? [] : column.of.split(',')).map(cell => {
+    const [place, ...numbers] = cell.split(' ');
+    const parts = patterns[Number(place)];
+    return parts.slice(1).reduce((text, part, at) => text + numbers[at] + part, parts[0]);
+  });
+}
+
 /** A column by name as a function of a row's place; of one that is not there, always null. */
 function reader(columns, count) {
   return (name, convert = value => value) => {
@@ -35,7 +45,7 @@ function reader(columns, count) {
       const cells = unpack(column, count);
       return at => number(cells[at]);
     }
-    const values = column.of.map(convert);
+    const values = textsOf(column).map(convert);
     const places = unpack(column.at, count).map(Number);
     return at => values[places[at]];
   };
@@ -107,11 +117,10 @@ function ceilingsOf(files) {
   return ceilings;
 }
 
-const plainNumbers = ['cold_ms', 'cold_low', 'cold_high', 'hot_ms', 'samples', 'floor_bytes',
-  'model_bytes', 'workspace_bytes', 'flops', 'joules', 'watts', 'registers', 'spill_bytes',
-  'shared_bytes', 'refused_tiles'];
-const counted = ['dram_read_bytes', 'dram_write_bytes', 'l2_bytes', 'tensor_instructions',
-  'cycles', 'bank_conflicts'];
+const plainNumbers = ['cold_ms', 'cold_half', 'hot_ms', 'samples', 'floor_bytes', 'model_bytes',
+  'workspace_bytes', 'flops', 'joules', 'registers', 'spill_bytes', 'shared_bytes',
+  'refused_tiles', 'of_copy', 'of_peak'];
+const counted = ['dram_read_bytes', 'dram_write_bytes', 'l2_bytes', 'tensor_instructions'];
 const texts = ['variant', 'backend', 'device', 'status', 'source_hash'];
 
 /** A function of a row's place: [{name, error, bound}], empty where nothing was compared. */
@@ -163,6 +172,10 @@ function derive(row) {
     row.error = worst.error;
     row.bound = worst.bound;
   }
+  // The 95 % interval of the median, of which the data have half the width, relative to it.
+  const half = row.cold_half;
+  row.cold_low = half === null ? null : row.cold_ms * Math.max(0, 1 - half);
+  row.cold_high = half === null ? null : row.cold_ms * (1 + half);
   const counters = row.counters;
   row.measured_bytes = counters && counters.dram_read_bytes !== null
     ? counters.dram_read_bytes + counters.dram_write_bytes : null;
@@ -198,7 +211,7 @@ function fieldReader(document) {
   const columns = [...plainNumbers, ...texts].map(name => [name, read(name)]);
   const flags = ['right', 'deterministic'].map(name => [name, read(name)]);
   const timed = ['suspect', 'throttled'].map(name => [name, read(name)]);
-  const orNull = ['reason', 'check'].map(name => [name, read(name)]);
+  const orNull = ['reason', 'check', 'bound_by', 'bound_why'].map(name => [name, read(name)]);
   const [peer, tileText] = [read('peer'), read('tile')];
   const tile = read('tile', text => JSON.parse(text));
   const [counters, tensors] = [counterReader(read), tensorReader(document)];
@@ -219,8 +232,7 @@ function fieldReader(document) {
 /** The rows of a page's data, in the order of its files. */
 export function decode(document) {
   if (document.format !== 1) throw new Error(`found data of format ${document.format}, expected 1`);
-  const problems = document.columns.problem.of.map(problemOf);
-  const problem = reader(document.columns, document.count)('problem', (text, at) => problems[at]);
+  const problem = reader(document.columns, document.count)('problem', problemOf);
   const putFields = fieldReader(document);
   const ceilings = ceilingsOf(document.files);
   const rows = [];
@@ -228,7 +240,7 @@ export function decode(document) {
     const ceiling = ceilingOf(file, ceilings);
     for (let place = 1; place <= file.count; ++place) {
       const id = rows.length;
-      const row = new Row({id, file: file.name, row: place});
+      const row = new Row({id, file: file.name, row: file.places ? file.places[place - 1] : place});
       Object.assign(row, problem(id), ceiling);
       putFields(row, id);
       derive(row);
@@ -248,9 +260,4 @@ export function isFailure(row) {
 /** True where something was done with it. */
 export function wasTried(row) {
   return row.status !== 'rejected' && row.status !== 'left_out';
-}
-
-/** True for a time that may win: measured, right, not suspect; a peer's too. */
-export function hasRightTime(row) {
-  return row.status === 'measured' && row.right !== false && !row.suspect && row.cold_ms > 0;
 }

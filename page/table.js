@@ -2,8 +2,8 @@
 
 import {append, element, fill} from './dom.js';
 import {copyButton} from './panel.js';
-import {colourOf} from './colours.js';
 import * as formats from './formats.js';
+import {swatch} from './swatch.js';
 
 const rowHeight = 30; // as .records tr in page.css
 const overscan = 12;
@@ -169,9 +169,7 @@ export class Table {
     const text = column.show ? column.show(row) : row[column.key];
     const node = element('td', {class: column.show && column.key !== 'file' ? 'number' : null});
     if (column.key === 'variant') {
-      const swatch = element('span', {class: 'swatch'});
-      swatch.style.background = colourOf(row.variant, this.isDark_());
-      node.append(swatch);
+      node.append(swatch(row.variant, this.isDark_()));
     }
     if (column.key === 'status') node.className = `status-${row.status}`;
     node.append(text === null || text === undefined ? '' : String(text));

@@ -1,44 +1,92 @@
-// Who wins where, and by how much. Pure functions of rows.
+// Which variant to use: the answer for a problem, or how often each variant wins among many.
 
-import {hasRightTime} from './rows.js';
+import {element} from './dom.js';
+import {contests, countsOf, runnerUp} from './figures/contest.js';
+import {fullNamesOf} from './figures/problem.js';
+import * as formats from './formats.js';
+import {copyButton} from './panel.js';
+import {swatch} from './swatch.js';
 
-/** The fastest right row of each variant, the fastest first. */
-function bestOfEach(rows) {
-  const best = new Map();
-  for (const row of rows) {
-    const known = best.get(row.variant);
-    if (!known || row.cold_ms < known.cold_ms) best.set(row.variant, row);
-  }
-  return [...best.values()].sort((a, b) => a.cold_ms - b.cold_ms);
+const answered = 4; // problems that have an answer each; of more there is a summary
+
+/**
+ * What there is to say of one contest, as numbers: {row: the winner, next: {row, over} or null,
+ * tied: those that can not be told from the winner, peer: {row, over} or null, ofFloor}.
+ */
+export function answerOf(contest) {
+  const [row] = contest.ranked;
+  const against = other => other ? {row: other, over: other.cold_ms / row.cold_ms} : null;
+  return {row, next: against(runnerUp(contest)), tied: contest.ranked.slice(1, contest.ties),
+    peer: against(contest.peers[0]),
+    ofFloor: contest.floorMs === null ? null : contest.floorMs / row.cold_ms,
+    floorMs: contest.floorMs};
 }
 
-/** True where the intervals of two medians overlap: which is the faster can not be told. */
-export function tied(a, b) {
-  if (a.cold_high === null || b.cold_low === null) return false;
-  return b.cold_low <= a.cold_high && a.cold_low <= b.cold_high;
+function fact(label, value, more) {
+  return element('div', {}, element('dt', {}, label), element('dd', {}, value,
+    more && element('span', {class: 'also'}, more)));
+}
+
+function rivalFact(label, rival, options, none) {
+  if (!rival) return fact(label, formats.nothing, none);
+  const words = rival.over >= 1 ? `${formats.factor(rival.over)} as long`
+    : `${formats.factor(1 / rival.over)} faster`;
+  return fact(label, [swatch(rival.row.variant, options.dark), rival.row.variant],
+    `${words}, ${formats.duration(rival.row.cold_ms)}`);
+}
+
+function errorFact(row) {
+  if (row.error === null) return null;
+  return fact('error', `${formats.error(row.error)}`,
+    `${formats.percent(row.error / row.bound)} of what is allowed`);
+}
+
+function card(name, answer, options) {
+  const {row, next, tied, peer} = answer;
+  return element('div', {class: 'answer'}, element('p', {class: 'answer-problem'}, name),
+    element('p', {class: 'answer-winner'}, swatch(row.variant, options.dark, 18),
+      element('button', {type: 'button', class: 'link', click: () => options.open(row)},
+        row.variant), ` ${formats.duration(row.cold_ms)}`,
+      tied.length > 0 && element('span', {class: 'also'},
+        `not to be told from ${tied.map(other => other.variant).join(', ')}`)),
+    element('dl', {class: 'facts'},
+      fact('of the floor', formats.percent(answer.ofFloor), answer.floorMs !== null &&
+        `which is ${formats.duration(answer.floorMs)}`),
+      rivalFact('next variant', next, options, 'no other was right and timed'),
+      rivalFact('best peer', peer, options, 'none was measured'),
+      row.bound_by && fact('held by', row.bound_by, row.bound_why),
+      fact('workspace', formats.bytes(row.workspace_bytes), row.measured_bytes !== null &&
+        `${formats.bytes(row.measured_bytes)} moved`),
+      errorFact(row), row.tile_label && fact('tile', row.tile_label)),
+    row.command && copyButton(() => row.command, 'Copy the command that repeats it'));
+}
+
+function summary(list, options) {
+  const names = fullNamesOf(list.map(contest => contest.row));
+  const order = names.map((name, at) => at).sort((a, b) => names[a] < names[b] ? -1 : 1);
+  const select = element('select', {'aria-label': 'Problem to answer for', id: 'problem',
+    change: event => options.choose(list[Number(event.target.value)].row)},
+  element('option', {value: '', selected: true, disabled: true}, 'choose a problem'),
+  order.map(at => element('option', {value: at}, names[at])));
+  const wins = countsOf(list, contest => contest.ranked[0].variant);
+  return element('div', {class: 'answer'},
+    element('p', {class: 'wins'}, `Of ${formats.plural(list.length, 'problem')} `,
+      wins.map(([variant, number], at) => [at > 0 && ', ',
+        element('span', {class: 'win'}, swatch(variant, options.dark), element('b', {}, variant),
+          ` wins ${formats.count(number)}`)]), '.'),
+    element('label', {class: 'pick'}, 'Which to use for ', select));
 }
 
 /**
- * A contest for each problem and device on which anything right was timed, in the order of their
- * first rows: {row: the winner, ranking: the best row of each of our variants, next: the second with
- * over (its time over the winner's) and tied, or null; peer: the fastest peer likewise}.
+ * `options`: {dark, open(row): its panel, choose(row): leave its problem alone}
  */
-export function contests(rows) {
-  const groups = new Map();
-  for (const row of rows) {
-    if (!hasRightTime(row)) continue;
-    const key = `${row.problem} ${row.device}`;
-    if (!groups.has(key)) groups.set(key, []);
-    groups.get(key).push(row);
+export function winnersSection(rows, options) {
+  const list = contests(rows).filter(contest => contest.ranked.length > 0);
+  if (list.length === 0) {
+    return element('p', {class: 'empty'}, 'Nothing that the filters leave was right and timed.');
   }
-  const list = [];
-  for (const group of groups.values()) {
-    const ranking = bestOfEach(group.filter(row => !row.peer));
-    if (ranking.length === 0) continue;
-    const against = other => other ? {row: other, over: other.cold_ms / ranking[0].cold_ms,
-      tied: tied(ranking[0], other)} : null;
-    list.push({row: ranking[0], ranking, next: against(ranking[1]),
-      peer: against(bestOfEach(group.filter(row => row.peer))[0])});
-  }
-  return list;
+  if (list.length > answered) return summary(list, options);
+  const names = fullNamesOf(list.map(contest => contest.row));
+  return element('div', {class: 'answers', id: 'answer'},
+    list.map((contest, at) => card(names[at], answerOf(contest), options)));
 }

@@ -46,7 +46,16 @@ TEST(PageColumns, RunsOfTheSameAreOneCell) {
   EXPECT_EQ(packed_cells({}), "");
   TextColumn texts;
   for (const char* text : {"b", "a", "b", "b"}) texts.add(text);
-  EXPECT_EQ(texts.packed(), Json::parse(R"({"of": ["b", "a"], "at": "0,1,0*2"})"));
+  EXPECT_EQ(texts.packed(),
+            Json::parse(R"({"patterns": ["b", "a"], "of": "0,1", "at": "0,1,0*2"})"));
+}
+
+TEST(PageColumns, TextsThatDifferInNumbersShareAPattern) {
+  TextColumn texts;
+  for (const char* text : {"a=64 b=8", "a=007 b=9", "#1", "2.5 #"}) texts.add(text);
+  EXPECT_EQ(texts.packed(), Json::parse(R"({"patterns": ["a=# b=#", "##", "#.# #"],
+                                            "of": "0 64 8,0 007 9,1 # 1,2 2 5 #",
+                                            "at": "0,1,2,3"})"));
 }
 
 Results results_of(std::vector<Record> records) {
@@ -68,7 +77,7 @@ TEST(PageData, HasEachProblemOnceAndACellForEachRecord) {
   EXPECT_EQ(data["count"], 3);
   EXPECT_EQ(data["files"].size(), 2U);
   EXPECT_EQ(data["files"][1]["count"], 1);
-  EXPECT_EQ(data["columns"]["problem"]["of"].size(), 2U);
+  EXPECT_EQ(data["columns"]["problem"]["patterns"].size(), 1U) << "they differ in their seeds";
   EXPECT_EQ(data["columns"]["problem"]["at"], "0*2,1");
   EXPECT_EQ(data["columns"]["cold_ms"], "1.25,,1.25");
   EXPECT_EQ(data["columns"]["right"], "1,,1");
@@ -81,9 +90,18 @@ TEST(PageData, HasEachProblemOnceAndACellForEachRecord) {
 TEST(PageData, ProblemIsTheTextOfTheCommand) {
   const Record record = sample_record(7);
   const Results files[] = {results_of({record})};
-  const std::string problem = page_data({files})["columns"]["problem"]["of"][0];
+  const Json problems = page_data({files})["columns"]["problem"];
+  std::string text, numbers = problems["of"];
+  for (const char c : problems["patterns"][0].get<std::string>()) {
+    if (c != '#') {
+      text += c;
+      continue;
+    }
+    numbers = numbers.substr(numbers.find(' ') + 1);
+    text += numbers.substr(0, numbers.find(' '));
+  }
   const std::string selection = selection_text(selection_of(record));
-  EXPECT_TRUE(selection.ends_with("," + problem.substr(1))) << problem << "\n" << selection;
+  EXPECT_TRUE(selection.ends_with("," + text.substr(1))) << text << "\n" << selection;
 }
 
 TEST(PageData, NothingEndsTheElementThatHoldsIt) {
@@ -94,14 +112,21 @@ TEST(PageData, NothingEndsTheElementThatHoldsIt) {
   const std::string text = json_for_script(page_data({files}));
   EXPECT_EQ(text.find_first_of("<>&"), std::string::npos);
   const Json back = Json::parse(text);
-  EXPECT_EQ(back["columns"]["variant"]["of"][0], hostile.variant);
-  EXPECT_EQ(back["columns"]["reason"]["of"][0], "<!--<script>&amp; \xef\xbf\xbd");
+  EXPECT_EQ(back["columns"]["variant"]["patterns"][0], "</script><script>alert(#)</script>");
+  EXPECT_EQ(back["columns"]["reason"]["patterns"][0], "<!--<script>&amp; \xef\xbf\xbd");
 }
 
 TEST(PageData, OfNoFilesIsStillWhole) {
   const Json data = page_data({});
   EXPECT_EQ(data["count"], 0);
   EXPECT_EQ(data["columns"]["problem"]["at"], "");
+}
+
+TEST(PageData, RowsKeepTheirNumbersWhereOthersWereLeftOut) {
+  Results results = results_of({sample_record(1), sample_record(2)});
+  results.places = {3, 8};
+  const Results files[] = {results};
+  EXPECT_EQ(page_data({files})["files"][0]["places"], Json({3, 8}));
 }
 
 class PageFile : public testing::Test {
@@ -118,7 +143,7 @@ TEST_F(PageFile, HasAPolicyThatNamesItsScriptAndLoadsNothing) {
   EXPECT_EQ(page.find("unsafe"), std::string::npos);
   for (const char* place : {"@data@", "@js@", "@css@", "digest@"})
     EXPECT_EQ(page.find(place), std::string::npos) << place;
-  for (const char* loads : {" src=", "<link", "@import", "url("})
+  for (const char* loads : {" src=", "<link", "@import", "url(h", "http://", "https://"})
     EXPECT_EQ(page.find(loads), std::string::npos) << loads;
   EXPECT_EQ(page.find("<script"), page.find("<script id=\"data\""));
 }

@@ -2,12 +2,19 @@
 
 import assert from 'node:assert';
 import test from 'node:test';
-import {commandOf, decode, hasRightTime, isFailure, shapeLabel, shellQuoted, unpack, wasTried,
+import {commandOf, decode, isFailure, shapeLabel, shellQuoted, unpack, wasTried,
   worstTensor} from '../../page/rows.js';
 
 const problem = '{"operator":"gla","direction":"forward","dtype":"bfloat16","layout":"seq_first",' +
   '"shape":{"batch":1,"seq":64,"heads":2,"key_dim":16,"value_dim":8},"gate":"mild","seed":1,' +
   '"initial_state":false,"final_state":true,"options":{"in_place":"true"}}';
+
+/** A column of texts as the program packs it: numbers apart from what is around them. */
+function texts(at, ...values) {
+  const patterns = values.map(value => value.replace(/[0-9]+/g, '#'));
+  const of = values.map((value, i) => [i, ...value.match(/[0-9]+/g) || []].join(' ')).join(',');
+  return {patterns, of, at};
+}
 
 function data(change = {}) {
   return Object.assign({
@@ -16,12 +23,13 @@ function data(change = {}) {
       environment: {device: 'toy', copy_gb_per_s: 10, matrix_tflop_per_s: 5, l2_bytes: 100}},
     {name: 'peers.json', count: 1, notes: [], environment: {device: 'toy'}}],
     columns: {
-      problem: {of: [problem], at: '0*3'}, variant: {of: ['recurrent', 'p.gla'], at: '0*2,1'},
-      backend: {of: ['cuda'], at: '0*3'}, tile: {of: ['{"block_v":8}', '{}'], at: '0*2,1'},
-      device: {of: ['toy'], at: '0*3'}, status: {of: ['measured', 'rejected'], at: '0,1,0'},
-      reason: {of: ['', 'too large'], at: '0,1,0'}, source_hash: {of: ['00'], at: '0*3'},
-      check: {of: [''], at: '0*3'},
-      cold_ms: '.5,,2', cold_low: '.4,,1', cold_high: '.6,,3', floor_bytes: '1e6*3', flops: '2e9,,',
+      problem: texts('0*3', problem), variant: texts('0*2,1', 'recurrent', 'p.gla'),
+      backend: texts('0*3', 'cuda'), tile: {patterns: ['{"block_v":#}', '{}'], of: '0 8,1',
+        at: '0*2,1'},
+      device: texts('0*3', 'toy'), status: texts('0,1,0', 'measured', 'rejected'),
+      reason: texts('0,1,0', '', 'too large'), source_hash: texts('0*3', 'ab'),
+      check: texts('0*3', ''), bound_by: texts('0,1*2', 'memory', ''),
+      cold_ms: '.5,,2', cold_half: '.25,,2', floor_bytes: '1e6*3', flops: '2e9,,',
       peer: ',,1', right: '1,,1', suspect: ',,1', dram_read_bytes: '5e5,,',
       dram_write_bytes: '25e4,,'
     },
@@ -56,6 +64,8 @@ test('a row has its fields, and null for what is not there', () => {
   assert.deepStrictEqual(first.tile, {block_v: 8});
   assert.strictEqual(first.reason, null);
   assert.strictEqual(first.hot_ms, null);
+  assert.strictEqual(first.bound_by, 'memory');
+  assert.strictEqual(second.bound_by, null);
   assert.strictEqual(first.suspect, false);
   assert.strictEqual(second.suspect, null, 'nothing was timed');
   assert.strictEqual(second.cold_ms, null);
@@ -68,6 +78,9 @@ test('what follows from a row and its device', () => {
   const [first, second, peer] = decode(data());
   assert.strictEqual(first.measured_bytes, 750000);
   assert.strictEqual(first.floor_ms, 0.1);
+  assert.deepStrictEqual([first.cold_low, first.cold_high], [0.375, 0.625]);
+  assert.deepStrictEqual([peer.cold_low, peer.cold_high], [0, 6]);
+  assert.strictEqual(second.cold_low, null);
   assert.strictEqual(first.of_floor, 0.2);
   assert.strictEqual(first.tflops, 4);
   assert.strictEqual(first.error, 0.002, 'the tensor that uses most of its bound');
@@ -86,6 +99,12 @@ test('the command is that of the record', () => {
   assert.strictEqual(shellQuoted('it\'s'), '\'it\'\\\'\'s\'');
 });
 
+test('rows keep their numbers where others of the file were left out', () => {
+  const {files} = data();
+  files[0].places = [4, 7];
+  assert.deepStrictEqual(decode(data({files})).map(row => row.row), [4, 7, 1]);
+});
+
 test('labels have extents in one order', () => {
   assert.strictEqual(shapeLabel({key_seq: 9, heads: 2, batch: 1}), 'B=1 H=2 keys=9');
 });
@@ -93,7 +112,6 @@ test('labels have extents in one order', () => {
 test('which rows count', () => {
   const [first, second, peer] = decode(data());
   assert.deepStrictEqual([first, second, peer].map(wasTried), [true, false, true]);
-  assert.deepStrictEqual([first, second, peer].map(hasRightTime), [true, false, false]);
   assert.ok(isFailure({status: 'crashed'}) && !isFailure(first));
 });
 
@@ -104,6 +122,6 @@ test('nothing is worse than a NaN', () => {
 });
 
 test('no records are no rows', () => {
-  assert.deepStrictEqual(decode({format: 1, count: 0, files: [], columns: {problem: {of: [],
-    at: ''}}, tensors: {}, stages: {}}), []);
+  assert.deepStrictEqual(decode({format: 1, count: 0, files: [], columns: {problem: {patterns: [],
+    of: '', at: ''}}, tensors: {}, stages: {}}), []);
 });

@@ -48,22 +48,17 @@ test('a note stays inside the window', () => {
   }
 });
 
-test('numbers', () => {
+test('numbers, and what is not there', () => {
   assert.strictEqual(formats.duration(0.01234), '12.3 \u00b5s');
-  assert.strictEqual(formats.duration(0.0999996), '100 \u00b5s');
-  assert.strictEqual(formats.duration(1.5), '1.50 ms');
-  assert.strictEqual(formats.duration(2500), '2.50 s');
   assert.strictEqual(formats.duration(null), '\u2013');
-  assert.strictEqual(formats.bytes(679477248), '679 MB');
+  assert.strictEqual(formats.bytes(undefined), '\u2013');
   assert.strictEqual(formats.bytes(0), '0 B');
   assert.strictEqual(formats.percent(0.943), '94 %');
-  assert.strictEqual(formats.percent(0.0123), '1.2 %');
-  assert.strictEqual(formats.percent(12.34), '1,234 %');
   assert.strictEqual(formats.factor(1.4349), '1.43\u00d7');
-  assert.strictEqual(formats.error(0.00123), '1.2e-3');
   assert.strictEqual(formats.error(NaN), 'NaN');
   assert.strictEqual(formats.energy(0.0123), '12.3 mJ');
+  assert.strictEqual(formats.energy(2.5), '2.5 J');
   assert.strictEqual(formats.count(1234567), '1,234,567');
-  assert.strictEqual(formats.significant(9.999), '10.0');
-  assert.strictEqual(formats.significant(123456), '123000');
+  assert.strictEqual(formats.plural(1, 'row'), '1 row');
+  assert.strictEqual(formats.plural(2000, 'row'), '2,000 rows');
 });

@@ -1,0 +1,84 @@
+// The second section: is every result right? Failures come first, with what repeats them.
+
+import {problemTitle} from './describe.js';
+import {element} from './dom.js';
+import {count, plural} from './formats.js';
+import {copyButton} from './panel.js';
+import {isFailure, wasTried} from './rows.js';
+
+/** How many rows came to what. A peer's failures count apart: there is nothing to mend here. */
+export function verdictOf(rows) {
+  const ours = rows.filter(row => !row.peer);
+  const tried = ours.filter(wasTried);
+  const failures = tried.filter(isFailure);
+  const right = tried.filter(row => !isFailure(row) && row.right === true).length;
+  const having = status => ours.filter(row => row.status === status).length;
+  return {
+    tried: tried.length, right, failures,
+    unverified: tried.length - right - failures.length,
+    peers: rows.length - ours.length,
+    peerFailures: rows.filter(row => row.peer && isFailure(row)),
+    rejected: having('rejected'),
+    leftOut: having('left_out'),
+    suspect: ours.filter(row => row.suspect).length,
+    throttled: ours.filter(row => row.throttled).length
+  };
+}
+
+/** {kind: "good", "some", "bad" or "none", headline, asides: [text]} */
+export function wordsOf(verdict) {
+  const {tried, right, failures} = verdict;
+  const asides = [];
+  const aside = (number, text) => {
+    if (number > 0) asides.push(text);
+  };
+  aside(failures.length && right, `${count(right)} verified against float64`);
+  aside(verdict.unverified, `${count(verdict.unverified)} without a verdict`);
+  aside(verdict.rejected, `${count(verdict.rejected)} refused, with a reason each`);
+  aside(verdict.leftOut, `${count(verdict.leftOut)} left out by a search`);
+  aside(verdict.suspect, plural(verdict.suspect, 'suspect time'));
+  aside(verdict.throttled, `${count(verdict.throttled)} timed while throttled`);
+  aside(verdict.peers, `${plural(verdict.peers, 'record')} of peers`);
+  if (tried === 0) return {kind: 'none', headline: 'Nothing was tried', asides};
+  const candidates = plural(tried, 'candidate');
+  if (failures.length > 0) {
+    return {kind: 'bad', headline: `${plural(failures.length, 'failure')} among ${candidates}`,
+      asides};
+  }
+  if (right < tried) {
+    return {kind: 'some', headline: `${count(right)} of ${candidates} verified`, asides};
+  }
+  const headline = tried === 1 ? 'The one candidate is verified against float64'
+    : `All ${candidates} verified against float64`;
+  return {kind: 'good', headline, asides};
+}
+
+function failureItem(row, open) {
+  return element('li', {},
+    element('button', {type: 'button', class: 'link', click: () => open(row)}, row.variant), ' ',
+    element('span', {class: `status-${row.status}`}, row.status), ` on ${problemTitle(row)}`,
+    row.tile_label && ` (${row.tile_label})`, row.check && `, check ${row.check}`,
+    row.reason && element('p', {class: 'reason'}, row.reason),
+    row.command && element('div', {class: 'repeat'}, element('code', {}, row.command),
+      copyButton(() => row.command)));
+}
+
+const shown = 50;
+
+function failureList(title, rows, open) {
+  if (rows.length === 0) return null;
+  const rest = rows.length - shown;
+  return element('div', {class: 'failures'}, element('h3', {}, title),
+    element('ul', {}, rows.slice(0, shown).map(row => failureItem(row, open))),
+    rest > 0 && element('p', {}, `And ${count(rest)} more: search the records for a status.`));
+}
+
+export function verifiedSection(rows, open) {
+  const verdict = verdictOf(rows);
+  const {kind, headline, asides} = wordsOf(verdict);
+  return element('div', {},
+    element('p', {class: `verdict verdict-${kind}`, id: 'verdict'}, headline),
+    asides.length > 0 && element('p', {class: 'asides'}, asides.join(' \u00b7 ')),
+    failureList('Failures', verdict.failures, open),
+    failureList('Failures of peers, which the gate does not count', verdict.peerFailures, open));
+}
