@@ -40,6 +40,7 @@ export class Card {
   update(rows) {
     this.rows_ = rows;
     this.stale_ = true;
+    this.node.hidden = false;
     if (this.visible_) this.draw();
   }
 
@@ -58,7 +59,8 @@ export class Card {
     this.stale_ = false;
     const context = this.contextFor_(this.drawing, this.figure);
     try {
-      show(this.figure, this.drawing, this.rows_, context);
+      const shown = show(this.figure, this.drawing, this.rows_, context);
+      this.node.hidden = Boolean(this.figure.optional && shown.empty);
     } catch (error) {
       fill(this.drawing, element('p', {class: 'empty', role: 'alert'},
         `This figure failed: ${error.message}`));

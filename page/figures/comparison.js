@@ -3,6 +3,7 @@
 import {scaleLog} from 'd3';
 
 import {pager, picker} from './choices.js';
+import {countsOf} from './contest.js';
 import {axisBelow, groupAt, interactive, rule, svgOf, tone, write} from './frame.js';
 import {fit, pageOf} from './layout.js';
 import {change, count, time} from './units.js';
@@ -51,68 +52,100 @@ export function subjectOf(text) {
 const distance = row =>
   (row.times && Number.isFinite(row.times.ratio) ? Math.abs(Math.log(row.times.ratio)) : 0);
 
+function tellOf(row) {
+  const lines = [['verdict', row.verdict]];
+  if (row.tile) lines.push(['tile', row.tile]);
+  if (row.times) {
+    lines.push(['change', change(row.times.ratio)],
+      ['interval', `${change(row.times.low)} to ${change(row.times.high)}`],
+      ['before', time(row.times.base_ms)], ['now', time(row.times.new_ms)]);
+  }
+  if (row.why) lines.push(['why', row.why]);
+  return {title: `${row.variant} ${row.problem}`.trim(), lines, row: row.record};
+}
+
 /**
- * {rows: [{row, verdict, tone, times, why}], counts: [{verdict, count, tone}], minEffect, base,
- * fresh, low, high}: of context.comparison, the program's comparison of two runs. Ratios are new
- * times over the base's; low and high span the intervals that are shown.
+ * The rows of a comparison that the page's filters leave: those whose record is left, and those
+ * that have none in the new run (missing ones).
+ */
+function left(comparison, rows, all) {
+  const place = (file, number) => `${file}#${number}`;
+  const records = new Map(all.map(row => [place(row.file, row.row), row]));
+  const kept = new Set(rows);
+  return comparison.rows
+    .map(row => Object.assign({record: records.get(place(row.file, row.new_row)) || null}, row))
+    .filter(row => !row.record || kept.has(row.record));
+}
+
+/** {verdict, count, tone}, the most frequent first. */
+function verdictsOf(rows) {
+  return countsOf(rows, row => row.verdict).map(([verdict, number]) => {
+    const {outcome} = rows.find(row => row.verdict === verdict);
+    return {verdict, count: number, tone: toneOf(verdict, outcome)};
+  });
+}
+
+/** How far from 1 an axis has to reach for these rows and the smallest change that counts. */
+function reachOf(rows, minEffect) {
+  const values =
+    [].concat(
+        ...rows.filter(row => row.times).map(({times}) => [times.low, times.high, times.ratio]))
+      .map(Number)
+      .filter(value => value > 0 && Number.isFinite(value));
+  const most = values.reduce((far, value) => Math.max(far, value, 1 / value), 1 + 3 * minEffect);
+  return Math.min(most, 10) * 1.02;
+}
+
+function noteOf(comparison) {
+  const drift = comparison.paired ? ' of interleaved rounds'
+    : comparison.drift
+    ? `, widened by ${(100 * comparison.drift).toFixed(1)} % for drift between the runs`
+    : '';
+  const differences =
+    (comparison.differences || []).map(one => `${one.key} ${one.base} before, ${one.new} now`);
+  const band = `±${(100 * comparison.min_effect).toFixed(1)} %`;
+  return `New time over old; bars are the 95 % intervals${drift}. The band is the smallest ` +
+    `change that counts, ${band}.${
+      differences.length ? ` Differs: ${differences.join('; ')}.` : ''}`;
+}
+
+/**
+ * {rows: [{row, variant, tile, problem, verdict, tone, times, why, record}], counts: [{verdict,
+ * count, tone}], total, minEffect, base, fresh, outcome, reach}: of context.comparison, the
+ * program's comparison of two runs. Ratios are new times over the base's; `reach` is how far from 1
+ * the intervals that are shown go.
  */
 export function model(rows, context) {
   const comparison = context.comparison;
   if (!comparison) {
+    return {empty: 'This page is of one run. Made with --against it compares two here.'};
+  }
+  const all = left(comparison, rows, context.all || []);
+  if (all.length === 0) {
     return {
-      empty: 'This page is of one run. Made with --against another results file it ' +
-        'compares the two here.'
+      empty: comparison.rows.length === 0 ? 'The two runs have no row that could be compared.'
+                                          : 'No compared row passes the filters.'
     };
   }
-  if (comparison.rows.length === 0) {
-    return {
-      empty: 'The two runs have no row that could be ' +
-        'compared.'
-    };
-  }
-  const verdicts = new Map();
-  for (const row of comparison.rows) {
-    verdicts.set(row.verdict, (verdicts.get(row.verdict) || 0) + 1);
-  }
+  const counts = verdictsOf(all);
   const only = picker(context, 'verdict', 'Show',
-    [{value: '', label: `all ${count(comparison.rows.length, 'row')}`}].concat(Array.from(
-      verdicts, ([verdict, number]) => ({value: verdict, label: `${verdict} (${number})`}))),
+    [{value: '', label: `all ${count(all.length, 'row')}`}].concat(
+      counts.map(one => ({value: one.verdict, label: `${one.verdict} (${one.count})`}))),
     '');
-  const ordered = comparison.rows.filter(row => !only.value || row.verdict === only.value)
-                    .slice()
+  const ordered = all.filter(row => !only.value || row.verdict === only.value)
                     .sort((a, b) => rankOf(a) - rankOf(b) || distance(b) - distance(a));
   const page = pageOf(ordered, (context.chosen || {}).page, perPage);
-  const spans =
-    page.items.filter(row => row.times)
-      .reduce((all, row) => all.concat([row.times.low, row.times.high, row.times.ratio]), [])
-      .map(Number)
-      .filter(value => value > 0 && Number.isFinite(value));
-  const reach = Math.max(1 + 3 * comparison.min_effect,
-    spans.reduce((most, value) => Math.max(most, value, 1 / value), 1));
   return {
     rows: page.items.map(
       row => Object.assign({tone: toneOf(row.verdict, row.outcome)}, subjectOf(row.row), row)),
-    counts: Array
-              .from(verdicts, ([verdict, number]) => ({
-                verdict,
-                count: number,
-                tone: toneOf(
-                  verdict, (comparison.rows.find(row => row.verdict === verdict) || {}).outcome)
-              }))
-              .sort((a, b) => b.count - a.count),
-    total: comparison.rows.length,
+    counts,
+    total: all.length,
     minEffect: comparison.min_effect,
     base: comparison.base,
     fresh: comparison.new,
     outcome: comparison.outcome,
-    reach: Math.min(reach, 10) * 1.02,
-    note: `New time over old; bars are the 95 % intervals${
-            comparison.paired ? ' of interleaved rounds'
-              : comparison.drift
-              ? `, widened by ${(100 * comparison.drift).toFixed(1)} % for drift between the runs`
-              : ''}. ` +
-      `The band is the smallest change that counts, ±${
-        (100 * comparison.min_effect).toFixed(1)} %.`,
+    reach: reachOf(page.items, comparison.min_effect),
+    note: noteOf(comparison),
     choices: [only, pager(page.page, page.pages, count(ordered.length, 'row'))]
   };
 }
@@ -216,12 +249,7 @@ export function draw(node, shown, context) {
   rule(plot, x(1), 0, x(1), height, {stroke: tone.ink, width: 1.2});
   shown.rows.forEach((row, i) => drawRow(groupAt(svg, 0, top + (i + 0.5) * step), row, x, columns));
   interactive(context, svg.selectAll('.row'), {
-    describe: row => ({title: `${row.variant} ${row.problem}`,
-      lines: [['verdict', row.verdict]].concat(
-      row.tile ? [['tile', row.tile]] : [],
-      row.times ? [['change', change(row.times.ratio)],
-        ['interval', `${change(row.times.low)} .. ${change(row.times.high)}`],
-        ['before', time(row.times.base_ms)], ['now', time(row.times.new_ms)]] : [], row.why
-          ? [['why', row.why]] : [])}),
-    say: row => `${row.row}: ${row.verdict}${row.times ? `, ${change(row.times.ratio)}` : ''}`});
+    describe: tellOf,
+    say: row => `${row.row}: ${row.verdict}${row.times ? `, ${change(row.times.ratio)}` : ''}`
+  });
 }

@@ -105,6 +105,12 @@ export function countsOf(items, key) {
     .sort((a, b) => b[1] - a[1]);
 }
 
+/** A row of each variant, in the order of variantsOf(): what a key names. */
+export function keysOf(rows) {
+  const one = new Map(rows.map(row => [row.variant, row]));
+  return variantsOf(rows).map(variant => one.get(variant));
+}
+
 /** Items by what `key` says of them: a Map of arrays, in the order in which they come. */
 export function groupBy(items, key) {
   const groups = new Map();

@@ -1,8 +1,18 @@
 // The cross-over map: which variant wins over length and batch times heads.
 
 import {pager} from './choices.js';
-import {contests, groupBy, runnerUp} from './contest.js';
-import {groupAt, heading, interactive, keyLines, svgOf, symbolPath, tone, write} from './frame.js';
+import {contests, groupBy, keysOf, runnerUp} from './contest.js';
+import {
+  groupAt,
+  heading,
+  interactive,
+  keyLines,
+  resize,
+  svgOf,
+  symbolPath,
+  tone,
+  write
+} from './frame.js';
 import {columnsFor, pageOf, textWidth} from './layout.js';
 import {lengthOf, mapKey, nameOf, namesOf, widthOf} from './problem.js';
 import {count, extent, factor, time} from './units.js';
@@ -75,16 +85,11 @@ export function model(rows, context) {
   page.items.forEach((panel, i) => {
     panel.name = names.each[i] || names.common;
   });
-  const keys = new Map();
-  for (const panel of page.items) {
-    for (const place of panel.places) {
-      for (const row of place.winners.concat(place.tied)) keys.set(row.variant, row);
-    }
-  }
+  const places = [].concat(...page.items.map(panel => panel.places));
   return {
     panels: page.items,
     common: names.common,
-    keys: Array.from(keys.values()).sort((a, b) => (a.variant < b.variant ? -1 : 1)),
+    keys: keysOf([].concat(...places.map(place => place.winners.concat(place.tied)))),
     note: 'Colour and symbol: the winner. Number: the next one\'s time over the winner\'s; "≈": ' +
       'the two can not be told apart. Two colours: tied, or problems of one place (batch and ' +
       'heads swapped) that differ. ' +
@@ -199,7 +204,7 @@ export function draw(node, shown, context) {
       y += heights[Math.floor(i / grid.columns)];
     }
   });
-  svg.attr('height', y).attr('viewBox', `0 0 ${context.width} ${y}`);
+  resize(svg, context.width, y);
   interactive(context, svg.selectAll('.cell'), {
     describe: place => (place.contests.length === 1 && place.contests[0].ranked.length === 1
         ? place.winners[0]

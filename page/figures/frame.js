@@ -35,6 +35,11 @@ export function svgOf(context, node, {id, title, about, width, height}) {
   return svg;
 }
 
+/** Another height, where it is known only once something has been drawn. */
+export function resize(svg, width, height) {
+  svg.attr('height', height).attr('viewBox', `0 0 ${width} ${height}`);
+}
+
 /** A group moved to (x, y). */
 export function groupAt(parent, x, y) {
   return parent.append('g').attr('transform', `translate(${x},${y})`);
@@ -196,6 +201,7 @@ export function endLabels(parent, labels, {x, low, high, room}) {
 /** Names at the places that placeLabels() found, with a thin line to what had to be left. */
 export function writeNear(parent, points, places, look) {
   places.forEach((place, i) => {
+    if (!place) return;
     const point = points[i];
     if (Math.hypot(place.x - point.x, place.y - point.y) > 16) {
       rule(parent, point.x, point.y, place.x, place.y, {stroke: tone.muted, width: 0.8});

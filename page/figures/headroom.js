@@ -3,7 +3,7 @@
 import {scaleLinear, scaleLog} from 'd3';
 
 import {pager} from './choices.js';
-import {contests, groupBy} from './contest.js';
+import {contests, groupBy, keysOf} from './contest.js';
 import {
   axisBelow,
   axisLeft,
@@ -12,6 +12,7 @@ import {
   interactive,
   keyLines,
   mark,
+  resize,
   rule,
   svgOf,
   tone
@@ -56,15 +57,9 @@ export function model(rows, context) {
     groupBy(all, contest => `${contest.row.operator} ${contest.row.direction}`).values(), panelOf);
   panels.sort((a, b) => b.points.length - a.points.length);
   const page = pageOf(panels, (context.chosen || {}).page, perPage);
-  const keys = new Map();
-  for (const panel of page.items) {
-    for (const point of panel.points) {
-      keys.set(point.row.variant, point.row);
-    }
-  }
   return {
     panels: page.items,
-    keys: Array.from(keys.values()).sort((a, b) => (a.variant < b.variant ? -1 : 1)),
+    keys: keysOf([].concat(...page.items.map(panel => panel.points.map(point => point.row)))),
     note: 'A mark is a problem, with its fastest variant. Across: how long its bytes alone would ' +
       'take; what takes microseconds there is held by latency. ' +
       'Above 100 %: what is read again came out of the cache, or the device reads faster than ' +
@@ -113,8 +108,7 @@ export function draw(node, shown, context) {
     about: `${question} ${shown.panels.map(panel => panel.name).join('; ')}.`
   });
   const top = keyLines(context, svg, shown.keys, context.width) + 12;
-  svg.attr('height', top + lines * height)
-    .attr('viewBox', `0 0 ${context.width} ${top + lines * height}`);
+  resize(svg, context.width, top + lines * height);
   shown.panels.forEach((panel, i) => drawPanel(context,
                          groupAt(svg, (i % grid.columns) * (grid.width + 28),
                            top + Math.floor(i / grid.columns) * height),

@@ -9,6 +9,7 @@ import * as headroom from './headroom.js';
 import * as pareto from './pareto.js';
 import * as peers from './peers.js';
 import * as roofline from './roofline.js';
+import * as stages from './stages.js';
 import * as tally from './tally.js';
 import * as tiles from './tiles.js';
 import * as time from './time.js';
@@ -16,7 +17,7 @@ import * as wins from './wins.js';
 
 export const sections = {
   wins: [tally, wins, time, crossover],
-  why: [roofline, bytes, tiles],
+  why: [roofline, bytes, stages, tiles],
   cost: [pareto, error],
   peers: [peers, headroom],
   comparison: [comparison]

@@ -36,7 +36,7 @@ export function spread(wanted, gap, low, high) {
 /**
  * A free place for a label at each point, by trying right, left, above and below, near and farther:
  * [{x, y, anchor}]. `points`: [{x, y, text}], `taken`: boxes [x0, y0, x1, y1] to keep clear of;
- * labels stay within `size` ({width, height}). Where nothing is free the first place is taken.
+ * labels stay within `size` ({width, height}). null where nothing is free.
  */
 export function placeLabels(points, taken, size, fontSize) {
   const boxes = taken.slice();
@@ -66,8 +66,8 @@ export function placeLabels(points, taken, size, fontSize) {
       return boxes.every(
         other => box[2] < other[0] || other[2] < box[0] || box[3] < other[1] || other[3] < box[1]);
     };
-    const chosen = places.find(free) || places[0];
-    boxes.push(boxOf(chosen));
+    const chosen = places.find(free) || null;
+    if (chosen) boxes.push(boxOf(chosen));
     return chosen;
   });
 }

@@ -4,14 +4,16 @@
 import {line as lineThrough, scaleLog} from 'd3';
 
 import {pager, picker} from './choices.js';
-import {contests, countsOf, groupBy} from './contest.js';
+import {contests, countsOf, groupBy, keysOf} from './contest.js';
 import {
   axisBelow,
   axisLeft,
   groupAt,
   heading,
   interactive,
+  keyLines,
   mark,
+  resize,
   rule,
   svgOf,
   tone,
@@ -110,6 +112,7 @@ export function model(rows, context) {
   const other = page.items.some(panel => panel.dtype === 'float32');
   return {
     panels: page.items,
+    keys: keysOf([].concat(...page.items.map(panel => panel.points.map(point => point.row)))),
     note: 'Full marks win their problem. Bytes are counted ones where there are any, else the ' +
       'variant\'s model. Well below both roofs a kernel waits: latency. ' +
       `The roofs are measured: a copy, and a bfloat16 product of large matrices${
@@ -136,7 +139,8 @@ function drawRoofs(plot, panel, x, y, size) {
     .attr('opacity', 0.6)
     .style('stroke', tone.muted);
   if (panel.peakTflops && (!panel.ridge || panel.ridge < high)) {
-    write(plot, size.width - 4, y(panel.peakTflops) - 9, `${digits(panel.peakTflops)} TFLOP/s`,
+    write(plot, size.width - 4, y(panel.peakTflops) - 9,
+      `${digits(panel.peakTflops)} TFLOP/s${panel.dtype === 'float32' ? ' in bf16' : ''}`,
       {anchor: 'end', size: 11, fill: tone.muted, halo: true});
   }
   if (panel.copyGbs) {
@@ -152,7 +156,8 @@ function drawRoofs(plot, panel, x, y, size) {
     rule(plot, x(panel.ridge), 0, x(panel.ridge), size.height, {stroke: tone.muted, dash: '1 4'});
     write(plot, x(panel.ridge) - 6, size.height - 9, 'memory',
       {anchor: 'end', size: 11, fill: tone.muted, halo: true});
-    write(plot, x(panel.ridge) + 6, size.height - 9, 'tensor cores',
+    write(plot, x(panel.ridge) + 6, size.height - 9,
+      panel.dtype === 'float32' ? 'arithmetic' : 'tensor cores',
       {size: 11, fill: tone.muted, halo: true});
   }
 }
@@ -225,12 +230,14 @@ export function draw(node, shown, context) {
     id,
     title,
     width: context.width,
-    height: lines * height,
+    height: 100,
     about: `${question} ${shown.panels.map(panel => panel.name).join('; ')}.`
   });
-  shown.panels.forEach(
-    (panel, i) => drawPanel(context,
-      groupAt(svg, (i % grid.columns) * (grid.width + 28), Math.floor(i / grid.columns) * height),
-      panel, {width: grid.width, height: height - 12}));
+  const top = keyLines(context, svg, shown.keys, context.width) + 12;
+  resize(svg, context.width, top + lines * height);
+  shown.panels.forEach((panel, i) => drawPanel(context,
+                         groupAt(svg, (i % grid.columns) * (grid.width + 28),
+                           top + Math.floor(i / grid.columns) * height),
+                         panel, {width: grid.width, height: height - 12}));
   interactive(context, svg.selectAll('.mark'), {describe: point => point.row, say: linesOf});
 }

@@ -82,6 +82,7 @@ function keepingFocus(frame, redraw) {
  * Puts a figure of these rows into `frame`, in the place of what is there: its pickers, its svg and
  * a note, or a sentence that says why there is nothing to show. What is chosen is kept by
  * context.choice(figure, name) and context.choose(figure, {name: value}), or else with the frame.
+ * Returns the model.
  */
 export function show(figure, frame, rows, context) {
   const choices = choicesOf(figure, frame, context);
@@ -90,7 +91,7 @@ export function show(figure, frame, rows, context) {
   const shown = figure.model(rows, within);
   if (shown.empty) {
     fill(frame, element('p', {class: 'empty'}, shown.empty));
-    return;
+    return shown;
   }
   const change = (name, value) => {
     // Another order or problem has other pages.
@@ -102,4 +103,5 @@ export function show(figure, frame, rows, context) {
     figure.draw(frame, shown, within);
     if (shown.note) frame.append(element('p', {class: 'figure-note'}, shown.note));
   });
+  return shown;
 }

@@ -1,7 +1,7 @@
 // How often each variant wins, by operator, direction and dtype.
 
-import {contests, groupBy, variantsOf} from './contest.js';
-import {groupAt, interactive, keyLines, svgOf, tone, write} from './frame.js';
+import {contests, groupBy, keysOf} from './contest.js';
+import {groupAt, interactive, keyLines, resize, svgOf, tone, write} from './frame.js';
 import {fit, textWidth} from './layout.js';
 import {count, dtype, percent} from './units.js';
 
@@ -60,8 +60,7 @@ export function model(rows) {
   const bars = Array.from(groups.values(), barOf).sort((a, b) => (a.name < b.name ? -1 : 1));
   return {
     bars,
-    keys: variantsOf(won.map(contest => contest.ranked[0])),
-    rows: new Map(won.map(contest => [contest.ranked[0].variant, contest.ranked[0]])),
+    keys: keysOf(won.map(contest => contest.ranked[0])),
     note: 'Each problem counts once, for the variant whose fastest right tile has the shortest ' +
       'median. "≈": wins within the intervals of the next. ' +
       'Of floor: the winners\' median.'
@@ -102,10 +101,8 @@ export function draw(node, shown, context) {
         .map(bar => `${bar.name}: ${bar.parts[0].variant} ${bar.parts[0].count} of ${bar.problems}`)
         .join('; ')}.`
   });
-  const top =
-    keyLines(context, svg, shown.keys.map(variant => shown.rows.get(variant)), context.width) + 24;
-  svg.attr('height', top + shown.bars.length * step)
-    .attr('viewBox', `0 0 ${context.width} ${top + shown.bars.length * step}`);
+  const top = keyLines(context, svg, shown.keys, context.width) + 24;
+  resize(svg, context.width, top + shown.bars.length * step);
   write(svg, context.width - right + 12, top - 12, 'problems', {size: 11, fill: tone.muted});
   write(svg, context.width, top - 12, 'of floor', {size: 11, fill: tone.muted, anchor: 'end'});
   shown.bars.forEach((bar, i) => {

@@ -58,3 +58,31 @@ test('a compared row\'s subject in few words; other texts stay whole', () => {
   assert.deepStrictEqual(comparison.subjectOf('<b>something else</b>'),
     {variant: '', tile: '', problem: '<b>something else</b>'});
 });
+
+test('filters hold for compared rows, too, but for those that are missing in the new run', () => {
+  const all = [{file: 'new.json', row: 1}, {file: 'new.json', row: 2}];
+  const rows = [
+    Object.assign(compared('same', 1), {file: 'new.json', new_row: 1}),
+    Object.assign(compared('same', 1), {file: 'new.json', new_row: 2}),
+    Object.assign(compared('missing', null), {file: 'new.json', new_row: null})
+  ];
+  const context = {
+    chosen: {},
+    all,
+    comparison: {
+      base: 'old',
+      new: 'new',
+      min_effect: 0.02,
+      differences: [{key: 'driver', base: '1', new: '2'}],
+      rows
+    }
+  };
+  const shown = comparison.model([all[1]], context);
+  assert.deepStrictEqual(
+    shown.rows.map(one => [one.verdict, one.record]), [['missing', null], ['same', all[1]]]);
+  assert.ok(shown.note.includes('driver 1 before, 2 now'));
+  const none = comparison.model([],
+    Object.assign(
+      {}, context, {comparison: {base: 'a', new: 'b', min_effect: 0.02, rows: rows.slice(0, 1)}}));
+  assert.strictEqual(none.empty, 'No compared row passes the filters.');
+});

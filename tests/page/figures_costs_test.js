@@ -12,6 +12,7 @@ import * as headroom from '../../page/figures/headroom.js';
 import * as pareto from '../../page/figures/pareto.js';
 import * as peers from '../../page/figures/peers.js';
 import * as roofline from '../../page/figures/roofline.js';
+import * as stages from '../../page/figures/stages.js';
 import * as tiles from '../../page/figures/tiles.js';
 
 import {peerRow, refusedRow, row} from './figure_rows.js';
@@ -22,7 +23,8 @@ const plain = {
 };
 
 test('every figure says in a sentence why it shows nothing', () => {
-  for (const figure of [roofline, bytes, tiles, pareto, error, peers, headroom, comparison]) {
+  for (const figure
+         of [roofline, bytes, stages, tiles, pareto, error, peers, headroom, comparison]) {
     assert.ok(figure.model([], plain).empty.length > 10, figure.id);
     const refused = figure.model([refusedRow({})], plain);
     assert.ok(refused.empty.length > 10, figure.id);
@@ -261,4 +263,20 @@ test('headroom: the floor\'s share of each winner\'s time', () => {
   assert.strictEqual(shown.panels.length, 1);
   assert.deepStrictEqual(shown.panels[0].points.map(point => [point.row.variant, point.share]),
     [['b', 0.5], ['chunk', 0.25]]);
+});
+
+test('stages stand one behind the other, of the fastest tile of each variant', () => {
+  const of = (...ms) => ms.map((one, i) => ({name: `s${i}`, ms: one, bytes: 0}));
+  const shown = stages.model(
+    [
+      row({variant: 'a', cold_ms: 2, stages: of(9, 9)}),
+      row({variant: 'a', cold_ms: 1, stages: of(1, 3)}), row({variant: 'b', stages: of(2)}),
+      row({variant: 'c', cold_ms: 5, stages: of(4, 2)}), row({variant: 'd'})
+    ],
+    plain);
+  const [panel] = shown.panels;
+  assert.deepStrictEqual(panel.bars.map(bar => [bar.row.variant, bar.total]), [['a', 4], ['c', 6]]);
+  assert.deepStrictEqual(panel.bars[0].parts.map(part => [part.from, part.to, part.share]),
+    [[0, 1, 0.25], [1, 4, 0.75]]);
+  assert.strictEqual(panel.high, 6);
 });
