@@ -77,6 +77,12 @@ function left(comparison, rows, all) {
     .filter(row => !row.record || kept.has(row.record));
 }
 
+/** "a/b.json, c/d.json" without folders; the number of files where they are many. */
+function fileNames(text) {
+  const files = String(text).split(', ').map(file => file.replace(/^.*\//, ''));
+  return files.length > 4 ? count(files.length, 'file') : files.join(', ');
+}
+
 /** {verdict, count, tone}, the most frequent first. */
 function verdictsOf(rows) {
   return countsOf(rows, row => row.verdict).map(([verdict, number]) => {
@@ -141,8 +147,8 @@ export function model(rows, context) {
     counts,
     total: all.length,
     minEffect: comparison.min_effect,
-    base: comparison.base,
-    fresh: comparison.new,
+    base: fileNames(comparison.base),
+    fresh: fileNames(comparison.new),
     outcome: comparison.outcome,
     reach: reachOf(page.items, comparison.min_effect),
     note: noteOf(comparison),
@@ -168,7 +174,7 @@ function drawCounts(svg, shown, width) {
     x += room;
   }
   write(
-    svg, 0, 50, shown.counts.map(part => `${part.count} ${part.verdict}`).join('   '), {size: 12});
+    svg, 0, 50, shown.counts.map(part => `${part.count} ${part.verdict}`).join(' · '), {size: 12});
 }
 
 function drawRow(parent, row, x, columns) {
@@ -198,7 +204,7 @@ function drawRow(parent, row, x, columns) {
     .attr('r', 4.5)
     .style('fill', tone[row.tone])
     .style('stroke', tone.surface);
-  write(group, columns.width, 0, `${change(times.ratio)}  ${time(times.new_ms)}`,
+  write(group, columns.width, 0, `${change(times.ratio)} · ${time(times.new_ms)}`,
     {size: 11.5, anchor: 'end'});
 }
 
@@ -225,8 +231,8 @@ export function draw(node, shown, context) {
     height: top + height + 40,
     about: `${question} ${shown.counts.map(part => `${part.count} ${part.verdict}`).join(', ')}.`
   });
-  write(svg, 0, 10, `${shown.fresh} against ${shown.base}: ${shown.outcome}`,
-    {size: 12.5, weight: 600});
+  const heading = `${shown.outcome}: ${shown.fresh} against ${shown.base}`;
+  write(svg, 0, 10, fit(heading, width, 12.5), {size: 12.5, weight: 600, title: heading});
   drawCounts(svg, shown, width);
   const room = columns.right - columns.strip - 16;
   const x = scaleLog().domain([1 / shown.reach, shown.reach]).range([0, room]);

@@ -69,7 +69,7 @@ export function write(parent, x, y, text, look) {
 
 /** The heading of a panel in at most two lines, from y = 0 on; returns its height. */
 export function heading(parent, text, width) {
-  const lines = wrap(text, width, 12.5).slice(0, 2);
+  const lines = wrap(text, width * 0.92, 12.5).slice(0, 2);
   lines.forEach(
     (line, i) => write(parent, 0, 8 + i * 16, line, {size: 12.5, weight: 600, title: text}));
   return 8 + lines.length * 16;

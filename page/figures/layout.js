@@ -86,10 +86,10 @@ export function columnsFor(count, width, least, gap, most) {
 export function textWidth(text, size) {
   let units = 0;
   for (const letter of String(text)) {
-    units += /[iljtfrI.,:;'| ()[\]]/.test(letter) ? 0.33
-      : /[mwMW%@]/.test(letter)                   ? 0.87
-      : /[A-Z0-9×=_+·]/.test(letter)            ? 0.64
-                                                  : 0.56;
+    units += /[iljtfrI.,:;'| ()[\]]/.test(letter) ? 0.36
+      : /[mwMW%@]/.test(letter)                   ? 0.92
+      : /[A-Z0-9×=_+·]/.test(letter)            ? 0.66
+                                                  : 0.6;
   }
   return units * size;
 }

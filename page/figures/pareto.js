@@ -198,25 +198,29 @@ function drawPanel(context, parent, panel, shown, size) {
 }
 
 function drawFront(context, parent, shown, width) {
+  const wide = width >= 760;
+  const from = wide ? 0.6 : 0.36;
   const columns = [
-    {at: 0}, {at: width * 0.19}, {at: width * 0.60, text: 'time', of: one => time(one.time)},
-    {at: width * 0.71, text: 'bytes', of: one => bytes(one.bytes)},
-    {at: width * 0.82, text: 'error', of: one => percent(one.error)},
-    {at: width * 0.92, text: 'workspace', of: one => bytes(one.workspace)}
+    {text: 'time', of: one => time(one.time)}, {text: 'bytes', of: one => bytes(one.bytes)},
+    {text: 'error', of: one => percent(one.error)},
+    {text: 'workspace', of: one => bytes(one.workspace)}
   ];
+  const at = i => width * (from + (1 - from) * (i + 0.8) / columns.length);
   write(parent, 0, 6, `On the front: ${count(shown.front.length, 'candidate')}`,
     {size: 12.5, weight: 600});
-  for (const column of columns.slice(2)) {
-    write(parent, column.at, 6, column.text, {size: 11, fill: tone.muted});
-  }
-  shown.front.slice(0, frontLines).forEach((one, i) => {
-    const y = 28 + i * 20;
-    keyEntry(context, parent, 7, y, one.row, fit(one.row.variant, width * 0.17 - 16, 11.5));
-    write(parent, columns[1].at, y, fit(tileName(one.row.tile), width * 0.39, 11),
-      {size: 11, fill: tone.muted, title: tileName(one.row.tile)});
-    for (const column of columns.slice(2)) {
-      write(parent, column.at, y, column.of(one), {size: 11.5});
+  columns.forEach((column, i) => write(
+                    parent, at(i), 6, column.text, {size: 11, fill: tone.muted, anchor: 'end'}));
+  shown.front.slice(0, frontLines).forEach((one, line) => {
+    const y = 28 + line * 20;
+    const tile = tileName(one.row.tile);
+    keyEntry(context, parent, 7, y, one.row,
+      fit(one.row.variant, width * (wide ? 0.17 : from) - 16, 11.5), {title: tile});
+    if (wide) {
+      write(parent, width * 0.19, y, fit(tile, width * 0.42, 11),
+        {size: 11, fill: tone.muted, title: tile});
     }
+    columns.forEach(
+      (column, i) => write(parent, at(i), y, column.of(one), {size: 11.5, anchor: 'end'}));
   });
 }
 

@@ -178,15 +178,14 @@ function nameTops(plot, panel, x, y, size) {
 function drawPanel(context, parent, panel, size) {
   const head = heading(parent, panel.name, size.width);
   const held = panel.held.map(([by, number]) => `${number} by ${by}`).join(', ');
-  if (held) write(parent, 0, head + 6, `winners held ${held}`, {size: 11.5, fill: tone.muted});
+  if (held) write(parent, 0, head + 6, `winners held up: ${held}`, {size: 11.5, fill: tone.muted});
   const top = head + (held ? 34 : 16);
   const left = 52;
   const inner = {width: size.width - left - 12, height: size.height - top - 42};
   const plot = groupAt(parent, left, top);
   const wide = logDomain(panel.points.map(point => point.intensity), 2);
-  const x = scaleLog().domain([wide[0], Math.max(wide[1], (panel.ridge || 0) * 2.5)]).range([
-    0, inner.width
-  ]);
+  const x =
+    scaleLog().domain([wide[0], Math.max(wide[1], (panel.ridge || 0) * 6)]).range([0, inner.width]);
   const rates = logDomain(panel.points.map(point => point.rate), 1.8);
   const y = scaleLog().domain([rates[0], Math.max(rates[1], (panel.peakTflops || 0) * 1.6)]).range([
     inner.height, 0

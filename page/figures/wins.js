@@ -78,20 +78,36 @@ export function model(rows, context) {
   };
 }
 
+/** Where things stand. On a narrow page names have a line of their own, above the rest. */
 function columnsOf(width, held) {
-  const wide = width >= 900;
-  const name = Math.round(width * (wide ? 0.27 : 0.3));
-  const winner = wide ? 140 : 116;
-  const right = wide ? (held ? 336 : 252) : 70;
+  if (width < 900) {
+    return {
+      wide: false,
+      held: false,
+      name: 0,
+      nameRoom: width,
+      above: 18,
+      step: 44,
+      winner: 0,
+      ms: 166,
+      strip: 182,
+      stripWidth: width - 182 - 66,
+      right: width - 50
+    };
+  }
+  const name = Math.round(width * 0.27);
+  const right = held ? 336 : 252;
   return {
-    wide,
+    wide: true,
     held,
     name: 0,
     nameRoom: name - 10,
+    above: 0,
+    step: 24,
     winner: name,
-    ms: name + winner + 52,
-    strip: name + winner + 72,
-    stripWidth: width - name - winner - 72 - right - 14,
+    ms: name + 192,
+    strip: name + 212,
+    stripWidth: width - name - 212 - right - 14,
     right: width - right
   };
 }
@@ -155,11 +171,11 @@ function nameProblem(context, parent, line, columns) {
 }
 
 function drawLine(context, parent, line, columns, x) {
-  nameProblem(context, parent, line, columns);
+  nameProblem(context, groupAt(parent, 0, -columns.above), line, columns);
   mark(context, parent, columns.winner + 6, 0, line.winner, null, {
     reach: 0
   }).attr('class', 'key-mark');
-  write(parent, columns.winner + 16, 0, fit(line.winner.variant, columns.wide ? 120 : 96, 12),
+  write(parent, columns.winner + 16, 0, fit(line.winner.variant, columns.wide ? 120 : 94, 12),
     {size: 12, weight: 600, title: line.winner.variant});
   write(parent, columns.ms, 0, time(line.winner.cold_ms), {size: 12, anchor: 'end'});
   rule(parent, x(1), 0, x(x.domain()[1]), 0);
@@ -174,7 +190,7 @@ function drawLine(context, parent, line, columns, x) {
 
 function drawHead(svg, columns, y) {
   const look = {size: 11, fill: tone.muted};
-  write(svg, columns.name, y, 'problem', look);
+  if (columns.wide) write(svg, columns.name, y, 'problem', look);
   write(svg, columns.winner, y, 'fastest', look);
   write(svg, columns.ms, y, 'time', Object.assign({anchor: 'end'}, look));
   write(svg, columns.strip, y, 'time over the fastest', look);
@@ -186,7 +202,7 @@ function drawHead(svg, columns, y) {
 
 export function draw(node, shown, context) {
   const columns = columnsOf(context.width, shown.lines.some(line => line.winner.bound_by));
-  const step = 24;
+  const {above, step} = columns;
   const top = 44;
   const height = shown.lines.length * step;
   const svg = svgOf(context, node, {
@@ -210,8 +226,8 @@ export function draw(node, shown, context) {
   });
   const at = value => columns.strip + x(value);
   at.domain = () => x.domain();
-  shown.lines.forEach(
-    (line, i) => drawLine(context, groupAt(svg, 0, top + (i + 0.5) * step), line, columns, at));
+  shown.lines.forEach((line, i) => drawLine(context,
+                        groupAt(svg, 0, top + (i + 0.5) * step + above / 2), line, columns, at));
   interactive(context, svg.selectAll('.mark'), {
     describe: datum => datum.row,
     say: datum => `${datum.line.name}: ${datum.row.variant} ${time(datum.row.cold_ms)}, ` +
