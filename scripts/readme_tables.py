@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the README's tables of measured figures from committed records.
+"""Writes the tables of measured figures in README.md and docs/measured.md from committed records.
 
     readme_tables.py            writes them between their markers
     readme_tables.py --check    says what is out of date, exit code 1
@@ -284,23 +284,32 @@ def with_table(text, name, table):
     return head + begin + "\n" + table + "\n" + end + rest.split(end)[1]
 
 
+# The file that shows each table, between its markers.
+TABLES = {
+    "README.md": [("headline", headline_table)],
+    "docs/measured.md": [("mission", mission), ("gla", gla), ("measured", measured)],
+}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when stale")
     options = parser.parse_args()
-    readme = ROOT / "README.md"
-    text = readme.read_text()
     records = load()
-    new = text
-    for name, table in (("headline", headline_table), ("mission", mission), ("gla", gla),
-                        ("measured", measured)):
-        new = with_table(new, name, table(records))
-    if options.check:
-        if new != text:
-            print("README.md: its tables are not what results/h200 holds; run scripts/readme_tables.py")
-            return 1
-        return 0
-    readme.write_text(new)
+    stale = []
+    for path, tables in TABLES.items():
+        text = (ROOT / path).read_text()
+        new = text
+        for name, table in tables:
+            new = with_table(new, name, table(records))
+        if new == text:
+            continue
+        stale.append(path)
+        if not options.check:
+            (ROOT / path).write_text(new)
+    if options.check and stale:
+        print(f"{', '.join(stale)}: tables are not what results/h200 holds; run scripts/readme_tables.py")
+        return 1
     return 0
 
 

@@ -43,7 +43,8 @@ class Headline(unittest.TestCase):
         self.copy = Path(folder.name)
         (self.copy / "results" / "h200").mkdir(parents=True)
         (self.copy / "scripts").mkdir()
-        for path in ("README.md", "results/measured_over_model.txt", "results/headline_targets.txt",
+        (self.copy / "docs").mkdir()
+        for path in ("README.md", "docs/measured.md", "results/measured_over_model.txt", "results/headline_targets.txt",
                      "scripts/readme_tables.py"):
             shutil.copy(ROOT / path, self.copy / path)
         # The other tables need a record each.
