@@ -68,7 +68,7 @@ export function fullLines(row) {
       ['refused tiles', row.refused_tiles], ['device', row.device], ['backend', row.backend],
       ['registers', row.registers], ['spilled', formats.bytes(row.spill_bytes)],
       ['shared memory', formats.bytes(row.shared_bytes)], ['source hash', row.source_hash],
-      ['record', `${row.file}#${row.row}`]]],
+      ['record', row.record]]],
     ['Time', [['cold caches', row.cold_ms === null ? null : interval(row)],
       ['hot caches', formats.duration(row.hot_ms)], ['samples', row.samples],
       ['floor', formats.duration(row.floor_ms)], ['of the floor', formats.percent(row.of_floor)],

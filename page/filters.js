@@ -68,10 +68,16 @@ export class Filters {
     this.count_.textContent = `${count(left)} of ${count(rows.length)} records`;
     for (const [facet, {node, value}] of this.facets_) {
       const chosen = state.filters[facet];
+      node.hidden = chosen.length === 0 && this.single_(facet);
       value.textContent = caption(facet, chosen);
       node.classList.toggle('chosen', chosen.length > 0);
       if (node.open) this.fill_(facet);
     }
+  }
+
+  /** Where all records have the same there is nothing to choose. */
+  single_(facet) {
+    return this.rows_.length > 0 && this.rows_.every(row => row[facet] === this.rows_[0][facet]);
   }
 
   /** The list is made when it is opened: with thousands of shapes nobody wants to wait for it. */

@@ -124,13 +124,15 @@ class Page {
         this.go(Object.assign({}, this.state_, {view: id}), []);
         this.toView_();
       }}, title)));
+    const main = element('main', {}, parts.map(part => this.section_(...part)));
     append(root, [element('header', {class: 'top'},
       element('div', {class: 'bar'}, element('h1', {}, 'gla-bench report'), this.nav_, this.theme_),
       this.filters_.node),
-    element('main', {}, parts.map(part => this.section_(...part))),
+    main,
     element('footer', {}, `Made by gla-bench ${this.data_.program}. Figures with d3 5.16, ` +
       '\u00a9 Mike Bostock, BSD 3-Clause licence.')]);
     watch(this.cards_);
+    this.holdTarget_(main);
   }
 
   listen_() {
@@ -179,8 +181,18 @@ class Page {
       if (active) button.setAttribute('aria-current', 'true');
       else button.removeAttribute('aria-current');
     }
-    const section = document.getElementById(`section-${this.state_.view}`);
-    if (section) section.scrollIntoView({block: 'start'});
+    this.target_ = document.getElementById(`section-${this.state_.view}`);
+    if (this.target_) this.target_.scrollIntoView({block: 'start'});
+  }
+
+  /** Figures on the way to a section take their room when they are drawn: back to it, then. */
+  holdTarget_(main) {
+    new ResizeObserver(() => {
+      if (this.target_) this.target_.scrollIntoView({block: 'start'});
+    }).observe(main);
+    for (const own of ['wheel', 'touchmove', 'pointerdown', 'keydown']) {
+      window.addEventListener(own, () => { this.target_ = null; }, {passive: true});
+    }
   }
 }
 

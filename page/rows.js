@@ -166,6 +166,7 @@ class Row {
 /** What follows from a row's own numbers and its device's. */
 function derive(row) {
   row.tile_label = pairs(row.tile);
+  row.record = `${row.file}#${row.row}`;
   row.error = row.bound = null;
   const worst = worstTensor(row.tensors);
   if (worst) {

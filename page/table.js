@@ -9,16 +9,19 @@ const rowHeight = 30; // as .records tr in page.css
 const overscan = 12;
 const printed = 300;
 
-/** [key, heading, width in px, text of a row, title]; numbers are those with a `number`. */
+/**
+ * A column: the row's field, its heading and width in pixels; `show`: a number as text; `once`: is
+ * said once above the table where all rows have the same.
+ */
 export const columns = [
-  {key: 'variant', label: 'variant', width: 170},
+  {key: 'variant', label: 'variant', width: 170, once: true},
   {key: 'tile_label', label: 'tile', width: 240},
-  {key: 'operator', label: 'operator', width: 130},
-  {key: 'direction', label: 'direction', width: 84},
-  {key: 'dtype', label: 'dtype', width: 82},
-  {key: 'shape', label: 'shape', width: 245},
-  {key: 'gate', label: 'gate', width: 90},
-  {key: 'status', label: 'status', width: 88},
+  {key: 'operator', label: 'operator', width: 130, once: true},
+  {key: 'direction', label: 'direction', width: 84, once: true},
+  {key: 'dtype', label: 'dtype', width: 82, once: true},
+  {key: 'shape', label: 'shape', width: 245, once: true},
+  {key: 'gate', label: 'gate', width: 90, once: true},
+  {key: 'status', label: 'status', width: 88, once: true},
   {key: 'cold_ms', label: 'time', width: 84, show: row => formats.duration(row.cold_ms),
     title: 'Median with cold caches'},
   {key: 'hot_ms', label: 'hot', width: 84, show: row => formats.duration(row.hot_ms),
@@ -36,10 +39,21 @@ export const columns = [
     title: 'Relative L2 error of the output that uses most of its bound'},
   {key: 'bound', label: 'bound', width: 72, show: row => formats.error(row.bound)},
   {key: 'joules', label: 'energy', width: 76, show: row => formats.energy(row.joules)},
-  {key: 'device', label: 'device', width: 130},
-  {key: 'reason', label: 'reason', width: 260},
-  {key: 'file', label: 'record', width: 250, show: row => `${row.file}#${row.row}`}
+  {key: 'device', label: 'device', width: 130, once: true},
+  {key: 'reason', label: 'reason', width: 260, once: true},
+  {key: 'record', label: 'record', width: 250}
 ];
+
+/** The columns that say something of these rows, and what all of them have in common. */
+export function laidOut(rows) {
+  const common = [];
+  const shown = columns.filter(({key, once}) => {
+    if (!once || rows.length < 2 || rows.some(row => row[key] !== rows[0][key])) return true;
+    if (rows[0][key]) common.push(rows[0][key]);
+    return false;
+  });
+  return {shown, common};
+}
 
 /** Rows by a field; those that have nothing there come last either way. Stable. */
 export function sorted(rows, {key, descending}) {
@@ -86,16 +100,16 @@ export class Table {
     this.sort_ = sort;
     this.isDark_ = isDark;
     this.rows_ = [];
+    this.shown_ = [];
     this.current_ = 0;
     this.input_ = element('input', {type: 'search', placeholder: 'Search in texts',
       'aria-label': 'Search the records', input: () => search(this.input_.value)});
     this.count_ = element('p', {class: 'count', role: 'status'});
-    this.heads_ = columns.map(column => this.head_(column));
+    this.widths_ = element('colgroup', {});
+    this.head_ = element('tr', {});
     this.body_ = element('tbody', {});
-    this.table_ = element('table', {class: 'records', 'aria-label': 'Records'},
-      element('colgroup', {}, columns.map(column => this.width_(column.width)), this.width_(76)),
-      element('thead', {}, element('tr', {}, this.heads_, element('th', {scope: 'col'},
-        'command'))), this.body_);
+    this.table_ = element('table', {class: 'records', 'aria-label': 'Records'}, this.widths_,
+      element('thead', {}, this.head_), this.body_);
     this.scroller_ = element('div', {class: 'scroller', tabindex: '0', role: 'region',
       'aria-label': 'Records; arrow keys move, Enter opens one',
       keydown: event => this.key_(event)}, this.table_);
@@ -110,23 +124,27 @@ export class Table {
     return column;
   }
 
-  head_(column) {
+  heading_(column, sort) {
+    const order = column.key !== sort.key ? 'none' : sort.descending ? 'descending' : 'ascending';
     return element('th', {scope: 'col', 'data-key': column.key, title: column.title,
-      class: column.show && column.key !== 'file' ? 'number' : null},
-    element('button', {type: 'button', click: () => this.sort_(column.key)}, column.label));
+      class: column.show ? 'number' : null, 'aria-sort': order},
+    element('button', {type: 'button', click: () => {
+      this.sort_(column.key);
+      this.head_.querySelector(`[data-key="${column.key}"] button`).focus();
+    }}, column.label));
   }
 
   update(rows, state) {
     const found = searched(rows, state.search);
+    const {shown, common} = laidOut(found);
     this.rows_ = sorted(found, state.sort);
+    this.shown_ = shown;
     this.current_ = 0;
     if (this.input_.value !== state.search) this.input_.value = state.search;
-    this.count_.textContent = `${formats.count(found.length)} records`;
-    for (const head of this.heads_) {
-      const active = head.getAttribute('data-key') === state.sort.key;
-      head.setAttribute('aria-sort', !active ? 'none'
-        : state.sort.descending ? 'descending' : 'ascending');
-    }
+    this.count_.textContent = [formats.plural(found.length, 'record'), ...common].join(' \u00b7 ');
+    fill(this.widths_, shown.map(column => this.width_(column.width)), this.width_(76));
+    fill(this.head_, shown.map(column => this.heading_(column, state.sort)),
+      element('th', {scope: 'col'}, 'command'));
     this.table_.setAttribute('aria-rowcount', this.rows_.length + 1);
     this.scroller_.scrollTop = 0;
     this.render_();
@@ -144,7 +162,7 @@ export class Table {
   space_(rows) {
     if (rows <= 0) return null;
     const row = element('tr', {class: 'space', 'aria-hidden': 'true'},
-      element('td', {colspan: columns.length + 1}));
+      element('td', {colspan: this.shown_.length + 1}));
     row.style.height = `${rows * rowHeight}px`;
     return row;
   }
@@ -160,14 +178,14 @@ export class Table {
     for (let at = first; at < last; ++at) lines.push(this.line_(at));
     fill(this.body_, this.space_(first), lines, this.space_(this.rows_.length - last));
     if (this.rows_.length === 0) {
-      append(this.body_, [element('tr', {}, element('td', {colspan: columns.length + 1,
+      append(this.body_, [element('tr', {}, element('td', {colspan: this.shown_.length + 1,
         class: 'empty'}, 'No record fits.'))]);
     }
   }
 
   cell_(row, column) {
     const text = column.show ? column.show(row) : row[column.key];
-    const node = element('td', {class: column.show && column.key !== 'file' ? 'number' : null});
+    const node = element('td', {class: column.show ? 'number' : null});
     if (column.key === 'variant') {
       node.append(swatch(row.variant, this.isDark_()));
     }
@@ -183,7 +201,7 @@ export class Table {
       class: at === this.current_ ? 'current' : null, click: () => {
         this.current_ = at;
         this.open_(row);
-      }}, columns.map(column => this.cell_(row, column)));
+      }}, this.shown_.map(column => this.cell_(row, column)));
     line.append(element('td', {}, row.peer ? '' : copyButton(() => row.command)));
     return line;
   }
