@@ -4,14 +4,14 @@
 
 // [on a light ground, on a dark one]
 const inks = {
-  vermilion: ['#c8501e', '#f2774b'],
-  blue: ['#1f5fb4', '#5b9bf0'],
-  sky: ['#2f9fc9', '#86d3f2'],
-  amber: ['#b98300', '#f0bd45'],
-  green: ['#1b8a5a', '#3fc48a'],
-  pink: ['#c2579a', '#f09bd0'],
-  wine: ['#7a1f4d', '#b66a94'],
-  olive: ['#6e6e1f', '#b3b35a']
+  vermilion: ['#b23300', '#dd5c1f'],
+  blue: ['#2457c5', '#6f8cf1'],
+  sky: ['#369ad4', '#9cdffe'],
+  amber: ['#bf8811', '#f0be46'],
+  green: ['#5c8d63', '#2daf7a'],
+  pink: ['#c95494', '#f38dc2'],
+  wine: ['#6e2148', '#b45a8d'],
+  olive: ['#504d2c', '#abac58']
 };
 const order = Object.keys(inks);
 const grey = ['#6b7280', '#9aa3b0'];
@@ -24,7 +24,7 @@ const assigned = {
   // linear recurrences
   chunk_sm90: ['vermilion', 0], chunk_fused: ['blue', 3], chunk_materialized: ['sky', 2],
   chunk_pipeline: ['amber', 5], recurrent: ['green', 4], decode: ['pink', 1],
-  parallel: ['wine', 6], parallel_cublas: ['olive', 5],
+  parallel: ['wine', 6], parallel_cublas: ['olive', 3],
   // softmax
   online_blocked: ['vermilion', 0], online: ['blue', 3], three_pass: ['green', 4],
   // attention
@@ -33,6 +33,9 @@ const assigned = {
   // the layer
   fused: ['vermilion', 0], composed: ['blue', 3]
 };
+
+/** The variants whose colours are chosen, for the test of them. */
+export const named = Object.keys(assigned);
 
 /** A number that goes by the letters of a name, for names that have no fixed colour. */
 function hash(name) {
