@@ -1,35 +1,60 @@
-// A figure as a file: SVG with its styles inside, or PNG drawn from that.
+// A figure as a file: SVG that needs no style sheet, or PNG drawn from that.
 
+import {svgElement} from './dom.js';
+
+/** What a drawing inherits, so that only a node that differs from its parent has to say it. */
 const inherited = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray',
-  'stroke-opacity', 'stroke-linecap', 'stroke-linejoin', 'opacity', 'font-family', 'font-size',
-  'font-weight', 'font-style', 'text-anchor', 'dominant-baseline', 'letter-spacing', 'visibility',
-  'display', 'paint-order', 'shape-rendering'];
+  'stroke-opacity', 'stroke-linecap', 'stroke-linejoin', 'font-family', 'font-size', 'font-weight',
+  'font-style', 'text-anchor', 'dominant-baseline', 'letter-spacing', 'paint-order',
+  'shape-rendering'];
+const kept = new Set(['xmlns', 'viewBox', 'width', 'height']);
 
-/** The computed styles of a drawing as attributes of a copy that stands by itself. */
+/** What only the page needs: its classes, its keys, its names for those who do not see it. */
+function strip(node) {
+  for (const {name, value} of Array.from(node.attributes)) {
+    if (/^(class|style|tabindex|role|aria-.*|data-.*|opacity)$/.test(name) ||
+        inherited.includes(name)) {
+      node.removeAttribute(name);
+    } else if (/\.\d{3}/.test(value)) { // a hundredth of a pixel is enough
+      node.setAttribute(name, value.replace(/\d*\.\d{3,}/g, number => +Number(number).toFixed(2)));
+    }
+  }
+}
+
+/** The looks of `from`, as they are computed, as attributes of its copy. */
+function dress(from, to, parentStyle) {
+  const style = getComputedStyle(from);
+  strip(to);
+  for (const name of inherited) {
+    const value = style.getPropertyValue(name);
+    if (!parentStyle || value !== parentStyle.getPropertyValue(name)) to.setAttribute(name, value);
+  }
+  if (style.opacity !== '1') to.setAttribute('opacity', style.opacity);
+  Array.from(from.children).forEach((child, at) => {
+    const copy = to.children[at];
+    if (child.tagName === 'title' || child.tagName === 'desc') return;
+    dress(child, copy, style);
+    const hidden = getComputedStyle(child);
+    if (hidden.display === 'none' || hidden.visibility === 'hidden') copy.setAttribute('drop', '');
+  });
+}
+
+/** A copy of the drawing that stands by itself, on a ground of this colour. */
 function standalone(svg, ground) {
   const copy = svg.cloneNode(true);
-  const from = [svg, ...svg.querySelectorAll('*')];
-  const to = [copy, ...copy.querySelectorAll('*')];
-  from.forEach((node, at) => {
-    const style = getComputedStyle(node);
-    for (const name of inherited) {
-      const value = style.getPropertyValue(name);
-      if (value) to[at].setAttribute(name, value);
-    }
-    to[at].removeAttribute('class');
-    to[at].removeAttribute('tabindex');
-    to[at].removeAttribute('style');
-  });
+  dress(svg, copy, null);
+  for (const node of copy.querySelectorAll('[drop]')) node.remove();
   const {width, height} = svg.getBoundingClientRect();
+  for (const {name} of Array.from(copy.attributes)) {
+    if (!kept.has(name) && !inherited.includes(name)) copy.removeAttribute(name);
+  }
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
   copy.setAttribute('width', width);
   copy.setAttribute('height', height);
+  copy.setAttribute('role', 'img');
   if (!copy.hasAttribute('viewBox')) copy.setAttribute('viewBox', `0 0 ${width} ${height}`);
-  const back = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
-  back.setAttribute('width', '100%');
-  back.setAttribute('height', '100%');
-  back.setAttribute('fill', ground);
-  copy.insertBefore(back, copy.firstChild);
+  copy.insertBefore(svgElement('rect', {width: '100%', height: '100%', fill: ground,
+    stroke: 'none'}), copy.firstChild);
   return copy;
 }
 

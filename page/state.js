@@ -114,11 +114,30 @@ export function filtered(rows, filters, except = '') {
   return rows.filter(row => active.every(([facet, values]) => values.has(row[facet])));
 }
 
+/** The numbers of a shape's label in the order in which people look for one: length first. */
+function sizes(label) {
+  const found = {};
+  for (const [, name, value] of label.matchAll(/([A-Za-z][A-Za-z ]*)=(\d+)/g)) {
+    found[name.trim()] = Number(value);
+  }
+  return ['T', 'columns', 'keys', 'B', 'H', 'K', 'V'].map(name => found[name] || 0);
+}
+
+/** Values as a list has them: shapes by their sizes, others by the alphabet. */
+function inOrder(facet) {
+  if (facet !== 'shape') return (a, b) => a.value < b.value ? -1 : 1;
+  return (a, b) => {
+    const [x, y] = [sizes(a.value), sizes(b.value)];
+    const at = x.findIndex((size, i) => size !== y[i]);
+    return at < 0 ? (a.value < b.value ? -1 : 1) : x[at] - y[at];
+  };
+}
+
 /** The values that a facet offers with how many rows each would leave; chosen ones stay, with 0. */
 export function offers(rows, filters, facet) {
   const counts = countBy(filtered(rows, filters, facet), facet);
   for (const value of filters[facet]) if (!counts.has(value)) counts.set(value, 0);
-  return [...counts].map(([value, count]) => ({value, count}));
+  return [...counts].map(([value, count]) => ({value, count})).sort(inOrder(facet));
 }
 
 /** The state with a value of a facet chosen, or not any more. */

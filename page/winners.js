@@ -56,7 +56,8 @@ function card(name, answer, options) {
       rivalFact('best peer', peer, options, 'none was measured'),
       row.bound_by && fact('held by', row.bound_by, row.bound_why),
       fact('workspace', formats.bytes(row.workspace_bytes), row.measured_bytes !== null &&
-        `${formats.bytes(row.measured_bytes)} moved`),
+        `${formats.bytes(row.measured_bytes)} moved, ` +
+        `${formats.factor(row.measured_bytes / row.floor_bytes)} the floor's`),
       errorFact(row), row.tile_label && fact('tile', row.tile_label)),
     row.command && copyButton(() => row.command, 'Copy the command that repeats it'));
 }
