@@ -34,13 +34,13 @@ function panelOf(contest) {
   const bars = contest.ranked.map(row => barOf(row, contest.floorBytes))
                  .filter(bar => bar.measured !== null || bar.modelled !== null);
   const most =
-    bars.reduce((high, bar) => Math.max(high, bar.measured || 0, bar.modelled || 0), 1.6);
+    bars.reduce((high, bar) => Math.max(high, bar.measured || 0, bar.modelled || 0), 1.25);
   return {
     key: contest.key,
     row: contest.row,
     bars,
     floorBytes: contest.floorBytes,
-    high: Math.min(most, widest),
+    high: Math.min(most * 1.3, widest),
     counted: bars.some(bar => bar.measured !== null)
   };
 }

@@ -2,7 +2,7 @@
 
 import {scaleLinear, scaleLog} from 'd3';
 
-import {pager} from './choices.js';
+import {pager, picker} from './choices.js';
 import {contests, groupBy, keysOf} from './contest.js';
 import {
   axisBelow,
@@ -28,22 +28,42 @@ export const question = 'How near the floor is the fastest of ours, and on which
 
 const perPage = 6;
 
-function panelOf(list) {
+const kinds = {
+  floor: {
+    label: 'the floor',
+    axis: 'of floor',
+    of: contest => contest.floorMs / contest.ranked[0].cold_ms,
+    note:
+      'Above 100 %: what is read again came out of the cache, or the device reads faster than ' +
+      'it copies.'
+  },
+  ceiling: {
+    label: 'the nearer ceiling',
+    axis: 'of ceiling',
+    of: ({ranked: [winner]}) => Math.max(winner.of_copy || 0, winner.of_peak || 0),
+    note: 'The nearer ceiling: bytes moved over the copy rate, or operations over the measured ' +
+      'matrix product, whichever is more.'
+  }
+};
+
+function panelOf(list, kind) {
   const [first] = list;
   return {
     name: `${first.row.operator} ${first.row.direction}`,
-    points: list.map(contest => ({
-      row: contest.ranked[0],
-      floorMs: contest.floorMs,
-      contest,
-      share: contest.floorMs / contest.ranked[0].cold_ms
-    }))
+    points: list
+              .map(contest => ({
+                row: contest.ranked[0],
+                floorMs: contest.floorMs,
+                contest,
+                share: kinds[kind].of(contest)
+              }))
+              .filter(point => point.share > 0)
   };
 }
 
 /**
- * {panels: [{name, points: [{row, floorMs, share}]}], keys}: each problem's winner; share is the
- * time of the floor over its time.
+ * {panels: [{name, points: [{row, floorMs, share}]}], keys, axis}: each problem's winner; share is
+ * the time of the floor over its time, or what it reaches of the ceiling that it is nearer to.
  */
 export function model(rows, context) {
   const all = contests(rows).filter(contest => contest.ranked.length > 0 && contest.floorMs > 0);
@@ -53,22 +73,29 @@ export function model(rows, context) {
                                : 'No problem here has both a right time and a floor.'
     };
   }
-  const panels = Array.from(
-    groupBy(all, contest => `${contest.row.operator} ${contest.row.direction}`).values(), panelOf);
+  const known = all.some(contest => kinds.ceiling.of(contest) > 0);
+  const kind = picker(context, 'of', 'Share of',
+    Object.keys(kinds)
+      .filter(value => value === 'floor' || known)
+      .map(value => ({value, label: kinds[value].label})));
+  const panels =
+    Array
+      .from(groupBy(all, contest => `${contest.row.operator} ${contest.row.direction}`).values(),
+        list => panelOf(list, kind.value))
+      .filter(panel => panel.points.length > 0);
   panels.sort((a, b) => b.points.length - a.points.length);
   const page = pageOf(panels, (context.chosen || {}).page, perPage);
   return {
     panels: page.items,
     keys: keysOf([].concat(...page.items.map(panel => panel.points.map(point => point.row)))),
     note: 'A mark is a problem, with its fastest variant. Across: how long its bytes alone would ' +
-      'take; what takes microseconds there is held by latency. ' +
-      'Above 100 %: what is read again came out of the cache, or the device reads faster than ' +
-      'it copies.',
-    choices: [pager(page.page, page.pages, count(panels.length, 'operator'))]
+      `take; what takes microseconds there is held by latency. ${kinds[kind.value].note}`,
+    axis: kinds[kind.value].axis,
+    choices: [kind, pager(page.page, page.pages, count(panels.length, 'operator'))]
   };
 }
 
-function drawPanel(context, parent, panel, size) {
+function drawPanel(context, parent, panel, axis, size) {
   const top = heading(parent, panel.name, size.width) + 14;
   const left = 46;
   const inner = {width: size.width - left - 6, height: size.height - top - 42};
@@ -87,8 +114,8 @@ function drawPanel(context, parent, panel, size) {
     width: inner.width,
     height: inner.height
   });
-  axisLeft(plot,
-    {scale: y, ticks: linearTicks(1, 4), format: percent, width: inner.width, label: 'of floor'});
+  axisLeft(
+    plot, {scale: y, ticks: linearTicks(1, 4), format: percent, width: inner.width, label: axis});
   rule(plot, 0, y(1), inner.width, y(1), {stroke: tone.ink, width: 1.3, dash: '4 3'});
   for (const point of panel.points) {
     mark(context, plot, x(point.floorMs), y(point.share), point.row, point,
@@ -112,7 +139,7 @@ export function draw(node, shown, context) {
   shown.panels.forEach((panel, i) => drawPanel(context,
                          groupAt(svg, (i % grid.columns) * (grid.width + 28),
                            top + Math.floor(i / grid.columns) * height),
-                         panel, {width: grid.width, height: height - 8}));
+                         panel, shown.axis, {width: grid.width, height: height - 8}));
   interactive(context, svg.selectAll('.mark').filter(datum => datum), {
     describe: point => point.row,
     say: point => `${nameOf(point.row)}: ${point.row.variant} ${time(point.row.cold_ms)}, ` +

@@ -63,7 +63,7 @@ function problemPicker(context, all) {
     label: names[i],
     group: `${contest.row.operator} ${contest.row.direction} ${dtype(contest.row.dtype)}`
   }));
-  const worth = one => one.ranked.length * 1e15 + (one.floorBytes || 0);
+  const worth = one => Math.min(4, one.ranked.length) * 1e15 + (one.floorBytes || 0);
   const richest = all.reduce((best, one, i) => (worth(one) > worth(all[best]) ? i : best), 0);
   const choice = picker(context, 'problem', 'Problem', options, names[richest]);
   return {choice, contest: all[names.indexOf(choice.value)]};

@@ -96,7 +96,7 @@ function columnsOf(width, held) {
     };
   }
   const name = Math.round(width * 0.27);
-  const right = held ? 336 : 252;
+  const right = held ? 356 : 272;
   return {
     wide: true,
     held,
@@ -144,10 +144,10 @@ function drawRight(parent, columns, line) {
     return;
   }
   write(
-    parent, columns.right, 0, fit(nextText(line), 152, 11.5), {size: 11.5, title: nextText(line)});
-  drawFloorBar(parent, columns.right + 160, line.ofFloor);
+    parent, columns.right, 0, fit(nextText(line), 172, 11.5), {size: 11.5, title: nextText(line)});
+  drawFloorBar(parent, columns.right + 180, line.ofFloor);
   if (!columns.held) return;
-  write(parent, columns.right + 262, 0, fit(line.winner.bound_by || '–', 72, 11.5),
+  write(parent, columns.right + 282, 0, fit(line.winner.bound_by || '–', 72, 11.5),
     {size: 11.5, fill: tone.muted, title: line.winner.bound_why || ''});
 }
 
@@ -196,8 +196,8 @@ function drawHead(svg, columns, y) {
   write(svg, columns.strip, y, 'time over the fastest', look);
   write(svg, columns.right, y, 'next', look);
   if (!columns.wide) return;
-  write(svg, columns.right + 160, y, 'of floor', look);
-  if (columns.held) write(svg, columns.right + 262, y, 'bound by', look);
+  write(svg, columns.right + 180, y, 'of floor', look);
+  if (columns.held) write(svg, columns.right + 282, y, 'bound by', look);
 }
 
 export function draw(node, shown, context) {

@@ -280,3 +280,14 @@ test('stages stand one behind the other, of the fastest tile of each variant', (
     [[0, 1, 0.25], [1, 4, 0.75]]);
   assert.strictEqual(panel.high, 6);
 });
+
+test('headroom under the nearer ceiling, where that is known', () => {
+  const rows = [
+    row({of_copy: 0.2, of_peak: 0.7}), row({seq: 64, of_copy: 0.9, of_peak: null}), row({seq: 32})
+  ];
+  const shown = headroom.model(rows, {chosen: {of: 'ceiling'}});
+  assert.deepStrictEqual(shown.panels[0].points.map(point => point.share), [0.7, 0.9]);
+  assert.strictEqual(shown.axis, 'of ceiling');
+  // Nothing known of either: the floor is all that is offered.
+  assert.strictEqual(headroom.model([row({})], {chosen: {of: 'ceiling'}}).axis, 'of floor');
+});
