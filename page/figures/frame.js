@@ -2,7 +2,7 @@
 
 import {select, symbol} from 'd3';
 
-import {spread, textWidth, wrap} from './layout.js';
+import {fit, spread, textWidth, wrap} from './layout.js';
 
 /** Colours of the page, which follow its theme; the fallbacks are those of a light page. */
 export const tone = {
@@ -170,31 +170,23 @@ export function keyLines(context, parent, rows, width) {
 
 /**
  * Names at the right of a panel, each beside the end of what it names and led to it where it had to
- * give way. `labels`: [{x, y, text, colour, weight?}].
+ * give way. `labels`: [{x, y, text, colour, fill?, variant?}].
  */
 export function endLabels(parent, labels, {x, low, high, room}) {
   const places = spread(labels.map(label => label.y), 14, low, high);
-  const group = parent.append('g').attr('class', 'end-labels');
   labels.forEach((label, i) => {
+    const group = parent.append('g');
+    if (label.variant) group.attr('class', 'key').attr('data-variant', label.variant);
+    const turn = Math.max(label.x + 6, x - 8);
     group.append('path')
-      .attr('d',
-        `M${label.x + 6},${label.y}L${Math.max(label.x + 6, x - 8)},${label.y}L${x - 2},${
-          places[i]}`)
       .attr('fill', 'none')
       .attr('stroke-width', 1)
       .attr('opacity', 0.6)
+      .attr('d', `M${label.x + 6},${label.y}L${turn},${label.y}L${x - 2},${places[i]}`)
       .attr('stroke-dasharray', '1 2')
       .style('stroke', label.colour);
-    const shown = textWidth(label.text, 11.5) > room
-      ? `${label.text.slice(0, Math.max(3, Math.floor(room / 6.6)))}…`
-      : label.text;
-    write(group, x + 1, places[i], shown, {
-      size: 11.5,
-      weight: label.weight || 400,
-      halo: true,
-      title: label.text,
-      fill: label.fill || tone.ink
-    });
+    write(group, x + 1, places[i], fit(label.text, room, 11.5),
+      {size: 11.5, halo: true, title: label.text, fill: label.fill || tone.ink});
   });
 }
 
@@ -225,11 +217,37 @@ export function hatch(context, svg, id, colour) {
   return `url(#${id})`;
 }
 
+/** While the pointer is on a variant's name, what is of other variants steps back. */
+function singleOut(svg) {
+  const shade = variant => {
+    for (const node of svg.querySelectorAll('[data-variant]')) {
+      const other = variant !== null && node.getAttribute('data-variant') !== variant;
+      node.style.opacity = other ? '0.12' : '';
+    }
+  };
+  const variantOf = event => {
+    const key = event.target.closest('.key');
+    return key ? key.getAttribute('data-variant') : null;
+  };
+  let shown = null;
+  svg.addEventListener('pointerover', event => {
+    const variant = variantOf(event);
+    if (variant === shown) return;
+    shown = variant;
+    shade(variant);
+  });
+  svg.addEventListener('pointerleave', () => {
+    shown = null;
+    shade(null);
+  });
+}
+
 /**
  * Marks that tell what they are and can be chosen, by the pointer and by the keys (page/hover.js).
  * `describe(datum)` is a row, or {title, lines, row}; `say(datum)` is what a screen reader reads.
  */
 export function interactive(context, selection, {describe, say}) {
   selection.attr('role', 'img').attr('aria-label', say);
+  if (!selection.empty()) singleOut(selection.node().ownerSVGElement);
   if (context.hover) context.hover(selection, describe);
 }

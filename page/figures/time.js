@@ -37,6 +37,11 @@ export const question = 'How does each variant grow with the length, and where d
 
 const perPage = 6;
 
+/** Lengths within half an octave of each other show no growth. */
+function isSeries(lengths) {
+  return lengths.length > 0 && lengths[lengths.length - 1] >= 1.5 * lengths[0];
+}
+
 function pointOf(contest, row, relative) {
   const unit = relative ? contest.floorMs : 1;
   const at = value => (value > 0 && unit > 0 ? value / unit : null);
@@ -86,7 +91,7 @@ export function model(rows, context) {
   const families = groupBy(
     contests(rows).filter(contest => lengthOf(contest.row)), contest => familyKey(contest.row));
   const panels = Array.from(families.values(), family => panelOf(family, relative))
-                   .filter(panel => panel.lengths.length >= 2);
+                   .filter(panel => isSeries(panel.lengths));
   const worth = panel =>
     panel.lengths.length * panel.lines.reduce((sum, line) => sum + (line.points.length > 1), 0);
   panels.sort((a, b) => worth(b) - worth(a));
@@ -206,6 +211,7 @@ function drawPanel(context, parent, panel, size, relative) {
       x: x(last.length),
       y: y(last.value),
       text: line.variant,
+      variant: line.variant,
       colour: context.colour(line.variant)
     });
   }

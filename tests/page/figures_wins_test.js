@@ -119,6 +119,11 @@ test('a softmax has columns for its length; one length is no series', () => {
     /2 problems .* one length/.test(time.model([row({batch: 1}), row({batch: 2})], plain).empty));
 });
 
+test('lengths that hardly differ are no series', () => {
+  assert.ok(time.model([row({seq: 1000}), row({seq: 1024})], plain).empty);
+  assert.ok(!time.model([row({seq: 1000}), row({seq: 1500})], plain).empty);
+});
+
 test('families with most lengths and variants come first', () => {
   const shown = time.model(
     [
