@@ -75,7 +75,8 @@ export function model(rows, context) {
     return {
       empty: all.length === 0
         ? 'Nothing of ours here was both right and timed.'
-        : 'No two problems here differ in length and batch times heads alone: there is no map.'
+        : 'No two problems here differ in length and batch times heads alone, so that there ' +
+          'is no map. Fewer filters on the shape may show one.'
     };
   }
   panels.sort((a, b) => b.winners.size * b.places.length - a.winners.size * a.places.length);

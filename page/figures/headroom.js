@@ -23,6 +23,8 @@ import {count, linearTicks, logDomain, logTicks, percent, time, timeTick} from '
 
 export const id = 'headroom';
 export const title = 'Headroom';
+/** The page leaves the figure out where there is nothing to show. */
+export const optional = true;
 export const question = 'How near the floor is the fastest of ours, and on which sizes is ' +
   'something left to gain?';
 
@@ -73,6 +75,7 @@ export function model(rows, context) {
                                : 'No problem here has both a right time and a floor.'
     };
   }
+  if (all.length === 1) return {empty: 'One problem is left: its share stands with its winner.'};
   const known = all.some(contest => kinds.ceiling.of(contest) > 0);
   const kind = picker(context, 'of', 'Share of',
     Object.keys(kinds)

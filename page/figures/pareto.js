@@ -147,12 +147,16 @@ function drawSteps(plot, panel, x, y) {
     .attr('stroke-dasharray', '1 3');
 }
 
-function nameFastest(plot, panel, x, y, size) {
+function nameFastest(plot, panel, front, x, y, size) {
   const best = Array.from(groupBy(panel.points, point => point.row.variant).values(),
     points => points.reduce((a, b) => (b.time < a.time ? b : a)));
   const points =
     best.map(point => ({x: x(point.time), y: y(point[panel.measure]), text: point.row.variant}));
-  const marks = points.map(point => [point.x - 9, point.y - 7, point.x + 9, point.y + 7]);
+  const near = new Set(best.concat(front));
+  const marks = panel.points.map(point => {
+    const [at, over, reach] = [x(point.time), y(point[panel.measure]), near.has(point) ? 9 : 4];
+    return [at - reach, over - 0.8 * reach, at + reach, over + 0.8 * reach];
+  });
   writeNear(plot, points, placeLabels(points, marks, size, 11), {size: 11});
 }
 
@@ -194,7 +198,7 @@ function drawPanel(context, parent, panel, shown, size) {
         .style('stroke', tone.ink);
     }
   }
-  nameFastest(plot, panel, x, y.at, inner);
+  nameFastest(plot, panel, shown.front, x, y.at, inner);
 }
 
 function drawFront(context, parent, shown, width) {

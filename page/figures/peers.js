@@ -41,6 +41,15 @@ function groupOf(contest) {
   };
 }
 
+/** What the best peers take of our time, in a sentence; "" without peers beside ours. */
+function gainOf(gains) {
+  if (gains.length === 0) return '';
+  const [least, most] = [Math.min(...gains), Math.max(...gains)];
+  if (gains.length === 1) return `The best peer takes ${factor(least)} of our time. `;
+  return `Over ${gains.length} problems the best peer takes ${factor(least)} to ${factor(most)} ` +
+    'of our time. ';
+}
+
 /**
  * {groups: [{name, floorMs, bars: [{row, over, overOurs}], failed, gain}]}: `over` is the time over
  * the floor's (over ours where no floor is known), `gain` the best peer's time over ours.
@@ -60,16 +69,12 @@ export function model(rows, context) {
   page.items.forEach((group, i) => {
     group.name = names.each[i] || names.common;
   });
-  const gains = all.map(group => group.gain).filter(gain => gain !== null).sort((a, b) => a - b);
   return {
     groups: page.items,
     common: names.common,
-    note: `${
-            gains.length ? `Over ${count(gains.length, 'problem')} the best peer takes ${
-                             factor(gains[0])} to ${factor(gains[gains.length - 1])} of our time. `
-                         : ''}` +
-      '1× is the floor: the bytes that have to move, at the measured copy rate. Hollow: peers, ' +
-      'by their own timing under the same rules.',
+    note: `${gainOf(all.map(group => group.gain).filter(gain => gain !== null))}1× is the ` +
+      'floor: the bytes that have to move, at the measured copy rate. Hollow: peers, by their ' +
+      'own timing under the same rules.',
     choices: [pager(page.page, page.pages, count(all.length, 'problem'))]
   };
 }

@@ -114,12 +114,14 @@ export function partsOf(row) {
 export function nameOf(row) { return partsOf(row).map(part => part[1]).join(' '); }
 
 /**
- * Names for several problems: {common, each}. What all have in common is said once. `without`
+ * Names for several problems: {common, each}. What all have in common is said once; one alone has
+ * its whole name. `without`
  * names parts that stand elsewhere ("seq" on an axis).
  */
 export function namesOf(rows, without) {
   const left = row => partsOf(row).filter(part => !(without || []).includes(part[0]));
   const lists = rows.map(left);
+  if (rows.length === 1) return {common: '', each: [lists[0].map(part => part[1]).join(' ')]};
   const seen = new Map();
   for (const list of lists) {
     for (const [what, words] of list) {

@@ -7,6 +7,8 @@ import {count, dtype, percent} from './units.js';
 
 export const id = 'tally';
 export const title = 'Who wins how often';
+/** The page leaves the figure out where there is nothing to show. */
+export const optional = true;
 export const question = 'Which variant is the first choice for an operator, and where is it not?';
 
 function median(values) {
@@ -55,6 +57,7 @@ export function model(rows) {
                                : 'Nothing of ours here was both right and timed.'
     };
   }
+  if (won.length === 1) return {empty: 'One problem is left, which has one winner.'};
   const groups = groupBy(
     won, contest => `${contest.row.operator} ${contest.row.direction} ${contest.row.dtype}`);
   const bars = Array.from(groups.values(), barOf).sort((a, b) => (a.name < b.name ? -1 : 1));

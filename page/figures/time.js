@@ -101,10 +101,8 @@ export function model(rows, context) {
     return {
       empty: problems === 0
         ? 'No row here has a length and a time.'
-        : `Each of the ${
-            count(problems,
-              'problem')} here was measured at one length only, so that there is no series; ` +
-          'the ranking below has them one by one.'
+        : 'No two problems here differ in their length alone, so that there is no series. ' +
+          'Fewer filters on the shape may show one.'
     };
   }
   const shown = pageOf(panels, (context.chosen || {}).page, perPage);

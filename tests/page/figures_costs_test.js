@@ -289,5 +289,7 @@ test('headroom under the nearer ceiling, where that is known', () => {
   assert.deepStrictEqual(shown.panels[0].points.map(point => point.share), [0.7, 0.9]);
   assert.strictEqual(shown.axis, 'of ceiling');
   // Nothing known of either: the floor is all that is offered.
-  assert.strictEqual(headroom.model([row({})], {chosen: {of: 'ceiling'}}).axis, 'of floor');
+  const plainRows = [row({}), row({seq: 64})];
+  assert.strictEqual(headroom.model(plainRows, {chosen: {of: 'ceiling'}}).axis, 'of floor');
+  assert.ok(headroom.model([row({})], plain).empty);
 });

@@ -174,7 +174,7 @@ test('names say once what problems have in common', () => {
   const names = namesOf([row({seq: 64}), row({seq: 128, gate: 'strong'})]);
   assert.strictEqual(names.common, 'gla forward bf16 B=1 H=16 K=V=128');
   assert.deepStrictEqual(names.each, ['T=64 mild', 'T=128 strong']);
-  assert.deepStrictEqual(namesOf([row({})]).each, ['']);
+  assert.deepStrictEqual(namesOf([row({})]), {common: '', each: [nameOf(row({}))]});
   assert.deepStrictEqual(namesOf([]), {common: '', each: []});
   assert.deepStrictEqual(namesOf([row({device: 'A'}), row({device: 'B'})]).each, ['A', 'B']);
   assert.ok(fullNamesOf([row({device: 'A'}), row({device: 'B'})])[1].endsWith(' on B'));

@@ -115,8 +115,7 @@ test('over the floor a series is a factor, and its floor is 1', () => {
 test('a softmax has columns for its length; one length is no series', () => {
   const shown = time.model([softmaxRow({columns: 64}), softmaxRow({columns: 128})], plain);
   assert.deepStrictEqual(shown.panels[0].lengths, [64, 128]);
-  assert.ok(
-    /2 problems .* one length/.test(time.model([row({batch: 1}), row({batch: 2})], plain).empty));
+  assert.ok(/no series/.test(time.model([row({batch: 1}), row({batch: 2})], plain).empty));
 });
 
 test('lengths that hardly differ are no series', () => {
@@ -181,4 +180,8 @@ test('what differs in more than length and width makes another map', () => {
     plain);
   assert.strictEqual(shown.panels.length, 2);
   assert.deepStrictEqual(shown.panels.map(panel => panel.name), ['mild', 'strong']);
+});
+
+test('one problem is no tally', () => {
+  assert.ok(tally.model([row({variant: 'a'}), row({variant: 'b'})]).empty);
 });
