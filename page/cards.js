@@ -73,10 +73,6 @@ export class Card {
       svg.setAttribute('aria-label', `${this.figure.title}. ${this.figure.question}`);
     }
   }
-
-  drawNow() {
-    if (this.stale_) this.draw();
-  }
 }
 
 /** Tells cards when they come into sight, a screen ahead. */

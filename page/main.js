@@ -19,6 +19,7 @@ import {winnersSection} from './winners.js';
 
 const darkScheme = window.matchMedia('(prefers-color-scheme: dark)');
 const figureHeight = 380;
+const paperWidth = 680; // pixels that fit on A4 and Letter as they are, so that texts stay legible
 
 class Page {
   constructor(root, document_) {
@@ -51,6 +52,7 @@ class Page {
   }
 
   dark() {
+    if (this.onPaper_) return false;
     return this.state_.theme ? this.state_.theme === 'dark' : darkScheme.matches;
   }
 
@@ -79,7 +81,8 @@ class Page {
     const dark = this.dark();
     return {
       dark, formats,
-      width: Math.max(280, Math.floor(node.getBoundingClientRect().width)),
+      width: this.onPaper_ ? paperWidth
+        : Math.max(280, Math.floor(node.getBoundingClientRect().width)),
       height: figureHeight,
       colour: variant => colourOf(variant, dark),
       symbol: variant => symbols[symbolOf(variant)],
@@ -150,11 +153,19 @@ class Page {
       clearTimeout(timer);
       timer = setTimeout(() => this.cards_.forEach(card => card.resize()), 150);
     });
-    window.addEventListener('beforeprint', () => {
-      this.cards_.forEach(card => card.drawNow());
-      this.table_.forPrint(true);
-    });
-    window.addEventListener('afterprint', () => this.table_.forPrint(false));
+    window.addEventListener('beforeprint', () => this.forPrint_(true));
+    window.addEventListener('afterprint', () => this.forPrint_(false));
+  }
+
+  forPrint_(on) {
+    this.onPaper_ = on;
+    this.applyTheme_();
+    this.showWinners_(filtered(this.rows_, this.state_.filters));
+    this.table_.forPrint(on);
+    for (const card of this.cards_) {
+      if (on) card.draw();
+      else card.resize();
+    }
   }
 
   /** All, or only the parts that are named. */

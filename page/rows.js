@@ -79,6 +79,8 @@ function problemOf(text, index) {
     fields[extent] = problem.shape[extent] === undefined ? null : problem.shape[extent];
   }
   fields.options = problem.options || {};
+  fields.options_label = [fields.layout === 'seq_first' ? '' : fields.layout,
+    pairs(fields.options)].filter(part => part).join(', ');
   fields.shape = shapeLabel(problem.shape);
   return fields;
 }

@@ -7,7 +7,7 @@ const inherited = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-das
   'stroke-opacity', 'stroke-linecap', 'stroke-linejoin', 'font-family', 'font-size', 'font-weight',
   'font-style', 'text-anchor', 'dominant-baseline', 'letter-spacing', 'paint-order',
   'shape-rendering'];
-const kept = new Set(['xmlns', 'viewBox', 'width', 'height']);
+const margin = 16;
 
 /** What only the page needs: its classes, its keys, its names for those who do not see it. */
 function strip(node) {
@@ -39,21 +39,28 @@ function dress(from, to, parentStyle) {
   });
 }
 
+/** Of the file, in pixels: the drawing as it would be at its own scale, and a margin. */
+function sizeOf(svg) {
+  const box = svg.viewBox.baseVal;
+  const own = box && box.width > 0 ? box : svg.getBoundingClientRect();
+  return {width: Math.ceil(own.width) + 2 * margin, height: Math.ceil(own.height) + 2 * margin};
+}
+
 /** A copy of the drawing that stands by itself, on a ground of this colour. */
 function standalone(svg, ground) {
   const copy = svg.cloneNode(true);
   dress(svg, copy, null);
   for (const node of copy.querySelectorAll('[drop]')) node.remove();
-  const {width, height} = svg.getBoundingClientRect();
+  const {width, height} = sizeOf(svg);
   for (const {name} of Array.from(copy.attributes)) {
-    if (!kept.has(name) && !inherited.includes(name)) copy.removeAttribute(name);
+    if (name !== 'xmlns' && !inherited.includes(name)) copy.removeAttribute(name);
   }
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
   copy.setAttribute('width', width);
   copy.setAttribute('height', height);
   copy.setAttribute('role', 'img');
-  if (!copy.hasAttribute('viewBox')) copy.setAttribute('viewBox', `0 0 ${width} ${height}`);
-  copy.insertBefore(svgElement('rect', {width: '100%', height: '100%', fill: ground,
+  copy.setAttribute('viewBox', `${-margin} ${-margin} ${width} ${height}`);
+  copy.insertBefore(svgElement('rect', {x: -margin, y: -margin, width, height, fill: ground,
     stroke: 'none'}), copy.firstChild);
   return copy;
 }
@@ -66,14 +73,14 @@ export function svgText(svg, ground) {
 
 /** The drawing as a PNG blob, `scale` pixels for one of the screen's. */
 export function pngOf(svg, ground, scale = 2) {
-  const {width, height} = svg.getBoundingClientRect();
+  const {width, height} = sizeOf(svg);
   const url = URL.createObjectURL(new Blob([svgText(svg, ground)], {type: 'image/svg+xml'}));
   return new Promise((resolve, reject) => {
     const image = new Image();
     image.onload = () => {
       const canvas = document.createElement('canvas');
-      canvas.width = Math.ceil(width * scale);
-      canvas.height = Math.ceil(height * scale);
+      canvas.width = width * scale;
+      canvas.height = height * scale;
       canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
       canvas.toBlob(blob => blob ? resolve(blob) : reject(new Error('no picture came out')),
         'image/png');

@@ -8,39 +8,42 @@ import {swatch} from './swatch.js';
 const rowHeight = 30; // as .records tr in page.css
 const overscan = 12;
 const printed = 300;
+const commandWidth = 76;
 
 /**
  * A column: the row's field, its heading and width in pixels; `show`: a number as text; `once`: is
- * said once above the table where all rows have the same.
+ * said once above the table where all rows have the same; `screen`: not on paper, which is narrow.
  */
 export const columns = [
   {key: 'variant', label: 'variant', width: 170, once: true},
   {key: 'tile_label', label: 'tile', width: 240},
   {key: 'operator', label: 'operator', width: 130, once: true},
-  {key: 'direction', label: 'direction', width: 84, once: true},
+  {key: 'direction', screen: true, label: 'direction', width: 84, once: true},
   {key: 'dtype', label: 'dtype', width: 82, once: true},
   {key: 'shape', label: 'shape', width: 245, once: true},
   {key: 'gate', label: 'gate', width: 90, once: true},
+  {key: 'options_label', label: 'options', width: 180, once: true},
   {key: 'status', label: 'status', width: 88, once: true},
   {key: 'cold_ms', label: 'time', width: 84, show: row => formats.duration(row.cold_ms),
     title: 'Median with cold caches'},
-  {key: 'hot_ms', label: 'hot', width: 84, show: row => formats.duration(row.hot_ms),
+  {key: 'hot_ms', screen: true, label: 'hot', width: 84, show: row => formats.duration(row.hot_ms),
     title: 'Median with hot caches'},
   {key: 'of_floor', label: 'of floor', width: 72, show: row => formats.percent(row.of_floor),
     title: 'Time of the floor bytes at the measured copy rate, over the time'},
   {key: 'tflops', label: 'TFLOP/s', width: 72, show: row => formats.significant(row.tflops)},
-  {key: 'gbs', label: 'GB/s', width: 66, show: row => formats.significant(row.gbs),
+  {key: 'gbs', screen: true, label: 'GB/s', width: 66, show: row => formats.significant(row.gbs),
     title: 'Floor bytes over the time'},
   {key: 'measured_bytes', label: 'moved', width: 84,
     show: row => formats.bytes(row.measured_bytes), title: 'Bytes to and from memory, counted'},
-  {key: 'workspace_bytes', label: 'workspace', width: 88,
+  {key: 'workspace_bytes', screen: true, label: 'workspace', width: 88,
     show: row => formats.bytes(row.workspace_bytes)},
   {key: 'error', label: 'error', width: 72, show: row => formats.error(row.error),
     title: 'Relative L2 error of the output that uses most of its bound'},
-  {key: 'bound', label: 'bound', width: 72, show: row => formats.error(row.bound)},
-  {key: 'joules', label: 'energy', width: 76, show: row => formats.energy(row.joules)},
-  {key: 'device', label: 'device', width: 130, once: true},
-  {key: 'reason', label: 'reason', width: 260, once: true},
+  {key: 'bound', screen: true, label: 'bound', width: 72, show: row => formats.error(row.bound)},
+  {key: 'joules', screen: true, label: 'energy', width: 76,
+    show: row => formats.energy(row.joules)},
+  {key: 'device', screen: true, label: 'device', width: 130, once: true},
+  {key: 'reason', screen: true, label: 'reason', width: 260, once: true},
   {key: 'record', label: 'record', width: 250}
 ];
 
@@ -73,7 +76,8 @@ function textOf(row) {
   let text = texts.get(row);
   if (text === undefined) {
     text = [row.variant, row.tile_label, row.operator, row.direction, row.dtype, row.shape,
-      row.gate, row.status, row.reason, row.check, row.device, row.file].join(' ').toLowerCase();
+      row.gate, row.options_label, row.status, row.reason, row.check, row.device, row.file]
+      .join(' ').toLowerCase();
     texts.set(row, text);
   }
   return text;
@@ -105,6 +109,7 @@ export class Table {
     this.input_ = element('input', {type: 'search', placeholder: 'Search in texts',
       'aria-label': 'Search the records', input: () => search(this.input_.value)});
     this.count_ = element('p', {class: 'count', role: 'status'});
+    this.cut_ = element('p', {class: 'also', hidden: true});
     this.widths_ = element('colgroup', {});
     this.head_ = element('tr', {});
     this.body_ = element('tbody', {});
@@ -115,7 +120,7 @@ export class Table {
       keydown: event => this.key_(event)}, this.table_);
     this.scroller_.addEventListener('scroll', () => this.soon_(), {passive: true});
     this.node = element('div', {class: 'table'},
-      element('div', {class: 'tools'}, this.input_, this.count_), this.scroller_);
+      element('div', {class: 'tools'}, this.input_, this.count_), this.scroller_, this.cut_);
   }
 
   width_(pixels) {
@@ -138,16 +143,24 @@ export class Table {
     const found = searched(rows, state.search);
     const {shown, common} = laidOut(found);
     this.rows_ = sorted(found, state.sort);
-    this.shown_ = shown;
     this.current_ = 0;
     if (this.input_.value !== state.search) this.input_.value = state.search;
     this.count_.textContent = [formats.plural(found.length, 'record'), ...common].join(' \u00b7 ');
-    fill(this.widths_, shown.map(column => this.width_(column.width)), this.width_(76));
-    fill(this.head_, shown.map(column => this.heading_(column, state.sort)),
-      element('th', {scope: 'col'}, 'command'));
     this.table_.setAttribute('aria-rowcount', this.rows_.length + 1);
+    this.onScreen_ = shown;
+    this.order_ = state.sort;
+    this.layOut_(shown);
     this.scroller_.scrollTop = 0;
     this.render_();
+  }
+
+  layOut_(shown) {
+    this.shown_ = shown;
+    fill(this.widths_, shown.map(column => this.width_(column.width)), this.width_(commandWidth));
+    this.table_.style.width =
+      `${shown.reduce((sum, column) => sum + column.width, commandWidth)}px`;
+    fill(this.head_, shown.map(column => this.heading_(column, this.order_)),
+      element('th', {scope: 'col'}, 'command'));
   }
 
   soon_() {
@@ -230,7 +243,11 @@ export class Table {
 
   /** On paper there is no scrolling: the first rows of the present order. */
   forPrint(on) {
+    this.layOut_(on ? this.onScreen_.filter(column => !column.screen) : this.onScreen_);
     if (on) this.renderRange_(0, Math.min(printed, this.rows_.length));
     else this.render_();
+    const left = this.rows_.length - printed;
+    this.cut_.hidden = !on || left <= 0;
+    this.cut_.textContent = `${formats.count(left)} more are on the page, not on paper.`;
   }
 }

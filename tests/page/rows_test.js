@@ -61,6 +61,7 @@ test('a row has its fields, and null for what is not there', () => {
   assert.strictEqual(first.shape, 'B=1 T=64 H=2 K=16 V=8');
   assert.strictEqual(first.key_seq, null);
   assert.deepStrictEqual(first.options, {in_place: 'true'});
+  assert.strictEqual(first.options_label, 'in_place=true');
   assert.deepStrictEqual(first.tile, {block_v: 8});
   assert.strictEqual(first.reason, null);
   assert.strictEqual(first.hot_ms, null);

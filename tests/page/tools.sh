@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tools.sh units|lint|browser SOURCE_DIR FOLDER NODE_MODULES [PROGRAM]: tests of the page with the
+# tools.sh units|lint|rows|browser SOURCE_DIR FOLDER NODE_MODULES [PROGRAM]: tests of the page with the
 # system's tools; 77 where they are not there.
 set -euo pipefail
 job=$1 source=$2 folder=$3
@@ -21,6 +21,16 @@ units() {
     --log-level=warning --outdir="$folder/units" --out-extension:.js=.mjs
   cd "$source"
   node --test "$folder"/units/*.mjs
+}
+
+# What the page decodes of its data is what `report --json` says, row by row.
+rows() {
+  need node
+  need esbuild
+  mkdir -p "$folder"
+  esbuild "$source/tests/page/rows_of_page.js" --bundle --platform=node --format=cjs \
+    --target=node18 --log-level=warning --outfile="$folder/rows_of_page.cjs"
+  python3 "$source/tests/page/rows_against_report.py" "$1" "$source" "$folder"
 }
 
 lint() {
