@@ -38,7 +38,8 @@ std::string why_of(const RoofFigures& figures, const BoundVerdict& verdict) {
                                std::string(told(figures.bytes_from)) + ")";
   if (std::isnan(verdict.of_peak)) return text + ", peak or operations not known";
   return text + ", " + format_percent(verdict.of_peak) +
-         (figures.tensor_cores ? " of the tensor cores' peak" : " of the float32 units' peak");
+         (figures.tensor_cores ? " of the tensor cores' peak" : " of the float32 units' peak") +
+         " (modelled operations)";
 }
 
 /// Float32 multiply-adds that a multiprocessor begins in a cycle. Source: NVIDIA's programming

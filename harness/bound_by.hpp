@@ -41,7 +41,8 @@ struct BoundVerdict {
   std::optional<BoundBy> by;  ///< nothing: what is known does not say
   double of_copy = 0;         ///< bytes a second over the copy rate; NaN where not known
   double of_peak = 0;         ///< operations a second over the peak; NaN where not known
-  std::string why;  ///< "94 % of the copy rate (counted bytes), 31 % of the tensor cores' peak"
+  std::string why;  ///< "94 % of the copy rate (counted bytes), 31 % of the tensor cores' peak
+                    ///< (modelled operations)"
 };
 
 /// From this share of a ceiling on it is taken to be what holds a candidate up.

@@ -49,19 +49,28 @@ Tone tone_of(const ComparedRow& row) {
   return row.verdict == "faster" || row.verdict == "mended" ? Tone::good : Tone::plain;
 }
 
+/// "#" is n of FILE#n, which `repeat` takes, in the new file.
 Table table_of(const std::vector<const ComparedRow*>& rows) {
   Table table;
-  table.columns = {{"verdict"},      {"row"},          {"base ms", true},
-                   {"new ms", true}, {"change", true}, {"interval", true},
-                   {"n", true},      {"notes"}};
+  table.columns = {{"verdict"},        {"#", true},      {"row"},
+                   {"base ms", true},  {"new ms", true}, {"change", true},
+                   {"interval", true}, {"n", true},      {"notes"}};
   for (const ComparedRow* row : rows) {
-    std::vector<std::string> cells{row->verdict, row->subject, "", "", "", "", "", notes_of(*row)};
+    std::vector<std::string> cells{row->verdict,
+                                   row->fresh_place > 0 ? std::to_string(row->fresh_place) : "-",
+                                   row->subject,
+                                   "",
+                                   "",
+                                   "",
+                                   "",
+                                   "",
+                                   notes_of(*row)};
     if (row->estimate) {
-      cells[2] = milliseconds(row->base_ms);
-      cells[3] = milliseconds(row->fresh_ms);
-      cells[4] = std::isfinite(row->estimate->ratio) ? format_change(row->estimate->ratio) : "-";
-      cells[5] = std::isfinite(row->estimate->low) ? interval(*row->estimate) : "-";
-      cells[6] = std::to_string(row->estimate->count);
+      cells[3] = milliseconds(row->base_ms);
+      cells[4] = milliseconds(row->fresh_ms);
+      cells[5] = std::isfinite(row->estimate->ratio) ? format_change(row->estimate->ratio) : "-";
+      cells[6] = std::isfinite(row->estimate->low) ? interval(*row->estimate) : "-";
+      cells[7] = std::to_string(row->estimate->count);
     }
     table.rows.push_back(std::move(cells));
     table.tones.push_back(tone_of(*row));

@@ -36,7 +36,9 @@ TEST(BoundBy, SaysTheSharesAndWhereTheBytesComeFrom) {
   const BoundVerdict verdict = bound_by(call(3.76, 0.048));
   EXPECT_DOUBLE_EQ(verdict.of_copy, 0.94);
   EXPECT_DOUBLE_EQ(verdict.of_peak, 0.06);
-  EXPECT_EQ(verdict.why, "94 % of the copy rate (counted bytes), 6.0 % of the tensor cores' peak");
+  EXPECT_EQ(verdict.why,
+            "94 % of the copy rate (counted bytes), 6.0 % of the tensor cores' peak (modelled "
+            "operations)");
   RoofFigures modelled = call(3.76, 0.048);
   modelled.bytes_from = BytesFrom::modelled;
   EXPECT_NE(bound_by(modelled).why.find("(modelled bytes)"), std::string::npos);

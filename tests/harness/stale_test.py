@@ -5,6 +5,7 @@ it reads with one figure changed.
     stale_test.py PROGRAM ROOT
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+TABLE = "results/tuned/nvidia-h200.json"
 PROGRAM, ROOT = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 
 
@@ -61,6 +63,34 @@ class Stale(unittest.TestCase):
                   "results/headline_targets.txt", "scripts/readme_tables.py")
         self.plant("results/h200/gla.json", r'"copy_gb_per_s": ([1-9])')
         self.expect_stale(self.check("readme_tables.py"), "docs/measured.md: tables")
+
+    def evaluated(self):
+        """What the committed table's choices cost on problems that it was not made from."""
+        return subprocess.run(
+            [PROGRAM, "tune", "--tuned", self.copy / TABLE, "--evaluate",
+             ROOT / "results/h200/search/others.json", "--most-median", "5", "--most-worst", "20"],
+            capture_output=True, text=True)
+
+    def plant_slow_winners(self):
+        """In one operator's entries the slowest candidate that is known stands in the winner's place."""
+        table = json.loads((self.copy / TABLE).read_text())
+        planted = 0
+        for entry in table["entries"]:
+            slow = [other for other in entry["others"] if other["ratio"] > 1.5]
+            if slow and entry["bucket"]["operator"] == "simple_gla":
+                entry["winner"]["variant"] = slow[-1]["variant"]
+                entry["winner"]["tile"] = slow[-1]["tile"]
+                planted += 1
+        (self.copy / TABLE).write_text(json.dumps(table))
+        self.assertGreater(planted, 0)
+
+    def test_a_table_whose_choices_are_slow(self):
+        self.take(TABLE)
+        self.expect_fresh(self.evaluated())
+        self.plant_slow_winners()
+        result = self.evaluated()
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertRegex(result.stdout + result.stderr, r"worst [0-9]{2,}\.[0-9] %")
 
     def test_an_extent_of_the_schema(self):
         self.take("configs/schema", "scripts/update_schema.py")
