@@ -80,9 +80,18 @@ void print_report(const std::vector<Results>& files, const ReportOptions& option
                       comparison ? &*comparison : nullptr);
 }
 
-void write_page(const std::vector<Results>& files, const std::optional<Comparison>& comparison,
-                const std::string& path) {
-  write_text(path, page_html({files, comparison ? &*comparison : nullptr}));
+/// Whatever is asked for in place of what is printed.
+void write_files(const std::vector<Results>& files, ReportOptions options) {
+  const bool rows = options.against.empty();
+  std::optional<Comparison> comparison;
+  if (!options.html.empty() || !rows) comparison = comparison_of(files, options);
+  if (!options.html.empty())
+    write_text(options.html, page_html({files, comparison ? &*comparison : nullptr}));
+  if (!rows && !options.json.empty()) {
+    write_text(options.json, comparison_json(*comparison).dump(1) + "\n");
+    options.json.clear();
+  }
+  if (!options.csv.empty() || !options.json.empty()) write_rows(files, options);
 }
 
 }  // namespace
@@ -144,14 +153,10 @@ void add_report(CLI::App& program, Context&) {
   command->callback([options] {
     const std::vector<Results> files = read_files(options->files, options->where);
     const std::size_t width = options->width > 0 ? options->width : output_width();
-    if (!options->against.empty() && !options->json.empty())
-      write_text(options->json, comparison_json(*comparison_of(files, *options)).dump(1) + "\n");
-    else if (!options->html.empty())
-      write_page(files, comparison_of(files, *options), options->html);
-    else if (options->map)
+    if (options->map)
       print_maps(files, *options, width);
-    else if (!options->csv.empty() || !options->json.empty())
-      write_rows(files, *options);
+    else if (!options->html.empty() || !options->csv.empty() || !options->json.empty())
+      write_files(files, *options);
     else if (options->best)
       print_best(files, *options, width);
     else

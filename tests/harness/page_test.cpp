@@ -158,6 +158,9 @@ TEST_F(PageFile, ReportWritesItAndRefusesWhatDoesNotGoWithIt) {
   const std::string out = folder.file("page.html");
   EXPECT_EQ(program("report " + records + " --html " + out).code, 0);
   EXPECT_TRUE(read_text_file(out).starts_with("<!doctype html>"));
+  const std::string rows = folder.file("rows.csv");
+  EXPECT_EQ(program("report " + records + " --html " + out + " --csv " + rows).code, 0);
+  EXPECT_TRUE(read_text_file(rows).starts_with("file,row,"));
   EXPECT_EQ(program("report " + records + " --map --html " + out).code, 2);
   EXPECT_EQ(program("report /nowhere.json --html " + out).code, 2);
   EXPECT_EQ(program("report " + records + " --html /nowhere/page.html").code, 5);
