@@ -1,38 +1,48 @@
 #include "harness/report_best.hpp"
 
+#include "harness/bound_by.hpp"
 #include "harness/contests.hpp"
 #include "harness/numbers.hpp"
+#include "harness/report_section_parts.hpp"
 
 namespace gla_bench {
 namespace {
 
 std::string against(const Entrant* other, const Entrant& winner) {
   if (other == nullptr) return "-";
-  return other->record->variant + " " + format_times(other->ms() / winner.ms());
+  return (other->tied && !other->record->peer ? "= " : "") + other->record->variant + " " +
+         format_times(other->ms() / winner.ms());
 }
 
-std::vector<std::string> line_of(const Contest& contest) {
-  const auto [group, rest] = name_of(contest.problem);
+std::vector<std::string> line_of(const Contest& contest, const std::string& problem) {
   const Entrant* winner = contest.winner();
-  if (winner == nullptr) return {group, rest, "nothing right was timed", "", "", "", "", ""};
-  return {group,
-          rest,
+  if (winner == nullptr) return {problem, "nothing right was timed", "", "", "", "", "", ""};
+  const BoundVerdict bound = bound_by(*winner->record, winner->file->environment);
+  return {problem,
           winner->record->variant,
-          winner->record->tile.empty() ? "-" : describe(winner->record->tile),
           format_number(winner->ms(), "%.4g"),
           format_percent(contest.of_floor()),
+          bound.by ? std::string(name(*bound.by)) : "-",
           against(contest.next(), *winner),
-          against(contest.peer ? &*contest.peer : nullptr, *winner)};
+          against(contest.peer ? &*contest.peer : nullptr, *winner),
+          winner->record->tile.empty() ? "-" : describe(winner->record->tile)};
 }
 
 }  // namespace
 
-Table best_table(std::span<const Results> files) {
-  Table table;
-  table.columns = {{"operator", false}, {"problem", false}, {"fastest", false}, {"tile", false},
-                   {"ms", true},        {"of floor", true}, {"next", false},    {"peer", false}};
-  for (const Contest& contest : contests_of(files)) table.rows.push_back(line_of(contest));
-  return table;
+std::vector<BestTable> best_tables(std::span<const Results> files) {
+  std::vector<BestTable> tables;
+  const auto contests = contests_of(files);
+  for (const ContestGroup& group : groups_of(contests)) {
+    Table table;
+    table.columns = {{"problem"},  {"fastest"}, {"ms", true}, {"of floor", true},
+                     {"bound by"}, {"next"},    {"peer"},     {"tile", false, true}};
+    for (std::size_t i = 0; i < group.contests.size(); ++i)
+      table.rows.push_back(line_of(*group.contests[i], group.problems[i]));
+    tables.push_back({group.name + (group.shared.empty() ? "" : ", " + group.shared),
+                      table.without_empty_columns()});
+  }
+  return tables;
 }
 
 }  // namespace gla_bench

@@ -2,15 +2,23 @@
 // A line for each problem: which variant wins, and by how much.
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "harness/record_file.hpp"
 #include "harness/table.hpp"
 
 namespace gla_bench {
 
-/// Per problem and device over all files: the fastest verified variant with its tile, cold ms,
-/// share of the floor (at the copy rate of a file with rows of it), the next variant and the
-/// fastest right peer with their times over the winner's.
-Table best_table(std::span<const Results> files);
+struct BestTable {
+  std::string title;  ///< operator, direction and dtype, and what else all its problems share
+  Table table;
+};
+
+/// A table for each operator, direction and dtype, over all files: per problem the fastest verified
+/// variant, cold ms, share of the floor (at the copy rate of its file), what bounds it, the next
+/// variant and the fastest right peer with their times over the winner's ("=" where the next can
+/// not be told from it), and its tile.
+std::vector<BestTable> best_tables(std::span<const Results> files);
 
 }  // namespace gla_bench

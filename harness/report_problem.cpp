@@ -128,9 +128,12 @@ Tone tone_of(const Row& row, bool winner) {
 
 Table table_of(const std::vector<Row>& rows) {
   Table table;
-  table.columns = {{"variant", false},  {"best tile", false}, {"ms", true},       {"hot ms", true},
-                   {"GB/s", true},      {"TFLOP/s", true},    {"of floor", true}, {"traffic", true},
-                   {"bound by", false}, {"error", true},      {"", false}};
+  table.columns = {{"variant", false},  {"best tile", false, true},
+                   {"ms", true},        {"hot ms", true},
+                   {"GB/s", true},      {"TFLOP/s", true},
+                   {"of floor", true},  {"traffic", true},
+                   {"bound by", false}, {"error", true},
+                   {"", false}};
   const auto list = best_of_each(rows);
   const auto winner = std::find_if(list.begin(), list.end(), may_win);
   for (auto row = list.begin(); row != list.end(); ++row) {
@@ -143,8 +146,8 @@ Table table_of(const std::vector<Row>& rows) {
 /// A line for each stage of the rows that have them; empty where none has.
 Table stages_of(const std::vector<Row>& rows) {
   Table table;
-  table.columns = {{"variant", false}, {"best tile", false}, {"stage", false},
-                   {"ms", true},       {"of all", true},     {"GB/s", true}};
+  table.columns = {{"variant", false}, {"best tile", false, true}, {"stage", false},
+                   {"ms", true},       {"of all", true},           {"GB/s", true}};
   for (const Row& row : best_of_each(rows)) {
     double sum = 0;
     for (const Stage& stage : row.record->stages) sum += stage.median_ms;
@@ -206,7 +209,8 @@ std::vector<ProblemTables> problem_tables(std::span<const Results> files) {
     for (Row& row : rows) row.copy_gb_per_s = copy;
     list.push_back({name_of(key.first).group,
                     describe(key.first) + (key.second.empty() ? "" : " on " + key.second),
-                    {table_of(rows), stages_of(rows), counted_of(rows)},
+                    {table_of(rows).without_empty_columns(), stages_of(rows),
+                     counted_of(rows).without_empty_columns()},
                     refusals_of(rows)});
   }
   return list;

@@ -1,6 +1,7 @@
 #include "harness/table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/printable.hpp"
 
@@ -29,16 +30,68 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
-/// Narrows the widest columns until all fit.
-void fit(std::vector<std::size_t>& widths, std::size_t width) {
+/// Narrows the widest of these columns, as far as they go. Returns by how much it is still too
+/// wide.
+std::size_t narrow(std::vector<std::size_t>& widths, const std::vector<std::size_t>& which,
+                   std::size_t excess) {
+  while (excess > 0 && !which.empty()) {
+    const std::size_t widest =
+        *std::max_element(which.begin(), which.end(),
+                          [&](std::size_t a, std::size_t b) { return widths[a] < widths[b]; });
+    if (widths[widest] <= narrowest) break;
+    --widths[widest];
+    --excess;
+  }
+  return excess;
+}
+
+std::vector<std::size_t> widths_of(const Table& table) {
+  std::vector<std::size_t> widths;
+  for (const Column& column : table.columns) widths.push_back(display_width(column.title));
+  for (const auto& row : table.rows)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(row[i]));
+  return widths;
+}
+
+std::size_t excess_of(const std::vector<std::size_t>& widths, std::size_t width) {
   std::size_t total = widths.empty() ? 0 : gap * (widths.size() - 1);
   for (const std::size_t w : widths) total += w;
-  while (width > 0 && total > width) {
-    auto widest = std::max_element(widths.begin(), widths.end());
-    if (*widest <= narrowest) break;
-    --*widest;
-    --total;
+  return width > 0 && total > width ? total - width : 0;
+}
+
+std::vector<std::size_t> columns_that(bool give, const std::vector<Column>& columns) {
+  std::vector<std::size_t> which;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (columns[i].gives == give) which.push_back(i);
+  return which;
+}
+
+template <typename Keep>
+Table with_columns(const Table& table, const Keep& keep) {
+  Table kept;
+  kept.tones = table.tones;
+  kept.rows.resize(table.rows.size());
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (!keep(i)) continue;
+    kept.columns.push_back(table.columns[i]);
+    for (std::size_t row = 0; row < table.rows.size(); ++row)
+      kept.rows[row].push_back(table.rows[row][i]);
   }
+  return kept;
+}
+
+/// The table with the widths of its columns; what gives is left out where that has to be.
+std::pair<Table, std::vector<std::size_t>> fitted(Table table, std::size_t width) {
+  auto widths = widths_of(table);
+  const auto giving = columns_that(true, table.columns);
+  const std::size_t left = narrow(widths, giving, excess_of(widths, width));
+  if (left > 0 && !giving.empty()) {
+    const auto stays = [&](std::size_t i) { return !table.columns[i].gives; };
+    return fitted(with_columns(table, stays), width);
+  }
+  narrow(widths, columns_that(false, table.columns), left);
+  return {std::move(table), std::move(widths)};
 }
 
 std::string line_of(const std::vector<std::string>& cells, const std::vector<Column>& columns,
@@ -101,27 +154,29 @@ std::size_t display_width(const std::string& text) {
 }
 
 std::string Table::text(std::size_t width, bool colour) const {
-  auto cells = rows;
-  for (auto& row : cells)
+  Table clean = *this;
+  for (auto& row : clean.rows)
     for (std::string& cell : row) cell = printable(cell, cell.size());
-  std::vector<std::size_t> widths;
-  for (const Column& column : columns) widths.push_back(display_width(column.title));
-  for (const auto& row : cells)
-    for (std::size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], display_width(row[i]));
-  fit(widths, width);
+  const auto [shown, widths] = fitted(std::move(clean), width);
   std::vector<std::string> titles, rules;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    titles.push_back(columns[i].title);
+  for (std::size_t i = 0; i < shown.columns.size(); ++i) {
+    titles.push_back(shown.columns[i].title);
     rules.push_back(std::string(widths[i], '-'));
   }
-  std::string out = toned(line_of(titles, columns, widths), Tone::strong, colour) + "\n" +
-                    toned(line_of(rules, columns, widths), Tone::faint, colour) + "\n";
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    out += toned(line_of(cells[i], columns, widths), i < tones.size() ? tones[i] : Tone::plain,
-                 colour) +
+  std::string out = toned(line_of(titles, shown.columns, widths), Tone::strong, colour) + "\n" +
+                    toned(line_of(rules, shown.columns, widths), Tone::faint, colour) + "\n";
+  for (std::size_t i = 0; i < shown.rows.size(); ++i)
+    out += toned(line_of(shown.rows[i], shown.columns, widths),
+                 i < tones.size() ? tones[i] : Tone::plain, colour) +
            "\n";
   return out;
+}
+
+Table Table::without_empty_columns() const {
+  return with_columns(*this, [&](std::size_t i) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const auto& row) { return !row[i].empty() && row[i] != "-"; });
+  });
 }
 
 std::string Table::markdown() const {

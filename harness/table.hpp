@@ -10,6 +10,7 @@ namespace gla_bench {
 struct Column {
   std::string title;
   bool right = false;  ///< numbers stand at the right
+  bool gives = false;  ///< it is cut before any other, and left out where that is not enough
 };
 
 /// What a line is, where a terminal can show it.
@@ -24,8 +25,11 @@ struct Table {
   std::vector<Tone> tones = {};                ///< of the rows; those that it lacks are plain
 
   /// Aligned with two spaces between columns. Where it is wider than `width` (0: no limit) the
-  /// widest column is cut with "..", as far as it has to be. Control characters are '?'.
+  /// columns that give are cut with "..", as far as they have to be; where that is not enough they
+  /// are left out, and the widest of the others are cut. Control characters are '?'.
   std::string text(std::size_t width = 0, bool colour = false) const;
+  /// Without the columns in which every cell is empty or "-".
+  Table without_empty_columns() const;
   /// GitHub's markdown; cells are markdown_text().
   std::string markdown() const;
 };

@@ -46,9 +46,12 @@ void write_rows(const std::vector<Results>& files, const ReportOptions& options)
 
 void print_best(const std::vector<Results>& files, const ReportOptions& options,
                 std::size_t width) {
-  const Table table = best_table(files);
-  std::cout << (options.markdown ? table.markdown()
-                                 : table.text(width, is_coloured(options.color)));
+  const bool colour = is_coloured(options.color);
+  for (const auto& [title, table] : best_tables(files))
+    std::cout << (options.markdown
+                      ? "**" + markdown_text(title) + "**\n\n" + table.markdown()
+                      : toned(title, Tone::strong, colour) + "\n" + table.text(width, colour))
+              << "\n";
 }
 
 void print_maps(const std::vector<Results>& files, const ReportOptions& options,

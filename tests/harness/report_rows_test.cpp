@@ -121,19 +121,28 @@ TEST(ReportBest, NamesTheFastestTheNextAndThePeer) {
   Record wrong = timed("wrong", 0.1);
   wrong.status = Status::wrong;
   const auto files = file({timed("a", 2), timed("b", 1, 32), timed("b", 1.5), peer, wrong});
-  const Table table = best_table(files);
+  const auto tables = best_tables(files);
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_NE(tables[0].title.find("toy forward float32, seq_first"), std::string::npos);
+  const Table& table = tables[0].table;
   ASSERT_EQ(table.rows.size(), 1u);
   const std::vector<std::string>& row = table.rows[0];
+  EXPECT_NE(row[0].find("T="), std::string::npos);
   EXPECT_EQ(
-      std::vector<std::string>(row.begin() + 2, row.end()),
-      (std::vector<std::string>{"b", "chunk=32", "1", "10 %", "a 2.00x", "fla.chunk_gla 4.00x"}));
-  EXPECT_NE(row[1].find("T="), std::string::npos);
+      std::vector<std::string>(row.begin() + 1, row.end()),
+      (std::vector<std::string>{"b", "1", "10 %", "a 2.00x", "fla.chunk_gla 4.00x", "chunk=32"}));
+  EXPECT_EQ(table.columns[4].title, "next") << "what bounds it is not known of any";
+}
+
+TEST(ReportBest, NamesATie) {
+  const auto tables = best_tables(file({timed("a", 1), timed("b", 1.001)}));
+  EXPECT_EQ(tables.at(0).table.rows.at(0)[4], "= b 1.00x");
 }
 
 TEST(ReportBest, SaysWhereNothingRightWasTimed) {
   Record wrong = timed("wrong", 0.1);
   wrong.status = Status::wrong;
-  EXPECT_EQ(best_table(file({wrong})).rows.at(0)[2], "nothing right was timed");
+  EXPECT_EQ(best_tables(file({wrong})).at(0).table.rows.at(0)[1], "nothing right was timed");
 }
 
 }  // namespace

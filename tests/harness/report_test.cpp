@@ -195,6 +195,25 @@ TEST(Table, CellsDriveNoTerminal) {
   EXPECT_NE(table.text(0, true).find("x?[2Jy?z"), std::string::npos);
 }
 
+TEST(Table, CutsWhatGivesBeforeAnythingElse) {
+  Table table{{{"name", false}, {"tile", false, true}}, {{std::string(30, 'n'), "tile=123456789"}}};
+  EXPECT_NE(table.text(40).find(std::string(30, 'n') + "  tile=1.."), std::string::npos)
+      << table.text(40);
+  EXPECT_EQ(table.text(30).find("tile"), std::string::npos) << table.text(30);
+  EXPECT_NE(table.text(30).find("\n" + std::string(30, 'n') + "\n"), std::string::npos);
+  EXPECT_NE(table.text(20).find("\n" + std::string(18, 'n') + "..\n"), std::string::npos);
+}
+
+TEST(Table, LeavesOutColumnsThatHoldNothing) {
+  Table table{{{"a"}, {"b"}, {"c"}}, {{"1", "-", ""}, {"2", "", "3"}}};
+  table.tones = {Tone::good};
+  const Table kept = table.without_empty_columns();
+  ASSERT_EQ(kept.columns.size(), 2u);
+  EXPECT_EQ(kept.columns[1].title, "c");
+  EXPECT_EQ(kept.rows, (std::vector<std::vector<std::string>>{{"1", ""}, {"2", "3"}}));
+  EXPECT_EQ(kept.tones, table.tones);
+}
+
 TEST(Table, CountsCodePoints) {
   EXPECT_EQ(display_width("\u00e4\u2265x"), 3u);
   const Table table{{{"a", false}, {"b", false}}, {{"\u00e4", "1"}, {"aa", "2"}}};
