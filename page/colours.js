@@ -26,12 +26,12 @@ const assigned = {
   chunk_pipeline: ['amber', 5], recurrent: ['green', 4], decode: ['pink', 1],
   parallel: ['wine', 6], parallel_cublas: ['olive', 3],
   // softmax
-  online_blocked: ['vermilion', 0], online: ['blue', 3], three_pass: ['green', 4],
+  online_blocked: ['vermilion', 4], online: ['blue', 6], three_pass: ['green', 0],
   // attention
-  flash2: ['vermilion', 0], flash1: ['amber', 5], flash2_deterministic: ['blue', 3],
-  materialized: ['green', 4], flash_decoding: ['sky', 2], flash_decoding_pp: ['wine', 6],
+  flash2: ['vermilion', 3], flash1: ['amber', 0], flash2_deterministic: ['blue', 2],
+  materialized: ['green', 1], flash_decoding: ['sky', 5], flash_decoding_pp: ['wine', 4],
   // the layer
-  fused: ['vermilion', 0], composed: ['blue', 3]
+  fused: ['vermilion', 5], composed: ['blue', 0]
 };
 
 /** The variants whose colours are chosen, for the test of them. */

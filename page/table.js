@@ -9,6 +9,7 @@ const rowHeight = 30; // as .records tr in page.css
 const overscan = 12;
 const printed = 300;
 const commandWidth = 76;
+const pause = 120; // ms without a key, so that typing does not wait for 20,000 records
 
 /**
  * A column: the row's field, its heading and width in pixels; `show`: a number as text; `once`: is
@@ -16,7 +17,7 @@ const commandWidth = 76;
  */
 export const columns = [
   {key: 'variant', label: 'variant', width: 170, once: true},
-  {key: 'tile_label', label: 'tile', width: 240},
+  {key: 'tile_label', label: 'tile', width: 300},
   {key: 'operator', label: 'operator', width: 130, once: true},
   {key: 'direction', screen: true, label: 'direction', width: 84, once: true},
   {key: 'dtype', label: 'dtype', width: 82, once: true},
@@ -107,7 +108,10 @@ export class Table {
     this.shown_ = [];
     this.current_ = 0;
     this.input_ = element('input', {type: 'search', placeholder: 'Search in texts',
-      'aria-label': 'Search the records', input: () => search(this.input_.value)});
+      'aria-label': 'Search the records', input: () => {
+        clearTimeout(this.typing_);
+        this.typing_ = setTimeout(() => search(this.input_.value), pause);
+      }});
     this.count_ = element('p', {class: 'count', role: 'status'});
     this.cut_ = element('p', {class: 'also', hidden: true});
     this.widths_ = element('colgroup', {});

@@ -33,6 +33,21 @@ def failing(source):
     return document
 
 
+def twice(source):
+    """Two runs of some rows, of which the second took half as long again for the first of them."""
+    documents = []
+    for factor in (1.0, 1.5):
+        document = of(source, "gla.json")
+        rows = [row for row in document["records"] if row["status"] == "measured"][:40]
+        cold = rows[0]["timing"]["cold"]
+        for key in ("median_ms", "min_ms", "p20_ms", "p80_ms"):
+            cold[key] *= factor
+        cold["samples_ms"] = [sample * factor for sample in cold["samples_ms"]]
+        document["records"] = rows
+        documents.append(document)
+    return documents
+
+
 def many(source, count):
     """Records of as many different problems and tiles as it takes, without what makes them long."""
     document = of(source, "gla.json")
