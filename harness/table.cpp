@@ -143,8 +143,8 @@ std::string markdown_code(std::string_view text) {
     ticks = c == '`' ? ticks + 1 : 0;
     longest = std::max(longest, ticks);
   }
-  const std::string fence(longest + 1, '`'), gap(longest > 0 ? 1 : 0, ' ');
-  return fence + gap + printable(text, text.size()) + gap + fence;
+  const std::string fence(longest + 1, '`'), space(longest > 0 ? 1 : 0, ' ');
+  return fence + space + printable(text, text.size()) + space + fence;
 }
 
 std::size_t display_width(const std::string& text) {
