@@ -69,8 +69,8 @@ std::string markdown_report(std::span<const Results> files, const Comparison* co
   std::string text = "# gla-bench report\n\n" + machine_section(files) + verified_section(files);
   const auto contests = contests_of(files);
   if (!contests.empty())
-    text += winners_section(contests) + why_section(contests) + costs_section(contests) +
-            peers_section(contests);
+    text += winners_section(contests) + maps_part(files) + why_section(contests) +
+            costs_section(contests) + peers_section(contests);
   auto problems = problem_tables(files);
   std::stable_sort(
       problems.begin(), problems.end(),

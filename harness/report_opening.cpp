@@ -1,6 +1,8 @@
-// The first two sections of a report in markdown: the machine, and whether everything is right.
+// Parts of a report in markdown that are made of files: the machine, whether everything is right,
+// maps.
 
 #include "harness/assignment.hpp"
+#include "harness/crossover/crossover_text.hpp"
 #include "harness/drill_down/selection.hpp"
 #include "harness/numbers.hpp"
 #include "harness/report_section_parts.hpp"
@@ -42,6 +44,15 @@ std::string failure_list(std::span<const Results> files) {
 }
 
 }  // namespace
+
+std::string maps_part(std::span<const Results> files) {
+  const CrossoverPolicy policy;
+  auto maps = crossover_maps(files, policy);
+  std::erase_if(maps, [](const CrossoverMap& map) { return map.cells.size() < 2; });
+  if (maps.empty()) return "";
+  return "<details><summary>Where the winner changes: " + counted(maps.size(), "cross-over map") +
+         "</summary>\n\n" + crossover_text(maps, policy, {.markdown = true}) + "\n</details>\n\n";
+}
 
 std::string machine_section(std::span<const Results> files) {
   Table table{{{"file"},

@@ -19,6 +19,9 @@ std::string verified_section(std::span<const Results> files);
 /// Which variant wins where, and by how much: by operator, then for each problem.
 std::string winners_section(std::span<const Contest> contests);
 
+/// The cross-over maps of more than one place, folded; empty where there are none.
+std::string maps_part(std::span<const Results> files);
+
 /// What holds the winners up (bound_by.hpp).
 std::string why_section(std::span<const Contest> contests);
 

@@ -91,6 +91,17 @@ TEST(MarkdownReport, TellsWinnersTheirFactorAndTies) {
   EXPECT_TRUE(has(text, "| = b |")) << text;
 }
 
+TEST(MarkdownReport, ShowsWhereTheWinnerChangesInMapsOfSeveralPlaces) {
+  const std::vector<Results> one{results_of({of_length("a", 1, 64)})};
+  EXPECT_EQ(maps_part(one), "");
+  const std::vector<Results> two{
+      results_of({of_length("a", 1, 64), of_length("b", 2, 64), of_length("b", 1, 4096)})};
+  const std::string text = maps_part(two);
+  EXPECT_TRUE(has(text, "<summary>Where the winner changes: 1 cross-over map</summary>")) << text;
+  EXPECT_TRUE(has(text, "| a (b 2.00x) | b |")) << text;
+  EXPECT_TRUE(has(markdown_of(two), text));
+}
+
 TEST(MarkdownReport, SaysWhatHoldsTheWinnersUp) {
   std::vector<Results> files{results_of({timed("a", 0.25)})};
   files[0].environment["matrix_tflop_per_s"] = 240.0;
