@@ -1,8 +1,8 @@
 // Host side of chunk_sm90.cuh: one launch, or two where sequences are parted; tensors brought in by
 // bulk copies.
 
-#include "harness/operator.hpp"
 #include "kernels/linear_recurrence/chunk_sm90.hpp"
+#include "harness/operator.hpp"
 #include "kernels/linear_recurrence/chunk_sm90_layout.h"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
@@ -11,10 +11,13 @@ namespace gla_bench::linear_recurrence {
 namespace {
 
 constexpr std::size_t map_bytes = 128;
-constexpr int most_keys = 256;
+/// Of a block, with a group's one tile of columns, and with two.
+constexpr int most_keys = 256, most_keys_of_two_tiles = 128;
 
 TileSpace space() {
-  return {{"value_groups", {2, 1}, "64 columns of V each that a block owns, in four warps each"},
+  return {{"value_groups", {2, 1}, "groups of four warps that hold a block's state"},
+          {"value_tiles", {1, 2}, "tiles of 64 columns of V that each of them owns"},
+          {"cluster", {1, 2, 4}, "blocks that share the keys and add their outputs up"},
           {"preparers", {1, 2}, "groups of four warps that prepare chunks"},
           {"stages", {3, 2, 4}, "chunks in shared memory, on their way or being worked on"},
           {"segments", {1, 2, 4, 8, 16, 32}, "parts of a sequence, side by side"}};
@@ -25,12 +28,21 @@ bool key_gates(const Problem& problem) {
 }
 
 ChunkSm90Layout layout(const Problem& problem, const Tile& tile) {
-  return {static_cast<int>(problem.shape.key_dim), choice(tile, "value_groups"),
-          choice(tile, "preparers"), choice(tile, "stages"), key_gates(problem)};
+  return {static_cast<int>(problem.shape.key_dim),
+          choice(tile, "cluster"),
+          choice(tile, "value_groups"),
+          choice(tile, "value_tiles"),
+          choice(tile, "preparers"),
+          choice(tile, "stages"),
+          key_gates(problem)};
 }
 
 std::int64_t slices(const Problem& problem, const Tile& tile) {
-  return ceil_div(problem.shape.value_dim, 64 * choice(tile, "value_groups"));
+  return ceil_div(problem.shape.value_dim, 64 * layout(problem, tile).values);
+}
+/// Blocks that a part of a sequence has.
+std::int64_t blocks(const Problem& problem, const Tile& tile) {
+  return slices(problem, tile) * choice(tile, "cluster");
 }
 
 /// Segments whose states and decays are kept: all but the last of each sequence.
@@ -41,11 +53,10 @@ std::int64_t kept(const Problem& problem, const Tile& tile) {
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   if (choice(tile, "segments") == 1) return {};
   const ChunkSm90Layout sizes = layout(problem, tile);
-  const std::int64_t columns = slices(problem, tile) * 64 * choice(tile, "value_groups");
-  const std::int64_t decays = key_gates(problem) ? sizes.keys : 1;
-  return {
-      {"segment_states", static_cast<std::size_t>(4 * kept(problem, tile) * sizes.keys * columns)},
-      {"segment_decays", static_cast<std::size_t>(4 * kept(problem, tile) * decays)}};
+  const std::int64_t columns = slices(problem, tile) * 64 * sizes.values;
+  const std::int64_t keys = sizes.keys * sizes.cluster, decays = key_gates(problem) ? keys : 1;
+  return {{"segment_states", static_cast<std::size_t>(4 * kept(problem, tile) * keys * columns)},
+          {"segment_decays", static_cast<std::size_t>(4 * kept(problem, tile) * decays)}};
 }
 
 double workspace_bytes(const Problem& problem, const Tile& tile) {
@@ -57,9 +68,6 @@ double workspace_bytes(const Problem& problem, const Tile& tile) {
 std::optional<std::string> refuse_problem(const Problem& problem) {
   const Shape& s = problem.shape;
   if (problem.dtype != DType::bfloat16) return "takes bfloat16 alone";
-  if (s.key_dim > most_keys)
-    return "a state of " + std::to_string(s.key_dim) + " keys does not fit the registers, " +
-           std::to_string(most_keys) + " are the most";
   if (s.key_dim % 8 != 0 || s.value_dim % 8 != 0)
     return "bulk copies need rows of a multiple of 16 bytes";
   if (flag(problem, "normalize")) return "has no normalizer";
@@ -67,15 +75,31 @@ std::optional<std::string> refuse_problem(const Problem& problem) {
   return std::nullopt;
 }
 
+/// Keys that a block has the state of.
+std::optional<std::string> refuse_keys(const Problem& problem, const Tile& tile) {
+  const std::int64_t keys = problem.shape.key_dim, cluster = choice(tile, "cluster");
+  if (cluster > 1 && keys <= 64 * cluster) return "fewer blocks have 64 keys each";
+  if (cluster > 1 && choice(tile, "value_groups") == 1)
+    return "one group of warps would wait for another block's sums before it sends its own";
+  if (layout(problem, tile).values % cluster != 0)
+    return "each block of a cluster adds up tiles of its own";
+  const bool two = choice(tile, "value_tiles") > 1;
+  const int most = two ? most_keys_of_two_tiles : most_keys;
+  if (const std::int64_t own = ceil_div(keys, cluster); own > most)
+    return "the registers hold the state of " + std::to_string(most) + " keys, " +
+           std::to_string(own) + " are a block's";
+  return std::nullopt;
+}
+
 std::optional<std::string> refuse_groups(const Problem& problem, const Tile& tile) {
-  if (64 * (choice(tile, "value_groups") - 1) >= problem.shape.value_dim)
-    return "one group of 64 columns covers value_dim";
-  if (choice(tile, "value_groups") > 1 && choice(tile, "preparers") > 1)
+  const ChunkSm90Layout sizes = layout(problem, tile);
+  if (sizes.values > 1 && 32 * sizes.values >= problem.shape.value_dim)
+    return "half as many columns cover value_dim";
+  if (sizes.value_groups > 1 && sizes.preparers > 1)
     return "the registers hold two groups of values or two that prepare, not both";
-  if (problem.shape.key_dim <= 128) return std::nullopt;
-  if (choice(tile, "value_groups") > 1)
-    return "the registers hold one group's state of more than 128 keys";
-  if (key_gates(problem) && choice(tile, "preparers") == 1)
+  if (sizes.keys <= 128) return std::nullopt;
+  if (sizes.value_groups > 1) return "the registers hold one group's state of more than 128 keys";
+  if (key_gates(problem) && sizes.preparers == 1)
     return "one group of warps can not prepare more than 128 keys";
   return std::nullopt;
 }
@@ -91,12 +115,13 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (limits.arch != 90) return "needs sm_90a: wgmma and bulk tensor copies";
   if (auto reason = refuse_sizes(problem)) return reason;
   if (auto reason = refuse_problem(problem)) return reason;
+  if (auto reason = refuse_keys(problem, tile)) return reason;
   if (auto reason = refuse_groups(problem, tile)) return reason;
   if (auto reason = refuse_segments(problem, tile)) return reason;
   if (auto reason = refuse_shared(layout(problem, tile).bytes, limits)) return reason;
   if (auto reason = refuse_workspace(workspace_bytes(problem, tile), limits)) return reason;
   return refuse_blocks(static_cast<double>(sequences(problem)) *
-                       static_cast<double>(slices(problem, tile) * choice(tile, "segments")));
+                       static_cast<double>(blocks(problem, tile) * choice(tile, "segments")));
 }
 
 /// Slices of a sequence walk it side by side: the L2 serves all but the first read of a token. With
@@ -115,7 +140,8 @@ double flops(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
   const double tokens = static_cast<double>(s.batch * s.seq) * static_cast<double>(s.heads);
   const auto keys = static_cast<double>(s.key_dim), values = static_cast<double>(s.value_dim);
-  const double scores = 65 * (keys * static_cast<double>(slices(problem, tile)) + values);
+  const double scores =
+      65 * (keys * static_cast<double>(slices(problem, tile)) + values * choice(tile, "cluster"));
   const double segments = choice(tile, "segments");
   return tokens * (4 * keys * values + scores + 2 * keys * values * (segments - 1) / segments);
 }
@@ -141,7 +167,7 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
   const auto launch = [&](const char* entry, std::int64_t segments) {
     return KernelLaunch{entry,
-                        {static_cast<unsigned>(segments * slices(problem, tile)), 1, 1},
+                        {static_cast<unsigned>(segments * blocks(problem, tile)), 1, 1},
                         {static_cast<unsigned>(sizes.threads), 1, 1},
                         static_cast<std::size_t>(sizes.bytes)};
   };

@@ -3,9 +3,9 @@
 // Idea: a block walks a sequence in chunks of 64 tokens. One warp brings tiles of q, k, v and the
 // gates in by bulk copies, `stages` chunks ahead. One or two groups of four warps prepare a chunk:
 // the decays go into q and k where they lie, the scores A = tril(Q K^T) into a tile of their own.
-// Groups of four warps own 64 columns of V each and hold their part of the state, transposed, in
-// float32 accumulators of wgmma (chunk_sm90_state.cuh): o^T = S^T Q^T + V^T A^T, S^T += V^T K. They
-// wait for nobody but the preparation, which is a chunk ahead.
+// Groups of four warps own one or two tiles of 64 columns of V each and hold their part of the
+// state, transposed, in float32 accumulators of wgmma (chunk_sm90_state.cuh): o^T = S^T Q^T + V^T
+// A^T, S^T += V^T K. They wait for nobody but the preparation, which is a chunk ahead.
 //
 // A decay for each key (chunk_sm90_gates.cuh): with b the sum of log2 decays since the chunk's
 // begin and r its value in the middle, q is scaled by 2^(b-r) and k by 2^(r-b), and the state is
@@ -14,14 +14,18 @@
 // a reference of their own (chunk_sm90_strong.cuh): finite for every gate. One decay for all keys,
 // or none: chunk_sm90_scalar.cuh, finite without a vote.
 //
+// Many keys: with `cluster` > 1 so many blocks share them, and prepare, score and hold the state of
+// their own alone. What they have of the outputs goes to the block that adds a tile of V up, in
+// float32 through its shared memory (chunk_sm90_state.cuh); nothing else is exchanged.
+//
 // Few heads: with `segments` > 1 chunk_sm90_states first walks each segment but a sequence's last
 // from zero, without q, and keeps state and decays; in chunk_sm90 a block begins with the states of
 // the segments before its own, S <- diag(D) S + L one after the other.
 //
-// Grid: sequences * segments * slices of V, the slices of a segment side by side. Shared memory:
-// chunk_sm90_layout.h. Bytes: (q + k + gates) * slices (the L2 serves all but the first) + v + o,
-// and the states that are given or asked for; with segments k, gates and v of all but the last once
-// more, and their states written and read.
+// Grid: sequences * segments * slices of V * cluster, the slices of a segment side by side. Shared
+// memory: chunk_sm90_layout.h. Bytes: (q + k + gates) * slices + v * cluster (the L2 serves all but
+// the first) + o, and the states that are given or asked for; with segments k, gates and v of all
+// but the last once more, and their states written and read.
 
 #include "linear_recurrence/chunk_sm90_gates.cuh"
 #include "linear_recurrence/chunk_sm90_scalar.cuh"
@@ -44,12 +48,12 @@ __device__ __forceinline__ void load_chunks(const ChunkSm90Params& p, const Bloc
       copy_in(stage.begin + place, map, stage.arrived(), column, token, block.head, block.batch);
     };
     for (int t = 0; t < layout.key_tiles; ++t) {
-      const int place = t * layout.tile_bytes, column = t * layout.columns;
+      const int place = t * layout.tile_bytes, column = block.first_key() + t * layout.columns;
       if constexpr (key_gates) bring(layout.gates + place, p.g, column);
       if constexpr (outputs) bring(layout.q + place, p.q, column);
       bring(layout.k + place, p.k, column);
     }
-    for (int t = 0; t < layout.value_groups; ++t)
+    for (int t = 0; t < layout.values; ++t)
       bring(layout.v + t * layout.tile_bytes, p.v, block.first_value() + t * layout.columns);
   }
 }
@@ -61,6 +65,10 @@ __device__ __forceinline__ void init_barriers(const Block& block) {
     barrier_init(stage.ready(), 128 * layout.preparers);
     barrier_init(stage.freed(), 4 * layout.value_groups);
   }
+  for (int t = 0; cluster > 1 && t < layout.values; ++t) {
+    barrier_init(block.sums_there(t), 1);
+    barrier_init(block.sums_taken(t), 4);
+  }
   barrier_init_fence();
 }
 
@@ -68,12 +76,16 @@ __device__ __forceinline__ void init_barriers(const Block& block) {
 /// Together with 24 of the warps that load they are no more than the launch has.
 inline constexpr int launch_registers = 65536 / layout.threads / 8 * 8;
 inline constexpr bool one_group = layout.value_groups == 1, one_preparer = layout.preparers == 1;
-inline constexpr bool much_state = layout.key_tiles == 4;
+inline constexpr bool much_state = layout.key_tiles * layout.value_tiles == 4;
 static_assert(one_group || one_preparer);
-inline constexpr int preparing_registers =
-    one_preparer ? (one_group ? 208 : 152) : (much_state ? 128 : 152);
-inline constexpr int state_registers =
-    one_preparer ? (one_group ? 240 : 168) : (much_state ? 232 : 176);
+inline constexpr int preparing_registers = one_preparer ? (one_group    ? 208
+                                                           : much_state ? 88
+                                                                        : 152)
+                                                        : (much_state ? 128 : 152);
+inline constexpr int state_registers = one_preparer ? (one_group    ? 240
+                                                       : much_state ? 200
+                                                                    : 168)
+                                                    : (much_state ? 232 : 176);
 static_assert(24 + layout.preparers * preparing_registers + layout.value_groups * state_registers <=
               layout.threads / 128 * launch_registers);
 
@@ -88,8 +100,13 @@ __device__ __forceinline__ void registers_to() {
 template <bool outputs>
 __device__ __forceinline__ void run(const ChunkSm90Params& p, const Block& block) {
   using Preparers = gla_bench::device::Choice<key_gates, Preparation, ScalarPreparation>::type;
-  if (threadIdx.x == 0) init_barriers(block);
+  constexpr bool together = outputs && cluster > 1;
+  if (threadIdx.x == 0) {
+    init_barriers(block);
+    if constexpr (together) Outputs::announce(block);
+  }
   __syncthreads();
+  if constexpr (together) cluster_barrier();  // the others' barriers are there
   const int group = threadIdx.x / 128;
   if (group == 0) {
     registers_to<24>();
@@ -101,12 +118,14 @@ __device__ __forceinline__ void run(const ChunkSm90Params& p, const Block& block
     registers_to<state_registers>();
     StateGroup(p, block, group - 1 - layout.preparers).template run<outputs>();
   }
+  if constexpr (together) cluster_barrier();  // nobody reaches into a block that has ended
 }
 
 }  // namespace gla_bench::linear_recurrence::sm90
 
-extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::sm90::layout.threads, 1)
-    chunk_sm90(const __grid_constant__ gla_bench::linear_recurrence::sm90::ChunkSm90Params p) {
+extern "C" __global__ void __cluster_dims__(gla_bench::linear_recurrence::sm90::cluster, 1, 1)
+    __launch_bounds__(gla_bench::linear_recurrence::sm90::layout.threads, 1)
+        chunk_sm90(const __grid_constant__ gla_bench::linear_recurrence::sm90::ChunkSm90Params p) {
   using namespace gla_bench::linear_recurrence::sm90;
   extern __shared__ unsigned char memory[];
   run<true>(p, Block(p, memory, segments));

@@ -1,6 +1,7 @@
 #pragma once
 // What the warps of a chunk_sm90 block share: its part of the problem, its stages, their barriers.
 
+#include "device/cluster.cuh"
 #include "device/math.cuh"
 #include "device/sm90.cuh"
 #include "device/types.cuh"
@@ -17,20 +18,22 @@ struct ChunkSm90Params {
 };
 
 inline constexpr bool key_gates = trait::decay == key_decay;
-inline constexpr ChunkSm90Layout layout{dim::key_dim, tile::value_groups, tile::preparers,
-                                        tile::stages, key_gates};
+inline constexpr int cluster = tile::cluster;
+inline constexpr ChunkSm90Layout layout{dim::key_dim,      cluster,         tile::value_groups,
+                                        tile::value_tiles, tile::preparers, tile::stages,
+                                        key_gates};
 static_assert(layout.bytes == launch::shared_bytes);
-static_assert(layout.keys >= dim::key_dim);
+static_assert(layout.keys * cluster >= dim::key_dim);
+static_assert(layout.own * cluster == layout.values);
 
 /// Slices of V, and parts of a sequence, that have a block each.
-inline constexpr int slices =
-    (dim::value_dim + 64 * tile::value_groups - 1) / (64 * tile::value_groups);
+inline constexpr int slices = (dim::value_dim + 64 * layout.values - 1) / (64 * layout.values);
 inline constexpr int segments = tile::segments;
 
 /// A segment but the last as the workspace has it: its state from zero, float32, as the threads
 /// that hold it have it (WorkState), and the log2 decays of its keys, or of its tokens.
 inline constexpr int work_states = 0, work_decays = 1;
-inline constexpr int decay_width = key_gates ? layout.keys : 1;
+inline constexpr int decay_width = key_gates ? layout.keys * cluster : 1;
 
 struct Stage {
   unsigned begin;     ///< shared address
@@ -46,13 +49,15 @@ struct Block {
   unsigned shared;  ///< shared address of its memory, a multiple of 1024
   long long sequence;
   int batch, head, segment, slice;
+  int rank;                         ///< in its cluster: which of the keys it has
   int first_token, tokens, chunks;  ///< of the segment
 
   /// `parts`: segments that the grid has blocks for.
   __device__ Block(const ChunkSm90Params& p, void* memory, int parts) {
     shared = (shared_address(memory) + 1023u) & ~1023u;
-    slice = static_cast<int>(blockIdx.x) % slices;
-    const int at = static_cast<int>(blockIdx.x) / slices;
+    rank = static_cast<int>(blockIdx.x) % cluster;
+    slice = static_cast<int>(blockIdx.x) / cluster % slices;
+    const int at = static_cast<int>(blockIdx.x) / (cluster * slices);
     segment = at % parts;
     sequence = at / parts;
     const long long n = sequence / p.base.heads;
@@ -67,7 +72,8 @@ struct Block {
     chunks = (tokens + layout.tokens - 1) / layout.tokens;
   }
 
-  __device__ int first_value() const { return slice * 64 * tile::value_groups; }
+  __device__ int first_key() const { return rank * layout.keys; }
+  __device__ int first_value() const { return slice * 64 * layout.values; }
   /// A segment's place in the workspace.
   __device__ long long place(int of_segment) const {
     return sequence * (segments - 1) + of_segment;
@@ -78,6 +84,11 @@ struct Block {
     return {shared + s * layout.stage_bytes, shared + layout.barriers + s * 24,
             static_cast<unsigned>(chunk / layout.stages) & 1u};
   }
+  /// Barriers of a tile of V: the other blocks' sums are there, in the block that adds them up;
+  /// they have been read, in the others.
+  __device__ unsigned sums_there(int tile) const { return shared + layout.exchange + 16 * tile; }
+  __device__ unsigned sums_taken(int tile) const { return sums_there(tile) + 8; }
+
   /// Tokens of the chunk that there are.
   __device__ int valid(int chunk) const {
     const int left = tokens - chunk * layout.tokens;
@@ -87,6 +98,13 @@ struct Block {
 
 /// Bits that a token decays by at most: less is below float32's resolution of what it multiplies.
 inline constexpr float strongest = -24.0f;
+/// The same of natural logs, twice in bfloat16: -16.625.
+inline constexpr unsigned strongest_pair = 0xc185c185;
+__device__ __forceinline__ unsigned at_least(unsigned pair, unsigned least) {
+  unsigned larger;
+  asm("max.bf16x2 %0, %1, %2;" : "=r"(larger) : "r"(pair), "r"(least));
+  return larger;
+}
 __device__ __forceinline__ float log2_decay(float g) {
   return fmaxf(g * device::log2_e, strongest);
 }
@@ -101,6 +119,14 @@ __device__ __forceinline__ float2 load_floats(unsigned address) {
                : "r"(address)
                : "memory");
   return pair;
+}
+__device__ __forceinline__ float4 load_four(unsigned address) {
+  float4 four;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
+               : "r"(address)
+               : "memory");
+  return four;
 }
 __device__ __forceinline__ void store_floats(unsigned address, float2 pair) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(pair.x), "f"(pair.y)

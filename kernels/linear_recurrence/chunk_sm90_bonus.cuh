@@ -38,9 +38,9 @@ class Bonus {
                                    const KeyPair& keys)
       : shared_(block.shared), keys_(keys) {
     if constexpr (there)
-      if (keys.key() < dim::key_dim)  // K is even
+      if (const int key = block.first_key() + keys.key(); key < dim::key_dim)  // K is even
         bonus_ = device::load_pair(static_cast<const io_t*>(p.base.u) +
-                                   static_cast<long long>(block.head) * dim::key_dim + keys.key());
+                                   static_cast<long long>(block.head) * dim::key_dim + key);
   }
 
   /// The part's token i, q and k as they came.

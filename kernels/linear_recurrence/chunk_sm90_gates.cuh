@@ -1,7 +1,9 @@
 #pragma once
 // The warps of chunk_sm90 that put a decay for each key into a chunk's q and k and form its scores.
 //
-// A thread has two neighbouring keys of one part of the tokens, whose gates it keeps in registers.
+// A thread has two neighbouring keys of one part of the tokens. It needs their gates twice, for
+// their sums and to scale by, and keeps them where there are registers. Tables for the state's
+// warps take the gates' place when all have read those.
 
 #include "linear_recurrence/chunk_sm90_bonus.cuh"
 #include "linear_recurrence/chunk_sm90_strong.cuh"
@@ -20,8 +22,9 @@ class Preparation {
       const Stage stage = block_.stage(c);
       barrier_wait(stage.arrived(), stage.parity);
       if constexpr (trait::ragged != 0) clear_missing(stage, block_.valid(c));
-      read_gates(stage, block_.valid(c));
-      const float2 sum = sum_of_part();
+      missing_ = block_.valid(c) - keys_.first_row();
+      if constexpr (kept) load_gates(stage, 0, gates_);
+      const float2 sum = sum_of_part(stage);
       store_floats(sums_at(keys_.part()), sum);
       if constexpr (outputs)
         prepare(stage, sum, after);
@@ -32,14 +35,16 @@ class Preparation {
     }
     if (!outputs && keys_.part() == 0 && block_.slice == 0)
       reinterpret_cast<float2*>(static_cast<float*>(p_.base.work[work_decays]) +
-                                block_.place(block_.segment) * decay_width)[keys_.key() / 2] =
-          after;
+                                block_.place(block_.segment) * decay_width +
+                                block_.first_key())[keys_.key() / 2] = after;
   }
 
  private:
   static constexpr bool bonus = trait::before_update != 0;  // the state is read before the update
   static constexpr int parts = layout.parts, tokens = KeyPair::tokens;
   static constexpr int threads = 128 * layout.preparers;
+  /// Gates are kept from their sums on: where four tiles of state leave the registers.
+  static constexpr bool kept = layout.values < 4;
   static_assert(!key_gates || parts == 2 || parts == 4 || parts == 8);
   /// Bits that half a chunk may decay by with one reference: from the middle of one chunk to that
   /// of the next they are twice as many, and such a factor is still a normal number.
@@ -56,28 +61,51 @@ class Preparation {
     for (int i = valid < first ? 0 : valid - first; i < tokens; ++i)
       store_shared(keys_.word(stage.begin + layout.k, first + i), 0);
   }
-  /// Keeps the gates of this thread's keys and tokens. Tokens that are not there do not decay.
-  __device__ __forceinline__ void read_gates(const Stage& stage, int valid) {
+  /// Gates of the part's tokens from `first` on, as they came.
+  template <int count>
+  __device__ __forceinline__ void load_gates(const Stage& stage, int first,
+                                             unsigned (&gates)[count]) const {
 #pragma unroll
-    for (int i = 0; i < tokens; ++i)
-      gates_[i] = load_shared(keys_.word(stage.begin + layout.gates, keys_.first_row() + i));
-    missing_ = valid - keys_.first_row();
+    for (int i = 0; i < count; ++i)
+      gates[i] = load_shared(keys_.word(stage.begin + layout.gates, keys_.first_row() + first + i));
   }
-  /// log2 of the decays of the part's token i.
-  __device__ __forceinline__ float2 gate(int i) const {
-    float2 g = {log2_decay(log_decay(low_of(gates_[i]))),
-                log2_decay(log_decay(high_of(gates_[i])))};
-    if constexpr (trait::ragged != 0 || trait::raw_gate != 0)
-      if (i >= missing_) g = {0.0f, 0.0f};
-    return g;
+  /// Of all tokens of the part, kept or loaded once more.
+  __device__ __forceinline__ void all_gates(const Stage& stage, unsigned (&gates)[tokens]) const {
+    if constexpr (kept) {
+#pragma unroll
+      for (int i = 0; i < tokens; ++i) gates[i] = gates_[i];
+    } else {
+      load_gates(stage, 0, gates);
+    }
   }
-  __device__ __forceinline__ float2 sum_of_part() const {
+  /// Of eight tokens.
+  __device__ __forceinline__ void eight_gates(const Stage& stage, int first,
+                                              unsigned (&gates)[8]) const {
+    if constexpr (kept) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) gates[i] = gates_[first + i];
+    } else {
+      load_gates(stage, first, gates);
+    }
+  }
+  /// Adds log2 of the decays of the part's token i. Tokens that are not there do not decay.
+  __device__ __forceinline__ void add_decay(float2& sum, unsigned gate, int i) const {
+    if constexpr (trait::raw_gate != 0) {
+      if (i >= missing_) return;
+      sum.x += log2_decay(log_decay(low_of(gate))), sum.y += log2_decay(log_decay(high_of(gate)));
+    } else {
+      if (trait::ragged != 0 && i >= missing_) return;
+      const unsigned clamped = at_least(gate, strongest_pair);
+      sum.x = fmaf(low_of(clamped), device::log2_e, sum.x);
+      sum.y = fmaf(high_of(clamped), device::log2_e, sum.y);
+    }
+  }
+  __device__ __forceinline__ float2 sum_of_part(const Stage& stage) const {
+    unsigned gates[tokens];
+    all_gates(stage, gates);
     float2 sum = {0.0f, 0.0f};
 #pragma unroll
-    for (int i = 0; i < tokens; ++i) {
-      const float2 g = gate(i);
-      sum.x += g.x, sum.y += g.y;
-    }
+    for (int i = 0; i < tokens; ++i) add_decay(sum, gates[i], i);
     return sum;
   }
   /// Sum over the parts [begin, end).
@@ -92,47 +120,58 @@ class Preparation {
 
   // --- q and k
 
+  /// Rows `row` to `row` + 7 of the keys of a tensor's tiles. First all loads, then all stores: the
+  /// compiler keeps their order.
+  __device__ __forceinline__ void load_rows(unsigned tiles, int row, unsigned (&words)[8]) const {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) words[i] = load_shared(keys_.word(tiles, row + i));
+  }
+  __device__ __forceinline__ void store_rows(unsigned tiles, int row,
+                                             const unsigned (&words)[8]) const {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) store_shared(keys_.word(tiles, row + i), words[i]);
+  }
   static __device__ __forceinline__ unsigned scaled(unsigned word, float x, float y) {
     return pack(low_of(word) * x, high_of(word) * y);
   }
   /// q and k of the part's eight tokens from `first` on: q times 2^before or 2^after, k times
   /// 2^-after, where the log2 decays from the reference to the state before a token and behind it
   /// are these. `sum`: that before the first of them; behind the last when it returns.
-  __device__ __forceinline__ void scale_block(const Stage& stage, int first, float2& sum) {
+  __device__ __forceinline__ void scale_block(const Stage& stage, int first, const unsigned* gates,
+                                              float2& sum) {
     const int row = keys_.first_row() + first;
-    unsigned q[8], k[8];  // first all loads, then all stores: the compiler keeps their order
+    unsigned q[8], k[8];
+    load_rows(stage.begin + layout.q, row, q);
+    load_rows(stage.begin + layout.k, row, k);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      q[i] = load_shared(keys_.word(stage.begin + layout.q, row + i));
-      k[i] = load_shared(keys_.word(stage.begin + layout.k, row + i));
-    }
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const float2 before = sum, g = gate(first + i);
-      sum.x += g.x, sum.y += g.y;
+      const float2 before = sum;
+      add_decay(sum, gates[i], first + i);
       const float2 e = bonus ? before : sum;
       if constexpr (bonus) bonus_.take(first + i, q[i], k[i]);
       q[i] = scaled(q[i], device::exp2_fast(e.x), device::exp2_fast(e.y));
       k[i] = scaled(k[i], device::exp2_fast(-sum.x), device::exp2_fast(-sum.y));
     }
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      store_shared(keys_.word(stage.begin + layout.q, row + i), q[i]);
-      store_shared(keys_.word(stage.begin + layout.k, row + i), k[i]);
-    }
+    store_rows(stage.begin + layout.q, row, q);
+    store_rows(stage.begin + layout.k, row, k);
   }
 
   __device__ __forceinline__ void prepare(const Stage& stage, float2 sum, float2& after) {
     constexpr float most = most_of_half * 2 / parts;
     const bool strong = named_barrier_or<threads>(1, !(sum.x > -most && sum.y > -most));
     float scores[8 * ScoreWarp::pairs];
+    float2 frame = after;  // log2 of what takes the state from the last chunk's into this one's
     if (strong)
       prepare_strong(stage, after);
     else
-      prepare_mild(stage, after);
+      prepare_mild(stage, after, frame);
     if constexpr (bonus) bonus_.store();
     publish_shared();
     named_barrier<threads>(1);
+    if (keys_.part() == 0) {
+      enter(stage, frame);
+      leave(stage, after, strong);
+    }
     if (strong) {
       const StrongScores products(block_, stage, warp_);
       products.form(scores);
@@ -156,7 +195,7 @@ class Preparation {
 
   // --- one reference for the chunk, in its middle
 
-  __device__ __forceinline__ void prepare_mild(const Stage& stage, float2& after) {
+  __device__ __forceinline__ void prepare_mild(const Stage& stage, float2& after, float2& frame) {
     float2 sum;
     const int part = keys_.part();
     if (part < parts / 2) {
@@ -166,12 +205,15 @@ class Preparation {
       sum = sum_of_parts(parts / 2, part);
     }
 #pragma unroll
-    for (int first = 0; first < tokens; first += 8) scale_block(stage, first, sum);
+    for (int first = 0; first < tokens; first += 8) {
+      unsigned gates[8];
+      eight_gates(stage, first, gates);
+      scale_block(stage, first, gates, sum);
+    }
     if (part == 0) {
       const float2 middle = sum_of_parts(0, parts / 2);
-      enter(stage, {after.x + middle.x, after.y + middle.y});
+      frame = {after.x + middle.x, after.y + middle.y};
       after = sum_of_parts(parts / 2, parts);
-      leave(stage, after, false);
     }
   }
 
@@ -194,31 +236,29 @@ class Preparation {
 
   __device__ __forceinline__ void prepare_strong(const Stage& stage, float2& after) {
     float2 sum = sum_of_parts(0, keys_.part());
+    unsigned gates[tokens];
+    all_gates(stage, gates);
+    if constexpr (!kept) named_barrier<threads>(1);  // the references take their place
 #pragma unroll
     for (int block = 0; block < blocks; ++block) {
       float2 middle = sum;
       const float2 begin = sum;
 #pragma unroll
-      for (int i = 8 * block; i < 8 * block + 4; ++i) {
-        const float2 g = gate(i);
-        middle.x += g.x, middle.y += g.y;
-      }
+      for (int i = 8 * block; i < 8 * block + 4; ++i) add_decay(middle, gates[i], i);
       const float2 reference = {2.0f * rintf(0.5f * middle.x), 2.0f * rintf(0.5f * middle.y)};
       const int number = keys_.first_row() / 8 + block;
       store_floats(reference_at(stage, number, keys_.at()), reference);
       sum.x -= reference.x, sum.y -= reference.y;
-      scale_block(stage, 8 * block, sum);
+      scale_block(stage, 8 * block, gates + 8 * block, sum);
       sum.x += reference.x, sum.y += reference.y;
       store_fade(block_, keys_.tile(), number, fmaxf(sum.x - begin.x, sum.y - begin.y));
     }
     const float2 all = sum_of_parts(0, parts);
     end_ = {rintf(all.x), rintf(all.y)};
     if (keys_.part() == 0) {
-      enter(stage, after);
       store_floats(stage.begin + layout.before_update + keys_.at(),
                    {device::exp2_fast(end_.x), device::exp2_fast(end_.y)});
       after = {all.x - end_.x, all.y - end_.y};
-      leave(stage, after, true);
     }
   }
 
@@ -232,17 +272,15 @@ class Preparation {
                              device::exp2_fast(end_.y - from.y)};
       const int row = keys_.first_row() + 8 * block;
       unsigned q[8], k[8];
+      load_rows(stage.begin + layout.q, row, q);
+      load_rows(stage.begin + layout.k, row, k);
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        q[i] = load_shared(keys_.word(stage.begin + layout.q, row + i));
-        k[i] = load_shared(keys_.word(stage.begin + layout.k, row + i));
+        q[i] = scaled(q[i], to_begin.x, to_begin.y);
+        k[i] = scaled(k[i], to_end.x, to_end.y);
       }
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        store_shared(keys_.word(stage.begin + layout.q, row + i),
-                     scaled(q[i], to_begin.x, to_begin.y));
-        store_shared(keys_.word(stage.begin + layout.k, row + i), scaled(k[i], to_end.x, to_end.y));
-      }
+      store_rows(stage.begin + layout.q, row, q);
+      store_rows(stage.begin + layout.k, row, k);
     }
   }
 
@@ -254,24 +292,22 @@ class Preparation {
 #pragma unroll
     for (int first = tokens - 8; first >= 0; first -= 8) {
       const int row = keys_.first_row() + first;
-      unsigned k[8];
-#pragma unroll
-      for (int i = 0; i < 8; ++i) k[i] = load_shared(keys_.word(stage.begin + layout.k, row + i));
+      unsigned k[8], gates[8];
+      eight_gates(stage, first, gates);
+      load_rows(stage.begin + layout.k, row, k);
 #pragma unroll
       for (int i = 7; i >= 0; --i) {
-        const float2 g = gate(first + i);
         k[i] = scaled(k[i], device::exp2_fast(behind.x), device::exp2_fast(behind.y));
-        behind.x += g.x, behind.y += g.y;
+        add_decay(behind, gates[i], first + i);
       }
-#pragma unroll
-      for (int i = 0; i < 8; ++i) store_shared(keys_.word(stage.begin + layout.k, row + i), k[i]);
+      store_rows(stage.begin + layout.k, row, k);
     }
+    const float2 chunk = sum_of_parts(0, parts);
+    named_barrier<threads>(1);  // sums and gates have been read
     if (keys_.part() == 0) {
-      const float2 chunk = sum_of_parts(0, parts);
       enter(stage, chunk);
       all.x += chunk.x, all.y += chunk.y;
     }
-    named_barrier<threads>(1);  // the sums have been read
   }
 
   const ChunkSm90Params& p_;
@@ -280,9 +316,9 @@ class Preparation {
   ScoreWarp warp_;
   Bonus bonus_;
   int thread_;
-  int missing_ = 0;            // the part's tokens from here on are not there
-  unsigned gates_[tokens];     // pairs of bfloat16
-  float2 end_ = {0.0f, 0.0f};  // log2 of what a strong chunk decays by, rounded
+  int missing_ = 0;                    // the part's tokens from here on are not there
+  unsigned gates_[kept ? tokens : 1];  // pairs of bfloat16
+  float2 end_ = {0.0f, 0.0f};          // log2 of what a strong chunk decays by, rounded
 };
 
 }  // namespace gla_bench::linear_recurrence::sm90

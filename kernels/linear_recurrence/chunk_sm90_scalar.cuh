@@ -43,7 +43,7 @@ class ScalarPreparation {
       publish_shared();
       barrier_arrive(stage.ready());
     }
-    if (!outputs && decays && thread_ == 0 && block_.slice == 0)
+    if (!outputs && decays && thread_ == 0 && block_.slice == 0 && block_.rank == 0)
       static_cast<float*>(p_.base.work[work_decays])[block_.place(block_.segment)] = all;
   }
 

@@ -87,11 +87,16 @@ TEST(Hopper, APortableKernelHasNeither) {
 }
 
 /// Bytes of stores and loads that a tile may spill. With two groups of preparing warps a block has
-/// so many threads that 128 keys and more do not fit their registers.
+/// so many threads that 128 keys and more do not fit their registers; two groups that hold two
+/// tiles of state each leave too few for the preparation of strong chunks.
 int known_spills(const Candidate& candidate) {
-  const auto preparers = candidate.tile.find("preparers");
-  const bool two = preparers != candidate.tile.end() && preparers->second == 2;
-  return two && candidate.problem.shape.key_dim >= 128 ? 512 : 0;
+  const auto is = [&](const char* name, int value) {
+    const auto at = candidate.tile.find(name);
+    return at != candidate.tile.end() && at->second == value;
+  };
+  const bool many_keys = candidate.problem.shape.key_dim >= 128;
+  return many_keys && (is("preparers", 2) || (is("value_groups", 2) && is("value_tiles", 2))) ? 640
+                                                                                              : 0;
 }
 
 TEST(Hopper, NoTileOfTheHeadlineSpillsButThoseThatAreKnown) {

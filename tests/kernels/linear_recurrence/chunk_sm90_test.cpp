@@ -17,11 +17,10 @@ Problem wide(const Shape& shape) {
   return gla(DType::bfloat16, shape);
 }
 
-Tile tile(int value_groups, int preparers, int stages, int segments) {
-  return {{"value_groups", value_groups},
-          {"preparers", preparers},
-          {"stages", stages},
-          {"segments", segments}};
+Tile tile(int value_groups, int preparers, int stages, int segments, int value_tiles = 1,
+          int cluster = 1) {
+  return {{"value_groups", value_groups}, {"value_tiles", value_tiles}, {"cluster", cluster},
+          {"preparers", preparers},       {"stages", stages},           {"segments", segments}};
 }
 
 std::string refusal(const Problem& problem, const Tile& tile, const Limits& limits = h200()) {
@@ -50,6 +49,46 @@ TEST(ChunkSm90, MoreThan128KeysTakeOneGroupOfValuesAndTwoThatPrepare) {
   EXPECT_NE(refusal(problem, tile(1, 1, 2, 1)), "taken");
   EXPECT_NE(refusal(problem, tile(2, 1, 2, 1)), "taken");
   EXPECT_NE(refusal(wide({1, 512, 2, 264, 128}), tile(1, 2, 2, 1)), "taken");
+}
+
+TEST(ChunkSm90, AGroupOwnsTwoTilesOfAtMost128Keys) {
+  EXPECT_EQ(refusal(wide({1, 512, 2, 128, 128}), tile(1, 1, 3, 1, 2)), "taken");
+  EXPECT_EQ(refusal(wide({1, 512, 2, 128, 256}), tile(2, 1, 2, 1, 2)), "taken");
+  EXPECT_NE(refusal(wide({1, 512, 2, 128, 128}), tile(2, 1, 2, 1, 2)), "taken");  // 256 columns
+  EXPECT_NE(refusal(wide({1, 512, 2, 128, 64}), tile(1, 1, 3, 1, 2)), "taken");
+  EXPECT_NE(refusal(wide({1, 512, 2, 256, 256}), tile(1, 2, 2, 1, 2)), "taken");
+}
+
+TEST(ChunkSm90, BlocksOfAClusterShareKeysAndAddTilesOfTheirOwnUp) {
+  EXPECT_EQ(refusal(wide({1, 512, 2, 256, 256}), tile(2, 1, 2, 1, 2, 2)), "taken");
+  EXPECT_EQ(refusal(wide({1, 512, 2, 512, 512}), tile(2, 1, 2, 1, 2, 4)), "taken");
+  EXPECT_EQ(refusal(wide({1, 512, 2, 248, 128}), tile(2, 1, 2, 1, 1, 2)), "taken");
+  EXPECT_NE(refusal(wide({1, 512, 2, 256, 128}), tile(1, 2, 2, 1, 1, 2)), "taken");  // one tile
+  EXPECT_NE(refusal(wide({1, 512, 2, 256, 256}), tile(2, 1, 2, 1, 1, 4)), "taken");  // two tiles
+  EXPECT_NE(refusal(wide({1, 512, 2, 128, 128}), tile(2, 1, 2, 1, 1, 2)), "taken");  // one would do
+  EXPECT_NE(refusal(wide({1, 512, 2, 520, 512}), tile(2, 1, 2, 1, 2, 4)), "taken");
+}
+
+TEST(ChunkSm90, AClusterIsSideBySideInTheGridAndItsStatesInTheWorkspace) {
+  const Problem problem = wide({2, 4096, 3, 200, 300});  // 256 keys and 512 columns, padded
+  const Tile parted = tile(2, 1, 2, 4, 2, 2);
+  const Recipe recipe = std::get<0>(variant().code)(problem, parted);
+  ASSERT_EQ(recipe.steps.size(), 2u);
+  EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[1]).grid.x, 6u * 4 * 2 * 2);
+  const std::vector<Region> regions = variant().workspace(problem, parted);
+  ASSERT_EQ(regions.size(), 2u);
+  EXPECT_EQ(regions[0].bytes, 6u * 3 * 256 * 512 * 4);
+  EXPECT_EQ(regions[1].bytes, 6u * 3 * 256 * 4);
+}
+
+TEST(ChunkSm90, SumsOfTheOtherBlocksHaveAPlaceForEachTileThatABlockAddsUp) {
+  const ChunkSm90Layout two{256, 2, 2, 2, 1, 2, true}, four{512, 4, 2, 2, 1, 2, true};
+  EXPECT_EQ(two.own, 2);
+  EXPECT_EQ(two.outputs - two.received, 2 * 1 * 64 * 64 * 4);
+  EXPECT_EQ(four.own, 1);
+  EXPECT_EQ(four.outputs - four.received, 1 * 3 * 64 * 64 * 4);
+  EXPECT_LE(two.bytes, 232448);
+  EXPECT_LE(four.bytes, 232448);
 }
 
 TEST(ChunkSm90, SegmentsHaveTwoChunksAtLeast) {
@@ -92,7 +131,7 @@ TEST(ChunkSm90, ReadsAndWritesEachTensorOnceWithoutSegments) {
 
 TEST(ChunkSm90, TablesFitWhereTheGatesWere) {
   for (const int keys : {64, 128, 256}) {
-    const ChunkSm90Layout sizes{keys, 1, 2, 2, true};
+    const ChunkSm90Layout sizes{keys, 1, 1, 1, 2, 2, true};
     EXPECT_LE(sizes.tables_end, sizes.stage_bytes) << keys;
     EXPECT_EQ(sizes.stage_bytes % 1024, 0) << keys;
     EXPECT_EQ(sizes.parts * sizes.key_tiles, 8) << keys;

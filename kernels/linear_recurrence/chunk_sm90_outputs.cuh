@@ -1,0 +1,133 @@
+#pragma once
+// How a chunk's outputs of a tile of V leave chunk_sm90: added up over the cluster, scaled,
+// rounded.
+//
+// A cluster's blocks have different keys, and sums of outputs over these. A tile of V belongs to
+// one of them: there the others' sums arrive, thread by thread as the registers have them, are
+// added in the order of the blocks, and rounded once.
+
+#include "linear_recurrence/chunk_sm90_block.cuh"
+
+namespace gla_bench::linear_recurrence::sm90 {
+
+class Outputs {
+ public:
+  __device__ __forceinline__ Outputs(const ChunkSm90Params& p, const Block& block, int group)
+      : p_(p),
+        block_(block),
+        group_(group),
+        thread_(threadIdx.x % 128),
+        lane_(threadIdx.x % 32),
+        warp_(threadIdx.x / 32 % 4) {}
+
+  /// Before the other blocks begin: what a block waits for first.
+  static __device__ __forceinline__ void announce(const Block& block) {
+    for (int t = 0; cluster > 1 && t < layout.own; ++t)
+      barrier_expect(block.sums_there(block.rank * layout.own + t), arriving);
+  }
+
+  /// o^T[64, 64] of chunk c and the block's tile of this number; `sums` in wgmma's order.
+  __device__ __forceinline__ void finish(int c, int tile, float (&sums)[32]) const {
+    const unsigned parity = c & 1;
+    const int owner = tile / layout.own;
+    if (cluster > 1 && owner != block_.rank) {
+      send(owner, tile, parity, c > 0, sums);
+      return;
+    }
+    if constexpr (cluster > 1) receive(tile, parity, sums);
+    store(c, tile, sums);
+  }
+
+ private:
+  static constexpr int arriving = (cluster - 1) * layout.sum_bytes;
+  /// Tiles that a group writes of one chunk.
+  static constexpr int written = layout.own < layout.value_tiles ? layout.own : layout.value_tiles;
+
+  /// Where this thread's sums of a tile lie, four in every 2048 bytes, as `from` sends them.
+  __device__ __forceinline__ unsigned sums_of(int tile, int from, int owner) const {
+    const int place = tile % layout.own * (cluster - 1) + (from > owner ? from - 1 : from);
+    return block_.shared + layout.received + place * layout.sum_bytes + 16 * thread_;
+  }
+
+  __device__ __forceinline__ void send(int owner, int tile, unsigned parity, bool again,
+                                       const float (&sums)[32]) const {
+    if (again) barrier_wait_cluster(block_.sums_taken(tile), parity ^ 1u);
+    const unsigned to = address_in(owner, sums_of(tile, block_.rank, owner));
+    const unsigned there = address_in(owner, block_.sums_there(tile));
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      store_there(to + i * 2048, there, sums[4 * i], sums[4 * i + 1], sums[4 * i + 2],
+                  sums[4 * i + 3]);
+  }
+
+  __device__ __forceinline__ void receive(int tile, unsigned parity, float (&sums)[32]) const {
+    const unsigned there = block_.sums_there(tile);
+    barrier_wait_cluster(there, parity);
+    // The next chunk's are announced before the first warp says that it has read this one's.
+    if (thread_ == 0) barrier_expect(there, arriving);
+#pragma unroll
+    for (int i = 1; i < cluster; ++i) {
+      const int other = i <= block_.rank ? i - 1 : i;
+      const unsigned from = sums_of(tile, other, block_.rank);
+#pragma unroll
+      for (int n = 0; n < 8; ++n) {
+        const float4 four = load_four(from + n * 2048);
+        sums[4 * n] += four.x, sums[4 * n + 1] += four.y;
+        sums[4 * n + 2] += four.z, sums[4 * n + 3] += four.w;
+      }
+    }
+    __syncwarp();
+    if (lane_ >= cluster || lane_ == block_.rank) return;
+    barrier_arrive_there(address_in(lane_, block_.sums_taken(tile)));
+  }
+
+  // --- to the tensor
+
+  __device__ __forceinline__ void store(int c, int tile, const float (&sums)[32]) const {
+    const float scale = p_.base.scale;
+    const bool leader = thread_ == 0;
+    const unsigned place = block_.shared + layout.outputs + tile % layout.own * layout.tile_bytes;
+    if (leader) copies_read<written - 1>();
+    named_barrier<128>(2 + group_);
+#pragma unroll
+    for (int n = 0; n < 8; n += 2) {
+      const int token = 8 * (n + lane_ / 16) + lane_ % 8;
+      const unsigned column = 32 * warp_ + lane_ / 8 % 2 * 16;
+      const auto pair = [&](int at) { return pack(scale * sums[at], scale * sums[at + 1]); };
+      store_transposed(place + swizzled(token, column), pair(4 * n), pair(4 * n + 2),
+                       pair(4 * n + 4), pair(4 * n + 6));
+    }
+    const int valid = block_.valid(c), token = block_.first_token + c * layout.tokens;
+    const int column = block_.first_value() + tile * layout.columns;
+    if (trait::ragged != 0 && valid < layout.tokens) {
+      named_barrier<128>(2 + group_);
+      store_rows(place, valid, token, column);
+      return;
+    }
+    publish_shared();
+    named_barrier<128>(2 + group_);
+    if (leader) {
+      copy_out(p_.o, place, column, token, block_.head, block_.batch);
+      copies_commit();
+    }
+  }
+
+  /// The first rows of the tile, where a copy would go on into the next sequence.
+  __device__ __forceinline__ void store_rows(unsigned place, int rows, int token,
+                                             int column) const {
+    auto* o = static_cast<__nv_bfloat16*>(p_.base.o);
+    for (int i = thread_; i < rows * 32; i += 128) {
+      const int row = i / 32, pair = i % 32;
+      if (column + 2 * pair >= dim::value_dim) continue;  // V is even
+      auto* to = o + (token + row) * p_.base.value_strides.seq +
+                 block_.head * p_.base.value_strides.heads + column + 2 * pair;
+      *reinterpret_cast<unsigned*>(to) = load_shared(place + swizzled(row, 4 * pair));
+    }
+  }
+
+  const ChunkSm90Params& p_;
+  const Block& block_;
+  int group_, thread_, lane_, warp_;
+};
+
+}  // namespace gla_bench::linear_recurrence::sm90
