@@ -4,13 +4,33 @@ import {element, fill} from './dom.js';
 import {show} from './figures/show.js';
 import {saveFigure} from './save.js';
 
+/** Draws what waits, a card a frame: what the reader does is not held up by thousands of marks. */
+export class Drawer {
+  constructor() {
+    this.waiting_ = new Set();
+  }
+
+  soon(card) {
+    if (this.waiting_.size === 0) requestAnimationFrame(() => this.next_());
+    this.waiting_.add(card);
+  }
+
+  next_() {
+    const [card] = this.waiting_;
+    if (card.needsDrawing()) card.draw();
+    this.waiting_.delete(card);
+    if (this.waiting_.size > 0) requestAnimationFrame(() => this.next_());
+  }
+}
+
 /**
  * One figure. It is drawn when it comes into sight, and again when what it shows or where it stands
  * has changed. A figure that fails says so in its frame and leaves the others alone.
  */
 export class Card {
-  constructor(figure, contextFor) {
+  constructor(figure, drawer, contextFor) {
     this.figure = figure;
+    this.drawer_ = drawer;
     this.contextFor_ = contextFor;
     this.rows_ = [];
     this.stale_ = true;
@@ -36,23 +56,26 @@ export class Card {
     return Promise.resolve();
   }
 
-  /** What it is to show; drawn at once only where it is in sight. */
+  needsDrawing() {
+    return this.stale_ && this.visible_;
+  }
+
+  /** What it is to show; drawn soon where it is in sight. */
   update(rows) {
     this.rows_ = rows;
-    this.stale_ = true;
     this.node.hidden = false;
-    if (this.visible_) this.draw();
+    this.again();
   }
 
   come(visible) {
     this.visible_ = visible;
-    if (visible && this.stale_) this.draw();
+    if (this.needsDrawing()) this.drawer_.soon(this);
   }
 
-  /** Again at its present width. */
-  resize() {
+  /** At its present width, in the present colours. */
+  again() {
     this.stale_ = true;
-    if (this.visible_) this.draw();
+    if (this.needsDrawing()) this.drawer_.soon(this);
   }
 
   draw() {

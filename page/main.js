@@ -1,7 +1,7 @@
 // The page: data -> rows, the address's fragment -> what is shown of them.
 
 import {symbols} from 'd3';
-import {Card, watch} from './cards.js';
+import {Card, Drawer, watch} from './cards.js';
 import {colourOf, dashOf, symbolOf} from './colours.js';
 import {append, element, fill} from './dom.js';
 import {sections as figures} from './figures/index.js';
@@ -26,6 +26,8 @@ class Page {
     this.data_ = document_;
     this.rows_ = decode(document_);
     this.first_ = firstState(this.rows_);
+    // Asked once: asking between a change and its event swallows the event.
+    this.systemIsDark_ = darkScheme.matches;
     this.state_ = fromFragment(window.location.hash, this.first_);
     this.applyTheme_();
     const isDark = () => this.dark();
@@ -45,6 +47,7 @@ class Page {
       search: search => this.go(Object.assign({}, this.state_, {search}), ['table'])
     });
     this.cards_ = [];
+    this.drawer_ = new Drawer();
     this.build_(root);
     this.listen_();
     this.update_();
@@ -53,7 +56,7 @@ class Page {
 
   dark() {
     if (this.onPaper_) return false;
-    return this.state_.theme ? this.state_.theme === 'dark' : darkScheme.matches;
+    return this.state_.theme ? this.state_.theme === 'dark' : this.systemIsDark_;
   }
 
   applyTheme_() {
@@ -81,8 +84,7 @@ class Page {
     const dark = this.dark();
     return {
       dark, formats,
-      width: this.onPaper_ ? paperWidth
-        : Math.max(280, Math.floor(node.getBoundingClientRect().width)),
+      width: this.onPaper_ ? paperWidth : this.widthOf_(node),
       height: figureHeight,
       colour: variant => colourOf(variant, dark),
       symbol: variant => symbols[symbolOf(variant)],
@@ -97,8 +99,17 @@ class Page {
     };
   }
 
+  /** All cards are as wide; asking each between drawings would lay the page out each time. */
+  widthOf_(node) {
+    if (!this.width_) {
+      this.width_ = Math.max(280, Math.floor(node.getBoundingClientRect().width));
+    }
+    return this.width_;
+  }
+
   section_(id, title, question, ...children) {
-    const cards = (figures[id] || []).map(figure => new Card(figure, node => this.context_(node)));
+    const cards = (figures[id] || []).map(figure =>
+      new Card(figure, this.drawer_, node => this.context_(node)));
     this.cards_.push(...cards);
     return element('section', {id: `section-${id}`, 'data-view': id, 'aria-labelledby':
       `title-${id}`},
@@ -144,14 +155,20 @@ class Page {
       this.update_();
       this.toView_();
     });
-    darkScheme.addEventListener('change', () => this.update_());
+    darkScheme.addEventListener('change', event => {
+      this.systemIsDark_ = event.matches;
+      this.update_();
+    });
     let width = window.innerWidth;
     let timer = 0;
     window.addEventListener('resize', () => {
       if (window.innerWidth === width) return;
       width = window.innerWidth;
       clearTimeout(timer);
-      timer = setTimeout(() => this.cards_.forEach(card => card.resize()), 150);
+      timer = setTimeout(() => {
+        this.width_ = 0;
+        this.cards_.forEach(card => card.again());
+      }, 150);
     });
     window.addEventListener('beforeprint', () => this.forPrint_(true));
     window.addEventListener('afterprint', () => this.forPrint_(false));
@@ -164,7 +181,7 @@ class Page {
     this.table_.forPrint(on);
     for (const card of this.cards_) {
       if (on) card.draw();
-      else card.resize();
+      else card.again();
     }
   }
 

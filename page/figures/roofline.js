@@ -30,6 +30,8 @@ export const question = 'Is a variant held by memory, by the tensor cores, or by
   '(latency)?';
 
 const perPage = 6;
+/** Problems of a panel: more than some thousand marks are a cloud, and slow. */
+const mostProblems = 120;
 
 /** The bytes of a row and where they come from; null where nobody knows. */
 export function bytesOf(row) {
@@ -60,7 +62,10 @@ function largest(rows, name) {
   return rows.reduce((most, row) => Math.max(most, row[name] || 0), 0) || null;
 }
 
-function panelOf(list) {
+function panelOf(problems) {
+  const bySize = (a, b) => (b.floorBytes || 0) - (a.floorBytes || 0);
+  const list = problems.length <= mostProblems ? problems
+    : problems.slice().sort(bySize).slice(0, mostProblems);
   const points = list
                    .reduce((all, contest) => all.concat(
                              contest.ranked.map((row, i) => pointOf(contest, row, i === 0))),
@@ -74,7 +79,8 @@ function panelOf(list) {
     name: `${first.row.operator} ${first.row.direction} ${dtype(first.row.dtype)}`,
     dtype: first.row.dtype,
     points,
-    problems: list.length,
+    problems: problems.length,
+    left: problems.length - list.length,
     copyGbs: copy,
     peakTflops: peak,
     ridge: copy && peak ? peak * 1e3 / copy : null,
@@ -109,6 +115,7 @@ export function model(rows, context) {
   }
   panels.sort((a, b) => b.points.length - a.points.length);
   const page = pageOf(panels, (context.chosen || {}).page, perPage);
+  const left = page.items.reduce((sum, panel) => sum + panel.left, 0);
   const other = page.items.some(panel => panel.dtype === 'float32');
   return {
     panels: page.items,
@@ -116,7 +123,8 @@ export function model(rows, context) {
     note: 'Full marks win their problem. Bytes are counted ones where there are any, else the ' +
       'variant\'s model. Well below both roofs a kernel waits: latency. ' +
       `The roofs are measured: a copy, and a bfloat16 product of large matrices${
-        other ? ', which float32 without tensor cores does not reach' : ''}.`,
+        other ? ', which float32 without tensor cores does not reach' : ''}.${
+        left ? ` The ${mostProblems} largest problems of a panel, ${left} are left out.` : ''}`,
     choices: [which, pager(page.page, page.pages, count(panels.length, 'panel'))]
   };
 }

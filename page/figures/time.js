@@ -36,6 +36,8 @@ export const title = 'Time against length';
 export const question = 'How does each variant grow with the length, and where do they cross?';
 
 const perPage = 6;
+/** Lengths of a panel that have marks of their own; a line goes through all. */
+const mostMarks = 64;
 
 /** Lengths within half an octave of each other show no growth. */
 function isSeries(lengths) {
@@ -133,7 +135,13 @@ function wordsOf(point, relative) {
     tileName(point.row.tile)}`;
 }
 
-function drawLine(context, plot, line, x, y) {
+/** The points of a line that have marks: where they would touch, every second, third, ... */
+function markedOf(line, panel) {
+  const every = Math.ceil(panel.lengths.length / mostMarks);
+  return line.points.filter((point, i) => i % every === 0);
+}
+
+function drawLine(context, plot, line, marked, x, y) {
   const colour = context.colour(line.variant);
   const path = lineThrough().x(point => x(point.length)).y(point => y(point.value));
   plot.append('path')
@@ -146,7 +154,7 @@ function drawLine(context, plot, line, x, y) {
       line.peer        ? '6 4'
         : context.dash ? context.dash(line.variant)
                        : null);
-  for (const point of line.points) {
+  for (const point of marked) {
     if (point.low > 0 && point.high > 0) {
       plot.append('path')
         .attr('fill', 'none')
@@ -203,7 +211,7 @@ function drawPanel(context, parent, panel, size, relative) {
   });
   const labels = drawFloor(plot, panel, x, y, width);
   for (const line of panel.lines) {
-    drawLine(context, plot, line, x, y);
+    drawLine(context, plot, line, markedOf(line, panel), x, y);
     const last = line.points[line.points.length - 1];
     labels.push({
       x: x(last.length),
@@ -214,7 +222,7 @@ function drawPanel(context, parent, panel, size, relative) {
     });
   }
   for (const line of panel.lines) {
-    for (const point of line.points) {
+    for (const point of markedOf(line, panel)) {
       mark(context, plot, x(point.length), y(point.value), point.row, point);
     }
   }
