@@ -52,17 +52,19 @@ class Stale(unittest.TestCase):
         self.assertIn(named, result.stdout)
 
     def test_a_figure_of_the_docs(self):
-        self.take("README.md", "docs/measured.md", "results/h200", "results/measured_over_model.txt",
+        self.take("README.md", "docs/first_look.md", "docs/measured.md", "results/h200", "results/measured_over_model.txt",
                   "results/headline_targets.txt", "scripts/readme_tables.py")
         self.expect_fresh(self.check("readme_tables.py"))
         self.plant("docs/measured.md", r"<!-- mission: begin -->[^`]*`[^|]*\|[^|]*\|[^|]*\| [0-9.]*([1-9])")
         self.expect_stale(self.check("readme_tables.py"), "docs/measured.md: tables")
 
     def test_a_figure_of_the_records(self):
-        self.take("README.md", "docs/measured.md", "results/h200", "results/measured_over_model.txt",
+        self.take("README.md", "docs/first_look.md", "docs/measured.md", "results/h200", "results/measured_over_model.txt",
                   "results/headline_targets.txt", "scripts/readme_tables.py")
         self.plant("results/h200/gla.json", r'"copy_gb_per_s": ([1-9])')
         self.expect_stale(self.check("readme_tables.py"), "docs/measured.md: tables")
+        self.plant("results/h200/headline.json", r'"copy_gb_per_s": ([1-9])')
+        self.expect_stale(self.check("readme_tables.py"), "README.md, docs/first_look.md, docs/")
 
     def evaluated(self):
         """What the committed table's choices cost on problems that it was not made from."""
