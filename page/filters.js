@@ -24,8 +24,8 @@ export class Filters {
     this.count_ = element('p', {class: 'count', role: 'status', id: 'left'});
     const nodes = facets.map(facet => this.facet_(facet));
     this.node = element('div', {class: 'filters', role: 'group', 'aria-label': 'Filters'}, nodes,
-      this.count_, element('button', {type: 'button', class: 'reset', click: reset},
-        'All records'));
+      element('div', {class: 'left'}, this.count_, element('button', {type: 'button',
+        class: 'reset', click: reset}, 'All records')));
     document.addEventListener('click', event => this.close_(event.target));
     this.node.addEventListener('keydown', event => {
       if (event.key !== 'Escape') return;

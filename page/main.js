@@ -8,7 +8,7 @@ import {sections as figures} from './figures/index.js';
 import {Filters} from './filters.js';
 import * as formats from './formats.js';
 import {Hover} from './hover.js';
-import {machineSection} from './machine.js';
+import {byDevice, machineSection} from './machine.js';
 import {Panel} from './panel.js';
 import {decode} from './rows.js';
 import {everything, filtered, firstState, fromFragment, picked, refiltered, toFragment, toggled}
@@ -49,6 +49,8 @@ class Page {
     this.cards_ = [];
     this.drawer_ = new Drawer();
     this.build_(root);
+    const devices = Array.from(byDevice(document_.files).keys()).join(', ');
+    document.title = `gla-bench report${devices ? `: ${devices}` : ''}`;
     this.listen_();
     this.update_();
     this.toView_();
@@ -139,12 +141,12 @@ class Page {
         this.toView_();
       }}, title)));
     const main = element('main', {}, parts.map(part => this.section_(...part)));
-    append(root, [element('header', {class: 'top'},
+    const top = element('header', {class: 'top'},
       element('div', {class: 'bar'}, element('h1', {}, 'gla-bench report'), this.nav_, this.theme_),
-      this.filters_.node),
-    main,
-    element('footer', {}, `Made by gla-bench ${this.data_.program}. Figures with d3 5.16, ` +
-      '\u00a9 Mike Bostock, BSD 3-Clause licence.')]);
+      this.filters_.node);
+    append(root, [top, main, element('footer', {}, `Made by gla-bench ${this.data_.program}. ` +
+      'Figures with d3 5.16, \u00a9 Mike Bostock, BSD 3-Clause licence.')]);
+    this.keepClear_(top);
     watch(this.cards_);
     this.holdTarget_(main);
   }
@@ -211,6 +213,14 @@ class Page {
     }
     this.target_ = document.getElementById(`section-${this.state_.view}`);
     if (this.target_) this.target_.scrollIntoView({block: 'start'});
+  }
+
+  /** What is scrolled to stands below the bar, however many lines that has. */
+  keepClear_(top) {
+    new ResizeObserver(() => {
+      const height = getComputedStyle(top).position === 'sticky' ? top.offsetHeight : 0;
+      document.documentElement.style.scrollPaddingTop = `${height}px`;
+    }).observe(top);
   }
 
   /** Figures on the way to a section take their room when they are drawn: back to it, then. */

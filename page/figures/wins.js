@@ -105,9 +105,9 @@ function columnsOf(width, held) {
     above: 0,
     step: 24,
     winner: name,
-    ms: name + 192,
-    strip: name + 212,
-    stripWidth: width - name - 212 - right - 14,
+    ms: name + 216,
+    strip: name + 236,
+    stripWidth: width - name - 236 - right - 14,
     right: width - right
   };
 }
@@ -175,7 +175,7 @@ function drawLine(context, parent, line, columns, x) {
   mark(context, parent, columns.winner + 6, 0, line.winner, null, {
     reach: 0
   }).attr('class', 'key-mark');
-  write(parent, columns.winner + 16, 0, fit(line.winner.variant, columns.wide ? 120 : 94, 12),
+  write(parent, columns.winner + 16, 0, fit(line.winner.variant, columns.wide ? 136 : 94, 12),
     {size: 12, weight: 600, title: line.winner.variant});
   write(parent, columns.ms, 0, time(line.winner.cold_ms), {size: 12, anchor: 'end'});
   rule(parent, x(1), 0, x(x.domain()[1]), 0);
