@@ -121,7 +121,8 @@ export function model(rows, context) {
     panels: page.items,
     keys: keysOf([].concat(...page.items.map(panel => panel.points.map(point => point.row)))),
     note: 'Full marks win their problem. Bytes are counted ones where there are any, else the ' +
-      'variant\'s model. Well below both roofs a kernel waits: latency. ' +
+      'variant\'s model; operations are the variant\'s own count, which knows nothing of what it ' +
+      'skips. Well below both roofs a kernel waits: latency. ' +
       `The roofs are measured: a copy, and a bfloat16 product of large matrices${
         other ? ', which float32 without tensor cores does not reach' : ''}.${
         left ? ` The ${mostProblems} largest problems of a panel, ${left} are left out.` : ''}`,
