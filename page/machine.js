@@ -8,7 +8,7 @@ const facts = [
   ['memory_bytes', 'memory', formats.bytes],
   ['l2_bytes', 'L2 cache', formats.bytes],
   ['copy_gb_per_s', 'copy rate', value => formats.count(Math.round(value)), 'GB/s'],
-  ['matrix_tflop_per_s', 'matrix products', value => String(Math.round(value)), 'TFLOP/s'],
+  ['matrix_tflop_per_s', 'matrix products', formats.significant, 'TFLOP/s'],
   ['max_clock_mhz', 'clock, at most', null, 'MHz'],
   ['power_limit_watts', 'power cap', null, 'W'],
   ['ecc', 'ECC'],

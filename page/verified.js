@@ -39,7 +39,10 @@ export function wordsOf(verdict) {
   aside(verdict.suspect, plural(verdict.suspect, 'suspect time'));
   aside(verdict.throttled, `${count(verdict.throttled)} timed while throttled`);
   aside(verdict.peers, `${plural(verdict.peers, 'record')} of peers`);
-  if (tried === 0) return {kind: 'none', headline: 'Nothing was tried', asides};
+  if (tried === 0) {
+    const headline = verdict.peers > 0 ? 'Only peers were tried' : 'Nothing was tried';
+    return {kind: 'none', headline, asides};
+  }
   const candidates = plural(tried, 'candidate');
   if (failures.length > 0) {
     return {kind: 'bad', headline: `${plural(failures.length, 'failure')} among ${candidates}`,

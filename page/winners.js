@@ -52,7 +52,8 @@ function card(name, answer, options) {
     element('dl', {class: 'facts'},
       fact('of the floor', formats.percent(answer.ofFloor), answer.floorMs !== null &&
         `which is ${formats.duration(answer.floorMs)}`),
-      rivalFact('next variant', next, options, 'no other was right and timed'),
+      rivalFact('next variant', next, options, tied.length > 0 ? 'none that is clearly slower'
+        : 'no other was right and timed'),
       rivalFact('best peer', peer, options, 'none was measured'),
       row.bound_by && fact('held by', row.bound_by, row.bound_why),
       fact('workspace', formats.bytes(row.workspace_bytes), row.measured_bytes !== null &&

@@ -46,11 +46,12 @@ export function factor(value) {
 /** The same on an axis: "1×", "1.5×". */
 export function factorTick(value) { return `${digits(value)}×`; }
 
-/** A share as "57 %", "0.4 %". */
+/** A share as "57 %", "0.4 %", "0.03 %". */
 export function percent(share) {
   if (!Number.isFinite(share)) return '–';
   const value = 100 * share;
-  if (value !== 0 && Math.abs(value) < 0.1) return `${value.toExponential(0)} %`;
+  if (value !== 0 && Math.abs(value) < 0.001) return `${value.toExponential(0)} %`;
+  if (Math.abs(value) < 0.1) return `${Number(value.toPrecision(1))} %`;
   return `${Math.abs(value) < 1 ? Number(value.toFixed(1)) : Math.round(value)} %`;
 }
 

@@ -54,7 +54,7 @@ test('bytes, factors, shares, changes, errors and extents', () => {
   assert.strictEqual(units.factor(NaN), '–');
   assert.strictEqual(units.percent(0.574), '57 %');
   assert.strictEqual(units.percent(0.0042), '0.4 %');
-  assert.strictEqual(units.percent(0.00004), '4e-3 %');
+  assert.strictEqual(units.percent(0.00004), '0.004 %');
   assert.strictEqual(units.change(1.034), '+3.4 %');
   assert.strictEqual(units.change(0.9), '−10.0 %');
   assert.strictEqual(units.change(2.5), '2.50×');

@@ -48,7 +48,9 @@ test('what was only built is no verdict', () => {
   const words = wordsOf(verdictOf([row('measured', true), row('built', null)]));
   assert.strictEqual(words.kind, 'some');
   assert.strictEqual(words.headline, '1 of 2 candidates verified');
-  assert.strictEqual(wordsOf(verdictOf([row('rejected', null)])).kind, 'none');
+  assert.strictEqual(wordsOf(verdictOf([row('rejected', null)])).headline, 'Nothing was tried');
+  const peers = verdictOf([row('measured', true, {peer: true})]);
+  assert.strictEqual(wordsOf(peers).headline, 'Only peers were tried');
 });
 
 test('a failure of a peer is no failure of ours', () => {
