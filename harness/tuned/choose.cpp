@@ -6,6 +6,7 @@
 #include "harness/error.hpp"
 #include "harness/text.hpp"
 #include "harness/tuned/build.hpp"
+#include "harness/tuned/later_axes.hpp"
 #include "harness/tuned/table_file.hpp"
 
 namespace gla_bench {
@@ -120,10 +121,11 @@ std::optional<Candidate> Chooser::find(const Bucket& bucket, const TunedChoice& 
       catalog_.find_variant(bucket.op, choice.variant, backend_, bucket.direction);
   if (variant == nullptr)
     why = "there is no such variant on the backend " + std::string(name(backend_));
-  else if (!in_space(choice.tile, variant->space))
+  else if (Tile tile = with_later_axes(choice.tile, variant->space);
+           !in_space(tile, variant->space))
     why = "its tile is not in the variant's space";
   else
-    return Candidate{variant, problem, choice.tile};
+    return Candidate{variant, problem, std::move(tile)};
   return std::nullopt;
 }
 
@@ -143,7 +145,8 @@ std::optional<Candidate> Chooser::take(const TunedEntry& entry, const Problem& p
 bool Chooser::is_stale(const Candidate& candidate, const TunedEntry& entry) const {
   const std::string now = source_hash_ ? source_hash_(*candidate.variant) : "";
   for (const TunedChoice* choice : choices_of(entry))
-    if (choice->variant == candidate.variant->name && choice->tile == candidate.tile)
+    if (choice->variant == candidate.variant->name &&
+        with_later_axes(choice->tile, candidate.variant->space) == candidate.tile)
       return !now.empty() && now != choice->source_hash;
   return false;
 }

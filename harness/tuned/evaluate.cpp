@@ -10,6 +10,7 @@
 #include "harness/statistics.hpp"
 #include "harness/table.hpp"
 #include "harness/tuned/build.hpp"
+#include "harness/tuned/later_axes.hpp"
 #include "harness/tuned/rank.hpp"
 #include "harness/tuned/table_file.hpp"
 
@@ -50,7 +51,9 @@ void judge_choice(EvaluatedProblem& row, const std::vector<const Record*>& recor
   }
   const Candidate& chosen = *row.choice.candidate;
   for (const Record* record : records) {
-    if (record->variant != chosen.variant->name || record->tile != chosen.tile) continue;
+    if (record->variant != chosen.variant->name ||
+        with_later_axes(record->tile, chosen.variant->space) != chosen.tile)
+      continue;
     if (may_win(*record) || left_early(*record)) {
       row.chosen_ms = record->timing->cold.median_ms;
       row.regret = row.chosen_ms / row.best_ms - 1;

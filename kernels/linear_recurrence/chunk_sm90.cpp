@@ -83,6 +83,10 @@ std::optional<std::string> refuse_keys(const Problem& problem, const Tile& tile)
     return "one group of warps would wait for another block's sums before it sends its own";
   if (layout(problem, tile).values % cluster != 0)
     return "each block of a cluster adds up tiles of its own";
+  // Each block rounds scores of its own keys. Over the tokens of a chunk that is no more than
+  // rounding their sum; of a single token, whose sum may be small, it is.
+  if (cluster > 1 && (ragged(problem) || problem.shape.seq < ChunkSm90Layout::tokens))
+    return "a cluster's blocks round their scores apart, which sequences of a few tokens show";
   const bool two = choice(tile, "value_tiles") > 1;
   const int most = two ? most_keys_of_two_tiles : most_keys;
   if (const std::int64_t own = ceil_div(keys, cluster); own > most)

@@ -54,6 +54,24 @@ Chooser chooser_of(const TunedTable& table, const Facts& environment = toy_resul
   return {toy::catalog(), BackendId::cuda, table, environment, allowed, same_sources};
 }
 
+/// A toy problem's fast variant as it was before its tiles said how many warps.
+Results before_the_axis_of_warps() {
+  return results_of({toy_record(64, "fast", {{"chunk", 32}}, 1), toy_record(64, "slow", {}, 2)});
+}
+
+TEST(Choose, ATileFromBeforeAnAxisHasItsFirstValue) {
+  const std::vector<Results> files{before_the_axis_of_warps()};
+  const Chooser chooser = chooser_of(build_table(files));
+  const Choice choice = chooser.choose(toy_at(64), takes_all);
+  ASSERT_TRUE(choice.candidate);
+  EXPECT_EQ(choice.candidate->variant->name, "fast");
+  EXPECT_EQ(choice.candidate->tile, (Tile{{"chunk", 32}, {"warps", 1}}));
+  const Evaluation evaluation = evaluate(files, chooser);
+  ASSERT_EQ(evaluation.problems.size(), 1u);
+  EXPECT_EQ(evaluation.problems[0].unknown, "");
+  EXPECT_EQ(evaluation.problems[0].chosen_ms, 1);
+}
+
 TEST(Choose, TheProblemsOwnBucketFirst) {
   const Choice choice = chooser_of(toy_table()).choose(toy_at(500), takes_all);
   ASSERT_TRUE(choice.candidate);

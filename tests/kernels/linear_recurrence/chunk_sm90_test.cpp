@@ -67,6 +67,10 @@ TEST(ChunkSm90, BlocksOfAClusterShareKeysAndAddTilesOfTheirOwnUp) {
   EXPECT_NE(refusal(wide({1, 512, 2, 256, 256}), tile(2, 1, 2, 1, 1, 4)), "taken");  // two tiles
   EXPECT_NE(refusal(wide({1, 512, 2, 128, 128}), tile(2, 1, 2, 1, 1, 2)), "taken");  // one would do
   EXPECT_NE(refusal(wide({1, 512, 2, 520, 512}), tile(2, 1, 2, 1, 2, 4)), "taken");
+  EXPECT_NE(refusal(wide({1, 63, 2, 256, 256}), tile(2, 1, 2, 1, 2, 2)), "taken");  // few tokens
+  Problem ragged = wide({1, 512, 2, 256, 256});
+  ragged.shape.sequences = 3;
+  EXPECT_NE(refusal(ragged, tile(2, 1, 2, 1, 2, 2)), "taken");
 }
 
 TEST(ChunkSm90, AClusterIsSideBySideInTheGridAndItsStatesInTheWorkspace) {
