@@ -232,7 +232,7 @@ ELSEWHERE = "\u2020"  # a dagger
 def side_by_side(record, other, keys=("uuid", "driver")):
     """Whether two runs were on the same device and driver within six hours."""
     ours, theirs = record["run"], other["run"]
-    if not ours["uuid"] or any(ours[key] != theirs[key] for key in keys):
+    if any(not ours[key] or ours[key] != theirs[key] for key in keys):
         return False
     try:
         apart = (datetime.fromisoformat(ours["started"].replace("Z", "+00:00"))
