@@ -36,7 +36,7 @@ class Page {
     this.hover_ = new Hover(this.open_, isDark);
     this.filters_ = new Filters({
       isDark,
-      toggle: (facet, value) => this.go(toggled(this.state_, facet, value)),
+      toggle: (facet, value) => this.step_(toggled(this.state_, facet, value)),
       clear: facet => this.setFilters_({[facet]: []}),
       reset: () => this.setFilters_(everything().filters)
     });
@@ -66,13 +66,19 @@ class Page {
   }
 
   setFilters_(filters) {
-    this.go(refiltered(this.state_, filters));
+    this.step_(refiltered(this.state_, filters));
   }
 
   /** A row's problem alone. */
   choose_(row) {
     this.setFilters_({operator: [row.operator], direction: [row.direction], dtype: [row.dtype],
       shape: [row.shape], gate: [row.gate]});
+  }
+
+  /** Other filters: a step that the browser's back button undoes (as "hashchange"). */
+  step_(state) {
+    window.history.pushState(null, '', window.location.hash);
+    this.go(state);
   }
 
   /** Another state: into the address, and what it touches is drawn again. */

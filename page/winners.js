@@ -22,9 +22,10 @@ export function answerOf(contest) {
     floorMs: contest.floorMs};
 }
 
-function fact(label, value, more) {
-  return element('div', {}, element('dt', {}, label), element('dd', {}, value,
-    more && element('span', {class: 'also'}, more)));
+/** `whole`: it takes a line of its own. */
+function fact(label, value, more, whole = false) {
+  return element('div', {class: whole && 'whole'}, element('dt', {}, label),
+    element('dd', {}, value, more && element('span', {class: 'also'}, more)));
 }
 
 function rivalFact(label, rival, options, none) {
@@ -59,7 +60,7 @@ function card(name, answer, options) {
       fact('workspace', formats.bytes(row.workspace_bytes), row.measured_bytes !== null &&
         `${formats.bytes(row.measured_bytes)} moved, ` +
         `${formats.factor(row.measured_bytes / row.floor_bytes)} the floor's`),
-      errorFact(row), row.tile_label && fact('tile', row.tile_label)),
+      errorFact(row), row.tile_label && fact('tile', row.tile_label, '', true)),
     row.command && copyButton(() => row.command, 'Copy the command that repeats it'));
 }
 

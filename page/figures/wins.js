@@ -154,7 +154,8 @@ function drawRight(parent, columns, line) {
 /** The name of a problem leads to it alone, where the page offers that. */
 function nameProblem(context, parent, line, columns) {
   const name = write(
-    parent, columns.name, 0, fit(line.name, columns.nameRoom, 12), {size: 12, title: line.name});
+    parent, columns.name, 0, fit(line.name, columns.nameRoom, 12),
+    {size: 12, title: line.name, halo: true});
   if (!context.only) return;
   name.attr('class', 'link')
     .attr('tabindex', 0)

@@ -30,6 +30,21 @@ def filters_hold_across_views_and_live_in_the_address(driver, pages):
 
 
 @check
+def back_undoes_a_filter_and_forward_sets_it_again(driver, pages):
+    page = Page(driver, pages["h200"], "operator=gla")
+    before = page.count()
+    page.choose("dtype", "float16")
+    after = page.count()
+    expect(after < before, f"{after} of {before}")
+    driver.back()
+    page.until("the filter is gone", lambda: page.fragment() == "operator=gla")
+    page.until("all of it is shown", lambda: page.count() == before)
+    driver.forward()
+    page.until("the filter is back", lambda: page.fragment() == "operator=gla&dtype=float16")
+    page.until("a part is shown", lambda: page.count() == after)
+
+
+@check
 def a_section_is_reached_though_figures_above_are_drawn_late(driver, pages):
     page = Page(driver, pages["h200"], "operator=gla&view=table")
     top = "return document.querySelector('#section-table').getBoundingClientRect().top"
