@@ -119,7 +119,11 @@ std::size_t compile_for(int arch, const CompileOptions& options, const Config& c
   for (std::size_t i = 0; i < jobs.size(); ++i) table.rows.push_back(row_of(jobs[i], compiled[i]));
   std::cout << architecture_name(arch) << "\n" << table.text();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (compiled[i].build) continue;
+    if (compiled[i].build) {
+      if (const std::string& told = compiled[i].build->warnings; !told.empty())
+        std::cout << "warning " << describe(jobs[i]) << ":\n" << told;
+      continue;
+    }
     ++failed;
     std::cout << "FAIL " << describe(jobs[i]) << ": " << compiled[i].error << "\n";
   }

@@ -45,5 +45,14 @@ TEST(PtxasLog, KeepsWarningsAndNothingElse) {
   EXPECT_TRUE(parse_ptxas_log("").kernels.empty());
 }
 
+TEST(PtxasLog, ProductsThatRunOneAtATimeAreNoMereInformation) {
+  const std::string line =
+      "ptxas info    : (C7512) Potential Performance Loss: wgmma.mma_async instructions are "
+      "serialized due to insufficient register resources for the function 'k'\n";
+  const PtxasLog log = parse_ptxas_log(line + log_of_two);
+  EXPECT_EQ(log.kernels.size(), 2u);
+  EXPECT_TRUE(log.warnings.starts_with(line)) << log.warnings;
+}
+
 }  // namespace
 }  // namespace gla_bench
