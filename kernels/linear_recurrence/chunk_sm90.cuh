@@ -16,7 +16,7 @@
 //
 // Many keys: with `cluster` > 1 so many blocks share them, and prepare, score and hold the state of
 // their own alone. What they have of the outputs goes to the block that adds a tile of V up, in
-// float32 through its shared memory (chunk_sm90_state.cuh); nothing else is exchanged.
+// float32 through its shared memory (chunk_sm90_outputs.cuh); nothing else is exchanged.
 //
 // Few heads: with `segments` > 1 chunk_sm90_states first walks each segment but a sequence's last
 // from zero, without q, and keeps state and decays; in chunk_sm90 a block begins with the states of

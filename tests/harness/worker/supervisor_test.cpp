@@ -49,7 +49,8 @@ class SupervisorTest : public testing::Test {
         R"({"sweeps": [{"operator": "gla", "dtypes": ["float32"], "max_tiles": 1,
             "shapes": [[1, 20, 1, 4, 4]], "variants": )" +
             variants + R"(}], "policy": {
-            "timing": {"warmup": 0, "min_samples": 2, "max_samples": 2, "min_seconds": 0},
+            "timing": {"warmup": 0, "min_samples": 2, "max_samples": 2, "min_seconds": 0,
+                       "max_seconds": 20},
             "limits": {"least_seconds": )" +
             std::to_string(patience_seconds) + R"(, "factor": 0}}})",
         "c.json");
