@@ -8,6 +8,7 @@
 #include "harness/checks.hpp"
 #include "harness/gate.hpp"
 #include "harness/statistics.hpp"
+#include "harness/tile_space.hpp"
 
 namespace gla_bench {
 namespace {
@@ -108,16 +109,6 @@ void judge_timing(const Record& record, Verdict& verdict) {
           : "suspect: faster than the floor allows at the measured copy rate");
 }
 
-bool in_space(const TileSpace& space, const Tile& tile) {
-  for (const TileAxis& axis : space) {
-    const auto value = tile.find(axis.name);
-    if (value == tile.end()) return false;
-    if (std::find(axis.values.begin(), axis.values.end(), value->second) == axis.values.end())
-      return false;
-  }
-  return tile.size() == space.size();
-}
-
 /// Whether the record speaks of the sources, and of the arithmetic, that the program has now.
 void judge_freshness(const Record& record, const GatePolicy& policy, Verdict& verdict) {
   auto& stale = policy.require_fresh ? verdict.failures : verdict.warnings;
@@ -131,7 +122,7 @@ void judge_freshness(const Record& record, const GatePolicy& policy, Verdict& ve
     stale.push_back("stale: its sources have changed since");
     return;
   }
-  if (!in_space(variant->space, record.tile)) {
+  if (!in_space(record.tile, variant->space)) {
     verdict.failures.push_back("its tile is not in the variant's space");
     return;
   }

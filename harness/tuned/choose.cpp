@@ -5,23 +5,14 @@
 #include "harness/comparison/comparability.hpp"
 #include "harness/error.hpp"
 #include "harness/text.hpp"
+#include "harness/tile_space.hpp"
 #include "harness/tuned/build.hpp"
-#include "harness/tuned/later_axes.hpp"
 #include "harness/tuned/table_file.hpp"
 
 namespace gla_bench {
 namespace {
 
 constexpr std::size_t most_notes = 4;  // of what is passed over: a record is no log
-
-bool in_space(const Tile& tile, const TileSpace& space) {
-  if (tile.size() != space.size()) return false;
-  return std::all_of(space.begin(), space.end(), [&](const TileAxis& axis) {
-    const auto found = tile.find(axis.name);
-    return found != tile.end() &&
-           std::find(axis.values.begin(), axis.values.end(), found->second) != axis.values.end();
-  });
-}
 
 void add_note(std::string& note, const std::string& part) {
   const auto parts = static_cast<std::size_t>(std::count(note.begin(), note.end(), ';'));

@@ -9,8 +9,8 @@
 #include "harness/architecture.hpp"
 #include "harness/statistics.hpp"
 #include "harness/table.hpp"
+#include "harness/tile_space.hpp"
 #include "harness/tuned/build.hpp"
-#include "harness/tuned/later_axes.hpp"
 #include "harness/tuned/rank.hpp"
 #include "harness/tuned/table_file.hpp"
 
