@@ -23,7 +23,8 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   const CublasLayout at = cublas_layout(problem, tile);
   const auto batch = static_cast<std::size_t>(sequences(problem));
   const auto seq = static_cast<std::size_t>(t.seq), padded = static_cast<std::size_t>(t.padded);
-  const auto key = static_cast<std::size_t>(at.key_ld), io = size_of(problem.dtype);
+  const auto key = static_cast<std::size_t>(at.key_ld);
+  const std::size_t held = size_of(workspace_dtype(problem, tile));
   const auto value = static_cast<std::size_t>(at.value_ld);
   const auto slots = static_cast<std::size_t>(operand_slots(problem, t.leaves));
   std::vector<Region> regions;
@@ -37,11 +38,11 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
     case Decay::per_key:
       regions.push_back({"gates", batch * static_cast<std::size_t>(t.leaves) * key * 4});
   }
-  regions.push_back({"operands", slots * batch * padded * key * io});
-  regions.push_back({"scores", batch * static_cast<std::size_t>(t.score_stride) * io});
+  regions.push_back({"operands", slots * batch * padded * key * held});
+  regions.push_back({"scores", batch * static_cast<std::size_t>(t.score_stride) * held});
   regions.push_back({"outputs", batch * seq * value * 4});
   if (problem.initial_state) regions.push_back({"from_start", batch * seq * key * 4});
-  if (!values_in_place(problem)) regions.push_back({"values", batch * seq * value * io});
+  if (!values_in_place(problem, tile)) regions.push_back({"values", batch * seq * value * held});
   return regions;
 }
 
@@ -49,14 +50,15 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
 double workspace_estimate(const Problem& problem, const Tile& tile) {
   const CublasTree t = cublas_tree(problem, tile);
   const CublasLayout at = cublas_layout(problem, tile);
-  const double io = static_cast<double>(size_of(problem.dtype));
+  const auto held = static_cast<double>(size_of(workspace_dtype(problem, tile)));
   const auto padded = static_cast<double>(t.padded), seq = static_cast<double>(t.seq);
   const bool tree = member_of(problem).decay == Decay::per_key;
   double bytes = (tree ? static_cast<double>(t.leaves) * at.key_ld * 4 : seq * 8) +
-                 padded * (padded + 1) * io +
-                 operand_slots(problem, t.leaves) * padded * at.key_ld * io + seq * at.value_ld * 4;
+                 padded * (padded + 1) * held +
+                 operand_slots(problem, t.leaves) * padded * at.key_ld * held +
+                 seq * at.value_ld * 4;
   if (problem.initial_state) bytes += seq * at.key_ld * 4;
-  if (!values_in_place(problem)) bytes += seq * at.value_ld * io;
+  if (!values_in_place(problem, tile)) bytes += seq * at.value_ld * held;
   return bytes * static_cast<double>(sequences(problem));
 }
 
@@ -102,11 +104,11 @@ double flops(const Problem& problem, const Tile& tile) {
 /// there are none only the leaves on the diagonal are read), and the sums of the gates.
 Traffic score_traffic(const Problem& problem, const Tile& tile) {
   const CublasTree t = cublas_tree(problem, tile);
-  const auto io = static_cast<double>(size_of(problem.dtype));
+  const auto held = static_cast<double>(size_of(workspace_dtype(problem, tile)));
   const auto batch = static_cast<double>(sequences(problem));
   const Member& member = member_of(problem);
   if (member.decay == Decay::per_key) {
-    const double scores = batch * static_cast<double>(t.score_stride) * io;
+    const double scores = batch * static_cast<double>(t.score_stride) * held;
     return {2 * key_bytes(problem) + gate_bytes(problem),
             scores + scores / static_cast<double>(t.leaves)};
   }
@@ -117,7 +119,7 @@ Traffic score_traffic(const Problem& problem, const Tile& tile) {
       read += plain ? 1 : static_cast<double>(i + 1);
       written += static_cast<double>(plain ? band.leaves - i : band.leaves);
     }
-  const double leaf = batch * static_cast<double>(t.leaf) * static_cast<double>(t.leaf) * io;
+  const double leaf = batch * static_cast<double>(t.leaf) * static_cast<double>(t.leaf) * held;
   const double sums = member.decay == Decay::none ? 0 : batch * static_cast<double>(t.seq) * 8;
   return {read * leaf, written * leaf + sums};
 }
@@ -137,11 +139,13 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
     bytes.write_bytes += result;
   }
   const double key = key_bytes(problem), value = value_bytes(problem), gate = gate_bytes(problem);
+  const double held = static_cast<double>(size_of(workspace_dtype(problem, tile))) /
+                      static_cast<double>(size_of(problem.dtype));
   const int slots =
       operand_slots(problem, cublas_tree(problem, tile).leaves) + problem.initial_state;
   const Traffic between = score_traffic(problem, tile);
   bytes.read_bytes += between.read_bytes + small_bytes(problem);
-  bytes.write_bytes += between.write_bytes + key * slots;
+  bytes.write_bytes += between.write_bytes + key * held * slots;
   if (member_of(problem).decay == Decay::per_key)
     bytes.read_bytes += gate + (key + gate) * slots;  // sums, operands
   else
@@ -150,9 +154,9 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const double outputs = value / static_cast<double>(size_of(problem.dtype)) * 4;
   bytes.read_bytes += outputs;
   bytes.write_bytes += value;
-  if (!values_in_place(problem)) {
+  if (!values_in_place(problem, tile)) {
     bytes.read_bytes += value;
-    bytes.write_bytes += value;
+    bytes.write_bytes += value * held;
   }
   if (problem.initial_state && problem.final_state) {
     bytes.read_bytes += state_bytes(problem);
@@ -168,6 +172,7 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
            {}};
   const bool exact = cublas_arithmetic(problem, tile) == Arithmetic::float32;
   r.constants.push_back({"product", "terms", exact ? 3 : 1});
+  r.constants.push_back({"product", "wide", workspace_dtype(problem, tile) != problem.dtype});
   r.steps = cublas_steps(problem, tile);
   return r;
 }

@@ -14,6 +14,10 @@
 // of rows, and a kernel gives each its decay (parallel_cublas_plain.cuh). A normalized output is
 // divided by its row's sum of scores, which a column of ones beside v gives.
 //
+// A row of few scores has the rounding of one of them as its own error. bfloat16 sequences of one
+// leaf therefore keep operands, scores and values in float32, and their products are in tf32; with
+// more tokens the scores' errors average out.
+//
 // Workspace, head-first, N sequences: gates (sums per leaf [N, leaves, key_ld] in float32; scalar:
 // per token [N, T] in double; none: no region); operands [levels (+1), N, padded, key_ld], without
 // a tree q, k (and k's decay to the end); scores [N, padded (padded + 1)]; outputs [N, T, value_ld]
@@ -75,7 +79,7 @@ __device__ __forceinline__ void form_operand(const Leaf& leaf) {
   const bool from_start = slot >= levels && !to_end;
   const long long rows = leaf.sequence * leaf.tree.padded + leaf.first();
   const long long all = static_cast<long long>(gridDim.x) * leaf.tree.padded;
-  io_t* out = static_cast<io_t*>(p.work[operands_region]) + (slot * all + rows) * key_ld;
+  work_t* out = static_cast<work_t*>(p.work[operands_region]) + (slot * all + rows) * key_ld;
   const long long half = leaf.index >> slot;  // not used beyond the levels
   for (int key = threadIdx.x; key < key_dim; key += layout.row_threads) {
     if (from_start) {
@@ -137,8 +141,8 @@ __device__ __forceinline__ void score_leaf(const Leaf& leaf, unsigned char* shar
   }
   const int row = Diagonal::warp_row() + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
   const long long size = leaf.tree.padded, length = leaf.tree.leaf;
-  io_t* out = static_cast<io_t*>(p.work[scores_region]) + leaf.sequence * leaf.tree.score_stride +
-              leaf.first() * (size + 1);
+  work_t* out = static_cast<work_t*>(p.work[scores_region]) +
+                leaf.sequence * leaf.tree.score_stride + leaf.first() * (size + 1);
 #pragma unroll
   for (int n = 0; n < Diagonal::tiles; ++n)
 #pragma unroll

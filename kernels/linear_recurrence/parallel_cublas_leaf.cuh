@@ -11,6 +11,8 @@ namespace gla_bench::linear_recurrence::parallel_cublas {
 
 constexpr int key_dim = dim::key_dim, value_dim = dim::value_dim, block = tile::leaf;
 constexpr bool key_gates = trait::decay == key_decay, normalized = trait::normalize != 0;
+/// What the workspace holds operands, scores and values as (workspace_dtype() of the host).
+using work_t = device::Choice<(::product::wide != 0), float, io_t>::type;
 static_assert(trait::state_bytes == 4, "cuBLAS writes the states, in float32");
 static_assert(trait::ragged == 0, "cuBLAS's batches have one length");
 static_assert(key_gates || trait::before_update == 0, "the bonus goes with a gate per key");
@@ -73,15 +75,17 @@ struct Leaf {
 __device__ __forceinline__ void copy_values(const Leaf& leaf) {
   const LinearRecurrenceParams& p = leaf.p;
   const io_t* v = leaf.tensor(p.v, p.value_strides);
-  io_t* out = static_cast<io_t*>(p.work[from_start_region + (p.initial_state != nullptr ? 1 : 0)]) +
-              (leaf.sequence * p.seq + leaf.first()) * value_ld;
+  const int region = from_start_region + (p.initial_state != nullptr ? 1 : 0);
+  work_t* out =
+      static_cast<work_t*>(p.work[region]) + (leaf.sequence * p.seq + leaf.first()) * value_ld;
   const int rows = leaf.valid();
   for (int t = 0; t < rows; ++t)
     for (int column = threadIdx.x; column < value_dim; column += layout.value_threads)
-      out[static_cast<long long>(t) * value_ld + column] = v[t * p.value_strides.seq + column];
+      out[static_cast<long long>(t) * value_ld + column] =
+          device::from_float<work_t>(device::to_float(v[t * p.value_strides.seq + column]));
   if constexpr (normalized)
     for (int t = threadIdx.x; t < rows; t += layout.value_threads)
-      out[static_cast<long long>(t) * value_ld + value_dim] = device::from_float<io_t>(1.0f);
+      out[static_cast<long long>(t) * value_ld + value_dim] = device::from_float<work_t>(1.0f);
 }
 
 /// o from the float32 outputs, divided by its denominator where there is one, rounded once.

@@ -64,8 +64,8 @@ __device__ __forceinline__ void form_plain(const Leaf& leaf) {
   const bool from_start = slot >= 2 && !to_end;
   const io_t* x = leaf.tensor(slot == 1 || to_end ? p.k : p.q, p.key_strides);
   const long long all = static_cast<long long>(gridDim.x) * leaf.tree.padded;
-  io_t* out = static_cast<io_t*>(p.work[operands_region]) +
-              (slot * all + leaf.sequence * leaf.tree.padded + leaf.first()) * key_ld;
+  work_t* out = static_cast<work_t*>(p.work[operands_region]) +
+                (slot * all + leaf.sequence * leaf.tree.padded + leaf.first()) * key_ld;
   float* start = static_cast<float*>(p.work[from_start_region]) +
                  (leaf.sequence * p.seq + leaf.first()) * key_ld;
   const int valid = leaf.valid(), rows = from_start ? valid : static_cast<int>(leaf.tree.leaf);
@@ -83,7 +83,7 @@ __device__ __forceinline__ void form_plain(const Leaf& leaf) {
       if (from_start)
         start[at] = value;
       else
-        out[at] = device::from_float<io_t>(value);
+        out[at] = device::from_float<work_t>(value);
     }
   }
 }
@@ -96,8 +96,8 @@ __device__ __forceinline__ void decay_scores(const LinearRecurrenceParams& p) {
   const Leaf leaf(p, leaves_of(p.seq), i);
   const long long size = leaf.tree.padded, length = leaf.tree.leaf;
   const long long first_i = i * length, first_j = j * length;
-  io_t* scores = static_cast<io_t*>(p.work[scores_region]) +
-                 leaf.sequence * leaf.tree.score_stride + first_i * size + first_j;
+  work_t* scores = static_cast<work_t*>(p.work[scores_region]) +
+                   leaf.sequence * leaf.tree.score_stride + first_i * size + first_j;
   // Both sums meet at the end of leaf j: factors of at most 1 on either side.
   const long long last = min(first_j + length, p.seq) - 1;
   const double middle = scalar_decay && j < i ? leaf.prefix(last) : 0.0;
@@ -113,7 +113,7 @@ __device__ __forceinline__ void decay_scores(const LinearRecurrenceParams& p) {
       }
 #pragma unroll 2
     for (int row = warp; row < length; row += CublasLayout::decay_threads / 32) {
-      io_t* at = scores + row * size + column;
+      work_t* at = scores + row * size + column;
       if (j > i) {
         device::store_pair(at, 0.0f, 0.0f);
         continue;

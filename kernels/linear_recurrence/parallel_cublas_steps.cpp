@@ -29,7 +29,10 @@ class StepList {
         member_(member_of(problem)),
         levels_(levels(tree_.leaves)),
         value_first_(option(problem, "state_layout") == "value_first"),
-        arithmetic_(cublas_arithmetic(problem, tile)) {}
+        in_place_(values_in_place(problem, tile)),
+        dtype_(workspace_dtype(problem, tile)),
+        arithmetic_(dtype_ == problem.dtype ? cublas_arithmetic(problem, tile) : Arithmetic::tf32) {
+  }
 
   std::vector<Step> steps(int bands) {
     const bool tree = member_.decay == Decay::per_key;
@@ -37,7 +40,7 @@ class StepList {
     if (tree) launch("gla_sum_gates", at_.row_threads);
     if (!tree && member_.decay != Decay::none) scan_gates();
     if (slots > 0) launch("gla_form_operands", at_.row_threads, slots);
-    if (!values_in_place(problem_)) launch("gla_copy_values", at_.value_threads);
+    if (!in_place_) launch("gla_copy_values", at_.value_threads);
     if (tree) {
       list_.push_back(Zero{"scores"});
       launch("gla_score_leaves", at_.score_threads, 1, at_.score_shared_bytes);
@@ -75,14 +78,17 @@ class StepList {
   double scale() const { return scale_of(*find_operator(problem_.op), problem_); }
 
   MatrixOperand operand(int slot, std::int64_t token, std::int64_t stride) const {
-    return {"operands", problem_.dtype,      (slot * batch_ * tree_.padded + token) * at_.key_ld,
-            at_.key_ld, stride * at_.key_ld, false};
+    return {"operands",
+            dtype_,
+            (slot * batch_ * tree_.padded + token) * at_.key_ld,
+            at_.key_ld,
+            stride * at_.key_ld,
+            false};
   }
 
   MatrixOperand values() const {
-    if (values_in_place(problem_))
-      return {"v", problem_.dtype, 0, at_.value_dim, tree_.seq * at_.value_dim, false};
-    return {"values", problem_.dtype, 0, at_.value_ld, tree_.seq * at_.value_ld, false};
+    if (in_place_) return {"v", dtype_, 0, at_.value_dim, tree_.seq * at_.value_dim, false};
+    return {"values", dtype_, 0, at_.value_ld, tree_.seq * at_.value_ld, false};
   }
 
   MatrixOperand outputs(std::int64_t row) const {
@@ -98,9 +104,8 @@ class StepList {
     product.a = operand(level, half, pair);
     product.b = operand(level, 0, pair);
     product.b.transposed = true;
-    product.c = {
-        "scores", problem_.dtype, half * tree_.padded, tree_.padded, pair * (tree_.padded + 1),
-        false};
+    product.c = {"scores", dtype_, half * tree_.padded, tree_.padded, pair * (tree_.padded + 1),
+                 false};
     list_.push_back(product);
   }
 
@@ -120,8 +125,7 @@ class StepList {
     product.a = operand(0, first, tree_.padded);
     product.b = operand(1, 0, tree_.padded);
     product.b.transposed = true;
-    product.c = {"scores",     problem_.dtype,     first * tree_.padded,
-                 tree_.padded, tree_.score_stride, false};
+    product.c = {"scores", dtype_, first * tree_.padded, tree_.padded, tree_.score_stride, false};
     list_.push_back(product);
     list_.push_back(KernelLaunch{
         "gla_decay_scores",
@@ -137,8 +141,8 @@ class StepList {
   /// O = P V for a band of rows over the columns up to its last row.
   void multiply_values(const CublasBand& band) {
     MatrixProduct product = extents(band.last - band.first, columns(), band.last, batch_);
-    product.a = {"scores",     problem_.dtype,     band.first * tree_.padded,
-                 tree_.padded, tree_.score_stride, false};
+    product.a = {"scores",           dtype_, band.first * tree_.padded, tree_.padded,
+                 tree_.score_stride, false};
     product.b = values();
     product.c = outputs(band.first);
     add_in_blocks(product);
@@ -225,7 +229,8 @@ class StepList {
   std::int64_t batch_;
   const Member& member_;
   int levels_;
-  bool value_first_;
+  bool value_first_, in_place_;
+  DType dtype_;
   Arithmetic arithmetic_;
   std::vector<Step> list_;
 };
@@ -257,9 +262,14 @@ std::vector<CublasBand> cublas_bands(const CublasTree& tree, int bands) {
   return list;
 }
 
-bool values_in_place(const Problem& problem) {
-  return problem.layout == Layout::head_first && problem.shape.value_dim % 8 == 0 &&
-         !flag(problem, "normalize");
+DType workspace_dtype(const Problem& problem, const Tile& tile) {
+  const bool wide = problem.dtype == DType::bfloat16 && cublas_tree(problem, tile).leaves == 1;
+  return wide ? DType::float32 : problem.dtype;
+}
+
+bool values_in_place(const Problem& problem, const Tile& tile) {
+  return workspace_dtype(problem, tile) == problem.dtype && problem.layout == Layout::head_first &&
+         problem.shape.value_dim % 8 == 0 && !flag(problem, "normalize");
 }
 
 int operand_slots(const Problem& problem, std::int64_t leaf_count) {

@@ -22,11 +22,16 @@ struct CublasBand {
 };
 std::vector<CublasBand> cublas_bands(const CublasTree& tree, int bands);
 
-/// Whether cuBLAS can take v where it lies: one progression of matrices with aligned rows.
-bool values_in_place(const Problem& problem);
+/// What operands, scores and values are held as: the problem's dtype, but float32 for bfloat16
+/// sequences of one leaf, where a score's rounding to bfloat16 would be a row's whole error.
+DType workspace_dtype(const Problem& problem, const Tile& tile);
 
-/// Operands in the problem's dtype: one per level, or q and k where there is no tree, and k's decay
-/// to the end for the final state.
+/// Whether cuBLAS can take v where it lies: one progression of matrices with aligned rows, of the
+/// dtype of the scores.
+bool values_in_place(const Problem& problem, const Tile& tile);
+
+/// Operands in the workspace's dtype: one per level, or q and k where there is no tree, and k's
+/// decay to the end for the final state.
 int operand_slots(const Problem& problem, std::int64_t leaf_count);
 
 /// What the products declare, and how exact the leaves' own scores are.

@@ -283,6 +283,39 @@ TEST(ParallelCublas, TakesHeadFirstValuesWhereTheyLie) {
   EXPECT_TRUE(reads_v());
 }
 
+// A row of few scores has the rounding of one of them as its own error, up to u = 2^-8 where 4e-3
+// is the bound: bfloat16 sequences of one leaf are multiplied in tf32, longer ones in bfloat16.
+TEST(ParallelCublas, ScoresOfAFewTokensAreNotRoundedToBfloat16) {
+  for (const Member& member : members())
+    for (const Tile& tile : all_tiles(variant().space)) {
+      if (tile.at("tf32") != 0) continue;
+      const int leaf = tile.at("leaf");
+      for (const std::int64_t seq : {1, 2, leaf, leaf + 1}) {
+        Problem problem = problem_of(member.op, DType::bfloat16, {2, seq, 3, 32, 32});
+        problem.layout = Layout::head_first;
+        problem.initial_state = problem.final_state = true;
+        const bool few = seq <= leaf;
+        const Recipe recipe = std::get<0>(parallel_cublas(member).code)(problem, tile);
+        for (const Constant& constant : recipe.constants)
+          if (constant.name == "wide") {
+            EXPECT_EQ(constant.value, few ? 1 : 0);
+          }
+        for (const MatrixProduct& p : products(problem, tile)) {
+          if (p.a.buffer == "from_start") continue;  // float32 and tf32 whatever the length
+          EXPECT_EQ(p.a.dtype, few ? DType::float32 : DType::bfloat16) << describe(problem);
+          EXPECT_EQ(p.arithmetic, few ? Arithmetic::tf32 : Arithmetic::bfloat16);
+          if (p.c.buffer == "outputs") {
+            EXPECT_EQ(p.b.buffer, few ? "values" : "v");
+          }
+        }
+        expect_products_inside(problem, tile);
+      }
+    }
+  const Tile tile = default_tile(variant().space);
+  for (const MatrixProduct& p : products(gla(DType::float16, {2, 2, 3, 32, 32}), tile))
+    EXPECT_EQ(p.a.dtype, DType::float16);
+}
+
 TEST(ParallelCublas, RefusesScoresBeyondTheMemoryWithTheirSize) {
   const Problem problem = gla(DType::bfloat16, {8, 32768, 16, 128, 128});
   const auto reason = variant().reject(problem, default_tile(variant().space), h200());
