@@ -39,11 +39,12 @@ std::int64_t slices_per_block(const Problem& problem, const Tile& tile) {
   return flag(problem, "normalize") && flag(problem, "in_place") ? slices(problem, tile) : 1;
 }
 
+/// Blocks of one sequence and head.
 std::int64_t blocks(const Problem& problem, const Tile& tile) {
-  return sequences(problem) * ceil_div(slices(problem, tile), slices_per_block(problem, tile));
+  return ceil_div(slices(problem, tile), slices_per_block(problem, tile));
 }
 
-/// Tokens that are staged together.
+/// Tokens that are staged together: a constant of the kernel.
 std::int64_t staged_tokens(const Problem& problem) {
   return ragged(problem) ? decode_tokens : std::min<std::int64_t>(problem.shape.seq, decode_tokens);
 }
@@ -64,6 +65,8 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   const int block_v = choice(tile, "block_v"), elements = choice(tile, "elements");
   if (block_v > 8 && block_v / 2 >= problem.shape.value_dim && block_v != 32)
     return "half of block_v=" + std::to_string(block_v) + " already covers value_dim";
+  const std::int64_t count = sequences(problem) / problem.shape.heads;
+  if (count > 65535) return std::to_string(count) + " sequences, a grid holds 65535";
   const DecodeLayout at = layout(problem, tile);
   if (at.rows == 0)
     return "elements=" + std::to_string(elements) + " are less than one row of a warp's";
@@ -111,8 +114,11 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   Recipe r{"linear_recurrence/decode.cuh", constants(problem, tile), {}};
   r.constants.push_back(
       {"decode_form", "slices_per_block", static_cast<int>(slices_per_block(problem, tile))});
+  r.constants.push_back({"decode_form", "tokens", static_cast<int>(staged_tokens(problem))});
+  const std::int64_t heads = problem.shape.heads;
   r.steps.push_back(KernelLaunch{"decode",
-                                 {static_cast<unsigned>(blocks(problem, tile)), 1, 1},
+                                 {static_cast<unsigned>(heads * blocks(problem, tile)),
+                                  static_cast<unsigned>(sequences(problem) / heads), 1},
                                  {static_cast<unsigned>(at.threads), 1, 1},
                                  static_cast<std::size_t>(shared_bytes(problem, at))});
   return r;

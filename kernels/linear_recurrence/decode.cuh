@@ -4,16 +4,19 @@
 //
 // A block owns block_v columns of one sequence and head's state and all their keys, so that the
 // sums over K end in the block: no atomics, no second kernel. Each thread holds `elements` of the
-// state in registers. It issues its loads of q, k, gate and v, then all loads of the state by
-// vectors of up to 16 bytes, and only then waits: a multiprocessor has its whole share of the state
-// in flight. q, k, e^g and v go through shared memory as float32, computed once a block. Sums over
-// the keys: in the thread, then by halving exchanges in the warp, then over the warps through
-// shared memory. The state leaves before the last barrier.
+// state in registers. It issues its loads of q, k and gate or v, which some of the warps have, then
+// all loads of the state by vectors of up to 16 bytes, and only then waits: a multiprocessor has
+// its whole share of the state in flight some dozens of instructions after a block's start. q, k,
+// e^g and v go through shared memory as float32, computed once a block. The state leaves as soon as
+// it is updated; sums over the keys follow, in the thread, then by halving exchanges in the warp,
+// then over the warps through shared memory.
+//
 // Key first a thread's vector lies along V (row j: key j * groups + group), value first along K.
 // A normalized output's denominator is computed by every block from the whole z; where z is updated
 // in place no other block may write it first, so there one block walks over all columns.
-// Grid: sequences * slices of V, slices fastest. Shared memory: decode_layout.h. Bytes: states, v
-// and o once; q, k, gates and z once per slice (neighbouring blocks share them through L2).
+// Grid: x is the head and the slice of V, slices fastest, y the sequence: no division on the way to
+// the first load. Shared memory: decode_layout.h. Bytes: states, v and o once; q, k, gates and z
+// once per slice (neighbouring blocks share them through L2).
 
 #include "linear_recurrence/decode_rows.cuh"
 #include "linear_recurrence/decode_state.cuh"
@@ -41,7 +44,7 @@ __device__ inline void add_normalizer(const Shared& shared, int tokens) {
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2)
       part[t] += __shfl_xor_sync(0xffffffffu, part[t], distance);
-    if (thread % 32 == 0) shared.denominators[thread / 32 * tokens + t] = part[t];
+    if (thread % 32 == 0) shared.denominators[thread / 32 * pitch + t] = part[t];
   }
 }
 
@@ -58,18 +61,19 @@ __device__ inline void store_normalizer(const Block& block, const Shared& shared
 }
 
 __device__ inline void store_outputs(const Block& block, const Shared& shared, long long first,
-                                     int tokens, int pitch) {
+                                     int tokens) {
 #pragma unroll 1
-  for (int i = static_cast<int>(threadIdx.x); i < tokens * block_v; i += threads) {
-    const int t = i / block_v, column = i % block_v;
-    if (column >= block.width) continue;
+  for (int turn = 0; turn < (pitch * block_v + threads - 1) / threads; ++turn) {
+    const int i = turn * threads + static_cast<int>(threadIdx.x);
+    const auto [t, column] = Item<block_v>(i);
+    if (t >= tokens || column >= block.width) continue;
     float sum = 0.0f;
     for (int slot = 0; slot < layout.slots; ++slot)
       sum += shared.partial[(slot * pitch + t) * padded_values + column];
     if constexpr (normalize) {
       float denominator = 0.0f;
       for (int warp = 0; warp < threads / 32; ++warp)
-        denominator += shared.denominators[warp * tokens + t];
+        denominator += shared.denominators[warp * pitch + t];
       sum /= denominator + block.p.epsilon;
     }
     static_cast<io_t*>(block.p.o)[block.value + (first + t) * block.p.value_strides.seq + column] =
@@ -77,23 +81,30 @@ __device__ inline void store_outputs(const Block& block, const Shared& shared, l
   }
 }
 
-/// The staged tokens through this thread's part of the state.
-__device__ inline void compute(const Shared& shared, State& state, int tokens, int pitch) {
-  const int slot = value_first ? 0 : static_cast<int>(threadIdx.x) / layout.unit;
+/// The staged tokens through this thread's part of the state, which is stored after the `last`.
+__device__ inline void compute(const Block& block, const Shared& shared, State& state, int tokens,
+                               bool last) {
+  const int slot = value_first ? 0 : static_cast<int>(threadIdx.x / layout.unit);
 #pragma unroll 1
   for (int t = 0; t < tokens; ++t) {
     float sum[sums];
     advance(state, shared.keys + t * 4 * padded_keys, shared.values + t * padded_values, sum);
+    if (last && t == tokens - 1) store_state(block, state);
     reduce(sum, shared.partial + (slot * pitch + t) * padded_values);
   }
+  if (last && tokens < 1) store_state(block, state);
 }
 
 /// All tokens of a sequence through one slice of its state. `last`: no other slice of this pair
 /// follows, so that z may be written.
-__device__ inline void run_slice(const Block& block, const Shared& shared, int pitch, bool last) {
+__device__ inline void run_slice(const Block& block, const Shared& shared, bool last) {
   const auto tokens_from = [&](long long first) {
-    const long long left = block.length - first;
-    return static_cast<int>(left < pitch ? left : pitch);
+    if constexpr (trait::ragged != 0) {
+      const long long left = block.length - first;
+      return static_cast<int>(left < pitch ? left : pitch);
+    } else {
+      return pitch;
+    }
   };
   const Ahead ahead = fetch(block, 0, tokens_from(0));
   RawState raw;
@@ -106,11 +117,10 @@ __device__ inline void run_slice(const Block& block, const Shared& shared, int p
   for (long long first = 0;; first += pitch) {
     const int tokens = tokens_from(first);
     const bool done = trait::ragged == 0 || first + pitch >= block.length;
-    compute(shared, state, tokens, pitch);
-    if (done) store_state(block, state);
+    compute(block, shared, state, tokens, done);
     if constexpr (normalize) add_normalizer(shared, tokens);
     __syncthreads();
-    store_outputs(block, shared, first, tokens, pitch);
+    store_outputs(block, shared, first, tokens);
     if (done) break;
     const int next = tokens_from(first + pitch);
     stage(block, shared, first + pitch, next, fetch(block, first + pitch, next));
@@ -123,12 +133,9 @@ __device__ inline void run_slice(const Block& block, const Shared& shared, int p
 __device__ inline void run(const LinearRecurrenceParams& p, unsigned char* memory) {
   constexpr int walked = decode_form::slices_per_block;
   constexpr int blocks = (slices + walked - 1) / walked;  // of a sequence and head
-  const int pitch = trait::ragged != 0 ? decode_tokens : static_cast<int>(p.seq);
-  const Shared shared(memory, pitch);
-  // 32 bits: a grid has no more blocks, and dividing 64 would take longer than a load.
-  const unsigned pair = blockIdx.x / blocks, heads = static_cast<unsigned>(p.heads);
-  const long long n = pair / heads, h = pair % heads;
-  const long long b = trait::ragged != 0 ? 0 : n;
+  const Shared shared(memory);
+  const unsigned h = blockIdx.x / blocks, n = blockIdx.y, b = trait::ragged != 0 ? 0 : n;
+  const unsigned pair = n * static_cast<unsigned>(p.heads) + h;  // 31 bits hold all blocks
   const Span span = span_of(p, n);
   const auto start = [&](const TokenStrides& strides) {
     return b * strides.batch + span.first * strides.seq + h * strides.heads;
@@ -141,14 +148,14 @@ __device__ inline void run(const LinearRecurrenceParams& p, unsigned char* memor
                       start(p.key_strides),
                       start(p.value_strides) + column,
                       start(p.gate_strides),
-                      pair * p.state_strides.sequence,
+                      static_cast<long long>(pair) * (key_dim * value_dim),
                       h,
                       pair,
                       span.tokens,
                       column,
                       min(block_v, value_dim - column)};
     // z may be in place: only the last slice of the walk, or the first block of several, writes it.
-    run_slice(block, shared, pitch, walked > 1 ? slice == slices - 1 : slice == 0);
+    run_slice(block, shared, walked > 1 ? slice == slices - 1 : slice == 0);
     if (walked > 1) __syncthreads();  // shared memory is free
   }
 }

@@ -20,24 +20,27 @@ constexpr int padded_keys = layout.padded_keys, padded_values = layout.padded_va
 constexpr bool value_first = trait::value_first != 0, normalize = trait::normalize != 0;
 constexpr int slices = (value_dim + block_v - 1) / block_v;
 constexpr int sums = value_first ? rows : vec;  // outputs that a thread has a part of
+// Tokens that are staged together: all of them unless they are ragged.
+constexpr int pitch = decode_form::tokens;
+constexpr int staged_keys = pitch * padded_keys, staged_values = pitch * padded_values;
 // Blocks per multiprocessor that the state's size leaves registers for.
 constexpr int fitting = 65536 / (threads * (tile::elements + sums + 52));
 constexpr int resident = fitting < 1 ? 1 : fitting > 16 ? 16 : fitting;
 
-/// Shared memory, for `tokens` of them.
+/// Shared memory.
 struct Shared {
-  float* keys;     // [tokens][4 padded_keys]: of each key q, k, decay, bonus; value first by parts
-  float* values;   // [tokens][padded_values]
-  float* partial;  // [slots][tokens][padded_values]
-  float* denominators;  // [warps][tokens]
+  float* keys;     // [pitch][4 padded_keys]: of each key q, k, decay, bonus; value first by parts
+  float* values;   // [pitch][padded_values]
+  float* partial;  // [slots][pitch][padded_values]
+  float* denominators;  // [warps][pitch]
   float* normalizer;    // [padded_keys]
 
-  __device__ Shared(unsigned char* memory, int tokens)
+  __device__ explicit Shared(unsigned char* memory)
       : keys(reinterpret_cast<float*>(memory)),
-        values(keys + tokens * 4 * padded_keys),
-        partial(values + tokens * padded_values),
-        denominators(partial + layout.slots * tokens * padded_values),
-        normalizer(denominators + threads / 32 * tokens) {}
+        values(keys + 4 * staged_keys),
+        partial(values + staged_values),
+        denominators(partial + layout.slots * staged_values),
+        normalizer(denominators + threads / 32 * pitch) {}
 };
 
 /// One sequence and head, and a slice of its columns.
@@ -55,8 +58,16 @@ struct KeyInputs {
   float head_decay;
 };
 
+/// Element i of staged rows of `padded` elements.
+template <int padded>
+struct Item {
+  int token, column;
+  __device__ __forceinline__ explicit Item(int i)
+      : token(pitch > 1 ? static_cast<unsigned>(i) / padded : 0), column(i - token * padded) {}
+};
+
 __device__ inline KeyInputs fetch_key(const Block& block, long long first, int i, int count) {
-  const int t = i / padded_keys, key = i % padded_keys;
+  const auto [t, key] = Item<padded_keys>(i);
   const io_t zero = device::from_float<io_t>(0.0f);
   KeyInputs in{zero, zero, zero, zero, 0.0f};
   if (i >= count || key >= key_dim) return in;
@@ -74,7 +85,7 @@ __device__ inline KeyInputs fetch_key(const Block& block, long long first, int i
 }
 
 __device__ inline io_t fetch_value(const Block& block, long long first, int i, int count) {
-  const int t = i / padded_values, column = i % padded_values;
+  const auto [t, column] = Item<padded_values>(i);
   if (i >= count || column >= block.width) return device::from_float<io_t>(0.0f);
   return static_cast<const io_t*>(
       block.p.v)[block.value + (first + t) * block.p.value_strides.seq + column];
@@ -83,7 +94,7 @@ __device__ inline io_t fetch_value(const Block& block, long long first, int i, i
 /// Key i of the staged tokens as the recurrence takes it: q scaled, and with the bonus q u k.
 __device__ inline void stage_key(const Block& block, const Shared& shared, int i,
                                  const KeyInputs& in) {
-  const int t = i / padded_keys, key = i % padded_keys;
+  const auto [t, key] = Item<padded_keys>(i);
   float q = 0.0f, k = 0.0f, decay = 1.0f, bonus = 0.0f;
   if (key < key_dim) {
     q = feature(device::to_float(in.q)) * block.p.scale;
@@ -111,24 +122,30 @@ struct Ahead {
   io_t value;
 };
 
+/// The first warps have the keys, the last ones the values.
 __device__ inline Ahead fetch(const Block& block, long long first, int tokens) {
-  const int i = static_cast<int>(threadIdx.x);
-  return {fetch_key(block, first, i, tokens * padded_keys),
-          fetch_value(block, first, i, tokens * padded_values)};
+  const int thread = static_cast<int>(threadIdx.x);
+  return {fetch_key(block, first, thread, tokens * padded_keys),
+          fetch_value(block, first, threads - 1 - thread, tokens * padded_values)};
 }
 
+/// What is not ahead is fetched behind what has been staged: nothing for a token or two.
 __device__ inline void stage(const Block& block, const Shared& shared, long long first, int tokens,
                              Ahead ahead) {
+  constexpr int key_turns = (staged_keys + threads - 1) / threads;
+  constexpr int value_turns = (staged_values + threads - 1) / threads;
   const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll 1
-  for (int i = thread, count = tokens * padded_values; i < count; i += threads) {
-    shared.values[i] = device::to_float(ahead.value);
-    ahead.value = fetch_value(block, first, i + threads, count);
+  for (int turn = 0; turn < value_turns; ++turn) {
+    const int i = turn * threads + threads - 1 - thread, count = tokens * padded_values;
+    if (i < count) shared.values[i] = device::to_float(ahead.value);
+    if (turn + 1 < value_turns) ahead.value = fetch_value(block, first, i + threads, count);
   }
-#pragma unroll 1  // one turn at most for a token or two
-  for (int i = thread, count = tokens * padded_keys; i < count; i += threads) {
-    stage_key(block, shared, i, ahead.key);
-    ahead.key = fetch_key(block, first, i + threads, count);
+#pragma unroll 1
+  for (int turn = 0; turn < key_turns; ++turn) {
+    const int i = turn * threads + thread, count = tokens * padded_keys;
+    if (i < count) stage_key(block, shared, i, ahead.key);
+    if (turn + 1 < key_turns) ahead.key = fetch_key(block, first, i + threads, count);
   }
 }
 

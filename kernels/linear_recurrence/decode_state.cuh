@@ -37,8 +37,8 @@ __device__ inline void store_streaming(Vector* to, const Vector& v) {
 /// problem has. Offsets are one address and constants.
 template <class Act>
 __device__ inline void for_each_vector(const Block& block, Act act) {
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const int group = static_cast<int>(threadIdx.x) / lanes;
+  const int lane = static_cast<int>(threadIdx.x % lanes);
+  const int group = static_cast<int>(threadIdx.x / lanes);
   constexpr int pitch = value_first ? key_dim : value_dim;
   const long long start = value_first ? state_offset(lane * vec, block.first_column + group)
                                       : state_offset(group, block.first_column + lane * vec);
@@ -123,8 +123,8 @@ __device__ __forceinline__ device::Pack<float, n> read(const float* from) {
 /// One token through this thread's part of the state.
 __device__ inline void advance(State& state, const float* token, const float* values,
                                float (&sum)[sums]) {
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const int group = static_cast<int>(threadIdx.x) / lanes;
+  const int lane = static_cast<int>(threadIdx.x % lanes);
+  const int group = static_cast<int>(threadIdx.x / lanes);
 #pragma unroll
   for (int i = 0; i < sums; ++i) sum[i] = 0.0f;
   if constexpr (value_first) {
@@ -184,8 +184,8 @@ __device__ inline void reduce(float (&sum)[sums], float* partial) {
   constexpr int nearest = value_first ? 1 : lanes, end = value_first ? lanes : 32;
   constexpr int ways = nearest < end ? end / nearest : 1;
   constexpr int left = sums > ways ? sums / ways : 1;
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const int group = static_cast<int>(threadIdx.x) / lanes;
+  const int lane = static_cast<int>(threadIdx.x % lanes);
+  const int group = static_cast<int>(threadIdx.x / lanes);
   int first = 0;
   bool mine = true;
   exchange<sums, nearest, end>(sum, first, mine);

@@ -92,7 +92,9 @@ TEST(Decode, LaunchesOnceWithinTheLimits) {
     const auto& launch = std::get<KernelLaunch>(recipe.steps[0]);
     EXPECT_LE(launch.shared_bytes, h200().shared_per_block);
     EXPECT_LE(launch.block.x, 1024u);
-    EXPECT_EQ(launch.grid.x % sequences(problem), 0);
+    const Shape& shape = problem.shape;
+    EXPECT_EQ(launch.grid.x % shape.heads, 0);
+    EXPECT_EQ(launch.grid.y, shape.sequences > 0 ? shape.sequences : shape.batch);
   });
 }
 
@@ -118,6 +120,22 @@ TEST(Decode, WithOneSliceItMovesExactlyTheFloor) {
     }
 }
 
+// Tokens are a constant of the kernel: a staged element's place needs no division.
+TEST(Decode, TheKernelKnowsItsTokens) {
+  const Variant variant = decode(gla_member());
+  const auto tokens = [&](Shape shape, std::int64_t several) {
+    shape.sequences = several;
+    const Recipe recipe =
+        std::get<0>(variant.code)(decoding("gla", shape), default_tile(variant.space));
+    for (const Constant& constant : recipe.constants)
+      if (constant.scope == "decode_form" && constant.name == "tokens") return constant.value;
+    return 0;
+  };
+  EXPECT_EQ(tokens({2, 1, 3, 64, 64}, 0), 1);
+  EXPECT_EQ(tokens({2, 5, 3, 64, 64}, 0), 5);
+  EXPECT_EQ(tokens({1, 2, 3, 64, 64}, 2), decode_tokens);
+}
+
 // Every slice reads all of z: where it is overwritten one block has to take them all.
 TEST(Decode, ANormalizerInPlaceIsNotWrittenByAnotherBlock) {
   const Variant variant = decode(member_of(decoding("linear_attention", {})));
@@ -125,7 +143,8 @@ TEST(Decode, ANormalizerInPlaceIsNotWrittenByAnotherBlock) {
   const auto blocks = [&](std::map<std::string, std::string> options) {
     problem.options = std::move(options);
     const Recipe recipe = std::get<0>(variant.code)(problem, default_tile(variant.space));
-    return std::get<KernelLaunch>(recipe.steps.at(0)).grid.x;
+    const auto& launch = std::get<KernelLaunch>(recipe.steps.at(0));
+    return launch.grid.x * launch.grid.y;
   };
   EXPECT_EQ(blocks({}), 6u * 4);
   EXPECT_EQ(blocks({{"in_place", "true"}}), 6u * 4);
@@ -142,6 +161,8 @@ TEST(Decode, IsForAFewTokens) {
     };
     EXPECT_EQ(reason({2, 8, 3, 64, 64}), "");
     EXPECT_EQ(reason({2, 9, 3, 64, 64}), "decodes at most 8 tokens a sequence, these have 9");
+    EXPECT_EQ(reason({65535, 1, 3, 64, 64}), "");
+    EXPECT_EQ(reason({65536, 1, 3, 64, 64}), "65536 sequences, a grid holds 65535");
     Shape several{1, 40, 3, 64, 64};
     several.sequences = 5;
     EXPECT_EQ(reason(several), "");
@@ -178,7 +199,8 @@ TEST(Decode, FillsTheDeviceAlsoWithFewHeads) {
   for (const Tile& tile : all_tiles(variant.space)) {
     if (variant.reject(problem, tile, h200())) continue;
     const Recipe recipe = std::get<0>(variant.code)(problem, tile);
-    most = std::max(most, std::get<KernelLaunch>(recipe.steps.at(0)).grid.x);
+    const auto& launch = std::get<KernelLaunch>(recipe.steps.at(0));
+    most = std::max(most, launch.grid.x * launch.grid.y);
   }
   EXPECT_GE(most, 132u);
 }
