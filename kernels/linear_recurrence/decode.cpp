@@ -13,7 +13,8 @@ namespace {
 
 TileSpace space() {
   return {{"block_v", {32, 16, 64, 8, 128}, "columns of V that a block owns"},
-          {"elements", {32, 16, 64, 8}, "elements of the state that a thread holds"}};
+          {"elements", {32, 16, 64, 8}, "elements of the state that a thread holds"},
+          {"ahead", {0, 1}, "the L2 is asked for a block's share of the state at once"}};
 }
 
 bool bfloat16_state(const Problem& problem) {
@@ -55,7 +56,7 @@ std::int64_t shared_bytes(const Problem& problem, const DecodeLayout& at) {
 }
 
 /// Beside the state's elements: addresses, sums, operands.
-constexpr int other_registers = 52;
+constexpr int other_registers = 48;
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
   if (auto reason = refuse_choice(space(), tile)) return reason;
@@ -70,6 +71,12 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   const DecodeLayout at = layout(problem, tile);
   if (at.rows == 0)
     return "elements=" + std::to_string(elements) + " are less than one row of a warp's";
+  if (choice(tile, "ahead") != 0) {
+    if (limits.arch < 90) return "ahead=1 needs sm_90";
+    if (!problem.initial_state) return "ahead=1 has no state to ask for";
+    if (at.key_dim * at.value_dim * at.state_bytes % (16 * blocks(problem, tile)) != 0)
+      return "ahead=1 asks for whole pieces of 16 bytes";
+  }
   if (at.threads > 1024) return std::to_string(at.threads) + " threads are more than 1024";
   if (at.threads * (elements + other_registers) > 65536)
     return std::to_string(at.threads) + " threads with " + std::to_string(elements) +

@@ -136,6 +136,7 @@ __device__ inline void run(const LinearRecurrenceParams& p, unsigned char* memor
   const Shared shared(memory);
   const unsigned h = blockIdx.x / blocks, n = blockIdx.y, b = trait::ragged != 0 ? 0 : n;
   const unsigned pair = n * static_cast<unsigned>(p.heads) + h;  // 31 bits hold all blocks
+  if constexpr (tile::ahead != 0) ask_ahead<blocks>(p, pair, blockIdx.x % blocks);
   const Span span = span_of(p, n);
   const auto start = [&](const TokenStrides& strides) {
     return b * strides.batch + span.first * strides.seq + h * strides.heads;
