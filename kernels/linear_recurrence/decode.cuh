@@ -51,13 +51,15 @@ __device__ inline void add_normalizer(const Shared& shared, int tokens) {
 __device__ inline void load_normalizer(const Block& block, const Shared& shared) {
   const float* from = block.p.initial_normalizer;
   for (int key = static_cast<int>(threadIdx.x); key < key_dim; key += threads)
-    shared.normalizer[key] = from == nullptr ? 0.0f : from[block.pair * key_dim + key];
+    shared.normalizer[key] =
+        from == nullptr ? 0.0f : from[static_cast<long long>(block.pair) * key_dim + key];
 }
 
 __device__ inline void store_normalizer(const Block& block, const Shared& shared) {
   if (block.p.final_normalizer == nullptr) return;
   for (int key = static_cast<int>(threadIdx.x); key < key_dim; key += threads)
-    block.p.final_normalizer[block.pair * key_dim + key] = shared.normalizer[key];
+    block.p.final_normalizer[static_cast<long long>(block.pair) * key_dim + key] =
+        shared.normalizer[key];
 }
 
 __device__ inline void store_outputs(const Block& block, const Shared& shared, long long first,
@@ -76,7 +78,8 @@ __device__ inline void store_outputs(const Block& block, const Shared& shared, l
         denominator += shared.denominators[warp * pitch + t];
       sum /= denominator + block.p.epsilon;
     }
-    static_cast<io_t*>(block.p.o)[block.value + (first + t) * block.p.value_strides.seq + column] =
+    const LinearRecurrenceParams& p = block.p;
+    static_cast<io_t*>(p.o)[block.at(p.value_strides, first + t) + block.first_column + column] =
         device::from_float<io_t>(sum);
   }
 }
@@ -100,7 +103,7 @@ __device__ inline void compute(const Block& block, const Shared& shared, State& 
 __device__ inline void run_slice(const Block& block, const Shared& shared, bool last) {
   const auto tokens_from = [&](long long first) {
     if constexpr (trait::ragged != 0) {
-      const long long left = block.length - first;
+      const long long left = block.span.tokens - first;
       return static_cast<int>(left < pitch ? left : pitch);
     } else {
       return pitch;
@@ -116,7 +119,7 @@ __device__ inline void run_slice(const Block& block, const Shared& shared, bool 
   widen(raw, state);
   for (long long first = 0;; first += pitch) {
     const int tokens = tokens_from(first);
-    const bool done = trait::ragged == 0 || first + pitch >= block.length;
+    const bool done = trait::ragged == 0 || first + pitch >= block.span.tokens;
     compute(block, shared, state, tokens, done);
     if constexpr (normalize) add_normalizer(shared, tokens);
     __syncthreads();
@@ -134,27 +137,16 @@ __device__ inline void run(const LinearRecurrenceParams& p, unsigned char* memor
   constexpr int walked = decode_form::slices_per_block;
   constexpr int blocks = (slices + walked - 1) / walked;  // of a sequence and head
   const Shared shared(memory);
-  const unsigned h = blockIdx.x / blocks, n = blockIdx.y, b = trait::ragged != 0 ? 0 : n;
-  const unsigned pair = n * static_cast<unsigned>(p.heads) + h;  // 31 bits hold all blocks
+  const unsigned n = blockIdx.y, h = blockIdx.x / blocks;
+  const unsigned pair = (n * gridDim.x + blockIdx.x) / blocks;  // 31 bits number all blocks
   if constexpr (tile::ahead != 0) ask_ahead<blocks>(p, pair, blockIdx.x % blocks);
   const Span span = span_of(p, n);
-  const auto start = [&](const TokenStrides& strides) {
-    return b * strides.batch + span.first * strides.seq + h * strides.heads;
-  };
   for (int i = 0; i < walked; ++i) {
     const int slice = static_cast<int>(blockIdx.x % blocks) * walked + i;
     if (slice >= slices) break;
     const int column = slice * block_v;
-    const Block block{p,
-                      start(p.key_strides),
-                      start(p.value_strides) + column,
-                      start(p.gate_strides),
-                      static_cast<long long>(pair) * (key_dim * value_dim),
-                      h,
-                      pair,
-                      span.tokens,
-                      column,
-                      min(block_v, value_dim - column)};
+    const Block block{p,      trait::ragged != 0 ? 0 : n,      h, pair, span,
+                      column, min(block_v, value_dim - column)};
     // z may be in place: only the last slice of the walk, or the first block of several, writes it.
     run_slice(block, shared, walked > 1 ? slice == slices - 1 : slice == 0);
     if (walked > 1) __syncthreads();  // shared memory is free

@@ -43,13 +43,18 @@ struct Shared {
         normalizer(denominators + threads / 32 * pitch) {}
 };
 
-/// One sequence and head, and a slice of its columns.
+/// One sequence and head, and a slice of its columns. A token's offset is computed where it is
+/// needed: its strides are parameters, and the first loads of the state need none of them.
 struct Block {
   const LinearRecurrenceParams& p;
-  long long key, value, gate, state;  // offsets of the first token, and of the state
-  long long head, pair;
-  long long length;  // tokens
+  unsigned batch, head, pair;
+  Span span;
   int first_column, width;
+
+  /// Offset of token t of the sequence.
+  __device__ __forceinline__ long long at(const TokenStrides& strides, long long t) const {
+    return batch * strides.batch + (span.first + t) * strides.seq + head * strides.heads;
+  }
 };
 
 /// What one key of one token is computed from. Zeros where there is none.
@@ -72,10 +77,10 @@ __device__ inline KeyInputs fetch_key(const Block& block, long long first, int i
   KeyInputs in{zero, zero, zero, zero, 0.0f};
   if (i >= count || key >= key_dim) return in;
   const LinearRecurrenceParams& p = block.p;
-  const long long at = block.key + (first + t) * p.key_strides.seq + key;
+  const long long at = block.at(p.key_strides, first + t) + key;
   in.q = static_cast<const io_t*>(p.q)[at];
   in.k = static_cast<const io_t*>(p.k)[at];
-  const long long gate = block.gate + (first + t) * p.gate_strides.seq;
+  const long long gate = block.at(p.gate_strides, first + t);
   if constexpr (trait::decay == key_decay) in.gate = static_cast<const io_t*>(p.g)[gate + key];
   if constexpr (trait::decay == token_decay) in.gate = static_cast<const io_t*>(p.g)[gate];
   if constexpr (trait::decay == head_decay) in.head_decay = p.log_decay[block.head];
@@ -87,8 +92,9 @@ __device__ inline KeyInputs fetch_key(const Block& block, long long first, int i
 __device__ inline io_t fetch_value(const Block& block, long long first, int i, int count) {
   const auto [t, column] = Item<padded_values>(i);
   if (i >= count || column >= block.width) return device::from_float<io_t>(0.0f);
+  const LinearRecurrenceParams& p = block.p;
   return static_cast<const io_t*>(
-      block.p.v)[block.value + (first + t) * block.p.value_strides.seq + column];
+      p.v)[block.at(p.value_strides, first + t) + block.first_column + column];
 }
 
 /// Key i of the staged tokens as the recurrence takes it: q scaled, and with the bonus q u k.

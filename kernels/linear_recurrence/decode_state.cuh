@@ -88,7 +88,7 @@ __device__ inline void load_state(const Block& block, RawState& raw) {
 #pragma unroll
       for (int x = 0; x < vec; ++x) raw.at[j][c].value[x] = zero;
   if (from == nullptr) return;
-  from += block.state;
+  from += static_cast<long long>(block.pair) * (key_dim * value_dim);
   for_each_vector(block, [&](int j, int c, long long at) {
     raw.at[j][c] = load_streaming(reinterpret_cast<const Vector*>(from + at));
   });
@@ -106,7 +106,7 @@ __device__ inline void widen(const RawState& raw, State& state) {
 __device__ inline void store_state(const Block& block, const State& state) {
   state_t* to = reinterpret_cast<state_t*>(block.p.final_state);
   if (to == nullptr) return;
-  to += block.state;
+  to += static_cast<long long>(block.pair) * (key_dim * value_dim);
   for_each_vector(block, [&](int j, int c, long long at) {
     Vector v;
 #pragma unroll
