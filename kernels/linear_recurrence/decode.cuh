@@ -11,6 +11,8 @@
 // it is updated; sums over the keys follow, in the thread, then by halving exchanges in the warp,
 // then over the warps through shared memory.
 //
+// Tile `ahead`: before all of that one thread names a run of the pair's state to the L2, so that
+// device memory begins some hundred cycles earlier; the blocks of a pair share its bytes out.
 // Key first a thread's vector lies along V (row j: key j * groups + group), value first along K.
 // A normalized output's denominator is computed by every block from the whole z; where z is updated
 // in place no other block may write it first, so there one block walks over all columns.
