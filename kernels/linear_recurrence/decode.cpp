@@ -13,8 +13,7 @@ namespace {
 
 TileSpace space() {
   return {{"block_v", {32, 16, 64, 8, 128}, "columns of V that a block owns"},
-          {"elements", {32, 16, 64, 8}, "elements of the state that a thread holds"},
-          {"ahead", {0, 1}, "the L2 is asked for a block's share of the state at once"}};
+          {"elements", {32, 16, 64, 8}, "elements of the state that a thread holds"}};
 }
 
 bool bfloat16_state(const Problem& problem) {
@@ -71,12 +70,6 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   const DecodeLayout at = layout(problem, tile);
   if (at.rows == 0)
     return "elements=" + std::to_string(elements) + " are less than one row of a warp's";
-  if (choice(tile, "ahead") != 0) {
-    if (limits.arch < 90) return "ahead=1 needs sm_90";
-    if (!problem.initial_state) return "ahead=1 has no state to ask for";
-    if (at.key_dim * at.value_dim * at.state_bytes % (16 * blocks(problem, tile)) != 0)
-      return "ahead=1 asks for whole pieces of 16 bytes";
-  }
   if (at.threads > 1024) return std::to_string(at.threads) + " threads are more than 1024";
   if (at.threads * (elements + other_registers) > 65536)
     return std::to_string(at.threads) + " threads with " + std::to_string(elements) +

@@ -11,8 +11,6 @@
 // it is updated; sums over the keys follow, in the thread, then by halving exchanges in the warp,
 // then over the warps through shared memory.
 //
-// Tile `ahead`: before all of that one thread names a run of the pair's state to the L2, so that
-// device memory begins some hundred cycles earlier; the blocks of a pair share its bytes out.
 // Key first a thread's vector lies along V (row j: key j * groups + group), value first along K.
 // A normalized output's denominator is computed by every block from the whole z; where z is updated
 // in place no other block may write it first, so there one block walks over all columns.
@@ -141,7 +139,6 @@ __device__ inline void run(const LinearRecurrenceParams& p, unsigned char* memor
   const Shared shared(memory);
   const unsigned n = blockIdx.y, h = blockIdx.x / blocks;
   const unsigned pair = (n * gridDim.x + blockIdx.x) / blocks;  // 31 bits number all blocks
-  if constexpr (tile::ahead != 0) ask_ahead<blocks>(p, pair, blockIdx.x % blocks);
   const Span span = span_of(p, n);
   for (int i = 0; i < walked; ++i) {
     const int slice = static_cast<int>(blockIdx.x % blocks) * walked + i;

@@ -59,18 +59,6 @@ __device__ inline void for_each_vector(const Block& block, Act act) {
     }
 }
 
-/// Asks the L2 for share `part` of `parts` of a pair's state, a run of its bytes that one
-/// instruction names: the blocks of a pair ask for the whole of it, before they know which vectors
-/// they load.
-template <int parts>
-__device__ inline void ask_ahead(const LinearRecurrenceParams& p, long long pair, int part) {
-  if (threadIdx.x != 0 || p.initial_state == nullptr) return;
-  constexpr int bytes = key_dim * value_dim * trait::state_bytes / parts;
-  static_assert(bytes % 16 == 0, "whole pieces of 16 bytes");
-  const char* from = reinterpret_cast<const char*>(p.initial_state) + (pair * parts + part) * bytes;
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "n"(bytes) : "memory");
-}
-
 struct RawState {
   Vector at[rows][columns];
 };

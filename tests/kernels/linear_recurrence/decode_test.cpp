@@ -152,25 +152,6 @@ TEST(Decode, ANormalizerInPlaceIsNotWrittenByAnotherBlock) {
   EXPECT_EQ(blocks({{"normalize", "true"}, {"in_place", "true"}}), 6u);
 }
 
-// One instruction of sm_90 that names a run of bytes: a block's share of its pair's state.
-TEST(Decode, AsksAheadForWholePiecesOfAState) {
-  const Variant variant = decode(gla_member());
-  Tile tile = default_tile(variant.space);
-  tile["ahead"] = 1;
-  const auto reason = [&](const Problem& problem, const Limits& limits) {
-    return variant.reject(problem, tile, limits).value_or("");
-  };
-  Problem problem = decoding("gla", {2, 1, 3, 128, 128});
-  EXPECT_EQ(reason(problem, h200()), "");
-  Limits older = h200();
-  older.arch = 80;
-  EXPECT_EQ(reason(problem, older), "ahead=1 needs sm_90");
-  problem.initial_state = false;
-  EXPECT_EQ(reason(problem, h200()), "ahead=1 has no state to ask for");
-  const Problem odd = decoding("gla", {2, 1, 3, 3, 33});  // 396 bytes for two blocks
-  EXPECT_EQ(reason(odd, h200()), "ahead=1 asks for whole pieces of 16 bytes");
-}
-
 TEST(Decode, IsForAFewTokens) {
   for (const Variant& variant : {decode(gla_member())}) {
     const Limits limits = variant.backend == BackendId::cuda ? h200() : Limits{};
