@@ -2,8 +2,8 @@
 // How a chunk's outputs of a tile of V leave chunk_sm90: added up over the cluster, scaled,
 // rounded.
 //
-// A cluster's blocks have different keys, and sums of outputs over these. A tile of V belongs to
-// one of them: there the others' sums arrive, thread by thread as the registers have them, are
+// A cluster's blocks have different keys, and sums of outputs over these. Tile t of V belongs to
+// block t % cluster: there the others' sums arrive, thread by thread as the registers have them, are
 // added in the order of the blocks, and rounded once.
 
 #include "linear_recurrence/chunk_sm90_block.cuh"
@@ -23,15 +23,15 @@ class Outputs {
   /// Before the other blocks begin: what a block waits for first.
   static __device__ __forceinline__ void announce(const Block& block) {
     for (int t = 0; cluster > 1 && t < layout.own; ++t)
-      barrier_expect(block.sums_there(block.rank * layout.own + t), arriving);
+      barrier_expect(block.sums_there(block.rank + t * cluster), arriving);
   }
 
-  /// o^T[64, 64] of chunk c and the block's tile of this number; `sums` in wgmma's order.
-  __device__ __forceinline__ void finish(int c, int tile, float (&sums)[32]) const {
+  /// o^T[64, 64] of chunk c and the block's tile of this number; `sums` in wgmma's order. `own`:
+  /// whether it is this block's to add up.
+  __device__ __forceinline__ void finish(int c, int tile, bool own, float (&sums)[32]) const {
     const unsigned parity = c & 1;
-    const int owner = tile / layout.own;
-    if (cluster > 1 && owner != block_.rank) {
-      send(owner, tile, parity, c > 0, sums);
+    if (!own) {
+      send(tile % cluster, tile, parity, c > 0, sums);
       return;
     }
     if constexpr (cluster > 1) receive(tile, parity, sums);
@@ -41,11 +41,11 @@ class Outputs {
  private:
   static constexpr int arriving = (cluster - 1) * layout.sum_bytes;
   /// Tiles that a group writes of one chunk.
-  static constexpr int written = layout.own < layout.value_tiles ? layout.own : layout.value_tiles;
+  static constexpr int written = layout.value_tiles > cluster ? layout.value_tiles / cluster : 1;
 
   /// Where this thread's sums of a tile lie, four in every 2048 bytes, as `from` sends them.
   __device__ __forceinline__ unsigned sums_of(int tile, int from, int owner) const {
-    const int place = tile % layout.own * (cluster - 1) + (from > owner ? from - 1 : from);
+    const int place = tile / cluster * (cluster - 1) + (from > owner ? from - 1 : from);
     return block_.shared + layout.received + place * layout.sum_bytes + 16 * thread_;
   }
 
@@ -86,7 +86,7 @@ class Outputs {
   __device__ __forceinline__ void store(int c, int tile, const float (&sums)[32]) const {
     const float scale = p_.base.scale;
     const bool leader = thread_ == 0;
-    const unsigned place = block_.shared + layout.outputs + tile % layout.own * layout.tile_bytes;
+    const unsigned place = block_.shared + layout.outputs + tile / cluster * layout.tile_bytes;
     if (leader) copies_read<written - 1>();
     named_barrier<128>(2 + group_);
 #pragma unroll

@@ -27,7 +27,7 @@ class StateGroup {
         if constexpr (outputs) {
           float sums[32];
           states_[t].walk(stage, values, sums);
-          Outputs(p_, block_, group_).finish(c, number(t), sums);
+          Outputs(p_, block_, group_).finish(c, number(t), is_own(t), sums);
         } else {
           if constexpr (decays) states_[t].scale(stage.begin + layout.factor);
           states_[t].pin_all();
@@ -52,9 +52,17 @@ class StateGroup {
   static constexpr int tiles = layout.value_tiles, elements = TileState::elements;
   static constexpr bool decays = trait::decay != no_decay;
 
-  /// A tile's number among the block's.
+  /// A tile's number among the block's. Of two, the one that is another block's comes first: sums
+  /// of the own are added up while those of the first are on their way, not waited for.
   __device__ __forceinline__ int number(int tile) const {
-    return group_ * tiles + tile;
+    const bool swap = cluster > 1 && tiles == 2 && block_.rank % 2 == 0;
+    return group_ * tiles + (swap ? 1 - tile : tile);
+  }
+
+  /// Whether this block adds a tile's outputs up. Known to the compiler where it can be.
+  __device__ __forceinline__ bool is_own(int tile) const {
+    if (cluster == 1) return true;
+    return cluster == tiles ? tile + 1 == tiles : number(tile) % cluster == block_.rank;
   }
 
   /// Calls act(element, offset in a state) for the elements that there are.
