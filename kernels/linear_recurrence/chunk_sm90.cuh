@@ -42,19 +42,21 @@ __device__ __forceinline__ void load_chunks(const ChunkSm90Params& p, const Bloc
   for (int c = 0; c < block.chunks; ++c) {
     const Stage stage = block.stage(c);
     if (c >= layout.stages) barrier_wait(stage.freed(), stage.parity ^ 1u);
-    barrier_expect(stage.arrived(), outputs ? layout.arriving : layout.arriving_for_states);
+    barrier_expect(stage.arrived(), layout.arriving + (outputs ? layout.arriving_q : 0));
+    barrier_expect(stage.v_arrived(), layout.arriving_v);
     const int token = block.first_token + c * layout.tokens;
-    const auto bring = [&](int place, const TensorMap& map, int column) {
-      copy_in(stage.begin + place, map, stage.arrived(), column, token, block.head, block.batch);
+    const auto bring = [&](int place, const TensorMap& map, unsigned barrier, int column) {
+      copy_in(stage.begin + place, map, barrier, column, token, block.head, block.batch);
     };
     for (int t = 0; t < layout.key_tiles; ++t) {
       const int place = t * layout.tile_bytes, column = block.first_key() + t * layout.columns;
-      if constexpr (key_gates) bring(layout.gates + place, p.g, column);
-      if constexpr (outputs) bring(layout.q + place, p.q, column);
-      bring(layout.k + place, p.k, column);
+      if constexpr (key_gates) bring(layout.gates + place, p.g, stage.arrived(), column);
+      if constexpr (outputs) bring(layout.q + place, p.q, stage.arrived(), column);
+      bring(layout.k + place, p.k, stage.arrived(), column);
     }
     for (int t = 0; t < layout.values; ++t)
-      bring(layout.v + t * layout.tile_bytes, p.v, block.first_value() + t * layout.columns);
+      bring(layout.v + t * layout.tile_bytes, p.v, stage.v_arrived(),
+            block.first_value() + t * layout.columns);
   }
 }
 
@@ -62,6 +64,7 @@ __device__ __forceinline__ void init_barriers(const Block& block) {
   for (int s = 0; s < layout.stages; ++s) {
     const Stage stage = block.stage(s);
     barrier_init(stage.arrived(), 1);
+    barrier_init(stage.v_arrived(), 1);
     barrier_init(stage.ready(), 128 * layout.preparers);
     barrier_init(stage.freed(), 4 * layout.value_groups);
   }

@@ -40,9 +40,10 @@ struct Stage {
   unsigned barriers;  ///< shared address of its first barrier
   unsigned parity;    ///< of its barriers' phases in this turn
 
-  __device__ unsigned arrived() const { return barriers; }     ///< tiles are there
-  __device__ unsigned ready() const { return barriers + 8; }   ///< decays and scores are in them
-  __device__ unsigned freed() const { return barriers + 16; }  ///< nobody reads them any more
+  __device__ unsigned arrived() const { return barriers; }        ///< q, k and gates are there
+  __device__ unsigned v_arrived() const { return barriers + 8; }  ///< v is
+  __device__ unsigned ready() const { return barriers + 16; }     ///< decays and scores are in them
+  __device__ unsigned freed() const { return barriers + 24; }     ///< nobody reads them any more
 };
 
 struct Block {
@@ -81,7 +82,7 @@ struct Block {
 
   __device__ Stage stage(int chunk) const {
     const int s = chunk % layout.stages;
-    return {shared + s * layout.stage_bytes, shared + layout.barriers + s * 24,
+    return {shared + s * layout.stage_bytes, shared + layout.barriers + s * 32,
             static_cast<unsigned>(chunk / layout.stages) & 1u};
   }
   /// Barriers of a tile of V: the other blocks' sums are there, in the block that adds them up;

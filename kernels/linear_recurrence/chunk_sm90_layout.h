@@ -41,9 +41,10 @@ struct ChunkSm90Layout {
   int tables_end = key_gates ? strong + 16 : factor + 16;
   int tiles_end = gates + (key_gates ? key_tiles * tile_bytes : 0);
   int stage_bytes = ((tables_end > tiles_end ? tables_end : tiles_end) + 1023) / 1024 * 1024;
-  /// Bytes that arrive for a stage; where only states are asked for, without q.
-  int arriving = (2 * key_tiles + values + (key_gates ? key_tiles : 0)) * tile_bytes;
-  int arriving_for_states = arriving - key_tiles * tile_bytes;
+  /// Bytes that arrive for a stage: k and gates, q where outputs are asked for, and v.
+  int arriving = (key_gates ? 2 : 1) * key_tiles * tile_bytes;
+  int arriving_q = key_tiles * tile_bytes;
+  int arriving_v = values * tile_bytes;
 
   // Of the block. Each block of a cluster has outputs of its own keys, and adds up those of all for
   // its part of the tiles: `own` of them, whose sums from the other blocks arrive in float32.
@@ -56,7 +57,7 @@ struct ChunkSm90Layout {
   int fades = bonuses + (key_gates ? key_tiles * tokens * 4 : 0);
   int token_sums = fades + key_tiles * blocks * 4;  ///< of two chunks
   int barriers = token_sums + 2 * tokens * 4;
-  int exchange = barriers + 3 * stages * 8;  ///< two more barriers for each tile of V
+  int exchange = barriers + 4 * stages * 8;  ///< two more barriers for each tile of V
   int bytes = exchange + (cluster > 1 ? values * 16 : 0) + 1024;  ///< 1024: to align the first tile
 };
 

@@ -3,8 +3,8 @@
 // rounded.
 //
 // A cluster's blocks have different keys, and sums of outputs over these. Tile t of V belongs to
-// block t % cluster: there the others' sums arrive, thread by thread as the registers have them, are
-// added in the order of the blocks, and rounded once.
+// block t % cluster: there the others' sums arrive, thread by thread as the registers have them,
+// are added in the order of the blocks, and rounded once.
 
 #include "linear_recurrence/chunk_sm90_block.cuh"
 

@@ -19,7 +19,7 @@ class StateGroup {
     if constexpr (outputs) load_state();
     for (int c = 0; c < block_.chunks; ++c) {
       const Stage stage = block_.stage(c);
-      barrier_wait(stage.arrived(), stage.parity);
+      barrier_wait(stage.v_arrived(), stage.parity);
       barrier_wait(stage.ready(), stage.parity);
 #pragma unroll
       for (int t = 0; t < tiles; ++t) {
