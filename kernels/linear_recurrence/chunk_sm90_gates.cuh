@@ -101,11 +101,16 @@ class Preparation {
     }
   }
   __device__ __forceinline__ float2 sum_of_part(const Stage& stage) const {
-    unsigned gates[tokens];
-    all_gates(stage, gates);
     float2 sum = {0.0f, 0.0f};
 #pragma unroll
-    for (int i = 0; i < tokens; ++i) add_decay(sum, gates[i], i);
+    for (int first = 0; first < tokens; first += 8) {
+      unsigned gates[8];
+      eight_gates(stage, first, gates);
+      // Where registers are few the assembler would load and wait for one after the other.
+      if constexpr (!kept) __syncwarp();
+#pragma unroll
+      for (int i = 0; i < 8; ++i) add_decay(sum, gates[i], first + i);
+    }
     return sum;
   }
   /// Sum over the parts [begin, end).
