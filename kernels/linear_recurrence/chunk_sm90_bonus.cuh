@@ -16,6 +16,13 @@ class KeyPair {
         part_((threadIdx.x / 32 - 4) / layout.key_tiles),
         tile_((threadIdx.x / 32 - 4) % layout.key_tiles) {}
 
+  /// The same, its addresses computed once more (anew()).
+  __device__ __forceinline__ KeyPair again() const {
+    KeyPair pair = *this;
+    asm volatile("" : "+r"(pair.lane_), "+r"(pair.part_), "+r"(pair.tile_));
+    return pair;
+  }
+
   __device__ __forceinline__ int lane() const { return lane_; }
   __device__ __forceinline__ int part() const { return part_; }
   __device__ __forceinline__ int tile() const { return tile_; }
@@ -26,6 +33,16 @@ class KeyPair {
   /// Shared address of the keys in a row of tiles.
   __device__ __forceinline__ unsigned word(unsigned tiles, int row) const {
     return tiles + tile_ * layout.tile_bytes + swizzled(row, 4 * lane_);
+  }
+  /// Rows `row` to `row` + 7 of the keys of a tensor's tiles. First all loads, then all stores: the
+  /// compiler keeps their order.
+  __device__ __forceinline__ void load(unsigned tiles, int row, unsigned (&words)[8]) const {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) words[i] = load_shared(word(tiles, row + i));
+  }
+  __device__ __forceinline__ void store(unsigned tiles, int row, const unsigned (&words)[8]) const {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) store_shared(word(tiles, row + i), words[i]);
   }
 
  private:

@@ -23,8 +23,8 @@ class Preparation {
       barrier_wait(stage.arrived(), stage.parity);
       if constexpr (trait::ragged != 0) clear_missing(stage, block_.valid(c));
       missing_ = block_.valid(c) - keys_.first_row();
-      if constexpr (kept) load_gates(stage, 0, gates_);
-      const float2 sum = sum_of_part(stage);
+      if constexpr (kept && !(outputs && summed)) load_gates(stage, 0, gates_);
+      const float2 sum = outputs && summed ? sums_of_part(stage) : sum_of_part(stage);
       store_floats(sums_at(keys_.part()), sum);
       if constexpr (outputs)
         prepare(stage, sum, after);
@@ -42,9 +42,12 @@ class Preparation {
  private:
   static constexpr bool bonus = trait::before_update != 0;  // the state is read before the update
   static constexpr int parts = layout.parts, tokens = KeyPair::tokens;
+  static constexpr int blocks = tokens / 8;  // of eight tokens, of a part
   static constexpr int threads = 128 * layout.preparers;
   /// Gates are kept from their sums on: where four tiles of state leave the registers.
-  static constexpr bool kept = layout.values < 4;
+  static constexpr bool kept = !layout.frames_apart;
+  /// Where a part is short, the sums are kept instead.
+  static constexpr bool summed = kept && tokens <= 16;
   static_assert(!key_gates || parts == 2 || parts == 4 || parts == 8);
   /// Bits that half a chunk may decay by with one reference: from the middle of one chunk to that
   /// of the next they are twice as many, and such a factor is still a normal number.
@@ -113,6 +116,18 @@ class Preparation {
     }
     return sum;
   }
+  /// The same, and keeps the sums to behind each token.
+  __device__ __forceinline__ float2 sums_of_part(const Stage& stage) {
+    unsigned gates[tokens];
+    load_gates(stage, 0, gates);
+    float2 sum = {0.0f, 0.0f};
+#pragma unroll
+    for (int i = 0; i < tokens; ++i) {
+      add_decay(sum, gates[i], i);
+      if constexpr (summed) sums_[i] = sum;
+    }
+    return sum;
+  }
   /// Sum over the parts [begin, end).
   __device__ __forceinline__ float2 sum_of_parts(int begin, int end) const {
     float2 sum = {0.0f, 0.0f};
@@ -125,17 +140,6 @@ class Preparation {
 
   // --- q and k
 
-  /// Rows `row` to `row` + 7 of the keys of a tensor's tiles. First all loads, then all stores: the
-  /// compiler keeps their order.
-  __device__ __forceinline__ void load_rows(unsigned tiles, int row, unsigned (&words)[8]) const {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) words[i] = load_shared(keys_.word(tiles, row + i));
-  }
-  __device__ __forceinline__ void store_rows(unsigned tiles, int row,
-                                             const unsigned (&words)[8]) const {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) store_shared(keys_.word(tiles, row + i), words[i]);
-  }
   static __device__ __forceinline__ unsigned scaled(unsigned word, float x, float y) {
     return pack(low_of(word) * x, high_of(word) * y);
   }
@@ -146,8 +150,8 @@ class Preparation {
                                               float2& sum) {
     const int row = keys_.first_row() + first;
     unsigned q[8], k[8];
-    load_rows(stage.begin + layout.q, row, q);
-    load_rows(stage.begin + layout.k, row, k);
+    keys_.load(stage.begin + layout.q, row, q);
+    keys_.load(stage.begin + layout.k, row, k);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const float2 before = sum;
@@ -157,8 +161,41 @@ class Preparation {
       q[i] = scaled(q[i], device::exp2_fast(e.x), device::exp2_fast(e.y));
       k[i] = scaled(k[i], device::exp2_fast(-sum.x), device::exp2_fast(-sum.y));
     }
-    store_rows(stage.begin + layout.q, row, q);
-    store_rows(stage.begin + layout.k, row, k);
+    keys_.store(stage.begin + layout.q, row, q);
+    keys_.store(stage.begin + layout.k, row, k);
+  }
+
+  /// The same of loaded rows, with sums that are known: `sums` behind each token and `before` the
+  /// first, both measured from where `begin` is the decay from the reference.
+  __device__ __forceinline__ void scale_rows(int first, float2 begin, float2 before,
+                                             const float2 (&sums)[8], unsigned (&q)[8],
+                                             unsigned (&k)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float2 behind = {begin.x + sums[i].x, begin.y + sums[i].y};
+      float2 e = behind;
+      if constexpr (bonus) {
+        const float2 last = i > 0 ? sums[i - 1] : before;
+        e = {begin.x + last.x, begin.y + last.y};
+        bonus_.take(first + i, q[i], k[i]);
+      }
+      q[i] = scaled(q[i], device::exp2_fast(e.x), device::exp2_fast(e.y));
+      k[i] = scaled(k[i], device::exp2_fast(-behind.x), device::exp2_fast(-behind.y));
+    }
+  }
+
+  __device__ __forceinline__ void scale_summed(const Stage& stage, int first, float2 begin) {
+    const int row = keys_.first_row() + first;
+    unsigned q[8], k[8];
+    keys_.load(stage.begin + layout.q, row, q);
+    keys_.load(stage.begin + layout.k, row, k);
+    float2 sums[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) sums[i] = sums_[first + i];
+    const float2 before = first > 0 ? sums_[first > 0 ? first - 1 : 0] : float2{0.0f, 0.0f};
+    scale_rows(first, begin, before, sums, q, k);
+    keys_.store(stage.begin + layout.q, row, q);
+    keys_.store(stage.begin + layout.k, row, k);
   }
 
   __device__ __forceinline__ void prepare(const Stage& stage, float2 sum, float2& after) {
@@ -166,23 +203,28 @@ class Preparation {
     const bool strong = named_barrier_or<threads>(1, !(sum.x > -most && sum.y > -most));
     float scores[8 * ScoreWarp::pairs];
     float2 frame = after;  // log2 of what takes the state from the last chunk's into this one's
+    Frames frames;
     if (strong)
-      prepare_strong(stage, after);
+      prepare_strong(stage, after, frames);
     else
       prepare_mild(stage, after, frame);
     if constexpr (bonus) bonus_.store();
-    publish_shared();
+    if (!strong) publish_shared();  // else by threads alone
     named_barrier<threads>(1);
     if (keys_.part() == 0) {
       enter(stage, frame);
+      if (strong) finish(stage, frames);
       leave(stage, after, strong);
     }
     if (strong) {
       const StrongScores products(block_, stage, warp_);
       products.form(scores);
       named_barrier<threads>(1);  // nobody reads q and k any more
-      move_blocks(stage);
-      products.store(scores, [&](float s, int i, int j) { return masked(s, i, j); });
+      move_blocks(stage, frames);
+      const float own[2] = {bonus_.of(warp_.row()), bonus_.of(warp_.row() + 8)};
+      products.store(scores, [&](float s, int i, int j) {
+        return j < i ? s : j > i ? 0.0f : bonus ? own[i != warp_.row()] : s;
+      });
     } else {
       warp_.issue(stage, scores);
       products_wait<0>();
@@ -193,11 +235,6 @@ class Preparation {
       });
     }
   }
-  /// A score, none of later tokens; that of the token itself may be a bonus instead.
-  __device__ __forceinline__ float masked(float score, int i, int j) const {
-    return j < i ? score : j > i ? 0.0f : bonus ? bonus_.of(i) : score;
-  }
-
   // --- one reference for the chunk, in its middle
 
   __device__ __forceinline__ void prepare_mild(const Stage& stage, float2& after, float2& frame) {
@@ -211,9 +248,13 @@ class Preparation {
     }
 #pragma unroll
     for (int first = 0; first < tokens; first += 8) {
-      unsigned gates[8];
-      eight_gates(stage, first, gates);
-      scale_block(stage, first, gates, sum);
+      if constexpr (summed) {
+        scale_summed(stage, first, sum);
+      } else {
+        unsigned gates[8];
+        eight_gates(stage, first, gates);
+        scale_block(stage, first, gates, sum);
+      }
     }
     if (part == 0) {
       const float2 middle = sum_of_parts(0, parts / 2);
@@ -233,59 +274,136 @@ class Preparation {
     if (thread_ == 0) store_shared(stage.begin + layout.strong, strong ? 1 : 0);
   }
 
-  // --- a reference for each eight tokens (chunk_sm90_strong.cuh): q and k are put into their
-  // frames; when the scores are formed q goes to that of the chunk's begin and k to that of its
-  // end, by powers of two
+  // --- a frame for each eight tokens (chunk_sm90_frames.cuh): q and k are put into them; when the
+  // scores are formed q goes to that of the chunk's begin and k to that of its end
 
-  static constexpr int blocks = tokens / 8;  // of eight tokens, of a part
+  /// Rows of the next block are loaded before those of one are stored.
+  static constexpr bool ahead = kept && blocks > 1 && layout.key_tiles < 4;
 
-  __device__ __forceinline__ void prepare_strong(const Stage& stage, float2& after) {
-    float2 sum = sum_of_parts(0, keys_.part());
-    unsigned gates[tokens];
-    all_gates(stage, gates);
-    if constexpr (!kept) named_barrier<threads>(1);  // the references take their place
+  /// What is to be known of a strong chunk's blocks when the scores have been formed, kept_bits().
+  struct Frames {
+    unsigned references[blocks], end;
+    unsigned moving;  ///< whether anything is left of block n's q (bit 2 n) and k (2 n + 1)
+  };
+
+  /// Where the part begins and ends, and of the whole chunk. All threads add in the same order: a
+  /// part's end is the next one's begin.
+  struct Sums {
+    float2 begin, end, all;
+  };
+  __device__ __forceinline__ Sums sums_around(int own) const {
+    float2 of[parts];
 #pragma unroll
-    for (int block = 0; block < blocks; ++block) {
-      float2 middle = sum;
-      const float2 begin = sum;
+    for (int part = 0; part < parts; ++part) of[part] = load_floats(sums_at(part));
+    Sums sums;
+    float2 sum = {0.0f, 0.0f};
 #pragma unroll
-      for (int i = 8 * block; i < 8 * block + 4; ++i) add_decay(middle, gates[i], i);
-      const float2 reference = {2.0f * rintf(0.5f * middle.x), 2.0f * rintf(0.5f * middle.y)};
-      const int number = keys_.first_row() / 8 + block;
-      store_floats(reference_at(stage, number, keys_.at()), reference);
-      sum.x -= reference.x, sum.y -= reference.y;
-      scale_block(stage, 8 * block, gates + 8 * block, sum);
-      sum.x += reference.x, sum.y += reference.y;
-      store_fade(block_, keys_.tile(), number, fmaxf(sum.x - begin.x, sum.y - begin.y));
+    for (int part = 0; part < parts; ++part) {
+      if (part == own) sums.begin = sum;
+      sum.x += of[part].x, sum.y += of[part].y;
+      if (part == own) sums.end = sum;
     }
-    const float2 all = sum_of_parts(0, parts);
-    end_ = {rintf(all.x), rintf(all.y)};
-    if (keys_.part() == 0) {
-      store_floats(stage.begin + layout.before_update + keys_.at(),
-                   {device::exp2_fast(end_.x), device::exp2_fast(end_.y)});
-      after = {all.x - end_.x, all.y - end_.y};
-    }
+    sums.all = sum;
+    return sums;
   }
 
-  __device__ __forceinline__ void move_blocks(const Stage& stage) const {
+  __device__ __forceinline__ void prepare_strong(const Stage& stage, float2& after,
+                                                 Frames& frames) {
+    const KeyPair keys = keys_.again();
+    const Sums around = sums_around(keys.part());
+    unsigned q[8], k[8];
+    keys.load(stage.begin + layout.q, keys.first_row(), q);
+    keys.load(stage.begin + layout.k, keys.first_row(), k);
+    const Bits end = rounded(around.all), part_end = rounded(around.end);
+    frames.end = kept_bits(end);
+    if (keys.part() == 0) after = {around.all.x - number(end.x), around.all.y - number(end.y)};
+    Bits bound = rounded(around.begin);
+    float2 sum = {0.0f, 0.0f};  // from the part's begin
+    frames.moving = 0;
 #pragma unroll
     for (int block = 0; block < blocks; ++block) {
-      const float2 from =
-          load_floats(reference_at(stage, keys_.first_row() / 8 + block, keys_.at()));
-      const float2 to_begin = {device::exp2_fast(from.x), device::exp2_fast(from.y)};
-      const float2 to_end = {device::exp2_fast(end_.x - from.x),
-                             device::exp2_fast(end_.y - from.y)};
-      const int row = keys_.first_row() + 8 * block;
-      unsigned q[8], k[8];
-      load_rows(stage.begin + layout.q, row, q);
-      load_rows(stage.begin + layout.k, row, k);
+      const float2 before = sum;
+      float2 sums[8];
+      unsigned gates[8];
+      if constexpr (!summed) eight_gates(stage, 8 * block, gates);
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        q[i] = scaled(q[i], to_begin.x, to_begin.y);
-        k[i] = scaled(k[i], to_end.x, to_end.y);
+        if constexpr (summed)
+          sum = sums_[8 * block + i];
+        else
+          add_decay(sum, gates[i], 8 * block + i);
+        sums[i] = sum;
       }
-      store_rows(stage.begin + layout.q, row, q);
-      store_rows(stage.begin + layout.k, row, k);
+      const Bits next = block + 1 < blocks
+                            ? rounded(float2{around.begin.x + sum.x, around.begin.y + sum.y})
+                            : part_end;
+      const Frame frame(bound, next);
+      const int row = keys.first_row() + 8 * block, eight = row / 8;
+      store_factors(factors_at(block_, stage, eight, keys.tile()), keys.lane(), frame);
+      store_fade(fade_at(block_, eight, keys.tile()), frame);
+      frames.references[block] = kept_bits(frame.reference);
+      frames.moving |= any(bound, {0, 0}) << 2 * block | any(end, next) << (2 * block + 1);
+      bound = next;
+
+      unsigned next_q[8], next_k[8];
+      if (ahead && block + 1 < blocks) {
+        keys.load(stage.begin + layout.q, row + 8, next_q);
+        keys.load(stage.begin + layout.k, row + 8, next_k);
+      }
+      const float2 origin = frame.origin();
+      scale_rows(8 * block, {around.begin.x - origin.x, around.begin.y - origin.y}, before, sums, q,
+                 k);
+      keys.store(stage.begin + layout.q, row, q);
+      keys.store(stage.begin + layout.k, row, k);
+      if (block + 1 == blocks) break;
+      if constexpr (ahead) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) q[i] = next_q[i], k[i] = next_k[i];
+      } else {
+        keys.load(stage.begin + layout.q, row + 8, q);
+        keys.load(stage.begin + layout.k, row + 8, k);
+      }
+    }
+  }
+  /// The factors that the state decays by before its update, like k to the chunk's end.
+  __device__ __forceinline__ void finish(const Stage& stage, const Frames& frames) const {
+    const Bits end = bits_of(frames.end);
+    store_floats(stage.begin + layout.before_update + keys_.at(), {power(end.x), power(end.y)});
+  }
+  /// Whether one of a warp's keys has anything left of what decays from one bound to the other.
+  static __device__ __forceinline__ unsigned any(Bits to, Bits from) {
+    return __any_sync(0xffffffffu, to.x - from.x >= enough || to.y - from.y >= enough) != 0 ? 1 : 0;
+  }
+
+  __device__ __forceinline__ void move_blocks(const Stage& stage, const Frames& frames) const {
+    const KeyPair keys = keys_.again();
+    const Bits end = bits_of(frames.end);
+#pragma unroll
+    for (int block = 0; block < blocks; ++block) {
+      const int row = keys.first_row() + 8 * block;
+      const bool q_moves = (frames.moving >> 2 * block & 1) != 0;
+      const bool k_moves = (frames.moving >> (2 * block + 1) & 1) != 0;
+      const Bits from = bits_of(frames.references[block]);
+      unsigned q[8], k[8];
+      if (q_moves) keys.load(stage.begin + layout.q, row, q);
+      if (k_moves) keys.load(stage.begin + layout.k, row, k);
+      move_rows(keys, stage.begin + layout.q, row, q, q_moves, from);
+      move_rows(keys, stage.begin + layout.k, row, k, k_moves, {end.x - from.x, end.y - from.y});
+    }
+  }
+  /// Eight rows by powers of two, or zeros where nothing is left of them.
+  static __device__ __forceinline__ void move_rows(const KeyPair& keys, unsigned tiles, int row,
+                                                   unsigned (&words)[8], bool moves, Bits bits) {
+    if (moves) {
+      const unsigned factor = powers_or_zero(bits);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) words[i] = times(words[i], factor);
+      keys.store(tiles, row, words);
+    } else {
+      const unsigned at = tiles + keys.tile() * layout.tile_bytes + row * 128 + keys.lane() * 16;
+      constexpr unsigned none[4] = {};
+      store_words(at, none);
+      store_words(at + 512, none);
     }
   }
 
@@ -299,13 +417,13 @@ class Preparation {
       const int row = keys_.first_row() + first;
       unsigned k[8], gates[8];
       eight_gates(stage, first, gates);
-      load_rows(stage.begin + layout.k, row, k);
+      keys_.load(stage.begin + layout.k, row, k);
 #pragma unroll
       for (int i = 7; i >= 0; --i) {
         k[i] = scaled(k[i], device::exp2_fast(behind.x), device::exp2_fast(behind.y));
         add_decay(behind, gates[i], first + i);
       }
-      store_rows(stage.begin + layout.k, row, k);
+      keys_.store(stage.begin + layout.k, row, k);
     }
     const float2 chunk = sum_of_parts(0, parts);
     named_barrier<threads>(1);  // sums and gates have been read
@@ -323,7 +441,7 @@ class Preparation {
   int thread_;
   int missing_ = 0;                    // the part's tokens from here on are not there
   unsigned gates_[kept ? tokens : 1];  // pairs of bfloat16
-  float2 end_ = {0.0f, 0.0f};          // log2 of what a strong chunk decays by, rounded
+  float2 sums_[summed ? tokens : 1];   // of decays, from the part's begin to behind each token
 };
 
 }  // namespace gla_bench::linear_recurrence::sm90

@@ -16,7 +16,7 @@ struct ChunkSm90Layout {
   bool key_gates;    ///< a decay for each key: the gates are a tile like q and k
 
   static constexpr int tokens = 64, columns = 64, tile_bytes = tokens * 128;
-  /// Of eight tokens, with a reference each where gates are strong.
+  /// Of eight tokens, with a frame each where gates are strong.
   static constexpr int blocks = 8;
 
   /// Of a block.
@@ -36,8 +36,11 @@ struct ChunkSm90Layout {
   int factor = scores + tile_bytes;
   int before_update = factor + keys * 4;
   int after_update = before_update + keys * 4;
-  int references = after_update + keys * 4;
-  int strong = references + blocks * keys * 4;
+  /// The strong chunks' table. Where a block has four tiles of V the gates are read once more while
+  /// it is written: there it is the block's, not the stage's.
+  bool frames_apart = values == 4;
+  int frames_bytes = key_gates ? blocks * keys * 4 : 0;
+  int strong = after_update + keys * 4 + (frames_apart ? 0 : frames_bytes);
   int tables_end = key_gates ? strong + 16 : factor + 16;
   int tiles_end = gates + (key_gates ? key_tiles * tile_bytes : 0);
   int stage_bytes = ((tables_end > tiles_end ? tables_end : tiles_end) + 1023) / 1024 * 1024;
@@ -54,7 +57,9 @@ struct ChunkSm90Layout {
   int outputs = received + own * (cluster - 1) * sum_bytes;
   int sums = outputs + own * tile_bytes;
   int bonuses = sums + (key_gates ? parts * keys * 4 : 0);
-  int fades = bonuses + (key_gates ? key_tiles * tokens * 4 : 0);
+  int block_frames = bonuses + (key_gates ? key_tiles * tokens * 4 : 0);
+  int fades = block_frames + (frames_apart ? frames_bytes : 0);
+  int frames = frames_apart ? block_frames : after_update + keys * 4;
   int token_sums = fades + key_tiles * blocks * 4;  ///< of two chunks
   int barriers = token_sums + 2 * tokens * 4;
   int exchange = barriers + 4 * stages * 8;  ///< two more barriers for each tile of V

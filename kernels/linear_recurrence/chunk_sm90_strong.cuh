@@ -1,184 +1,237 @@
 #pragma once
 // Scores of chunk_sm90 that are finite for every decay.
 //
-// Eight tokens have a reference of their own, r, the sum of log2 decays to their middle, rounded to
-// an even number: q is 2^(b-r) of itself, k 2^(r-b), at most 2^97. A warp's 16 rows meet 16 columns
-// at a time, from their own on backwards, by products of warps: q steps from reference to
-// reference, which only shrinks it, and is exact. Columns behind which everything has decayed are
-// left out.
+// A warp's 16 rows, two blocks of eight tokens, meet the columns of their own blocks and of the
+// block before by products of warps, and of sooner ones as long as something is left of them. q
+// steps from its own frame towards theirs (chunk_sm90_frames.cuh), k to its block's end. The own
+// columns of the later block are met in its frame, those of the sooner block in that one's. Of two
+// groups of warps the first has the own columns and the second the block before.
 
+#include "linear_recurrence/chunk_sm90_frames.cuh"
 #include "linear_recurrence/chunk_sm90_scores.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 
-__device__ __forceinline__ unsigned reference_at(const Stage& stage, int block, unsigned key) {
-  return stage.begin + layout.references + block * layout.keys * 4 + key;
-}
-
-/// Bits that the least of a warp's keys decay by over eight tokens, at most: to be told by a warp.
-__device__ __forceinline__ void store_fade(const Block& block, int tile, int number, float bits) {
-  const int most = __reduce_max_sync(0xffffffffu, static_cast<int>(ceilf(bits)));
-  if (threadIdx.x % 32 == 0)
-    store_shared(block.shared + layout.fades + 4 * (tile * layout.blocks + number),
-                 static_cast<unsigned>(most));
-}
-
 class StrongScores {
  public:
+  using Scores = float[8 * ScoreWarp::pairs];
+
   __device__ __forceinline__ StrongScores(const Block& block, const Stage& stage,
                                           const ScoreWarp& warp)
-      : shared_(block.shared), stage_(stage), warp_(warp), lane_(threadIdx.x % 32) {}
+      : block_(block),
+        stage_(stage),
+        warp_(warp),
+        lane_(anew(static_cast<int>(threadIdx.x) % 32)),
+        rows_(anew(warp.rows())) {}
 
   /// scores[8 n ...]: of the columns 16 n before the warp's rows' own, or of each second such.
-  __device__ __forceinline__ void form(float (&scores)[8 * ScoreWarp::pairs]) const {
+  __device__ __forceinline__ void form(Scores& scores) const {
 #pragma unroll
     for (float& score : scores) score = 0.0f;
-    const int far = farthest();
-#pragma unroll 1
-    for (int s = 0; s < 4 * layout.key_tiles; ++s) {
-      Rows q;
-      unsigned pieces[4];
-      const unsigned tile = stage_.begin + layout.q + s / 4 * layout.tile_bytes;
-      load_matrices(tile + swizzled(16 * warp_.rows() + lane_ % 16, s % 4 * 32 + lane_ / 16 * 16),
-                    pieces);
-      q.split(pieces);
-      // The own columns and those before, which are nearly always met, without a branch between:
-      // the loads of all come first.
-      Columns own, before;
-      load(s, warp_.rows(), own);
-      load(s, warp_.rows() > 0 ? warp_.rows() - 1 : 0, before);
-      meet(q, own, scores, 0);
-      q.step(own.near, before.far);
-      if (far > 0) meet(q, before, scores, 1);
-#pragma unroll
-      for (int distance = 2; distance < 4; ++distance) {
-        if (distance > far) break;
-        Columns next;
-        load(s, warp_.rows() - distance, next);
-        q.step(before.near, next.far);
-        meet(q, next, scores, distance);
-        before = next;
-      }
-    }
+    if constexpr (alone)
+      walk<true, true>(scores);
+    else if (warp_.group() == 0)
+      walk<true, false>(scores);
+    else if (rows_ > 0)
+      walk<false, true>(scores);
   }
 
-  /// Into their tile; zeros for later tokens' columns.
+  /// Into their tile: value(score, row, column) of the rows' own columns; zeros for later tokens'.
   template <class Value>
-  __device__ __forceinline__ void store(const float (&scores)[8 * ScoreWarp::pairs],
-                                        Value value) const {
-    constexpr int step = layout.preparers;
-    const int first = layout.preparers == 1 ? 0 : warp_.group();
+  __device__ __forceinline__ void store(const Scores& scores, Value value) const {
 #pragma unroll
-    for (int n = 0; n < ScoreWarp::pairs; ++n) {
-      const int pair = warp_.rows() - first - n * step;
-      if (pair >= 0) warp_.store(stage_, pair, scores + 8 * n, value);
+    for (int distance = 0; distance < 4; ++distance) {
+      const int pair = rows_ - distance;
+      if (pair < 0) break;
+      if (!alone && distance % 2 != warp_.group()) continue;
+      const float* from = scores + 8 * (distance / layout.preparers);
+      if (distance == 0)
+        warp_.store(stage_, pair, from, value);
+      else
+        warp_.store(stage_, pair, from, [](float score, int, int) { return score; });
     }
     constexpr float none[8] = {};
-    for (int pair = warp_.rows() + 1 + first; pair < 4; pair += step)
+    const int first = alone ? 0 : warp_.group();
+    for (int pair = rows_ + 1 + first; pair < 4; pair += layout.preparers)
       warp_.store(stage_, pair, none, [](float, int, int) { return 0.0f; });
   }
 
  private:
-  static constexpr int enough = -40;  // bits: what has decayed by more is not missed
+  static constexpr bool alone = layout.preparers == 1;
+  /// Products with 16 keys each, whose operands are loaded together.
+  static constexpr int steps = 4 * layout.key_tiles, batch = alone ? 2 : 4;
+  /// Sums of each second of them are formed apart: half the chain of products that wait for one
+  /// another.
+  static constexpr bool apart = !alone;
 
-  __device__ __forceinline__ int fade(int block) const {
-    int most = -1000000;
-    for (int tile = 0; tile < layout.key_tiles; ++tile) {
-      const int bits = static_cast<int>(
-          load_shared(shared_ + layout.fades + 4 * (tile * layout.blocks + block)));
-      most = bits > most ? bits : most;
-    }
-    return most;
+  /// Factors of this lane's keys of each product: of the first eight keys and of the second.
+  using Factors = unsigned[batch][2];
+
+  // --- addresses, of the first of a batch's products
+
+  __device__ __forceinline__ unsigned tile_of(int step) const {
+    return stage_.begin + step / 4 * layout.tile_bytes;
   }
-  /// How many pairs of columns before its own a warp's rows have to meet.
-  __device__ __forceinline__ int farthest() const {
-    int bits = 0, distance = 0;
-    while (distance < warp_.rows()) {
-      if (distance > 0) {
-        const int between = 2 * (warp_.rows() - distance);
-        bits += fade(between) + fade(between + 1);
-        if (bits < enough) break;
-      }
-      ++distance;
-    }
-    return distance;
+  __device__ __forceinline__ unsigned to_begin(int eight, int step) const {
+    return factors_at(block_, stage_, eight, step / 4) + lane_ % 4 * 32 + step % 4 * 8;
   }
-
-  /// A warp's q of 16 keys: four of each row in a lane, of the first eight rows and of the second.
-  struct Rows {
-    float low[4], high[4];
-
-    __device__ __forceinline__ void split(const unsigned (&pieces)[4]) {
+  __device__ __forceinline__ unsigned from_end(int eight, int step) const {
+    return to_begin(eight, step) + 128;
+  }
+  static __device__ __forceinline__ void load(unsigned at, Factors& factors) {
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        low[2 * i] = low_of(pieces[2 * i]), low[2 * i + 1] = high_of(pieces[2 * i]);
-        high[2 * i] = low_of(pieces[2 * i + 1]), high[2 * i + 1] = high_of(pieces[2 * i + 1]);
+    for (int i = 0; i < batch; i += 2) {
+      unsigned words[4];
+      load_words(at + 8 * i, words);
+      factors[i][0] = words[0], factors[i][1] = words[1];
+      factors[i + 1][0] = words[2], factors[i + 1][1] = words[3];
+    }
+  }
+  /// Rows of the warp's 16: `later` and `column` (bytes) say which a lane gives the address of.
+  __device__ __forceinline__ void load_sixteen(unsigned tile, int step, int later, int column,
+                                               unsigned (&pieces)[batch][4]) const {
+    const unsigned at = tile + swizzled(16 * rows_ + 8 * later + lane_ % 8, 16 * column);
+#pragma unroll
+    for (int i = 0; i < batch; ++i) load_matrices(at ^ ((step % 4 + i) * 32u), pieces[i]);
+  }
+  /// k of eight tokens.
+  __device__ __forceinline__ void load_eight(int eight, int step, Factors& pieces) const {
+    const unsigned at = tile_of(step) + layout.k + swizzled(8 * eight + lane_ % 8, lane_ / 8 * 16);
+#pragma unroll
+    for (int i = 0; i < batch; i += 2) {
+      unsigned words[4];
+      load_matrices(at ^ ((step % 4 + i) * 32u), words);
+      pieces[i][0] = words[0], pieces[i][1] = words[1];
+      pieces[i + 1][0] = words[2], pieces[i + 1][1] = words[3];
+    }
+  }
+
+  // --- products
+
+  /// Of a block's columns, and on to the blocks before. Which of them depends on the warp's group.
+  template <bool own, bool before>
+  __device__ __forceinline__ void walk(Scores& scores) const {
+    const int sooner = 2 * rows_, later = sooner + 1;  // the rows' blocks
+    const int next = sooner > 0 ? sooner - 1 : 0;
+    float others[3][4] = {};
+    int last = 0;
+#pragma unroll 1
+    for (int step = 0; step < steps; step += batch) {
+      unsigned q[batch][4], k[batch][4];
+      Factors later_begin, sooner_end, sooner_begin, next_end, next_k;
+      // The loads of all come first.
+      load_sixteen(tile_of(step) + layout.q, step, lane_ / 8 % 2, lane_ / 16, q);
+      if constexpr (own) load_sixteen(tile_of(step) + layout.k, step, lane_ / 16, lane_ / 8 % 2, k);
+      load(to_begin(later, step), later_begin);
+      load(from_end(sooner, step), sooner_end);
+      if constexpr (before) {
+        load(to_begin(sooner, step), sooner_begin);
+        load(from_end(next, step), next_end);
+        load_eight(next, step, next_k);
+      }
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        const bool odd = apart && i % 2 != 0;
+        if constexpr (own) product(odd ? others[1] : scores + 4, q[i], k[i][2], k[i][3]);
+        q[i][1] = times(times(q[i][1], later_begin[i][0]), sooner_end[i][0]);
+        q[i][3] = times(times(q[i][3], later_begin[i][1]), sooner_end[i][1]);
+        if constexpr (own) product(odd ? others[0] : scores, q[i], k[i][0], k[i][1]);
+      }
+      if constexpr (before) {
+        scale(q, sooner_begin);
+#pragma unroll
+        for (int i = 0; i < batch; ++i)
+          product(apart && i % 2 != 0 ? others[2] : scores + 8 / layout.preparers + 4, q[i],
+                  times(next_k[i][0], next_end[i][0]), times(next_k[i][1], next_end[i][1]));
+      }
+      if (step == 0) last = farthest();
+      if (last <= sooner - (before ? 2 : 3)) {
+        if constexpr (!before) {
+          load(to_begin(sooner, step), sooner_begin);
+          scale(q, sooner_begin);
+        }
+        walk_back<own, before>(step, last, q, scores);
       }
     }
-    /// From one reference to another. In two halves: one factor alone may be too small for a float.
-    static __device__ __forceinline__ void step(float (&rows)[4], const float (&from)[4],
-                                                const float (&to)[4]) {
+    if constexpr (apart) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const float half = device::exp2_fast(0.5f * (from[i] - to[i]));
-        rows[i] = rows[i] * half * half;
+        if constexpr (own) scores[i] += others[0][i], scores[4 + i] += others[1][i];
+        if constexpr (before) scores[4 + i] += others[2][i];
       }
     }
-    __device__ __forceinline__ void step(const float (&from)[4], const float (&to)[4]) {
-      step(low, from, to), step(high, from, to);
-    }
-  };
+  }
 
-  /// 16 columns: k of the later eight and of the sooner, and the references of both, of this lane's
-  /// keys.
-  struct Columns {
-    unsigned later[2], sooner[2];
-    float far[4], near[4];  ///< of the later eight, of the sooner
-  };
-
-  __device__ __forceinline__ void load(int s, int pair, Columns& columns) const {
-    const unsigned tile = stage_.begin + layout.k + s / 4 * layout.tile_bytes;
-    const unsigned column = s % 4 * 32 + lane_ / 8 % 2 * 16, key = 4 * (16 * s + 2 * (lane_ % 4));
-    load_matrices(tile + swizzled(16 * pair + 8 + lane_ % 8, column), columns.later);
-    load_matrices(tile + swizzled(16 * pair + lane_ % 8, column), columns.sooner);
+  /// Meets the blocks before, down to `last`. q comes as it is where the rows' blocks begin.
+  template <bool own, bool before>
+  __device__ __forceinline__ void walk_back(int step, int last, unsigned (&q)[batch][4],
+                                            Scores& scores) const {
 #pragma unroll
-    for (int eight = 0; eight < 2; ++eight) {
-      const float2 a = load_floats(reference_at(stage_, 2 * pair + 1, key + eight * 32));
-      const float2 b = load_floats(reference_at(stage_, 2 * pair, key + eight * 32));
-      columns.far[2 * eight] = a.x, columns.far[2 * eight + 1] = a.y;
-      columns.near[2 * eight] = b.x, columns.near[2 * eight + 1] = b.y;
+    for (int back = 1; back <= 6; ++back) {
+      const int eight = 2 * rows_ - back, distance = (back + 1) / 2;
+      if (eight < last) return;
+      Factors begin, end;
+      load(from_end(eight, step), end);
+      load(to_begin(eight, step), begin);
+      if (back > 1 && (distance % 2 == 0 ? own : before)) {
+        Factors k;
+        load_eight(eight, step, k);
+        float* to = scores + 8 * (distance / layout.preparers) + back % 2 * 4;
+#pragma unroll
+        for (int i = 0; i < batch; ++i)
+          product(to, q[i], times(k[i][0], end[i][0]), times(k[i][1], end[i][1]));
+      }
+      // Both in one, which may be less than a normal number: of no more than themselves, not
+      // missed.
+#pragma unroll
+      for (int i = 0; i < batch; ++i)
+#pragma unroll
+        for (int piece = 0; piece < 2; ++piece)
+          begin[i][piece] = times(begin[i][piece], end[i][piece]);
+      scale(q, begin);
     }
   }
 
-  /// Adds products with 16 columns, `distance` of them before the rows' own, to scores. q comes
-  /// with the later eight's reference and goes on with the sooner's; of the own columns the first
-  /// eight rows are before the later eight, and have the sooner's already.
-  __device__ __forceinline__ void meet(Rows& q, const Columns& columns,
-                                       float (&scores)[8 * ScoreWarp::pairs], int distance) const {
-    const bool own = distance == 0;
-    const bool mine = layout.preparers == 1 || distance % 2 == warp_.group();
-    float* to = scores + 8 * (distance / layout.preparers);
-    if (mine)
-      product(to + 4, own ? 0u : pack(q.low[0], q.low[1]), pack(q.high[0], q.high[1]),
-              own ? 0u : pack(q.low[2], q.low[3]), pack(q.high[2], q.high[3]), columns.later);
-    Rows::step(q.high, columns.far, columns.near);
-    if (!own) Rows::step(q.low, columns.far, columns.near);
-    if (mine)
-      product(to, pack(q.low[0], q.low[1]), pack(q.high[0], q.high[1]), pack(q.low[2], q.low[3]),
-              pack(q.high[2], q.high[3]), columns.sooner);
+  static __device__ __forceinline__ void scale(unsigned (&q)[batch][4], const Factors& factors) {
+#pragma unroll
+    for (int i = 0; i < batch; ++i)
+#pragma unroll
+      for (int piece = 0; piece < 4; ++piece)
+        q[i][piece] = times(q[i][piece], factors[i][piece / 2]);
   }
-  static __device__ __forceinline__ void product(float* scores, unsigned a0, unsigned a1,
-                                                 unsigned a2, unsigned a3, const unsigned (&k)[2]) {
+  static __device__ __forceinline__ void product(float* scores, const unsigned (&q)[4], unsigned k0,
+                                                 unsigned k1) {
     float sums[4] = {scores[0], scores[1], scores[2], scores[3]};
-    warp_product(sums, a0, a1, a2, a3, k);
+    const unsigned k[2] = {k0, k1};
+    warp_product(sums, q[0], q[1], q[2], q[3], k);
 #pragma unroll
     for (int i = 0; i < 4; ++i) scores[i] = sums[i];
   }
 
-  unsigned shared_;
+  // --- what has decayed
+
+  __device__ __forceinline__ int fade(int eight) const {
+    int most = -1000000;
+    for (int tile = 0; tile < layout.key_tiles; ++tile)
+      most = max(most, static_cast<int>(load_shared(fade_at(block_, eight, tile))));
+    return most;
+  }
+  /// The first block that is not behind enough decay for the rows' sooner block, nor so for the
+  /// later.
+  __device__ __forceinline__ int farthest() const {
+    int eight = 2 * rows_ - 1, bits = 0;
+    while (eight > 0) {
+      bits += fade(eight);
+      if (bits < enough) break;
+      --eight;
+    }
+    return eight;
+  }
+
+  const Block& block_;
   const Stage& stage_;
   const ScoreWarp& warp_;
-  int lane_;
+  int lane_, rows_;
 };
 
 }  // namespace gla_bench::linear_recurrence::sm90
