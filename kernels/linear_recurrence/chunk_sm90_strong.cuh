@@ -141,7 +141,7 @@ class StrongScores {
         scale(q, sooner_begin);
 #pragma unroll
         for (int i = 0; i < batch; ++i)
-          product(apart && i % 2 != 0 ? others[2] : scores + 8 / layout.preparers + 4, q[i],
+          product(apart && i % 2 != 0 ? others[2] : scores + 8 * (1 / layout.preparers) + 4, q[i],
                   times(next_k[i][0], next_end[i][0]), times(next_k[i][1], next_end[i][1]));
       }
       if (step == 0) last = farthest();
