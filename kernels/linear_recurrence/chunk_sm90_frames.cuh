@@ -97,7 +97,7 @@ __device__ __forceinline__ unsigned factors_at(const Block& block, const Stage& 
   const unsigned begin = layout.frames_apart ? block.shared : stage.begin;
   return begin + layout.frames + (eight * layout.key_tiles + tile) * 256;
 }
-__device__ __forceinline__ void store_factors(unsigned factors, int lane, const Frame& frame) {
+__device__ __forceinline__ void store_factors(unsigned factors, unsigned lane, const Frame& frame) {
   const unsigned at = factors + lane % 4 * 32 + lane / 8 * 8 + lane / 4 % 2 * 4;
   store_shared(at, frame.to_begin());
   store_shared(at + 128, frame.from_end());

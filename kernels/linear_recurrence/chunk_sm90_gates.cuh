@@ -312,8 +312,10 @@ class Preparation {
     const KeyPair keys = keys_.again();
     const Sums around = sums_around(keys.part());
     unsigned q[8], k[8];
-    keys.load(stage.begin + layout.q, keys.first_row(), q);
-    keys.load(stage.begin + layout.k, keys.first_row(), k);
+    if constexpr (ahead) {
+      keys.load(stage.begin + layout.q, keys.first_row(), q);
+      keys.load(stage.begin + layout.k, keys.first_row(), k);
+    }
     const Bits end = rounded(around.all), part_end = rounded(around.end);
     frames.end = kept_bits(end);
     if (keys.part() == 0) after = {around.all.x - number(end.x), around.all.y - number(end.y)};
@@ -346,7 +348,10 @@ class Preparation {
       bound = next;
 
       unsigned next_q[8], next_k[8];
-      if (ahead && block + 1 < blocks) {
+      if constexpr (!ahead) {
+        keys.load(stage.begin + layout.q, row, q);
+        keys.load(stage.begin + layout.k, row, k);
+      } else if (block + 1 < blocks) {
         keys.load(stage.begin + layout.q, row + 8, next_q);
         keys.load(stage.begin + layout.k, row + 8, next_k);
       }
@@ -355,14 +360,9 @@ class Preparation {
                  k);
       keys.store(stage.begin + layout.q, row, q);
       keys.store(stage.begin + layout.k, row, k);
-      if (block + 1 == blocks) break;
-      if constexpr (ahead) {
+      if (!ahead || block + 1 == blocks) continue;
 #pragma unroll
-        for (int i = 0; i < 8; ++i) q[i] = next_q[i], k[i] = next_k[i];
-      } else {
-        keys.load(stage.begin + layout.q, row + 8, q);
-        keys.load(stage.begin + layout.k, row + 8, k);
-      }
+      for (int i = 0; i < 8; ++i) q[i] = next_q[i], k[i] = next_k[i];
     }
   }
   /// The factors that the state decays by before its update, like k to the chunk's end.
@@ -381,21 +381,20 @@ class Preparation {
 #pragma unroll
     for (int block = 0; block < blocks; ++block) {
       const int row = keys.first_row() + 8 * block;
-      const bool q_moves = (frames.moving >> 2 * block & 1) != 0;
-      const bool k_moves = (frames.moving >> (2 * block + 1) & 1) != 0;
+      const unsigned moving = frames.moving >> 2 * block;
       const Bits from = bits_of(frames.references[block]);
-      unsigned q[8], k[8];
-      if (q_moves) keys.load(stage.begin + layout.q, row, q);
-      if (k_moves) keys.load(stage.begin + layout.k, row, k);
-      move_rows(keys, stage.begin + layout.q, row, q, q_moves, from);
-      move_rows(keys, stage.begin + layout.k, row, k, k_moves, {end.x - from.x, end.y - from.y});
+      move_rows(keys, stage.begin + layout.q, row, (moving & 1) != 0, from);
+      move_rows(keys, stage.begin + layout.k, row, (moving & 2) != 0,
+                {end.x - from.x, end.y - from.y});
     }
   }
   /// Eight rows by powers of two, or zeros where nothing is left of them.
   static __device__ __forceinline__ void move_rows(const KeyPair& keys, unsigned tiles, int row,
-                                                   unsigned (&words)[8], bool moves, Bits bits) {
+                                                   bool moves, Bits bits) {
     if (moves) {
       const unsigned factor = powers_or_zero(bits);
+      unsigned words[8];
+      keys.load(tiles, row, words);
 #pragma unroll
       for (int i = 0; i < 8; ++i) words[i] = times(words[i], factor);
       keys.store(tiles, row, words);

@@ -21,7 +21,7 @@ class StrongScores {
       : block_(block),
         stage_(stage),
         warp_(warp),
-        lane_(anew(static_cast<int>(threadIdx.x) % 32)),
+        lane_(static_cast<unsigned>(anew(static_cast<int>(threadIdx.x % 32)))),
         rows_(anew(warp.rows())) {}
 
   /// scores[8 n ...]: of the columns 16 n before the warp's rows' own, or of each second such.
@@ -231,7 +231,8 @@ class StrongScores {
   const Block& block_;
   const Stage& stage_;
   const ScoreWarp& warp_;
-  int lane_, rows_;
+  unsigned lane_;
+  int rows_;
 };
 
 }  // namespace gla_bench::linear_recurrence::sm90
