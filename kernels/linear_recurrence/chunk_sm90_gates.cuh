@@ -1,19 +1,19 @@
 #pragma once
 // The warps of chunk_sm90 that put a decay for each key into a chunk's q and k and form its scores.
 //
-// A thread has two neighbouring keys of one part of the tokens. It needs their gates twice, for
-// their sums and to scale by, and keeps them where there are registers. Tables for the state's
-// warps take the gates' place when all have read those.
+// A thread has two neighbouring keys of one part of the tokens (chunk_sm90_sums.cuh). Tables for
+// the state's warps take the gates' place when all have read those.
 
 #include "linear_recurrence/chunk_sm90_bonus.cuh"
 #include "linear_recurrence/chunk_sm90_strong.cuh"
+#include "linear_recurrence/chunk_sm90_sums.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 
-class Preparation {
+class Preparation : private GateSums {
  public:
   __device__ __forceinline__ Preparation(const ChunkSm90Params& p, const Block& block)
-      : p_(p), block_(block), keys_(block), bonus_(p, block, keys_), thread_(threadIdx.x - 128) {}
+      : GateSums(block), p_(p), bonus_(p, block, keys_), thread_(threadIdx.x - 128) {}
 
   template <bool outputs>
   __device__ __forceinline__ void run() {
@@ -41,102 +41,12 @@ class Preparation {
 
  private:
   static constexpr bool bonus = trait::before_update != 0;  // the state is read before the update
-  static constexpr int parts = layout.parts, tokens = KeyPair::tokens;
-  static constexpr int blocks = tokens / 8;  // of eight tokens, of a part
+  static constexpr int blocks = tokens / 8;                 // of eight tokens, of a part
   static constexpr int threads = 128 * layout.preparers;
-  /// Gates are kept from their sums on: where four tiles of state leave the registers.
-  static constexpr bool kept = !layout.frames_apart;
-  /// Where a part is short, the sums are kept instead.
-  static constexpr bool summed = kept && tokens <= 16;
   static_assert(!key_gates || parts == 2 || parts == 4 || parts == 8);
   /// Bits that half a chunk may decay by with one reference: from the middle of one chunk to that
   /// of the next they are twice as many, and such a factor is still a normal number.
   static constexpr float most_of_half = 62.0f;
-
-  // --- gates
-
-  __device__ __forceinline__ unsigned sums_at(int part) const {
-    return block_.shared + layout.sums + part * layout.keys * 4 + keys_.at();
-  }
-  /// Behind the end of a ragged sequence lies the next one: k is made zero there.
-  __device__ __forceinline__ void clear_missing(const Stage& stage, int valid) const {
-    const int first = keys_.first_row();
-    for (int i = valid < first ? 0 : valid - first; i < tokens; ++i)
-      store_shared(keys_.word(stage.begin + layout.k, first + i), 0);
-  }
-  /// Gates of the part's tokens from `first` on, as they came.
-  template <int count>
-  __device__ __forceinline__ void load_gates(const Stage& stage, int first,
-                                             unsigned (&gates)[count]) const {
-#pragma unroll
-    for (int i = 0; i < count; ++i)
-      gates[i] = load_shared(keys_.word(stage.begin + layout.gates, keys_.first_row() + first + i));
-  }
-  /// Of all tokens of the part, kept or loaded once more.
-  __device__ __forceinline__ void all_gates(const Stage& stage, unsigned (&gates)[tokens]) const {
-    if constexpr (kept) {
-#pragma unroll
-      for (int i = 0; i < tokens; ++i) gates[i] = gates_[i];
-    } else {
-      load_gates(stage, 0, gates);
-    }
-  }
-  /// Of eight tokens.
-  __device__ __forceinline__ void eight_gates(const Stage& stage, int first,
-                                              unsigned (&gates)[8]) const {
-    if constexpr (kept) {
-#pragma unroll
-      for (int i = 0; i < 8; ++i) gates[i] = gates_[first + i];
-    } else {
-      load_gates(stage, first, gates);
-    }
-  }
-  /// Adds log2 of the decays of the part's token i. Tokens that are not there do not decay.
-  __device__ __forceinline__ void add_decay(float2& sum, unsigned gate, int i) const {
-    if constexpr (trait::raw_gate != 0) {
-      if (i >= missing_) return;
-      sum.x += log2_decay(log_decay(low_of(gate))), sum.y += log2_decay(log_decay(high_of(gate)));
-    } else {
-      if (trait::ragged != 0 && i >= missing_) return;
-      const unsigned clamped = at_least(gate, strongest_pair);
-      sum.x = fmaf(low_of(clamped), device::log2_e, sum.x);
-      sum.y = fmaf(high_of(clamped), device::log2_e, sum.y);
-    }
-  }
-  __device__ __forceinline__ float2 sum_of_part(const Stage& stage) const {
-    float2 sum = {0.0f, 0.0f};
-#pragma unroll
-    for (int first = 0; first < tokens; first += 8) {
-      unsigned gates[8];
-      eight_gates(stage, first, gates);
-      // Where registers are few the assembler would load and wait for one after the other.
-      if constexpr (!kept) __syncwarp();
-#pragma unroll
-      for (int i = 0; i < 8; ++i) add_decay(sum, gates[i], first + i);
-    }
-    return sum;
-  }
-  /// The same, and keeps the sums to behind each token.
-  __device__ __forceinline__ float2 sums_of_part(const Stage& stage) {
-    unsigned gates[tokens];
-    load_gates(stage, 0, gates);
-    float2 sum = {0.0f, 0.0f};
-#pragma unroll
-    for (int i = 0; i < tokens; ++i) {
-      add_decay(sum, gates[i], i);
-      if constexpr (summed) sums_[i] = sum;
-    }
-    return sum;
-  }
-  /// Sum over the parts [begin, end).
-  __device__ __forceinline__ float2 sum_of_parts(int begin, int end) const {
-    float2 sum = {0.0f, 0.0f};
-    for (int part = begin; part < end; ++part) {
-      const float2 one = load_floats(sums_at(part));
-      sum.x += one.x, sum.y += one.y;
-    }
-    return sum;
-  }
 
   // --- q and k
 
@@ -286,27 +196,6 @@ class Preparation {
     unsigned moving;  ///< whether anything is left of block n's q (bit 2 n) and k (2 n + 1)
   };
 
-  /// Where the part begins and ends, and of the whole chunk. All threads add in the same order: a
-  /// part's end is the next one's begin.
-  struct Sums {
-    float2 begin, end, all;
-  };
-  __device__ __forceinline__ Sums sums_around(int own) const {
-    float2 of[parts];
-#pragma unroll
-    for (int part = 0; part < parts; ++part) of[part] = load_floats(sums_at(part));
-    Sums sums;
-    float2 sum = {0.0f, 0.0f};
-#pragma unroll
-    for (int part = 0; part < parts; ++part) {
-      if (part == own) sums.begin = sum;
-      sum.x += of[part].x, sum.y += of[part].y;
-      if (part == own) sums.end = sum;
-    }
-    sums.all = sum;
-    return sums;
-  }
-
   __device__ __forceinline__ void prepare_strong(const Stage& stage, float2& after,
                                                  Frames& frames) {
     const KeyPair keys = keys_.again();
@@ -433,14 +322,9 @@ class Preparation {
   }
 
   const ChunkSm90Params& p_;
-  const Block& block_;
-  KeyPair keys_;
   ScoreWarp warp_;
   Bonus bonus_;
   int thread_;
-  int missing_ = 0;                    // the part's tokens from here on are not there
-  unsigned gates_[kept ? tokens : 1];  // pairs of bfloat16
-  float2 sums_[summed ? tokens : 1];   // of decays, from the part's begin to behind each token
 };
 
 }  // namespace gla_bench::linear_recurrence::sm90
