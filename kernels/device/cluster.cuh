@@ -12,6 +12,14 @@ __device__ __forceinline__ void cluster_barrier() {
       "barrier.cluster.wait.acquire;" ::
           : "memory");
 }
+/// The same in two steps, without the wait for what this thread has written: that its block has
+/// initialised barriers is known behind barrier_init_fence().
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+}
 /// The same place in the shared memory of another block.
 __device__ __forceinline__ unsigned address_in(unsigned block, unsigned address) {
   unsigned there;

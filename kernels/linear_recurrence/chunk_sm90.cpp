@@ -1,7 +1,10 @@
-// Host side of chunk_sm90.cuh: one launch, or two where sequences are parted; tensors brought in by
-// bulk copies.
+// Host side of chunk_sm90.cuh: one launch, or two where sequences are parted and their segments'
+// states go by device memory; tensors brought in by bulk copies.
 
 #include "kernels/linear_recurrence/chunk_sm90.hpp"
+
+#include <algorithm>
+
 #include "harness/operator.hpp"
 #include "kernels/linear_recurrence/chunk_sm90_layout.h"
 #include "kernels/linear_recurrence/family.hpp"
@@ -18,13 +21,25 @@ TileSpace space() {
   return {{"value_groups", {2, 1}, "groups of four warps that hold a block's state"},
           {"value_tiles", {1, 2}, "tiles of 64 columns of V that each of them owns"},
           {"cluster", {1, 2, 4}, "blocks that share the keys and add their outputs up"},
-          {"preparers", {1, 2}, "groups of four warps that prepare chunks"},
-          {"stages", {3, 2, 4}, "chunks in shared memory, on their way or being worked on"},
-          {"segments", {1, 2, 4, 8, 16, 32}, "parts of a sequence, side by side"}};
+          {"preparers", {1, 2, 3}, "groups of four warps that prepare chunks"},
+          {"stages", {3, 2, 4, 5}, "chunks in shared memory, on their way or being worked on"},
+          {"segments", {1, 2, 3, 4, 8, 16, 32}, "parts of a sequence, side by side"},
+          {"on_chip",
+           {0, 1},
+           "1: each group that prepares has chunks of its own, and a sequence's segments are a "
+           "cluster whose blocks pass the state on, in one launch"}};
 }
 
 bool key_gates(const Problem& problem) {
   return member_of(problem).decay == Decay::per_key;
+}
+
+bool on_chip(const Tile& tile) {
+  return choice(tile, "on_chip") != 0;
+}
+/// Segments pass their states on through shared memory.
+bool joined(const Tile& tile) {
+  return on_chip(tile) && choice(tile, "segments") > 1;
 }
 
 ChunkSm90Layout layout(const Problem& problem, const Tile& tile) {
@@ -34,7 +49,9 @@ ChunkSm90Layout layout(const Problem& problem, const Tile& tile) {
           choice(tile, "value_tiles"),
           choice(tile, "preparers"),
           choice(tile, "stages"),
-          key_gates(problem)};
+          key_gates(problem),
+          on_chip(tile),
+          joined(tile)};
 }
 
 std::int64_t slices(const Problem& problem, const Tile& tile) {
@@ -45,13 +62,13 @@ std::int64_t blocks(const Problem& problem, const Tile& tile) {
   return slices(problem, tile) * choice(tile, "cluster");
 }
 
-/// Segments whose states and decays are kept: all but the last of each sequence.
+/// Segments whose states and decays are kept in device memory: all but the last of each sequence.
 std::int64_t kept(const Problem& problem, const Tile& tile) {
-  return sequences(problem) * (choice(tile, "segments") - 1);
+  return joined(tile) ? 0 : sequences(problem) * (choice(tile, "segments") - 1);
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
-  if (choice(tile, "segments") == 1) return {};
+  if (kept(problem, tile) == 0) return {};
   const ChunkSm90Layout sizes = layout(problem, tile);
   const std::int64_t columns = slices(problem, tile) * 64 * sizes.values;
   const std::int64_t keys = sizes.keys * sizes.cluster, decays = key_gates(problem) ? keys : 1;
@@ -108,6 +125,40 @@ std::optional<std::string> refuse_groups(const Problem& problem, const Tile& til
   return std::nullopt;
 }
 
+/// Chunks of a segment that has others before and behind it, at most (chunk_sm90_block.cuh): it is
+/// walked twice.
+std::int64_t walked_twice(const Problem& problem, const Tile& tile) {
+  const std::int64_t segments = choice(tile, "segments");
+  if (!joined(tile) || segments == 2) return 0;
+  const std::int64_t chunks = ceil_div(problem.shape.seq, ChunkSm90Layout::tokens);
+  if (ragged(problem)) return ceil_div(chunks, segments);
+  std::int64_t most = 0;
+  for (std::int64_t s = 1; s + 1 < segments; ++s)
+    most = std::max(most, ceil_div((s + 1) * chunks, segments) - ceil_div(s * chunks, segments));
+  return most;
+}
+
+std::optional<std::string> refuse_on_chip(const Problem& problem, const Tile& tile) {
+  const int preparers = choice(tile, "preparers"), segments = choice(tile, "segments");
+  if (!on_chip(tile)) {
+    if (preparers > 2) return "three groups that prepare have chunks of their own";
+    return std::nullopt;
+  }
+  const ChunkSm90Layout sizes = layout(problem, tile);
+  if (sizes.cluster > 1) return "a cluster's blocks share keys, or are segments, not both";
+  if (segments > 8) return "a cluster has no more than eight blocks";
+  if (preparers == 1 && segments == 1) return "one group has all chunks as it is";
+  if (preparers > sizes.stages) return "groups that prepare would pass a stage's chunks over";
+  if (sizes.keys > 128 && key_gates(problem))
+    return "one group of warps can not prepare more than 128 keys";
+  if (preparers > 2 && (sizes.keys > 64 || sizes.values > 1))
+    return "the registers hold three groups that prepare beside 64 keys and one tile of V";
+  if (const std::int64_t chunks = walked_twice(problem, tile); chunks > sizes.stages)
+    return "a segment that is walked twice has " + std::to_string(chunks) +
+           " chunks, shared memory holds " + std::to_string(sizes.stages);
+  return std::nullopt;
+}
+
 std::optional<std::string> refuse_segments(const Problem& problem, const Tile& tile) {
   const int segments = choice(tile, "segments");
   if (segments > 1 && problem.shape.seq < 128 * segments) return "segments of less than two chunks";
@@ -122,6 +173,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_keys(problem, tile)) return reason;
   if (auto reason = refuse_groups(problem, tile)) return reason;
   if (auto reason = refuse_segments(problem, tile)) return reason;
+  if (auto reason = refuse_on_chip(problem, tile)) return reason;
   if (auto reason = refuse_shared(layout(problem, tile).bytes, limits)) return reason;
   if (auto reason = refuse_workspace(workspace_bytes(problem, tile), limits)) return reason;
   return refuse_blocks(static_cast<double>(sequences(problem)) *
@@ -129,10 +181,11 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
 }
 
 /// Slices of a sequence walk it side by side: the L2 serves all but the first read of a token. With
-/// segments all but the last are read once more, without q, for their states.
+/// segments all but the last are read once more, without q, for their states; not if these stay on
+/// the chip.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const double states = state_bytes(problem), kept = workspace_bytes(problem, tile);
-  const double segments = choice(tile, "segments");
+  const double segments = joined(tile) ? 1 : choice(tile, "segments");
   const double again = key_bytes(problem) + gate_bytes(problem) + value_bytes(problem);
   return {2 * key_bytes(problem) + gate_bytes(problem) + small_bytes(problem) +
               value_bytes(problem) + (problem.initial_state ? states : 0) +
@@ -146,8 +199,10 @@ double flops(const Problem& problem, const Tile& tile) {
   const auto keys = static_cast<double>(s.key_dim), values = static_cast<double>(s.value_dim);
   const double scores =
       65 * (keys * static_cast<double>(slices(problem, tile)) + values * choice(tile, "cluster"));
-  const double segments = choice(tile, "segments");
-  return tokens * (4 * keys * values + scores + 2 * keys * values * (segments - 1) / segments);
+  // Segments that are walked once more, for their states: not the last, and not the first if it
+  // passes its own on.
+  const double segments = choice(tile, "segments"), once = joined(tile) ? 2 : 1;
+  return tokens * (4 * keys * values + scores + 2 * keys * values * (segments - once) / segments);
 }
 
 /// A [B,T,H,columns] tensor in boxes of 64 tokens of one head.

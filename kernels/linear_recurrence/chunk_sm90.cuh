@@ -22,10 +22,18 @@
 // from zero, without q, and keeps state and decays; in chunk_sm90 a block begins with the states of
 // the segments before its own, S <- diag(D) S + L one after the other.
 //
-// Grid: sequences * segments * slices of V * cluster, the slices of a segment side by side. Shared
-// memory: chunk_sm90_layout.h. Bytes: (q + k + gates) * slices + v * cluster (the L2 serves all but
-// the first) + o, and the states that are given or asked for; with segments k, gates and v of all
-// but the last once more, and their states written and read.
+// Short sequences: with `on_chip` each group that prepares has chunks of its own, and nothing of
+// one is needed for another; the state leaves each chunk's frame at its end. The segments of a
+// sequence are a cluster, whose blocks pass the state on from one to the next's shared memory
+// (chunk_sm90_join.cuh), in one launch. The first is walked once. Those between keep all their
+// chunks in shared memory and walk them twice, first the state alone from zero, while the first is
+// at work: what comes then goes on as diag(D) S + L at once. The last waits.
+//
+// Grid: sequences * segments * slices of V * cluster, the slices of a segment side by side; with
+// `on_chip` the segments of a slice. Shared memory: chunk_sm90_layout.h. Bytes: (q + k + gates) *
+// slices + v * cluster (the L2 serves all but the first) + o, and the states that are given or
+// asked for; with segments that are not `on_chip` k, gates and v of all but the last once more, and
+// their states written and read.
 
 #include "linear_recurrence/chunk_sm90_gates.cuh"
 #include "linear_recurrence/chunk_sm90_scalar.cuh"
@@ -72,6 +80,7 @@ __device__ __forceinline__ void init_barriers(const Block& block) {
     barrier_init(block.sums_there(t), 1);
     barrier_init(block.sums_taken(t), 4);
   }
+  if constexpr (joined) Passing::announce(block);
   barrier_init_fence();
 }
 
@@ -79,16 +88,19 @@ __device__ __forceinline__ void init_barriers(const Block& block) {
 /// Together with 24 of the warps that load they are no more than the launch has.
 inline constexpr int launch_registers = 65536 / layout.threads / 8 * 8;
 inline constexpr bool one_group = layout.value_groups == 1, one_preparer = layout.preparers == 1;
+inline constexpr bool many_preparers = layout.preparers > 2;
 inline constexpr bool much_state = layout.key_tiles * layout.value_tiles == 4;
 static_assert(one_group || one_preparer);
-inline constexpr int preparing_registers = one_preparer ? (one_group    ? 208
-                                                           : much_state ? 88
-                                                                        : 152)
-                                                        : (much_state ? 128 : 152);
-inline constexpr int state_registers = one_preparer ? (one_group    ? 240
-                                                       : much_state ? 200
-                                                                    : 168)
-                                                    : (much_state ? 232 : 176);
+inline constexpr int preparing_registers = one_preparer     ? (one_group    ? 208
+                                                               : much_state ? 88
+                                                                            : 152)
+                                           : many_preparers ? 104
+                                                            : (much_state ? 128 : 152);
+inline constexpr int state_registers = one_preparer     ? (one_group    ? 240
+                                                           : much_state ? 200
+                                                                        : 168)
+                                       : many_preparers ? 144
+                                                        : (much_state ? 232 : 176);
 static_assert(24 + layout.preparers * preparing_registers + layout.value_groups * state_registers <=
               layout.threads / 128 * launch_registers);
 
@@ -96,7 +108,7 @@ template <int count>
 __device__ __forceinline__ void registers_to() {
   if constexpr (count > launch_registers)
     registers_up<count>();
-  else
+  else if constexpr (count < launch_registers)
     registers_down<count>();
 }
 
@@ -110,6 +122,7 @@ __device__ __forceinline__ void run(const ChunkSm90Params& p, const Block& block
   }
   __syncthreads();
   if constexpr (together) cluster_barrier();  // the others' barriers are there
+  if constexpr (outputs && joined) cluster_arrive_relaxed();
   const int group = threadIdx.x / 128;
   if (group == 0) {
     registers_to<24>();
@@ -119,14 +132,18 @@ __device__ __forceinline__ void run(const ChunkSm90Params& p, const Block& block
     Preparers(p, block).template run<outputs>();
   } else {
     registers_to<state_registers>();
+    if constexpr (outputs && joined) cluster_wait();  // the next block's barrier is there
     StateGroup(p, block, group - 1 - layout.preparers).template run<outputs>();
   }
   if constexpr (together) cluster_barrier();  // nobody reaches into a block that has ended
+  if constexpr (outputs && joined)
+    if (group <= layout.preparers) cluster_wait();
 }
 
 }  // namespace gla_bench::linear_recurrence::sm90
 
-extern "C" __global__ void __cluster_dims__(gla_bench::linear_recurrence::sm90::cluster, 1, 1)
+extern "C" __global__ void __cluster_dims__(gla_bench::linear_recurrence::sm90::started_together, 1,
+                                            1)
     __launch_bounds__(gla_bench::linear_recurrence::sm90::layout.threads, 1)
         chunk_sm90(const __grid_constant__ gla_bench::linear_recurrence::sm90::ChunkSm90Params p) {
   using namespace gla_bench::linear_recurrence::sm90;
@@ -139,5 +156,5 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::sm90:
         const __grid_constant__ gla_bench::linear_recurrence::sm90::ChunkSm90Params p) {
   using namespace gla_bench::linear_recurrence::sm90;
   extern __shared__ unsigned char memory[];
-  if constexpr (segments > 1) run<false>(p, Block(p, memory, segments - 1));
+  if constexpr (segments > 1 && !joined) run<false>(p, Block(p, memory, segments - 1));
 }

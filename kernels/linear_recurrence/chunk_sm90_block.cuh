@@ -19,16 +19,20 @@ struct ChunkSm90Params {
 
 inline constexpr bool key_gates = trait::decay == key_decay;
 inline constexpr int cluster = tile::cluster;
+inline constexpr int segments = tile::segments;
+inline constexpr bool on_chip = tile::on_chip != 0, joined = on_chip && segments > 1;
 inline constexpr ChunkSm90Layout layout{dim::key_dim,      cluster,         tile::value_groups,
                                         tile::value_tiles, tile::preparers, tile::stages,
-                                        key_gates};
+                                        key_gates,         on_chip,         joined};
 static_assert(layout.bytes == launch::shared_bytes);
 static_assert(layout.keys * cluster >= dim::key_dim);
 static_assert(layout.own * cluster == layout.values);
+static_assert(!on_chip || cluster == 1);
 
 /// Slices of V, and parts of a sequence, that have a block each.
 inline constexpr int slices = (dim::value_dim + 64 * layout.values - 1) / (64 * layout.values);
-inline constexpr int segments = tile::segments;
+/// Blocks that the hardware starts together: those that share keys, or a sequence's segments.
+inline constexpr int started_together = joined ? segments : cluster;
 
 /// A segment but the last as the workspace has it: its state from zero, float32, as the threads
 /// that hold it have it (WorkState), and the log2 decays of its keys, or of its tokens.
@@ -56,19 +60,27 @@ struct Block {
   /// `parts`: segments that the grid has blocks for.
   __device__ Block(const ChunkSm90Params& p, void* memory, int parts) {
     shared = (shared_address(memory) + 1023u) & ~1023u;
-    rank = static_cast<int>(blockIdx.x) % cluster;
-    slice = static_cast<int>(blockIdx.x) / cluster % slices;
-    const int at = static_cast<int>(blockIdx.x) / (cluster * slices);
-    segment = at % parts;
-    sequence = at / parts;
+    const int in_cluster = static_cast<int>(blockIdx.x) % started_together;
+    slice = static_cast<int>(blockIdx.x) / started_together % slices;
+    const int at = static_cast<int>(blockIdx.x) / (started_together * slices);
+    rank = joined ? 0 : in_cluster;
+    segment = joined ? in_cluster : at % parts;
+    sequence = joined ? at : at / parts;
     const long long n = sequence / p.base.heads;
     const Span span = span_of(p.base, n);
     batch = trait::ragged ? 0 : static_cast<int>(n);
     head = static_cast<int>(sequence % p.base.heads);
     const int all = static_cast<int>((span.tokens + layout.tokens - 1) / layout.tokens);
-    const int most = (all + segments - 1) / segments * layout.tokens;
-    const int left = static_cast<int>(span.tokens) - segment * most;
-    first_token = static_cast<int>(span.first) + segment * most;
+    int before, most;  // tokens of the segments before, and that this one has at most
+    if constexpr (joined) {
+      before = (segment * all + segments - 1) / segments * layout.tokens;
+      most = ((segment + 1) * all + segments - 1) / segments * layout.tokens - before;
+    } else {
+      most = (all + segments - 1) / segments * layout.tokens;
+      before = segment * most;
+    }
+    const int left = static_cast<int>(span.tokens) - before;
+    first_token = static_cast<int>(span.first) + before;
     tokens = left < 0 ? 0 : left < most ? left : most;
     chunks = (tokens + layout.tokens - 1) / layout.tokens;
   }
@@ -85,6 +97,16 @@ struct Block {
     return {shared + s * layout.stage_bytes, shared + layout.barriers + s * 32,
             static_cast<unsigned>(chunk / layout.stages) & 1u};
   }
+  /// Of what the threads that prepare a chunk share.
+  __device__ unsigned scratch() const {
+    return shared + (on_chip ? (threadIdx.x / 128 - 1) * layout.scratch_bytes : 0);
+  }
+  /// Log2 of what a chunk decays by: of all keys, or one number.
+  __device__ unsigned decays(int chunk) const {
+    return shared + layout.decays + chunk * (key_gates ? layout.keys * 4 : 4);
+  }
+  /// Barrier: the state that the segment begins with is there.
+  __device__ unsigned state_there() const { return shared + layout.exchange; }
   /// Barriers of a tile of V: the other blocks' sums are there, in the block that adds them up;
   /// they have been read, in the others.
   __device__ unsigned sums_there(int tile) const { return shared + layout.exchange + 16 * tile; }
@@ -96,6 +118,30 @@ struct Block {
     return left < layout.tokens ? left : layout.tokens;
   }
 };
+
+/// Of the groups that prepare, the first chunk of this thread's, and how many they are apart.
+inline constexpr int every = on_chip ? tile::preparers : 1;
+__device__ __forceinline__ int first_chunk() {
+  return on_chip ? static_cast<int>(threadIdx.x) / 128 - 1 : 0;
+}
+/// Among the threads that prepare a chunk.
+__device__ __forceinline__ unsigned preparing_thread() {
+  return on_chip ? threadIdx.x % 128 : threadIdx.x - 128;
+}
+__device__ __forceinline__ unsigned first_warp() {
+  return on_chip ? threadIdx.x / 128 * 4 : 4;
+}
+inline constexpr int preparing_threads = 128 * layout.together;
+/// The number of their barrier: those of the state's warps are 2 and 3.
+__device__ __forceinline__ int preparing_barrier() {
+  return on_chip ? 3 + static_cast<int>(threadIdx.x) / 128 : 1;
+}
+/// Waits for a chunk's tiles. A thread that has not waited for each of its stage's chunks makes
+/// sure that it is the one before that has passed: parities tell but two apart.
+__device__ __forceinline__ void wait_for_tiles(const Stage& stage, int chunk) {
+  if (on_chip && chunk >= layout.stages) barrier_wait(stage.arrived(), stage.parity ^ 1u);
+  barrier_wait(stage.arrived(), stage.parity);
+}
 
 /// Bits that a token decays by at most: less is below float32's resolution of what it multiplies.
 inline constexpr float strongest = -24.0f;

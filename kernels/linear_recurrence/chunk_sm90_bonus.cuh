@@ -13,8 +13,8 @@ class KeyPair {
 
   __device__ __forceinline__ explicit KeyPair(const Block&)
       : lane_(threadIdx.x % 32),
-        part_((threadIdx.x / 32 - 4) / layout.key_tiles),
-        tile_((threadIdx.x / 32 - 4) % layout.key_tiles) {}
+        part_((threadIdx.x / 32 - first_warp()) / layout.key_tiles),
+        tile_((threadIdx.x / 32 - first_warp()) % layout.key_tiles) {}
 
   /// The same, its addresses computed once more (anew()).
   __device__ __forceinline__ KeyPair again() const {
@@ -53,7 +53,7 @@ class Bonus {
  public:
   __device__ __forceinline__ Bonus(const ChunkSm90Params& p, const Block& block,
                                    const KeyPair& keys)
-      : shared_(block.shared), keys_(keys) {
+      : shared_(block.scratch()), keys_(keys) {
     if constexpr (there)
       if (const int key = block.first_key() + keys.key(); key < dim::key_dim)  // K is even
         bonus_ = device::load_pair(static_cast<const io_t*>(p.base.u) +

@@ -105,7 +105,7 @@ __device__ __forceinline__ void store_factors(unsigned factors, unsigned lane, c
 
 /// What the least of a warp's keys decays by over eight tokens: to be told by a warp.
 __device__ __forceinline__ unsigned fade_at(const Block& block, int eight, int tile) {
-  return block.shared + layout.fades + 4 * (tile * layout.blocks + eight);
+  return block.scratch() + layout.fades + 4 * (tile * layout.blocks + eight);
 }
 __device__ __forceinline__ void store_fade(unsigned at, const Frame& frame) {
   const int most = __reduce_max_sync(0xffffffffu, frame.fade());

@@ -13,21 +13,22 @@ namespace gla_bench::linear_recurrence::sm90 {
 class Preparation : private GateSums {
  public:
   __device__ __forceinline__ Preparation(const ChunkSm90Params& p, const Block& block)
-      : GateSums(block), p_(p), bonus_(p, block, keys_), thread_(threadIdx.x - 128) {}
+      : GateSums(block), p_(p), bonus_(p, block, keys_), thread_(preparing_thread()) {}
 
   template <bool outputs>
   __device__ __forceinline__ void run() {
     float2 after = {0.0f, 0.0f};  // log2 of what the state still decays by behind the chunk before
-    for (int c = 0; c < block_.chunks; ++c) {
+    for (int c = first_chunk(); c < block_.chunks; c += every) {
       const Stage stage = block_.stage(c);
-      barrier_wait(stage.arrived(), stage.parity);
+      wait_for_tiles(stage, c);
       if constexpr (trait::ragged != 0) clear_missing(stage, block_.valid(c));
       missing_ = block_.valid(c) - keys_.first_row();
       if constexpr (kept && !(outputs && summed)) load_gates(stage, 0, gates_);
       const float2 sum = outputs && summed ? sums_of_part(stage) : sum_of_part(stage);
       store_floats(sums_at(keys_.part()), sum);
+      if constexpr (on_chip) after = {0.0f, 0.0f};  // the chunk before leaves nothing
       if constexpr (outputs)
-        prepare(stage, sum, after);
+        prepare(stage, c, sum, after);
       else
         prepare_state(stage, after);
       publish_shared();
@@ -42,7 +43,7 @@ class Preparation : private GateSums {
  private:
   static constexpr bool bonus = trait::before_update != 0;  // the state is read before the update
   static constexpr int blocks = tokens / 8;                 // of eight tokens, of a part
-  static constexpr int threads = 128 * layout.preparers;
+  static constexpr int threads = preparing_threads;
   static_assert(!key_gates || parts == 2 || parts == 4 || parts == 8);
   /// Bits that half a chunk may decay by with one reference: from the middle of one chunk to that
   /// of the next they are twice as many, and such a factor is still a normal number.
@@ -108,9 +109,10 @@ class Preparation : private GateSums {
     keys_.store(stage.begin + layout.k, row, k);
   }
 
-  __device__ __forceinline__ void prepare(const Stage& stage, float2 sum, float2& after) {
+  __device__ __forceinline__ void prepare(const Stage& stage, int c, float2 sum, float2& after) {
     constexpr float most = most_of_half * 2 / parts;
-    const bool strong = named_barrier_or<threads>(1, !(sum.x > -most && sum.y > -most));
+    const bool strong =
+        named_barrier_or<threads>(preparing_barrier(), !(sum.x > -most && sum.y > -most));
     float scores[8 * ScoreWarp::pairs];
     float2 frame = after;  // log2 of what takes the state from the last chunk's into this one's
     Frames frames;
@@ -120,16 +122,21 @@ class Preparation : private GateSums {
       prepare_mild(stage, after, frame);
     if constexpr (bonus) bonus_.store();
     if (!strong) publish_shared();  // else by threads alone
-    named_barrier<threads>(1);
+    named_barrier<threads>(preparing_barrier());
     if (keys_.part() == 0) {
       enter(stage, frame);
       if (strong) finish(stage, frames);
       leave(stage, after, strong);
+      if constexpr (joined) {
+        const Bits whole = bits_of(frames.end);
+        const float2 end = strong ? float2{number(whole.x), number(whole.y)} : frame;
+        store_floats(block_.decays(c) + keys_.at(), {end.x + after.x, end.y + after.y});
+      }
     }
     if (strong) {
       const StrongScores products(block_, stage, warp_);
       products.form(scores);
-      named_barrier<threads>(1);  // nobody reads q and k any more
+      named_barrier<threads>(preparing_barrier());  // nobody reads q and k any more
       move_blocks(stage, frames);
       const float own[2] = {bonus_.of(warp_.row()), bonus_.of(warp_.row() + 8)};
       products.store(scores, [&](float s, int i, int j) {
@@ -180,6 +187,7 @@ class Preparation : private GateSums {
                  {device::exp2_fast(bits.x), device::exp2_fast(bits.y)});
   }
   __device__ __forceinline__ void leave(const Stage& stage, float2 after, bool strong) const {
+    if constexpr (on_chip) after = {device::exp2_fast(after.x), device::exp2_fast(after.y)};
     store_floats(stage.begin + layout.after_update + keys_.at(), after);
     if (thread_ == 0) store_shared(stage.begin + layout.strong, strong ? 1 : 0);
   }
@@ -298,7 +306,7 @@ class Preparation : private GateSums {
   // --- states alone: k goes to the chunk's end. From the last token on, so that nothing cancels
 
   __device__ __forceinline__ void prepare_state(const Stage& stage, float2& all) {
-    named_barrier<threads>(1);
+    named_barrier<threads>(preparing_barrier());
     float2 behind = sum_of_parts(keys_.part() + 1, parts);
 #pragma unroll
     for (int first = tokens - 8; first >= 0; first -= 8) {
@@ -314,7 +322,7 @@ class Preparation : private GateSums {
       keys_.store(stage.begin + layout.k, row, k);
     }
     const float2 chunk = sum_of_parts(0, parts);
-    named_barrier<threads>(1);  // sums and gates have been read
+    named_barrier<threads>(preparing_barrier());  // sums and gates have been read
     if (keys_.part() == 0) {
       enter(stage, chunk);
       all.x += chunk.x, all.y += chunk.y;

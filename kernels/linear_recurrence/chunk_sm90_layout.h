@@ -4,16 +4,18 @@
 
 namespace gla_bench::linear_recurrence {
 
-/// Bytes and counts follow from the first seven. Tiles are 64 tokens of 64 columns in rows of 128
+/// Bytes and counts follow from the first nine. Tiles are 64 tokens of 64 columns in rows of 128
 /// bytes.
 struct ChunkSm90Layout {
-  int key_dim;       ///< K
-  int cluster;       ///< blocks that share the keys of a slice of V
-  int value_groups;  ///< groups of four warps that hold a block's state
-  int value_tiles;   ///< tiles of 64 columns of V that each of them owns
-  int preparers;     ///< groups of four warps that prepare chunks
-  int stages;        ///< chunks in flight
-  bool key_gates;    ///< a decay for each key: the gates are a tile like q and k
+  int key_dim;          ///< K
+  int cluster;          ///< blocks that share the keys of a slice of V
+  int value_groups;     ///< groups of four warps that hold a block's state
+  int value_tiles;      ///< tiles of 64 columns of V that each of them owns
+  int preparers;        ///< groups of four warps that prepare chunks
+  int stages;           ///< chunks in flight
+  bool key_gates;       ///< a decay for each key: the gates are a tile like q and k
+  bool apart = false;   ///< each group that prepares has chunks of its own
+  bool joined = false;  ///< a sequence's segments are a cluster and pass their states on
 
   static constexpr int tokens = 64, columns = 64, tile_bytes = tokens * 128;
   /// Of eight tokens, with a frame each where gates are strong.
@@ -24,8 +26,9 @@ struct ChunkSm90Layout {
   int keys = key_tiles * columns;
   int values = value_groups * value_tiles;  ///< tiles
   int threads = 128 * (1 + preparers + value_groups);
+  int together = apart ? 1 : preparers;  ///< groups that prepare a chunk
   /// Of a chunk's tokens, each walked by 32 * key_tiles threads that prepare.
-  int parts = 4 * preparers / key_tiles;
+  int parts = 4 * together / key_tiles;
 
   // Of a stage, bytes from its begin. Scores and tables take the gates' place once those are read.
   int q = 0;
@@ -54,16 +57,21 @@ struct ChunkSm90Layout {
   int own = values / cluster;
   int sum_bytes = 2 * tile_bytes;
   int received = stages * stage_bytes;
-  int outputs = received + own * (cluster - 1) * sum_bytes;
+  int passed = received;  ///< the state that a segment begins with, in float32
+  int outputs = received + own * (cluster - 1) * sum_bytes + (joined ? values * keys * 256 : 0);
+  // What the warps that prepare share: of each group where they are apart.
   int sums = outputs + own * tile_bytes;
   int bonuses = sums + (key_gates ? parts * keys * 4 : 0);
   int block_frames = bonuses + (key_gates ? key_tiles * tokens * 4 : 0);
   int fades = block_frames + (frames_apart ? frames_bytes : 0);
   int frames = frames_apart ? block_frames : after_update + keys * 4;
   int token_sums = fades + key_tiles * blocks * 4;  ///< of two chunks
-  int barriers = token_sums + 2 * tokens * 4;
-  int exchange = barriers + 4 * stages * 8;  ///< two more barriers for each tile of V
-  int bytes = exchange + (cluster > 1 ? values * 16 : 0) + 1024;  ///< 1024: to align the first tile
+  int scratch_bytes = token_sums + 2 * tokens * 4 - sums;
+  int decays = sums + preparers / together * scratch_bytes;  ///< log2, of a segment's chunks
+  int barriers = decays + (joined ? stages * (key_gates ? keys : 4) * 4 : 0);
+  /// Two more barriers for each tile of V, or one for the state.
+  int exchange = barriers + 4 * stages * 8;
+  int bytes = exchange + (cluster > 1 ? values * 16 : joined ? 16 : 0) + 1024;  ///< 1024: to align
 };
 
 }  // namespace gla_bench::linear_recurrence

@@ -35,7 +35,18 @@ class Outputs {
       return;
     }
     if constexpr (cluster > 1) receive(tile, parity, sums);
-    store(c, tile, sums);
+    const float scale = p_.base.scale;
+    store(c, tile, [&](int at) { return pack(scale * sums[at], scale * sums[at + 1]); });
+  }
+  /// The same in two steps, where nothing comes from other blocks.
+  __device__ __forceinline__ void round(const float (&sums)[32], unsigned (&pairs)[16]) const {
+    const float scale = p_.base.scale;
+#pragma unroll
+    for (int i = 0; i < 16; ++i) pairs[i] = pack(scale * sums[2 * i], scale * sums[2 * i + 1]);
+  }
+  __device__ __forceinline__ void store_rounded(int c, int tile,
+                                                const unsigned (&pairs)[16]) const {
+    store(c, tile, [&](int at) { return pairs[at / 2]; });
   }
 
  private:
@@ -83,8 +94,9 @@ class Outputs {
 
   // --- to the tensor
 
-  __device__ __forceinline__ void store(int c, int tile, const float (&sums)[32]) const {
-    const float scale = p_.base.scale;
+  /// pair(at): elements `at` and `at` + 1, rounded.
+  template <class Pair>
+  __device__ __forceinline__ void store(int c, int tile, Pair pair) const {
     const bool leader = thread_ == 0;
     const unsigned place = block_.shared + layout.outputs + tile / cluster * layout.tile_bytes;
     if (leader) copies_read<written - 1>();
@@ -93,7 +105,6 @@ class Outputs {
     for (int n = 0; n < 8; n += 2) {
       const int token = 8 * (n + lane_ / 16) + lane_ % 8;
       const unsigned column = 32 * warp_ + lane_ / 8 % 2 * 16;
-      const auto pair = [&](int at) { return pack(scale * sums[at], scale * sums[at + 1]); };
       store_transposed(place + swizzled(token, column), pair(4 * n), pair(4 * n + 2),
                        pair(4 * n + 4), pair(4 * n + 6));
     }

@@ -13,32 +13,35 @@ namespace gla_bench::linear_recurrence::sm90 {
 class ScalarPreparation {
  public:
   __device__ __forceinline__ ScalarPreparation(const ChunkSm90Params& p, const Block& block)
-      : p_(p), block_(block), thread_(threadIdx.x - 128), lane_(threadIdx.x % 32) {}
+      : p_(p), block_(block), thread_(preparing_thread()), lane_(threadIdx.x % 32) {}
 
   template <bool outputs>
   __device__ __forceinline__ void run() {
-    if (decays && thread_ < 32) fetch_gates(0);
+    if (decays && thread_ < 32) fetch_gates(first_chunk());
     float all = 0.0f;
-    for (int c = 0; c < block_.chunks; ++c) {
+    for (int c = first_chunk(); c < block_.chunks; c += every) {
       const Stage stage = block_.stage(c);
       if (decays && thread_ < 32) {
         publish_sums(c);
-        fetch_gates(c + 1);
+        fetch_gates(c + every);
       }
-      barrier_wait(stage.arrived(), stage.parity);
+      wait_for_tiles(stage, c);
       float scores[8 * ScoreWarp::pairs];
       if constexpr (outputs) warp_.issue(stage, scores);
-      if constexpr (decays) named_barrier<threads>(1);  // the sums are there
+      if constexpr (decays) named_barrier<threads>(preparing_barrier());  // the sums are there
       if constexpr (outputs) finish_scores(stage, c, scores);
       if constexpr (decays || trait::ragged != 0) {
-        if constexpr (outputs) named_barrier<threads>(1);  // nobody reads q and k any more
+        if constexpr (outputs)
+          named_barrier<threads>(preparing_barrier());  // nobody reads q and k any more
         scale_rows<outputs>(stage, c);
       }
       if constexpr (decays) {
         const float end = sum_at(c, layout.tokens - 1);
         all += end;
-        if (thread_ == 0)
+        if (thread_ == 0) {
           store_shared(stage.begin + layout.factor, __float_as_uint(device::exp2_fast(end)));
+          if constexpr (joined) store_shared(block_.decays(c), __float_as_uint(end));
+        }
       }
       publish_shared();
       barrier_arrive(stage.ready());
@@ -49,7 +52,7 @@ class ScalarPreparation {
 
  private:
   static constexpr bool decays = trait::decay != no_decay;
-  static constexpr int threads = 128 * layout.preparers;
+  static constexpr int threads = preparing_threads;
 
   // --- sums of log2 decays, by the first warp: two tokens a lane. Their gates are on their way
   // while a chunk is worked on, and looked at when the next one is
@@ -83,7 +86,7 @@ class ScalarPreparation {
     next_[0] = fetch_gate(token), next_[1] = fetch_gate(token + 1);
   }
   __device__ __forceinline__ unsigned sums_at(int c, int token) const {
-    return block_.shared + layout.token_sums + 4 * (c % 2 * layout.tokens + token);
+    return block_.scratch() + layout.token_sums + 4 * (c / every % 2 * layout.tokens + token);
   }
   __device__ __forceinline__ float sum_at(int c, int token) const {
     return load_float(sums_at(c, token));

@@ -11,10 +11,12 @@ namespace gla_bench::linear_recurrence::sm90 {
 
 class ScoreWarp {
  public:
-  static constexpr int pairs = 4 / layout.preparers;  ///< of columns, 16 each, that a warp has
+  static constexpr int pairs = 4 / layout.together;  ///< of columns, 16 each, that a warp has
 
   __device__ __forceinline__ ScoreWarp()
-      : lane_(threadIdx.x % 32), rows_(threadIdx.x / 32 % 4), group_(threadIdx.x / 128 - 1) {}
+      : lane_(threadIdx.x % 32),
+        rows_(threadIdx.x / 32 % 4),
+        group_(on_chip ? 0 : threadIdx.x / 128 - 1) {}
 
   __device__ __forceinline__ int row() const { return 16 * rows_ + lane_ / 4; }
   __device__ __forceinline__ int rows() const { return rows_; }

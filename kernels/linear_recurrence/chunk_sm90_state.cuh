@@ -1,6 +1,7 @@
 #pragma once
 // The warps of chunk_sm90 that hold the state: a group of four owns one or two tiles of V.
 
+#include "linear_recurrence/chunk_sm90_join.cuh"
 #include "linear_recurrence/chunk_sm90_outputs.cuh"
 #include "linear_recurrence/chunk_sm90_tile.cuh"
 
@@ -17,6 +18,27 @@ class StateGroup {
 #pragma unroll
     for (TileState& state : states_) state.clear();
     if constexpr (outputs) load_state();
+    if constexpr (outputs && ahead) {
+      walk_ahead();
+    } else {
+      walk<outputs>();
+    }
+    if constexpr (outputs) {
+      if (block_.segment == segments - 1) store_state();
+      if (thread_ == 0) on_chip ? copies_read<0>() : copies_done<0>();
+    } else {
+      keep_state();
+    }
+  }
+
+ private:
+  static constexpr int tiles = layout.value_tiles, elements = TileState::elements;
+  static constexpr bool decays = trait::decay != no_decay;
+  /// A chunk's outputs leave while the next one's products are under way.
+  static constexpr bool ahead = on_chip && tiles == 1;
+
+  template <bool outputs>
+  __device__ __forceinline__ void walk() {
     for (int c = 0; c < block_.chunks; ++c) {
       const Stage stage = block_.stage(c);
       barrier_wait(stage.v_arrived(), stage.parity);
@@ -35,22 +57,42 @@ class StateGroup {
           states_[t].update(stage, values);
         }
       }
-      products_wait<0>();
-#pragma unroll
-      for (TileState& state : states_) state.pin_all();
+      finish_update(stage);
       if (lane_ == 0) barrier_arrive(stage.freed());
     }
-    if constexpr (outputs) {
-      if (block_.segment == segments - 1) store_state();
-      if (thread_ == 0) copies_done<0>();
-    } else {
-      keep_state();
-    }
+    if (outputs && joined && block_.segment == 0) pass_state();
   }
 
- private:
-  static constexpr int tiles = layout.value_tiles, elements = TileState::elements;
-  static constexpr bool decays = trait::decay != no_decay;
+  __device__ __forceinline__ void walk_ahead() {
+    const Outputs out(p_, block_, group_);
+    unsigned pairs[16];
+    for (int c = 0; c < block_.chunks; ++c) {
+      const Stage stage = block_.stage(c);
+      barrier_wait(stage.arrived(), stage.parity);
+      barrier_wait(stage.ready(), stage.parity);
+      float sums[32];
+      states_[0].issue(stage, stage.begin + layout.v + group_ * layout.tile_bytes, sums);
+      if (c > 0) out.store_rounded(c - 1, group_, pairs);
+      finish_update(stage);
+      pin(sums);
+      if (lane_ == 0) barrier_arrive(stage.freed());
+      out.round(sums, pairs);
+    }
+    if (joined && block_.segment == 0) pass_state();  // first: another block waits for it
+    if (block_.chunks > 0) out.store_rounded(block_.chunks - 1, group_, pairs);
+  }
+
+  /// Waits for a chunk's products with the state.
+  __device__ __forceinline__ void finish_update(const Stage& stage) {
+    products_wait<0>();
+#pragma unroll
+    for (TileState& state : states_) state.pin_all();
+    if constexpr (key_gates && on_chip) {
+#pragma unroll
+      for (TileState& state : states_) state.scale(stage.begin + layout.after_update);
+      __syncwarp();  // all lanes have read the table
+    }
+  }
 
   /// A tile's number among the block's. Of two, the one that is another block's comes first: sums
   /// of the own are added up while those of the first are on their way, not waited for.
@@ -84,16 +126,45 @@ class StateGroup {
 
   /// The state that the segment begins with: the initial one, and the segments before.
   __device__ __forceinline__ void load_state() {
-    if (p_.base.initial_state != nullptr) {
+    if (p_.base.initial_state != nullptr && (!joined || block_.segment == 0)) {
       const auto* from = reinterpret_cast<const state_t*>(p_.base.initial_state) +
                          block_.sequence * p_.base.state_strides.sequence;
       for_state([&](float& element, long long at) { element = device::to_float(from[at]); });
     }
-    if constexpr (segments > 1)
+    if constexpr (joined)
+      take_state();
+    else if constexpr (segments > 1)
       for (int s = 0; s < block_.segment; ++s)
 #pragma unroll
         for (int t = 0; t < tiles; ++t) pass_segment(s, t);
   }
+  /// That which the block before passes on; what the segment makes of it goes to the next one.
+  __device__ __forceinline__ void take_state() {
+    if (block_.segment == 0) return;
+    Passing passing(block_);
+    const bool middle = block_.segment < segments - 1;
+    if (middle) {
+      for (int c = 0; c < block_.chunks; ++c) {
+        const Stage stage = block_.stage(c);
+        barrier_wait(stage.arrived(), stage.parity);
+        barrier_wait(stage.ready(), stage.parity);
+#pragma unroll
+        for (int t = 0; t < tiles; ++t)
+          states_[t].go_on(stage, stage.begin + layout.v + number(t) * layout.tile_bytes);
+        finish_update(stage);
+      }
+      passing.load_decays();
+    }
+    passing.wait();
+#pragma unroll
+    for (int t = 0; t < tiles; ++t) passing.take(states_[t], number(t), middle);
+  }
+  __device__ __forceinline__ void pass_state() {
+    const Passing passing(block_);
+#pragma unroll
+    for (int t = 0; t < tiles; ++t) passing.pass(states_[t], number(t));
+  }
+
   __device__ __forceinline__ void pass_segment(int segment, int tile) {
     TileState& state = states_[tile];
     if constexpr (decays) {
@@ -137,7 +208,7 @@ class StateGroup {
   }
 
   __device__ __forceinline__ void store_state() {
-    if (key_gates && block_.chunks > 0) {
+    if (key_gates && !on_chip && block_.chunks > 0) {
       const unsigned table = block_.stage(block_.chunks - 1).begin + layout.after_update;
 #pragma unroll
       for (TileState& state : states_) state.unscale(table);

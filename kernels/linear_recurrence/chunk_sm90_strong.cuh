@@ -44,7 +44,7 @@ class StrongScores {
       const int pair = rows_ - distance;
       if (pair < 0) break;
       if (!alone && distance % 2 != warp_.group()) continue;
-      const float* from = scores + 8 * (distance / layout.preparers);
+      const float* from = scores + 8 * (distance / layout.together);
       if (distance == 0)
         warp_.store(stage_, pair, from, value);
       else
@@ -52,12 +52,12 @@ class StrongScores {
     }
     constexpr float none[8] = {};
     const int first = alone ? 0 : warp_.group();
-    for (int pair = rows_ + 1 + first; pair < 4; pair += layout.preparers)
+    for (int pair = rows_ + 1 + first; pair < 4; pair += layout.together)
       warp_.store(stage_, pair, none, [](float, int, int) { return 0.0f; });
   }
 
  private:
-  static constexpr bool alone = layout.preparers == 1;
+  static constexpr bool alone = layout.together == 1;
   /// Products with 16 keys each, whose operands are loaded together.
   static constexpr int steps = 4 * layout.key_tiles, batch = alone ? 2 : 4;
   /// Sums of each second of them are formed apart: half the chain of products that wait for one
@@ -141,7 +141,7 @@ class StrongScores {
         scale(q, sooner_begin);
 #pragma unroll
         for (int i = 0; i < batch; ++i)
-          product(apart && i % 2 != 0 ? others[2] : scores + 8 * (1 / layout.preparers) + 4, q[i],
+          product(apart && i % 2 != 0 ? others[2] : scores + 8 * (1 / layout.together) + 4, q[i],
                   times(next_k[i][0], next_end[i][0]), times(next_k[i][1], next_end[i][1]));
       }
       if (step == 0) last = farthest();
@@ -176,7 +176,7 @@ class StrongScores {
       if (back > 1 && (distance % 2 == 0 ? own : before)) {
         Factors k;
         load_eight(eight, step, k);
-        float* to = scores + 8 * (distance / layout.preparers) + back % 2 * 4;
+        float* to = scores + 8 * (distance / layout.together) + back % 2 * 4;
 #pragma unroll
         for (int i = 0; i < batch; ++i)
           product(to, q[i], times(k[i][0], end[i][0]), times(k[i][1], end[i][1]));

@@ -19,7 +19,7 @@ class GateSums {
   __device__ __forceinline__ explicit GateSums(const Block& block) : block_(block), keys_(block) {}
 
   __device__ __forceinline__ unsigned sums_at(int part) const {
-    return block_.shared + layout.sums + part * layout.keys * 4 + keys_.at();
+    return block_.scratch() + layout.sums + part * layout.keys * 4 + keys_.at();
   }
   /// Behind the end of a ragged sequence lies the next one: k is made zero there.
   __device__ __forceinline__ void clear_missing(const Stage& stage, int valid) const {

@@ -58,6 +58,12 @@ class TileState {
   /// Issues a chunk's products with a tile of v, `values`; the outputs, o^T[64, 64], are done when
   /// it returns, the update is not.
   __device__ __forceinline__ void walk(const Stage& stage, unsigned values, float (&outputs)[32]) {
+    issue(stage, values, outputs);
+    products_wait<1>();
+    pin(outputs);
+  }
+  /// The same; neither is done.
+  __device__ __forceinline__ void issue(const Stage& stage, unsigned values, float (&outputs)[32]) {
     if constexpr (key_gates) scale(stage.begin + layout.factor);
     unsigned operands[batch][4];
 #pragma unroll
@@ -86,8 +92,13 @@ class TileState {
                                      operand(stage.begin + layout.scores + s * 32), true);
     products_commit();
     update(stage, values);
-    products_wait<1>();
-    pin(outputs);
+  }
+  /// The same of the state alone.
+  __device__ __forceinline__ void go_on(const Stage& stage, unsigned values) {
+    if constexpr (key_gates) scale(stage.begin + layout.factor);
+    finish_scaling(stage);
+    products_fence();
+    update(stage, values);
   }
   /// S^T += V^T K: issued, not waited for.
   __device__ __forceinline__ void update(const Stage& stage, unsigned values) {

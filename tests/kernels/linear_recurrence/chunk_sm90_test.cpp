@@ -23,6 +23,13 @@ Tile tile(int value_groups, int preparers, int stages, int segments, int value_t
           {"preparers", preparers},       {"stages", stages},           {"segments", segments}};
 }
 
+/// 64 keys and one tile of V, each group that prepares with chunks of its own.
+Tile on_chip(int preparers, int stages, int segments, int value_groups = 1) {
+  Tile t = tile(value_groups, preparers, stages, segments);
+  t["on_chip"] = 1;
+  return t;
+}
+
 std::string refusal(const Problem& problem, const Tile& tile, const Limits& limits = h200()) {
   return variant().reject(problem, tile, limits).value_or("taken");
 }
@@ -131,6 +138,72 @@ TEST(ChunkSm90, ReadsAndWritesEachTensorOnceWithoutSegments) {
   EXPECT_EQ(whole.write_bytes, row + (problem.final_state ? state : 0));
   const Traffic parted = variant().traffic(problem, tile(2, 1, 3, 4));
   EXPECT_GT(parted.read_bytes, whole.read_bytes + 3 * row * 0.75 - 1);
+}
+
+TEST(ChunkSm90, JoinedSegmentsAreAClusterWhoseMiddleStaysInSharedMemory) {
+  const Problem problem = wide({2, 1024, 16, 64, 64});  // 16 chunks: 6, 5 and 5
+  EXPECT_EQ(refusal(problem, on_chip(3, 5, 3)), "taken");
+  EXPECT_EQ(refusal(problem, on_chip(3, 4, 3)),
+            "a segment that is walked twice has 5 chunks, shared memory holds 4");
+  EXPECT_EQ(refusal(problem, on_chip(2, 4, 4)), "taken");
+  EXPECT_EQ(refusal(problem, on_chip(1, 2, 8)), "taken");
+  EXPECT_EQ(refusal(problem, on_chip(2, 2, 2)), "taken");  // neither of two is walked twice
+  EXPECT_EQ(refusal(wide({2, 4096, 16, 64, 64}), on_chip(2, 4, 16)),
+            "a cluster has no more than eight blocks");
+  Problem parts = problem;  // of which one may have all tokens
+  parts.shape.batch = 1;
+  parts.shape.sequences = 3;
+  EXPECT_NE(refusal(parts, on_chip(3, 5, 3)), "taken");
+  parts.shape.seq = 960;
+  EXPECT_EQ(refusal(parts, on_chip(3, 5, 3)), "taken");
+}
+
+TEST(ChunkSm90, GroupsThatPrepareApartAreAsManyAsTheRegistersHold) {
+  const Problem problem = wide({2, 1024, 16, 64, 64});
+  EXPECT_EQ(refusal(problem, on_chip(3, 3, 1)), "taken");
+  EXPECT_NE(refusal(problem, on_chip(1, 3, 1)), "taken");  // the same as it is
+  EXPECT_NE(refusal(problem, on_chip(3, 2, 1)), "taken");  // two stages
+  EXPECT_NE(refusal(problem, tile(1, 3, 3, 1)), "taken");  // not together
+  EXPECT_EQ(refusal(wide({2, 1024, 16, 128, 64}), on_chip(2, 3, 1)), "taken");
+  EXPECT_NE(refusal(wide({2, 1024, 16, 128, 64}), on_chip(3, 3, 1)), "taken");
+  EXPECT_NE(refusal(wide({2, 1024, 16, 64, 128}), on_chip(2, 3, 1, 2)), "taken");
+  EXPECT_NE(refusal(wide({2, 1024, 16, 200, 64}), on_chip(2, 2, 1)), "taken");
+  Tile both = on_chip(1, 2, 2, 2);
+  both["cluster"] = 2;
+  EXPECT_NE(refusal(wide({1, 512, 2, 256, 128}), both), "taken");
+}
+
+TEST(ChunkSm90, JoinedSegmentsTakeOneLaunchNoWorkspaceAndEachTensorOnce) {
+  const Problem problem = wide({2, 1024, 16, 64, 64});
+  const Recipe recipe = std::get<0>(variant().code)(problem, on_chip(3, 5, 3));
+  ASSERT_EQ(recipe.steps.size(), 1u);
+  const auto& launch = std::get<KernelLaunch>(recipe.steps[0]);
+  EXPECT_EQ(launch.entry, "chunk_sm90");
+  EXPECT_EQ(launch.grid.x, 32u * 3);
+  EXPECT_EQ(launch.block.x, 640u);
+  EXPECT_TRUE(variant().workspace(problem, on_chip(3, 5, 3)).empty());
+  const Traffic once = variant().traffic(problem, tile(1, 1, 3, 1));
+  const Traffic joined = variant().traffic(problem, on_chip(3, 5, 3));
+  EXPECT_EQ(joined.read_bytes, once.read_bytes);
+  EXPECT_EQ(joined.write_bytes, once.write_bytes);
+  // Of three segments one is walked twice.
+  const double twice =
+      variant().flops(problem, on_chip(3, 5, 3)) - variant().flops(problem, tile(1, 1, 3, 1));
+  EXPECT_NEAR(twice, 2.0 * 1024 * 16 * 2 * 64 * 64 / 3, 1.0);
+  EXPECT_EQ(variant().flops(problem, on_chip(3, 5, 2)), variant().flops(problem, tile(1, 1, 3, 1)));
+}
+
+TEST(ChunkSm90, AStateThatIsPassedOnAndTheGroupsOwnScratchHaveTheirPlaces) {
+  const ChunkSm90Layout plain{64, 1, 1, 1, 3, 5, true}, apart{64, 1, 1, 1, 3, 5, true, true},
+      joined{64, 1, 1, 1, 3, 5, true, true, true};
+  EXPECT_EQ(apart.together, 1);
+  EXPECT_EQ(apart.decays - apart.sums, 3 * apart.scratch_bytes);
+  EXPECT_EQ(plain.decays - plain.sums, plain.scratch_bytes);
+  EXPECT_EQ(joined.outputs - joined.passed, 64 * 64 * 4);
+  EXPECT_EQ(joined.barriers - joined.decays, 5 * 64 * 4);
+  EXPECT_EQ(joined.exchange % 8, 0);
+  EXPECT_EQ(joined.passed % 16, 0);
+  EXPECT_LE(joined.bytes, 232448);
 }
 
 TEST(ChunkSm90, TablesFitWhereTheGatesWere) {
