@@ -68,7 +68,7 @@ class StateGroup {
     unsigned pairs[16];
     for (int c = 0; c < block_.chunks; ++c) {
       const Stage stage = block_.stage(c);
-      barrier_wait(stage.arrived(), stage.parity);
+      barrier_wait(stage.v_arrived(), stage.parity);
       barrier_wait(stage.ready(), stage.parity);
       float sums[32];
       states_[0].issue(stage, stage.begin + layout.v + group_ * layout.tile_bytes, sums);
@@ -146,7 +146,7 @@ class StateGroup {
     if (middle) {
       for (int c = 0; c < block_.chunks; ++c) {
         const Stage stage = block_.stage(c);
-        barrier_wait(stage.arrived(), stage.parity);
+        barrier_wait(stage.v_arrived(), stage.parity);
         barrier_wait(stage.ready(), stage.parity);
 #pragma unroll
         for (int t = 0; t < tiles; ++t)
