@@ -73,7 +73,7 @@ __device__ __forceinline__ void init_barriers(const Block& block) {
     const Stage stage = block.stage(s);
     barrier_init(stage.arrived(), 1);
     barrier_init(stage.v_arrived(), 1);
-    barrier_init(stage.ready(), 128 * layout.preparers);
+    barrier_init(stage.ready(), preparing_threads);
     barrier_init(stage.freed(), 4 * layout.value_groups);
   }
   for (int t = 0; cluster > 1 && t < layout.values; ++t) {
