@@ -137,9 +137,9 @@ __device__ __forceinline__ int preparing_barrier() {
   return on_chip ? 3 + static_cast<int>(threadIdx.x) / 128 : 1;
 }
 /// Waits for a chunk's tiles. A thread that has not waited for each of its stage's chunks makes
-/// sure that it is the one before that has passed: parities tell but two apart.
+/// sure that the one before has been worked on: parities tell but two chunks apart.
 __device__ __forceinline__ void wait_for_tiles(const Stage& stage, int chunk) {
-  if (on_chip && chunk >= layout.stages) barrier_wait(stage.arrived(), stage.parity ^ 1u);
+  if (on_chip && chunk >= layout.stages) barrier_wait(stage.freed(), stage.parity ^ 1u);
   barrier_wait(stage.arrived(), stage.parity);
 }
 
