@@ -85,6 +85,10 @@ double workspace_bytes(const Problem& problem, const Tile& tile) {
 std::optional<std::string> refuse_problem(const Problem& problem) {
   const Shape& s = problem.shape;
   if (problem.dtype != DType::bfloat16) return "takes bfloat16 alone";
+  // Decayed q and k, and scores of them, are rounded. Sums over a chunk's tokens average that out;
+  // where a sequence has a token or two it is the whole error.
+  if (s.seq < ChunkSm90Layout::tokens * std::max<std::int64_t>(1, s.sequences))
+    return "sequences of less than a chunk are for the forms that round less";
   if (s.key_dim % 8 != 0 || s.value_dim % 8 != 0)
     return "bulk copies need rows of a multiple of 16 bytes";
   if (flag(problem, "normalize")) return "has no normalizer";
@@ -102,7 +106,7 @@ std::optional<std::string> refuse_keys(const Problem& problem, const Tile& tile)
     return "each block of a cluster adds up tiles of its own";
   // Each block rounds scores of its own keys. Over the tokens of a chunk that is no more than
   // rounding their sum; of a single token, whose sum may be small, it is.
-  if (cluster > 1 && (ragged(problem) || problem.shape.seq < ChunkSm90Layout::tokens))
+  if (cluster > 1 && ragged(problem))
     return "a cluster's blocks round their scores apart, which sequences of a few tokens show";
   const bool two = choice(tile, "value_tiles") > 1;
   const int most = two ? most_keys_of_two_tiles : most_keys;

@@ -94,7 +94,7 @@ struct Frame {
 /// side.
 __device__ __forceinline__ unsigned factors_at(const Block& block, const Stage& stage, int eight,
                                                int tile) {
-  const unsigned begin = layout.frames_apart ? block.shared : stage.begin;
+  const unsigned begin = layout.frames_apart ? block.scratch() : stage.begin;
   return begin + layout.frames + (eight * layout.key_tiles + tile) * 256;
 }
 __device__ __forceinline__ void store_factors(unsigned factors, unsigned lane, const Frame& frame) {

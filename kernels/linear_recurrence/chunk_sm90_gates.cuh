@@ -257,9 +257,11 @@ class Preparation : private GateSums {
                  k);
       keys.store(stage.begin + layout.q, row, q);
       keys.store(stage.begin + layout.k, row, k);
-      if (!ahead || block + 1 == blocks) continue;
+      if constexpr (ahead) {
+        if (block + 1 == blocks) break;
 #pragma unroll
-      for (int i = 0; i < 8; ++i) q[i] = next_q[i], k[i] = next_k[i];
+        for (int i = 0; i < 8; ++i) q[i] = next_q[i], k[i] = next_k[i];
+      }
     }
   }
   /// The factors that the state decays by before its update, like k to the chunk's end.
