@@ -136,8 +136,10 @@ __device__ __forceinline__ void run(const ChunkSm90Params& p, const Block& block
     StateGroup(p, block, group - 1 - layout.preparers).template run<outputs>();
   }
   if constexpr (together) cluster_barrier();  // nobody reaches into a block that has ended
-  if constexpr (outputs && joined)
+  if constexpr (outputs && joined) {
     if (group <= layout.preparers) cluster_wait();
+    cluster_arrive_relaxed(), cluster_wait();  // no block ends while its state is on its way
+  }
 }
 
 }  // namespace gla_bench::linear_recurrence::sm90

@@ -29,7 +29,7 @@ class Passing {
   __device__ __forceinline__ void load_decays() {
     if constexpr (decays) add_decays();
   }
-  __device__ __forceinline__ void wait() const { barrier_wait(block_.state_there(), 0); }
+  __device__ __forceinline__ void wait() const { barrier_wait_cluster(block_.state_there(), 0); }
 
   /// The state of the block's tile of this number that has come; if asked for, what the segment
   /// makes of it, whose own state `state` has, goes on.

@@ -62,7 +62,7 @@ class Outputs {
 
   __device__ __forceinline__ void send(int owner, int tile, unsigned parity, bool again,
                                        const float (&sums)[32]) const {
-    if (again) barrier_wait(block_.sums_taken(tile), parity ^ 1u);
+    if (again) barrier_wait_cluster(block_.sums_taken(tile), parity ^ 1u);
     const unsigned to = address_in(owner, sums_of(tile, block_.rank, owner));
     const unsigned there = address_in(owner, block_.sums_there(tile));
 #pragma unroll
@@ -73,7 +73,7 @@ class Outputs {
 
   __device__ __forceinline__ void receive(int tile, unsigned parity, float (&sums)[32]) const {
     const unsigned there = block_.sums_there(tile);
-    barrier_wait(there, parity);
+    barrier_wait_cluster(there, parity);
     // The next chunk's are announced before the first warp says that it has read this one's.
     if (thread_ == 0) barrier_expect(there, arriving);
 #pragma unroll
