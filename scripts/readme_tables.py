@@ -247,9 +247,6 @@ def headline_row(records, target):
     rows = [r for r in records if (r["operator"], r["gate"], extents(r)) == (operator, gate, shape)
             and r["dtype"] == "bfloat16" and r["direction"] == "forward" and timed(r)]
     own = [r for r in rows if r["file"] == "headline.json" and not r["peer"]]
-    # Variants that the headline's sweep did not have yet.
-    asked = {r["variant"] for r in own}
-    own += [r for r in rows if r["file"] == "clusters.json" and r["variant"] not in asked]
     cells = [operator if gate in ("mild", "none") else f"{operator}, `{gate}`", shape]
     if not own:
         return cells + ["-"] * 8 + [f"{target_ms:g}", "not measured"]

@@ -101,7 +101,10 @@ struct Block {
   __device__ unsigned scratch() const {
     return shared + (on_chip ? (threadIdx.x / 128 - 1) * layout.scratch_bytes : 0);
   }
-  /// Log2 of what a chunk decays by: of all keys, or one number.
+  /// Whether the segment has others before and behind it, which pass a state on: it is walked
+  /// twice, and has no more chunks than stages.
+  __device__ bool between() const { return joined && segment > 0 && segment < segments - 1; }
+  /// Log2 of what a chunk decays by, where a segment is between others: of all keys, or one number.
   __device__ unsigned decays(int chunk) const {
     return shared + layout.decays + chunk * (key_gates ? layout.keys * 4 : 4);
   }

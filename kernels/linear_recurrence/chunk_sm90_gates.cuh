@@ -127,7 +127,7 @@ class Preparation : private GateSums {
       enter(stage, frame);
       if (strong) finish(stage, frames);
       leave(stage, after, strong);
-      if constexpr (joined) {
+      if (block_.between()) {
         const Bits whole = bits_of(frames.end);
         const float2 end = strong ? float2{number(whole.x), number(whole.y)} : frame;
         store_floats(block_.decays(c) + keys_.at(), {end.x + after.x, end.y + after.y});

@@ -40,7 +40,7 @@ class ScalarPreparation {
         all += end;
         if (thread_ == 0) {
           store_shared(stage.begin + layout.factor, __float_as_uint(device::exp2_fast(end)));
-          if constexpr (joined) store_shared(block_.decays(c), __float_as_uint(end));
+          if (block_.between()) store_shared(block_.decays(c), __float_as_uint(end));
         }
       }
       publish_shared();

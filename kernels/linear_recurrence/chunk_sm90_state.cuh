@@ -142,7 +142,7 @@ class StateGroup {
   __device__ __forceinline__ void take_state() {
     if (block_.segment == 0) return;
     Passing passing(block_);
-    const bool middle = block_.segment < segments - 1;
+    const bool middle = block_.between();
     if (middle) {
       for (int c = 0; c < block_.chunks; ++c) {
         const Stage stage = block_.stage(c);

@@ -128,12 +128,6 @@ class Headline(unittest.TestCase):
         self.put("others.json", [peer("fla.slow_gla", 1.6)], **{**run, "uuid": "", "device": "H100"})
         self.assertEqual(self.row("gla", "8,4096,16,128,128")[7], "`fla.chunk_gla`")
 
-    def test_a_variant_that_the_sweep_did_not_have_counts_from_the_clusters(self):
-        self.put("headline.json", [record("chunk_fused", 0.4)], "2026-01-01T10:00:00Z")
-        self.put("clusters.json", [record("chunk_sm90", 0.3), record("chunk_fused", 0.1)],
-                 "2026-01-01T10:00:00Z")
-        self.assertEqual(self.row("gla", "8,4096,16,128,128")[2:5], ["`chunk_sm90`", "stages=3", "0.3"])
-
     def test_the_targets_are_the_problems_of_the_config(self):
         config = json.loads((ROOT / "configs/h200/headline.json").read_text())
         asked = {(s["operator"], s["gates"][0], ",".join(str(v) for v in shape.values()))
