@@ -4,16 +4,15 @@
 // A thread has two neighbouring keys of one part of the tokens (chunk_sm90_sums.cuh). Tables for
 // the state's warps take the gates' place when all have read those.
 
-#include "linear_recurrence/chunk_sm90_bonus.cuh"
+#include "linear_recurrence/chunk_sm90_scaling.cuh"
 #include "linear_recurrence/chunk_sm90_strong.cuh"
-#include "linear_recurrence/chunk_sm90_sums.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 
-class Preparation : private GateSums {
+class Preparation : private KeyScaling {
  public:
   __device__ __forceinline__ Preparation(const ChunkSm90Params& p, const Block& block)
-      : GateSums(block), p_(p), bonus_(p, block, keys_), thread_(preparing_thread()) {}
+      : KeyScaling(p, block), p_(p), thread_(preparing_thread()) {}
 
   template <bool outputs>
   __device__ __forceinline__ void run() {
@@ -41,73 +40,12 @@ class Preparation : private GateSums {
   }
 
  private:
-  static constexpr bool bonus = trait::before_update != 0;  // the state is read before the update
-  static constexpr int blocks = tokens / 8;                 // of eight tokens, of a part
+  static constexpr int blocks = tokens / 8;  // of eight tokens, of a part
   static constexpr int threads = preparing_threads;
   static_assert(!key_gates || parts == 2 || parts == 4 || parts == 8);
   /// Bits that half a chunk may decay by with one reference: from the middle of one chunk to that
   /// of the next they are twice as many, and such a factor is still a normal number.
   static constexpr float most_of_half = 62.0f;
-
-  // --- q and k
-
-  static __device__ __forceinline__ unsigned scaled(unsigned word, float x, float y) {
-    return pack(low_of(word) * x, high_of(word) * y);
-  }
-  /// q and k of the part's eight tokens from `first` on: q times 2^before or 2^after, k times
-  /// 2^-after, where the log2 decays from the reference to the state before a token and behind it
-  /// are these. `sum`: that before the first of them; behind the last when it returns.
-  __device__ __forceinline__ void scale_block(const Stage& stage, int first, const unsigned* gates,
-                                              float2& sum) {
-    const int row = keys_.first_row() + first;
-    unsigned q[8], k[8];
-    keys_.load(stage.begin + layout.q, row, q);
-    keys_.load(stage.begin + layout.k, row, k);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const float2 before = sum;
-      add_decay(sum, gates[i], first + i);
-      const float2 e = bonus ? before : sum;
-      if constexpr (bonus) bonus_.take(first + i, q[i], k[i]);
-      q[i] = scaled(q[i], device::exp2_fast(e.x), device::exp2_fast(e.y));
-      k[i] = scaled(k[i], device::exp2_fast(-sum.x), device::exp2_fast(-sum.y));
-    }
-    keys_.store(stage.begin + layout.q, row, q);
-    keys_.store(stage.begin + layout.k, row, k);
-  }
-
-  /// The same of loaded rows, with sums that are known: `sums` behind each token and `before` the
-  /// first, both measured from where `begin` is the decay from the reference.
-  __device__ __forceinline__ void scale_rows(int first, float2 begin, float2 before,
-                                             const float2 (&sums)[8], unsigned (&q)[8],
-                                             unsigned (&k)[8]) {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const float2 behind = {begin.x + sums[i].x, begin.y + sums[i].y};
-      float2 e = behind;
-      if constexpr (bonus) {
-        const float2 last = i > 0 ? sums[i - 1] : before;
-        e = {begin.x + last.x, begin.y + last.y};
-        bonus_.take(first + i, q[i], k[i]);
-      }
-      q[i] = scaled(q[i], device::exp2_fast(e.x), device::exp2_fast(e.y));
-      k[i] = scaled(k[i], device::exp2_fast(-behind.x), device::exp2_fast(-behind.y));
-    }
-  }
-
-  __device__ __forceinline__ void scale_summed(const Stage& stage, int first, float2 begin) {
-    const int row = keys_.first_row() + first;
-    unsigned q[8], k[8];
-    keys_.load(stage.begin + layout.q, row, q);
-    keys_.load(stage.begin + layout.k, row, k);
-    float2 sums[8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i) sums[i] = sums_[first + i];
-    const float2 before = first > 0 ? sums_[first > 0 ? first - 1 : 0] : float2{0.0f, 0.0f};
-    scale_rows(first, begin, before, sums, q, k);
-    keys_.store(stage.begin + layout.q, row, q);
-    keys_.store(stage.begin + layout.k, row, k);
-  }
 
   __device__ __forceinline__ void prepare(const Stage& stage, int c, float2 sum, float2& after) {
     constexpr float most = most_of_half * 2 / parts;
@@ -333,7 +271,6 @@ class Preparation : private GateSums {
 
   const ChunkSm90Params& p_;
   ScoreWarp warp_;
-  Bonus bonus_;
   int thread_;
 };
 
