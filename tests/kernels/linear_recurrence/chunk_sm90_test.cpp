@@ -158,6 +158,17 @@ TEST(ChunkSm90, JoinedSegmentsAreAClusterWhoseMiddleStaysInSharedMemory) {
   EXPECT_EQ(refusal(parts, on_chip(3, 5, 3)), "taken");
 }
 
+TEST(ChunkSm90, SequencesHaveAChunkOfTokensOnAverage) {
+  const std::string reason = "sequences of less than a chunk are for the forms that round less";
+  EXPECT_EQ(refusal(wide({2, 63, 2, 64, 64}), tile(1, 1, 3, 1)), reason);
+  EXPECT_EQ(refusal(wide({2, 64, 2, 64, 64}), tile(1, 1, 3, 1)), "taken");
+  Problem parts = wide({1, 255, 2, 64, 64});
+  parts.shape.sequences = 4;
+  EXPECT_EQ(refusal(parts, tile(1, 1, 3, 1)), reason);
+  parts.shape.seq = 256;
+  EXPECT_EQ(refusal(parts, tile(1, 1, 3, 1)), "taken");
+}
+
 TEST(ChunkSm90, GroupsThatPrepareApartAreAsManyAsTheRegistersHold) {
   const Problem problem = wide({2, 1024, 16, 64, 64});
   EXPECT_EQ(refusal(problem, on_chip(3, 3, 1)), "taken");
