@@ -22,8 +22,8 @@ class Preparation : private KeyScaling {
       wait_for_tiles(stage, c);
       if constexpr (trait::ragged != 0) clear_missing(stage, block_.valid(c));
       missing_ = block_.valid(c) - keys_.first_row();
-      if constexpr (kept && !(outputs && summed)) load_gates(stage, 0, gates_);
-      const float2 sum = outputs && summed ? sums_of_part(stage) : sum_of_part(stage);
+      if constexpr (kept) load_gates(stage, 0, gates_);
+      const float2 sum = sum_of_part(stage);
       store_floats(sums_at(keys_.part()), sum);
       if constexpr (on_chip) after = {0.0f, 0.0f};  // the chunk before leaves nothing
       if constexpr (outputs)
@@ -46,6 +46,14 @@ class Preparation : private KeyScaling {
   /// Bits that half a chunk may decay by with one reference: from the middle of one chunk to that
   /// of the next they are twice as many, and such a factor is still a normal number.
   static constexpr float most_of_half = 62.0f;
+
+  /// What becomes of a score: none of later tokens, of the token itself its bonus where it has one.
+  __device__ __forceinline__ auto masked() const {
+    const float first = bonus_.of(warp_.row()), second = bonus_.of(warp_.row() + 8);
+    return [first, second, row = warp_.row()](float score, int i, int j) {
+      return j < i ? score : j > i ? 0.0f : bonus ? (i == row ? first : second) : score;
+    };
+  }
 
   __device__ __forceinline__ void prepare(const Stage& stage, int c, float2 sum, float2& after) {
     constexpr float most = most_of_half * 2 / parts;
@@ -76,20 +84,15 @@ class Preparation : private KeyScaling {
       products.form(scores);
       named_barrier<threads>(preparing_barrier());  // nobody reads q and k any more
       move_blocks(stage, frames);
-      const float own[2] = {bonus_.of(warp_.row()), bonus_.of(warp_.row() + 8)};
-      products.store(scores, [&](float s, int i, int j) {
-        return j < i ? s : j > i ? 0.0f : bonus ? own[i != warp_.row()] : s;
-      });
+      products.store(scores, masked());
     } else {
       warp_.issue(stage, scores);
       products_wait<0>();
       pin(scores);
-      const float own[2] = {bonus_.of(warp_.row()), bonus_.of(warp_.row() + 8)};
-      warp_.store_all(stage, scores, [&](float s, int i, int j) {
-        return j < i ? s : j > i ? 0.0f : bonus ? own[i != warp_.row()] : s;
-      });
+      warp_.store_all(stage, scores, masked());
     }
   }
+
   // --- one reference for the chunk, in its middle
 
   __device__ __forceinline__ void prepare_mild(const Stage& stage, float2& after, float2& frame) {

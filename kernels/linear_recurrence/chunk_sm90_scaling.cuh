@@ -65,7 +65,8 @@ class KeyScaling : protected GateSums {
     float2 sums[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) sums[i] = sums_[first + i];
-    const float2 before = first > 0 ? sums_[first > 0 ? first - 1 : 0] : float2{0.0f, 0.0f};
+    float2 before = {0.0f, 0.0f};
+    if (first > 0) before = sums_[first - 1];
     scale_rows(first, begin, before, sums, q, k);
     keys_.store(stage.begin + layout.q, row, q);
     keys_.store(stage.begin + layout.k, row, k);

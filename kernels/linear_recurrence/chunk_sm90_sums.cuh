@@ -66,18 +66,10 @@ class GateSums {
       sum.y = fmaf(high_of(clamped), device::log2_e, sum.y);
     }
   }
-  __device__ __forceinline__ float2 sum_of_part(const Stage& stage) const {
+  /// And keeps the sums to behind each token where they are kept.
+  __device__ __forceinline__ float2 sum_of_part(const Stage& stage) {
     unsigned gates[tokens];
     all_gates(stage, gates);
-    float2 sum = {0.0f, 0.0f};
-#pragma unroll
-    for (int i = 0; i < tokens; ++i) add_decay(sum, gates[i], i);
-    return sum;
-  }
-  /// The same, and keeps the sums to behind each token.
-  __device__ __forceinline__ float2 sums_of_part(const Stage& stage) {
-    unsigned gates[tokens];
-    load_gates(stage, 0, gates);
     float2 sum = {0.0f, 0.0f};
 #pragma unroll
     for (int i = 0; i < tokens; ++i) {

@@ -96,8 +96,8 @@ int known_spills(const Candidate& candidate) {
   };
   const bool many_keys = candidate.problem.shape.key_dim >= 128;
   if (many_keys && is("value_groups", 2) && is("value_tiles", 2)) return 560;
-  if (many_keys && (is("preparers", 2) || is("value_tiles", 2))) return 120;
-  return is("preparers", 3) ? 24 : 0;
+  if (many_keys && is("preparers", 2)) return 120;
+  return is("preparers", 3) || (many_keys && is("value_tiles", 2)) ? 24 : 0;
 }
 
 TEST(Hopper, NoTileOfTheHeadlineSpillsButThoseThatAreKnown) {
