@@ -12,25 +12,16 @@ __device__ __forceinline__ void cluster_barrier() {
       "barrier.cluster.wait.acquire;" ::
           : "memory");
 }
-/// The same in two steps, without the wait for what this thread has written: that its block has
-/// initialised barriers is known behind barrier_init_fence().
-__device__ __forceinline__ void cluster_arrive_relaxed() {
-  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
-}
-__device__ __forceinline__ void cluster_wait() {
-  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
-}
 /// The same place in the shared memory of another block.
 __device__ __forceinline__ unsigned address_in(unsigned block, unsigned address) {
   unsigned there;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
   return there;
 }
-/// Arrives at a barrier of another block: what this thread has read and written before is done.
-/// Both this and the wait have the cluster's scope. The block's is quicker, and outputs came out
-/// wrong now and then where the blocks of a cluster did not run side by side.
+/// Arrives at a barrier of another block, and waits for nothing that this thread has written or
+/// asked for: what the other block may overwrite has been read, into registers that were used.
 __device__ __forceinline__ void barrier_arrive_there(unsigned barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier)
+  asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier)
                : "memory");
 }
 /// Waits until the phase of this parity is over; what the others did before they arrived is seen.

@@ -7,12 +7,13 @@
 // state, transposed, in float32 accumulators of wgmma (chunk_sm90_state.cuh): o^T = S^T Q^T + V^T
 // A^T, S^T += V^T K. They wait for nobody but the preparation, which is a chunk ahead.
 //
-// A decay for each key (chunk_sm90_gates.cuh): with b the sum of log2 decays since the chunk's
-// begin and r its value in the middle, q is scaled by 2^(b-r) and k by 2^(r-b), and the state is
-// kept in the same frame, 2^r S: one pair of tiles serves scores, outputs and update. Where half a
-// chunk decays by more than 62 bits in any key, which the warps vote on, eight tokens at a time get
-// a reference of their own (chunk_sm90_strong.cuh): finite for every gate. One decay for all keys,
-// or none: chunk_sm90_scalar.cuh, finite without a vote.
+// A decay for each key (chunk_sm90_gates.cuh): a thread that prepares has eight tokens of up to
+// eight neighbouring keys. With b the sum of log2 decays since the chunk's begin and r its value in
+// the middle, q is scaled by 2^(b-r) and k by 2^(r-b), and the state is kept in the same frame,
+// 2^r S: one pair of tiles serves scores, outputs and update. Where half a chunk decays by more
+// than 62 bits in any key, which the warps vote on, eight tokens at a time get a reference of their
+// own (chunk_sm90_framing.cuh, chunk_sm90_strong.cuh): finite for every gate. One decay for all
+// keys, or none: chunk_sm90_scalar.cuh, finite without a vote.
 //
 // Many keys: with `cluster` > 1 so many blocks share them, and prepare, score and hold the state of
 // their own alone. What they have of the outputs goes to the block that adds a tile of V up, in
@@ -78,7 +79,7 @@ __device__ __forceinline__ void init_barriers(const Block& block) {
   }
   for (int t = 0; cluster > 1 && t < layout.values; ++t) {
     barrier_init(block.sums_there(t), 1);
-    barrier_init(block.sums_taken(t), 4);
+    barrier_init(block.sums_taken(t), 1);
   }
   if constexpr (joined) Passing::announce(block);
   barrier_init_fence();
@@ -115,14 +116,13 @@ __device__ __forceinline__ void registers_to() {
 template <bool outputs>
 __device__ __forceinline__ void run(const ChunkSm90Params& p, const Block& block) {
   using Preparers = gla_bench::device::Choice<key_gates, Preparation, ScalarPreparation>::type;
-  constexpr bool together = outputs && cluster > 1;
+  constexpr bool together = outputs && started_together > 1;
   if (threadIdx.x == 0) {
     init_barriers(block);
-    if constexpr (together) Outputs::announce(block);
+    if constexpr (outputs && cluster > 1) Outputs::announce(block);
   }
   __syncthreads();
   if constexpr (together) cluster_barrier();  // the others' barriers are there
-  if constexpr (outputs && joined) cluster_arrive_relaxed();
   const int group = threadIdx.x / 128;
   if (group == 0) {
     registers_to<24>();
@@ -132,14 +132,9 @@ __device__ __forceinline__ void run(const ChunkSm90Params& p, const Block& block
     Preparers(p, block).template run<outputs>();
   } else {
     registers_to<state_registers>();
-    if constexpr (outputs && joined) cluster_wait();  // the next block's barrier is there
     StateGroup(p, block, group - 1 - layout.preparers).template run<outputs>();
   }
   if constexpr (together) cluster_barrier();  // nobody reaches into a block that has ended
-  if constexpr (outputs && joined) {
-    if (group <= layout.preparers) cluster_wait();
-    cluster_arrive_relaxed(), cluster_wait();  // no block ends while its state is on its way
-  }
 }
 
 }  // namespace gla_bench::linear_recurrence::sm90

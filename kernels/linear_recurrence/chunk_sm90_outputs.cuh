@@ -37,6 +37,11 @@ class Outputs {
     if constexpr (cluster > 1) receive(tile, parity, sums);
     const float scale = p_.base.scale;
     store(c, tile, [&](int at) { return pack(scale * sums[at], scale * sums[at + 1]); });
+    if constexpr (cluster > 1) {
+      // Behind the last barrier of store(): all threads' sums are in its tile.
+      if (thread_ < cluster && thread_ != block_.rank)
+        barrier_arrive_there(address_in(thread_, block_.sums_taken(tile)));
+    }
   }
   /// The same in two steps, where nothing comes from other blocks.
   __device__ __forceinline__ void round(const float (&sums)[32], unsigned (&pairs)[16]) const {
@@ -62,7 +67,7 @@ class Outputs {
 
   __device__ __forceinline__ void send(int owner, int tile, unsigned parity, bool again,
                                        const float (&sums)[32]) const {
-    if (again) barrier_wait_cluster(block_.sums_taken(tile), parity ^ 1u);
+    if (again) barrier_wait(block_.sums_taken(tile), parity ^ 1u);
     const unsigned to = address_in(owner, sums_of(tile, block_.rank, owner));
     const unsigned there = address_in(owner, block_.sums_there(tile));
 #pragma unroll
@@ -74,7 +79,7 @@ class Outputs {
   __device__ __forceinline__ void receive(int tile, unsigned parity, float (&sums)[32]) const {
     const unsigned there = block_.sums_there(tile);
     barrier_wait_cluster(there, parity);
-    // The next chunk's are announced before the first warp says that it has read this one's.
+    // The next chunk's are announced before the others hear that this one's have been read.
     if (thread_ == 0) barrier_expect(there, arriving);
 #pragma unroll
     for (int i = 1; i < cluster; ++i) {
@@ -87,9 +92,6 @@ class Outputs {
         sums[4 * n + 2] += four.z, sums[4 * n + 3] += four.w;
       }
     }
-    __syncwarp();
-    if (lane_ >= cluster || lane_ == block_.rank) return;
-    barrier_arrive_there(address_in(lane_, block_.sums_taken(tile)));
   }
 
   // --- to the tensor

@@ -34,6 +34,9 @@ class StateGroup {
  private:
   static constexpr int tiles = layout.value_tiles, elements = TileState::elements;
   static constexpr bool decays = trait::decay != no_decay;
+  /// A stage is freed before the last outputs are added up, not behind that: they wait for another
+  /// block. With four blocks there are no registers for it.
+  static constexpr bool freed_early = cluster == 2;
   /// A chunk's outputs leave while the next one's products are under way.
   static constexpr bool ahead = on_chip && tiles == 1;
 
@@ -43,20 +46,32 @@ class StateGroup {
       const Stage stage = block_.stage(c);
       barrier_wait(stage.v_arrived(), stage.parity);
       barrier_wait(stage.ready(), stage.parity);
+      if constexpr (outputs) {
 #pragma unroll
-      for (int t = 0; t < tiles; ++t) {
-        const unsigned values = stage.begin + layout.v + number(t) * layout.tile_bytes;
-        if constexpr (outputs) {
+        for (int t = 0; t < tiles; ++t) {
+          const Outputs out(p_, block_, group_);
           float sums[32];
-          states_[t].walk(stage, values, sums);
-          Outputs(p_, block_, group_).finish(c, number(t), is_own(t), sums);
-        } else {
-          if constexpr (decays) states_[t].scale(stage.begin + layout.factor);
-          states_[t].pin_all();
-          products_fence();
-          states_[t].update(stage, values);
+          states_[t].issue(stage, values(stage, t), sums);
+          if (freed_early && t + 1 == tiles) {
+            finish_update(stage);
+            if (lane_ == 0) barrier_arrive(stage.freed());
+          } else {
+            products_wait<1>();
+          }
+          pin(sums);
+          out.finish(c, number(t), is_own(t), sums);
         }
+      } else {
+#pragma unroll
+        for (TileState& state : states_) {
+          if constexpr (decays) state.scale(stage.begin + layout.factor);
+          state.pin_all();
+        }
+        products_fence();
+#pragma unroll
+        for (int t = 0; t < tiles; ++t) states_[t].update(stage, values(stage, t));
       }
+      if (outputs && freed_early) continue;
       finish_update(stage);
       if (lane_ == 0) barrier_arrive(stage.freed());
     }
@@ -94,6 +109,10 @@ class StateGroup {
     }
   }
 
+  /// A tile of v, as a stage has it.
+  __device__ __forceinline__ unsigned values(const Stage& stage, int tile) const {
+    return stage.begin + layout.v + number(tile) * layout.tile_bytes;
+  }
   /// A tile's number among the block's. Of two, the one that is another block's comes first: sums
   /// of the own are added up while those of the first are on their way, not waited for.
   __device__ __forceinline__ int number(int tile) const {
@@ -104,7 +123,8 @@ class StateGroup {
   /// Whether this block adds a tile's outputs up. Known to the compiler where it can be.
   __device__ __forceinline__ bool is_own(int tile) const {
     if (cluster == 1) return true;
-    return cluster == tiles ? tile + 1 == tiles : number(tile) % cluster == block_.rank;
+    if (tile + 1 < tiles) return false;
+    return cluster == tiles || number(tile) % cluster == block_.rank;
   }
 
   /// Calls act(element, offset in a state) for the elements that there are.
@@ -149,8 +169,10 @@ class StateGroup {
         barrier_wait(stage.v_arrived(), stage.parity);
         barrier_wait(stage.ready(), stage.parity);
 #pragma unroll
-        for (int t = 0; t < tiles; ++t)
-          states_[t].go_on(stage, stage.begin + layout.v + number(t) * layout.tile_bytes);
+        for (TileState& state : states_) state.decay(stage);
+        products_fence();
+#pragma unroll
+        for (int t = 0; t < tiles; ++t) states_[t].update(stage, values(stage, t));
         finish_update(stage);
       }
       passing.load_decays();

@@ -55,14 +55,8 @@ class TileState {
     });
   }
 
-  /// Issues a chunk's products with a tile of v, `values`; the outputs, o^T[64, 64], are done when
-  /// it returns, the update is not.
-  __device__ __forceinline__ void walk(const Stage& stage, unsigned values, float (&outputs)[32]) {
-    issue(stage, values, outputs);
-    products_wait<1>();
-    pin(outputs);
-  }
-  /// The same; neither is done.
+  /// Issues a chunk's products with a tile of v, `values`: first those of the outputs, o^T[64, 64],
+  /// then the update. Neither is done when it returns.
   __device__ __forceinline__ void issue(const Stage& stage, unsigned values, float (&outputs)[32]) {
     if constexpr (key_gates) scale(stage.begin + layout.factor);
     unsigned operands[batch][4];
@@ -93,12 +87,10 @@ class TileState {
     products_commit();
     update(stage, values);
   }
-  /// The same of the state alone.
-  __device__ __forceinline__ void go_on(const Stage& stage, unsigned values) {
+  /// What comes before update() where a prepared chunk's outputs are not asked for yet.
+  __device__ __forceinline__ void decay(const Stage& stage) {
     if constexpr (key_gates) scale(stage.begin + layout.factor);
     finish_scaling(stage);
-    products_fence();
-    update(stage, values);
   }
   /// S^T += V^T K: issued, not waited for.
   __device__ __forceinline__ void update(const Stage& stage, unsigned values) {
