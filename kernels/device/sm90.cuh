@@ -297,6 +297,19 @@ __device__ __forceinline__ float high_of(unsigned packed) {
   return __uint_as_float(packed & 0xffff0000u);
 }
 
+/// The same by other instructions, whose results the assembler does not take for those of the
+/// first: it would keep these in registers.
+__device__ __forceinline__ float low_anew(unsigned packed) {
+  unsigned low;
+  asm("prmt.b32 %0, %1, 0, 0x1044;" : "=r"(low) : "r"(packed));
+  return __uint_as_float(low);
+}
+__device__ __forceinline__ float high_anew(unsigned packed) {
+  unsigned high;
+  asm("prmt.b32 %0, %1, 0, 0x3244;" : "=r"(high) : "r"(packed));
+  return __uint_as_float(high);
+}
+
 __device__ __forceinline__ unsigned load_shared(unsigned address) {
   unsigned word;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");

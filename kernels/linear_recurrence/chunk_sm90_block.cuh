@@ -122,6 +122,13 @@ struct Block {
   }
 };
 
+/// The same number, of which the compiler and the assembler know nothing: what is computed from it
+/// is computed once more, not kept in registers from one use to another.
+__device__ __forceinline__ unsigned anew(unsigned x) {
+  asm volatile("prmt.b32 %0, %0, 0, 0x3210;" : "+r"(x));
+  return x;
+}
+
 /// Of the groups that prepare, the first chunk of this thread's, and how many they are apart.
 inline constexpr int every = on_chip ? tile::preparers : 1;
 __device__ __forceinline__ int first_chunk() {
@@ -178,6 +185,9 @@ __device__ __forceinline__ float4 load_four(unsigned address) {
                : "memory");
   return four;
 }
+__device__ __forceinline__ void store_float(unsigned address, float x) {
+  store_shared(address, __float_as_uint(x));
+}
 __device__ __forceinline__ void store_floats(unsigned address, float2 pair) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(pair.x), "f"(pair.y)
                : "memory");
@@ -189,10 +199,26 @@ __device__ __forceinline__ void load_words(unsigned address, unsigned (&words)[4
                : "r"(address)
                : "memory");
 }
+__device__ __forceinline__ void load_words(unsigned address, unsigned (&words)[2]) {
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+               : "=r"(words[0]), "=r"(words[1])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void load_words(unsigned address, unsigned (&words)[1]) {
+  words[0] = load_shared(address);
+}
 __device__ __forceinline__ void store_words(unsigned address, const unsigned (&words)[4]) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]),
                "r"(words[1]), "r"(words[2]), "r"(words[3])
                : "memory");
+}
+__device__ __forceinline__ void store_words(unsigned address, const unsigned (&words)[2]) {
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(words[0]), "r"(words[1])
+               : "memory");
+}
+__device__ __forceinline__ void store_words(unsigned address, const unsigned (&words)[1]) {
+  store_shared(address, words[0]);
 }
 
 }  // namespace gla_bench::linear_recurrence::sm90

@@ -17,12 +17,6 @@ namespace gla_bench::linear_recurrence::sm90 {
 /// below float32's resolution of what it multiplies, with two bits more for sums of many keys.
 inline constexpr int enough = -26;
 
-/// Keeps what is computed from a number out of the registers between chunks.
-__device__ __forceinline__ int anew(int x) {
-  asm volatile("" : "+r"(x));
-  return x;
-}
-
 /// Whole numbers of bits of two keys.
 struct Bits {
   int x, y;
@@ -57,14 +51,6 @@ __device__ __forceinline__ unsigned times(unsigned a, unsigned b) {
   return product;
 }
 
-/// Two numbers of 16 bits in a word.
-__device__ __forceinline__ unsigned kept_bits(Bits bits) {
-  return __byte_perm(static_cast<unsigned>(bits.x), static_cast<unsigned>(bits.y), 0x5410);
-}
-__device__ __forceinline__ Bits bits_of(unsigned kept) {
-  return {static_cast<short>(kept & 0xffffu), static_cast<int>(kept) >> 16};
-}
-
 /// Of eight tokens and a thread's keys.
 struct Frame {
   Bits begin, end, reference;
@@ -92,24 +78,22 @@ struct Frame {
 /// A chunk's table of both factors, of eight tokens and 64 keys: 32 words of each. A product's lane
 /// has four neighbouring pairs' places of each eight pairs of keys, and finds its words side by
 /// side.
-__device__ __forceinline__ unsigned factors_at(const Block& block, const Stage& stage, int eight,
-                                               int tile) {
-  const unsigned begin = layout.frames_apart ? block.scratch() : stage.begin;
-  return begin + layout.frames + (eight * layout.key_tiles + tile) * 256;
+__device__ __forceinline__ unsigned factors_at(const Stage& stage, int eight, int tile) {
+  return stage.begin + layout.frames + (eight * layout.key_tiles + tile) * 256;
 }
-__device__ __forceinline__ void store_factors(unsigned factors, unsigned lane, const Frame& frame) {
-  const unsigned at = factors + lane % 4 * 32 + lane / 8 * 8 + lane / 4 % 2 * 4;
+/// `pair`: of the block's keys.
+__device__ __forceinline__ void store_factors(const Stage& stage, int eight, int pair,
+                                              const Frame& frame) {
+  const int in_tile = pair % 32;
+  const unsigned at = factors_at(stage, eight, pair / 32) + in_tile % 4 * 32 + in_tile / 8 * 8 +
+                      in_tile / 4 % 2 * 4;
   store_shared(at, frame.to_begin());
   store_shared(at + 128, frame.from_end());
 }
 
-/// What the least of a warp's keys decays by over eight tokens: to be told by a warp.
-__device__ __forceinline__ unsigned fade_at(const Block& block, int eight, int tile) {
-  return block.scratch() + layout.fades + 4 * (tile * layout.blocks + eight);
-}
-__device__ __forceinline__ void store_fade(unsigned at, const Frame& frame) {
-  const int most = __reduce_max_sync(0xffffffffu, frame.fade());
-  if (threadIdx.x % 32 == 0) store_shared(at, static_cast<unsigned>(most));
+/// What the least of a block's keys decays by over eight tokens.
+__device__ __forceinline__ unsigned fade_at(const Block& block, int eight) {
+  return block.scratch() + layout.fades + 4 * eight;
 }
 
 }  // namespace gla_bench::linear_recurrence::sm90

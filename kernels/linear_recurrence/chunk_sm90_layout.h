@@ -18,7 +18,8 @@ struct ChunkSm90Layout {
   bool joined = false;  ///< a sequence's segments are a cluster and pass their states on
 
   static constexpr int tokens = 64, columns = 64, tile_bytes = tokens * 128;
-  /// Of eight tokens, with a frame each where gates are strong.
+  /// Of eight tokens, with a frame each where gates are strong. With a decay for each key a thread
+  /// that prepares has one of them.
   static constexpr int blocks = 8;
 
   /// Of a block.
@@ -27,8 +28,8 @@ struct ChunkSm90Layout {
   int values = value_groups * value_tiles;  ///< tiles
   int threads = 128 * (1 + preparers + value_groups);
   int together = apart ? 1 : preparers;  ///< groups that prepare a chunk
-  /// Of a chunk's tokens, each walked by 32 * key_tiles threads that prepare.
-  int parts = 4 * together / key_tiles;
+  /// Keys that such a thread has.
+  int neighbours = 4 * key_tiles / together > 8 ? 8 : 4 * key_tiles / together;
 
   // Of a stage, bytes from its begin. Scores and tables take the gates' place once those are read.
   int q = 0;
@@ -39,11 +40,9 @@ struct ChunkSm90Layout {
   int factor = scores + tile_bytes;
   int before_update = factor + keys * 4;
   int after_update = before_update + keys * 4;
-  /// The strong chunks' table. Where a block has four tiles of V the gates are read once more while
-  /// it is written: there it is the block's, not the stage's.
-  bool frames_apart = values == 4;
-  int frames_bytes = key_gates ? blocks * keys * 4 : 0;
-  int strong = after_update + keys * 4 + (frames_apart ? 0 : frames_bytes);
+  int frames = after_update + keys * 4;                      ///< the strong chunks' table
+  int moves = frames + (key_gates ? blocks * keys * 4 : 0);  ///< what takes q and k on from there
+  int strong = moves + (key_gates ? blocks * keys * 4 : 0);
   int tables_end = key_gates ? strong + 16 : factor + 16;
   int tiles_end = gates + (key_gates ? key_tiles * tile_bytes : 0);
   int stage_bytes = ((tables_end > tiles_end ? tables_end : tiles_end) + 1023) / 1024 * 1024;
@@ -61,11 +60,9 @@ struct ChunkSm90Layout {
   int outputs = received + own * (cluster - 1) * sum_bytes + (joined ? values * keys * 256 : 0);
   // What the warps that prepare share: of each group where they are apart.
   int sums = outputs + own * tile_bytes;
-  int bonuses = sums + (key_gates ? parts * keys * 4 : 0);
-  int block_frames = bonuses + (key_gates ? key_tiles * tokens * 4 : 0);
-  int fades = block_frames + (frames_apart ? frames_bytes : 0);
-  int frames = frames_apart ? block_frames : after_update + keys * 4;
-  int token_sums = fades + key_tiles * blocks * 4;  ///< of two chunks
+  int bonuses = sums + (key_gates ? 4 * together * keys * 4 : 0);  // a row for each warp
+  int fades = bonuses + (key_gates ? tokens * 4 : 0);
+  int token_sums = fades + blocks * 4;  ///< of two chunks
   int scratch_bytes = token_sums + 2 * tokens * 4 - sums;
   int decays = sums + preparers / together * scratch_bytes;  ///< log2, of a segment's chunks
   int barriers = decays + (joined ? stages * (key_gates ? keys : 4) * 4 : 0);

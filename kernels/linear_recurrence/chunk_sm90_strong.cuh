@@ -21,8 +21,8 @@ class StrongScores {
       : block_(block),
         stage_(stage),
         warp_(warp),
-        lane_(static_cast<unsigned>(anew(static_cast<int>(threadIdx.x % 32)))),
-        rows_(anew(warp.rows())) {}
+        lane_(anew(threadIdx.x % 32)),
+        rows_(static_cast<int>(anew(warp.rows()))) {}
 
   /// scores[8 n ...]: of the columns 16 n before the warp's rows' own, or of each second such.
   __device__ __forceinline__ void form(Scores& scores) const {
@@ -73,7 +73,7 @@ class StrongScores {
     return stage_.begin + step / 4 * layout.tile_bytes;
   }
   __device__ __forceinline__ unsigned to_begin(int eight, int step) const {
-    return factors_at(block_, stage_, eight, step / 4) + lane_ % 4 * 32 + step % 4 * 8;
+    return factors_at(stage_, eight, step / 4) + lane_ % 4 * 32 + step % 4 * 8;
   }
   __device__ __forceinline__ unsigned from_end(int eight, int step) const {
     return to_begin(eight, step) + 128;
@@ -210,18 +210,12 @@ class StrongScores {
 
   // --- what has decayed
 
-  __device__ __forceinline__ int fade(int eight) const {
-    int most = -1000000;
-    for (int tile = 0; tile < layout.key_tiles; ++tile)
-      most = max(most, static_cast<int>(load_shared(fade_at(block_, eight, tile))));
-    return most;
-  }
   /// The first block that is not behind enough decay for the rows' sooner block, nor so for the
   /// later.
   __device__ __forceinline__ int farthest() const {
     int eight = 2 * rows_ - 1, bits = 0;
     while (eight > 0) {
-      bits += fade(eight);
+      bits += static_cast<int>(load_shared(fade_at(block_, eight)));
       if (bits < enough) break;
       --eight;
     }

@@ -1,119 +1,133 @@
 #pragma once
-// Gates of the keys and tokens that a thread of chunk_sm90's preparation has, and their sums.
-//
-// A thread needs its gates twice, for their sums and to scale by, and keeps them, or the sums,
-// where there are registers.
+// Gates of the keys and tokens that a thread of chunk_sm90's preparation has, and sums of them over
+// the chunk's parts.
 
 #include "linear_recurrence/chunk_sm90_bonus.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 
+/// Of a thread's keys.
+using KeySums = float[KeyGroup::keys];
+
 class GateSums {
  protected:
-  static constexpr int parts = layout.parts, tokens = KeyPair::tokens;
-  /// Gates are kept from their sums on: where four tiles of state leave the registers.
-  static constexpr bool kept = !layout.frames_apart;
-  /// Where a part is short, the sums are kept instead.
-  static constexpr bool summed = kept && tokens <= 16;
+  static constexpr int parts = layout.blocks, tokens = KeyGroup::tokens;
+  static constexpr int keys = KeyGroup::keys, words = KeyGroup::words;
 
-  __device__ __forceinline__ explicit GateSums(const Block& block) : block_(block), keys_(block) {}
+  __device__ __forceinline__ explicit GateSums(const Block& block) : block_(block) {}
 
-  __device__ __forceinline__ unsigned sums_at(int part) const {
-    return block_.scratch() + layout.sums + part * layout.keys * 4 + keys_.at();
-  }
   /// Behind the end of a ragged sequence lies the next one: k is made zero there.
   __device__ __forceinline__ void clear_missing(const Stage& stage, int valid) const {
     const int first = keys_.first_row();
     for (int i = valid < first ? 0 : valid - first; i < tokens; ++i)
-      store_shared(keys_.word(stage.begin + layout.k, first + i), 0);
+      keys_.clear(stage.begin + layout.k, i);
   }
-  /// Gates of the part's tokens from `first` on, as they came.
-  template <int count>
-  __device__ __forceinline__ void load_gates(const Stage& stage, int first,
-                                             unsigned (&gates)[count]) const {
+
+  /// The part's gates stay with the thread from here on.
+  __device__ __forceinline__ void load_gates(const Stage& stage, int valid) {
+    missing_ = valid - keys_.first_row();
 #pragma unroll
-    for (int i = 0; i < count; ++i)
-      gates[i] = load_shared(keys_.word(stage.begin + layout.gates, keys_.first_row() + first + i));
-  }
-  /// Of all tokens of the part, kept or loaded once more.
-  __device__ __forceinline__ void all_gates(const Stage& stage, unsigned (&gates)[tokens]) const {
-    if constexpr (kept) {
+    for (int i = 0; i < tokens; ++i) keys_.load(stage.begin + layout.gates, i, gates_[i]);
+    __syncwarp();  // else the assembler loads a row and waits for it, one after the other
+    if constexpr (trait::raw_gate == 0) {
 #pragma unroll
-      for (int i = 0; i < tokens; ++i) gates[i] = gates_[i];
-    } else {
-      load_gates(stage, 0, gates);
-    }
-  }
-  /// Of eight tokens.
-  __device__ __forceinline__ void eight_gates(const Stage& stage, int first,
-                                              unsigned (&gates)[8]) const {
-    if constexpr (kept) {
+      for (int i = 0; i < tokens; ++i)
 #pragma unroll
-      for (int i = 0; i < 8; ++i) gates[i] = gates_[first + i];
-    } else {
-      load_gates(stage, first, gates);
+        for (unsigned& gate : gates_[i]) {
+          gate = at_least(gate, strongest_pair);
+          if (trait::ragged != 0 && i >= missing_) gate = 0;
+        }
     }
   }
   /// Adds log2 of the decays of the part's token i. Tokens that are not there do not decay.
-  __device__ __forceinline__ void add_decay(float2& sum, unsigned gate, int i) const {
-    if constexpr (trait::raw_gate != 0) {
-      if (i >= missing_) return;
-      sum.x += log2_decay(log_decay(low_of(gate))), sum.y += log2_decay(log_decay(high_of(gate)));
-    } else {
-      if (trait::ragged != 0 && i >= missing_) return;
-      const unsigned clamped = at_least(gate, strongest_pair);
-      sum.x = fmaf(low_of(clamped), device::log2_e, sum.x);
-      sum.y = fmaf(high_of(clamped), device::log2_e, sum.y);
-    }
-  }
-  /// And keeps the sums to behind each token where they are kept.
-  __device__ __forceinline__ float2 sum_of_part(const Stage& stage) {
-    unsigned gates[tokens];
-    all_gates(stage, gates);
-    float2 sum = {0.0f, 0.0f};
+  /// `again`: unpacked once more, where what the first time gave would take twice as many
+  /// registers.
+  template <bool again>
+  __device__ __forceinline__ void add_decay(KeySums& sum, int i) const {
+    if (trait::raw_gate != 0 && i >= missing_) return;
 #pragma unroll
-    for (int i = 0; i < tokens; ++i) {
-      add_decay(sum, gates[i], i);
-      if constexpr (summed) sums_[i] = sum;
+    for (int n = 0; n < words; ++n) {
+      const unsigned gate = gates_[i][n];
+      const float low = again ? low_anew(gate) : low_of(gate);
+      const float high = again ? high_anew(gate) : high_of(gate);
+      if constexpr (trait::raw_gate != 0) {
+        sum[2 * n] += log2_decay(log_decay(low));
+        sum[2 * n + 1] += log2_decay(log_decay(high));
+      } else {
+        sum[2 * n] = fmaf(low, device::log2_e, sum[2 * n]);
+        sum[2 * n + 1] = fmaf(high, device::log2_e, sum[2 * n + 1]);
+      }
     }
-    return sum;
   }
-  /// Sum over the parts [begin, end).
-  __device__ __forceinline__ float2 sum_of_parts(int begin, int end) const {
-    float2 sum = {0.0f, 0.0f};
-    for (int part = begin; part < end; ++part) {
-      const float2 one = load_floats(sums_at(part));
-      sum.x += one.x, sum.y += one.y;
-    }
-    return sum;
+  /// Of the whole part.
+  __device__ __forceinline__ void sum_up(KeySums& sum) const {
+#pragma unroll
+    for (float& one : sum) one = 0.0f;
+#pragma unroll
+    for (int i = 0; i < tokens; ++i) add_decay<false>(sum, i);
   }
 
-  /// Where the part begins and ends, and of the whole chunk. All threads add in the same order: a
-  /// part's end is the next one's begin.
-  struct Sums {
-    float2 begin, end, all;
-  };
-  __device__ __forceinline__ Sums sums_around(int own) const {
-    float2 of[parts];
+  // --- over the chunk: a warp has one part or two neighbouring ones, and tells the others what it
+  // has of each key together. A sum over parts is one over warps and, in a second part, the first
+
+  static constexpr bool pairs = KeyGroup::lanes == 16;
+  static constexpr int rows = pairs ? parts / 2 : parts;  ///< of the table, a warp's each
+
+  __device__ __forceinline__ int row() const {
+    return keys_.part() / (parts / rows);
+  }
+  __device__ __forceinline__ bool second() const {
+    return pairs && keys_.part() % 2 != 0;
+  }
+  /// The warp's other part's, or zeros.
+  __device__ __forceinline__ void sum_of_mate(const KeySums& sum, KeySums& other) const {
 #pragma unroll
-    for (int part = 0; part < parts; ++part) of[part] = load_floats(sums_at(part));
-    Sums sums;
-    float2 sum = {0.0f, 0.0f};
+    for (int n = 0; n < keys; ++n)
+      other[n] = pairs ? __shfl_xor_sync(0xffffffffu, sum[n], 16) : 0.0f;
+  }
+  __device__ __forceinline__ unsigned sums_at(int row, int key) const {
+    return block_.scratch() + layout.sums + 4 * (row * layout.keys + key);
+  }
+  __device__ __forceinline__ void publish(const KeySums& sum, const KeySums& other) const {
+    constexpr int own = pairs ? keys / 2 : keys;  // of its keys' sums, that a lane writes
+    constexpr int at_once = own < 4 ? own : 4;
+    const int first = second() ? own : 0;
 #pragma unroll
-    for (int part = 0; part < parts; ++part) {
-      if (part == own) sums.begin = sum;
-      sum.x += of[part].x, sum.y += of[part].y;
-      if (part == own) sums.end = sum;
+    for (int n = 0; n < own; n += at_once) {
+      unsigned bits[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const int low = n + i, high = pairs ? low + own : low;
+        bits[i] = __float_as_uint(second() ? sum[high] + other[high] : sum[low] + other[low]);
+      }
+      store_words(sums_at(row(), keys_.key() + first + n), bits);
     }
-    sums.all = sum;
-    return sums;
+  }
+  __device__ __forceinline__ void load_row(int row, KeySums& sum) const {
+    const unsigned at = sums_at(row, keys_.key());
+    if constexpr (keys == 2) {
+      const float2 two = load_floats(at);
+      sum[0] = two.x, sum[1] = two.y;
+    } else {
+#pragma unroll
+      for (int n = 0; n < keys; n += 4) {
+        const float4 four = load_four(at + 4 * n);
+        sum[n] = four.x, sum[n + 1] = four.y, sum[n + 2] = four.z, sum[n + 3] = four.w;
+      }
+    }
+  }
+  /// sum += factor * that of a row.
+  __device__ __forceinline__ void add_row(KeySums& sum, int row, float factor) const {
+    KeySums other;
+    load_row(row, other);
+#pragma unroll
+    for (int n = 0; n < keys; ++n) sum[n] = fmaf(factor, other[n], sum[n]);
   }
 
   const Block& block_;
-  KeyPair keys_;
-  int missing_ = 0;                    // the part's tokens from here on are not there
-  unsigned gates_[kept ? tokens : 1];  // pairs of bfloat16
-  float2 sums_[summed ? tokens : 1];   // of decays, from the part's begin to behind each token
+  KeyGroup keys_;
+  int missing_ = 0;                // the part's tokens from here on are not there
+  unsigned gates_[tokens][words];  // pairs of bfloat16
 };
 
 }  // namespace gla_bench::linear_recurrence::sm90
