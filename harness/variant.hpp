@@ -61,6 +61,9 @@ struct KernelLaunch {
   std::size_t shared_bytes = 0;  ///< dynamic shared memory
   int module = 0;                ///< 0: of the recipe's own source; n: of its imports[n - 1]
   std::string stage = {};        ///< the part of the computation that its time counts to
+  /// It may begin while the launch before it runs, and waits in the kernel for what it needs of it
+  /// (griddepcontrol). That one must say when.
+  bool overlaps = false;
 };
 
 /// A matrix in a tensor or workspace region, row-major.

@@ -110,10 +110,23 @@ void check_stages(const Recipe& recipe) {
     throw BuildError("some steps name a stage and others do not");
 }
 
+// A launch may overlap the launch before it alone, and has no time of its own then.
+void check_overlaps(const Recipe& recipe) {
+  for (std::size_t i = 0; i < recipe.steps.size(); ++i) {
+    const auto* launch = std::get_if<KernelLaunch>(&recipe.steps[i]);
+    if (launch == nullptr || !launch->overlaps) continue;
+    if (i == 0 || !std::holds_alternative<KernelLaunch>(recipe.steps[i - 1]))
+      throw BuildError("launch of '" + launch->entry + "' overlaps what is no launch");
+    if (stage_of(recipe.steps[i - 1]) != launch->stage)
+      throw BuildError("launch of '" + launch->entry + "' overlaps another stage");
+  }
+}
+
 }  // namespace
 
 BuildInfo check_recipe(const Recipe& recipe, std::span<const CodePtr> codes, const Limits& limits) {
   check_stages(recipe);
+  check_overlaps(recipe);
   Account account;
   for (const CodePtr& code : codes) account.add(*code);
   for (const Step& step : recipe.steps) {

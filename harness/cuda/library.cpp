@@ -34,8 +34,8 @@ cudaKernel_t Library::kernel(const std::string& entry) const {
 
 BoundKernel bind_kernel(const Library& library, const KernelLaunch& launch,
                         std::size_t param_bytes) {
-  BoundKernel bound{library.kernel(launch.entry), launch.grid, launch.block, launch.shared_bytes,
-                    launch.entry};
+  BoundKernel bound{library.kernel(launch.entry), launch.grid,  launch.block,
+                    launch.shared_bytes,          launch.entry, launch.overlaps};
   const void* function = bound.kernel;
   std::size_t offset = 0, size = 0;
   check(cudaFuncGetParamInfo(function, 0, &offset, &size), "cudaFuncGetParamInfo");
@@ -50,9 +50,18 @@ BoundKernel bind_kernel(const Library& library, const KernelLaunch& launch,
 
 void launch(const BoundKernel& kernel, const void* params, cudaStream_t stream) {
   void* arguments[] = {const_cast<void*>(params)};
-  const cudaError_t code = cudaLaunchKernel(
-      static_cast<const void*>(kernel.kernel), dim3(kernel.grid.x, kernel.grid.y, kernel.grid.z),
-      dim3(kernel.block.x, kernel.block.y, kernel.block.z), arguments, kernel.shared_bytes, stream);
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(kernel.grid.x, kernel.grid.y, kernel.grid.z);
+  config.blockDim = dim3(kernel.block.x, kernel.block.y, kernel.block.z);
+  config.dynamicSmemBytes = kernel.shared_bytes;
+  config.stream = stream;
+  config.attrs = &overlap;
+  config.numAttrs = kernel.overlaps ? 1 : 0;
+  const cudaError_t code =
+      cudaLaunchKernelExC(&config, static_cast<const void*>(kernel.kernel), arguments);
   if (code != cudaSuccess) check(code, ("launch of '" + kernel.entry + "'").c_str());
 }
 

@@ -33,6 +33,7 @@ struct BoundKernel {
   Dim3 grid, block;
   std::size_t shared_bytes = 0;
   std::string entry;
+  bool overlaps = false;  ///< as KernelLaunch
 };
 
 /// Looks the kernel up, allows it its dynamic shared memory and compares the size of its one

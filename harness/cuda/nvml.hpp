@@ -24,9 +24,9 @@ class Nvml {
   std::vector<std::string> clock_reasons() const;
   /// What the board has used since the driver was loaded.
   std::optional<double> energy_joules() const;
-  /// What sets the clocks under load, and the share of the device that there is: "power_limit_watts",
-  /// "max_clock_mhz", "application_clock_mhz", "memory_clock_mhz", "ecc", "mig", each only where the
-  /// driver tells it.
+  /// What sets the clocks under load, and the share of the device that there is:
+  /// "power_limit_watts", "max_clock_mhz", "application_clock_mhz", "memory_clock_mhz", "ecc",
+  /// "mig", each only where the driver tells it.
   std::map<std::string, std::string> settings() const;
   /// "580.95.05"
   std::optional<std::string> driver_version() const;

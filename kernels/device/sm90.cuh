@@ -71,6 +71,17 @@ __device__ __forceinline__ bool named_barrier_or(int name, bool any) {
   return result != 0;
 }
 
+// --- launches that overlap
+
+/// From here on the next launch's blocks may begin, where all blocks of this one have said so.
+__device__ __forceinline__ void let_next_begin() {
+  asm volatile("griddepcontrol.launch_dependents;");
+}
+/// Waits until the launch before this one is over; what it has written is seen.
+__device__ __forceinline__ void wait_for_launch_before() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 // --- registers
 
 template <int count>
@@ -98,6 +109,13 @@ __device__ __forceinline__ void copy_in(unsigned to, const TensorMap& map, unsig
       "l"(reinterpret_cast<unsigned long long>(&map)), "r"(barrier), "r"(c0), "r"(c1), "r"(c2),
       "r"(c3)
       : "memory");
+}
+/// Brings a box into the L2, for a copy that comes later.
+__device__ __forceinline__ void prefetch_box(const TensorMap& map, int c0, int c1, int c2, int c3) {
+  asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global.tile [%0, {%1, %2, %3, %4}];" ::"l"(
+                   reinterpret_cast<unsigned long long>(&map)),
+               "r"(c0), "r"(c1), "r"(c2), "r"(c3)
+               : "memory");
 }
 /// The inverse; what lies outside is not written. copies_commit() ends a group of them.
 __device__ __forceinline__ void copy_out(const TensorMap& map, unsigned from, int c0, int c1,
@@ -265,12 +283,6 @@ __device__ __forceinline__ void store_transposed(unsigned row, unsigned a, unsig
 __device__ __forceinline__ void load_matrices(unsigned row, unsigned (&a)[4]) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
-               : "r"(row)
-               : "memory");
-}
-__device__ __forceinline__ void load_matrices(unsigned row, unsigned (&a)[2]) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
-               : "=r"(a[0]), "=r"(a[1])
                : "r"(row)
                : "memory");
 }

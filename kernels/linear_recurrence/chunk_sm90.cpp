@@ -24,6 +24,7 @@ TileSpace space() {
           {"preparers", {1, 2, 3}, "groups of four warps that prepare chunks"},
           {"stages", {3, 2, 4, 5}, "chunks in shared memory, on their way or being worked on"},
           {"segments", {1, 2, 3, 4, 8, 16, 32}, "parts of a sequence, side by side"},
+          {"parted", {0, 1, 2, 4, 8}, "sequences that are in segments, the last so many; 0: all"},
           {"on_chip",
            {0, 1},
            "1: each group that prepares has chunks of its own, and a sequence's segments are a "
@@ -62,9 +63,18 @@ std::int64_t blocks(const Problem& problem, const Tile& tile) {
   return slices(problem, tile) * choice(tile, "cluster");
 }
 
+/// Sequences that are in segments, all with the same number of these.
+std::int64_t parted(const Problem& problem, const Tile& tile) {
+  const int last = choice(tile, "parted");
+  return last > 0 ? last : sequences(problem);
+}
+double share_parted(const Problem& problem, const Tile& tile) {
+  return static_cast<double>(parted(problem, tile)) / static_cast<double>(sequences(problem));
+}
+
 /// Segments whose states and decays are kept in device memory: all but the last of each sequence.
 std::int64_t kept(const Problem& problem, const Tile& tile) {
-  return joined(tile) ? 0 : sequences(problem) * (choice(tile, "segments") - 1);
+  return joined(tile) ? 0 : parted(problem, tile) * (choice(tile, "segments") - 1);
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
@@ -166,6 +176,10 @@ std::optional<std::string> refuse_on_chip(const Problem& problem, const Tile& ti
 std::optional<std::string> refuse_segments(const Problem& problem, const Tile& tile) {
   const int segments = choice(tile, "segments");
   if (segments > 1 && problem.shape.seq < 128 * segments) return "segments of less than two chunks";
+  if (choice(tile, "parted") == 0) return std::nullopt;
+  if (segments == 1) return "no sequence is in segments";
+  if (joined(tile)) return "a sequence's segments are a cluster, as those of all others";
+  if (parted(problem, tile) >= sequences(problem)) return "all sequences are in segments";
   return std::nullopt;
 }
 
@@ -193,7 +207,7 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const double again = key_bytes(problem) + gate_bytes(problem) + value_bytes(problem);
   return {2 * key_bytes(problem) + gate_bytes(problem) + small_bytes(problem) +
               value_bytes(problem) + (problem.initial_state ? states : 0) +
-              again * (segments - 1) / segments + kept,
+              again * share_parted(problem, tile) * (segments - 1) / segments + kept,
           value_bytes(problem) + (problem.final_state ? states : 0) + kept};
 }
 
@@ -206,7 +220,8 @@ double flops(const Problem& problem, const Tile& tile) {
   // Segments that are walked once more, for their states: not the last, and not the first if it
   // passes its own on.
   const double segments = choice(tile, "segments"), once = joined(tile) ? 2 : 1;
-  return tokens * (4 * keys * values + scores + 2 * keys * values * (segments - once) / segments);
+  const double again = share_parted(problem, tile) * (segments - once) / segments;
+  return tokens * (4 * keys * values + scores + 2 * keys * values * again);
 }
 
 /// A [B,T,H,columns] tensor in boxes of 64 tokens of one head.
@@ -235,7 +250,11 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
                         static_cast<std::size_t>(sizes.bytes)};
   };
   if (kept(problem, tile) > 0) r.steps.push_back(launch("chunk_sm90_states", kept(problem, tile)));
-  r.steps.push_back(launch("chunk_sm90", sequences(problem) * choice(tile, "segments")));
+  const std::int64_t whole = sequences(problem) - parted(problem, tile);
+  KernelLaunch outputs =
+      launch("chunk_sm90", whole + parted(problem, tile) * choice(tile, "segments"));
+  outputs.overlaps = !r.steps.empty();
+  r.steps.push_back(std::move(outputs));
   const std::int64_t keys = problem.shape.key_dim, values = problem.shape.value_dim;
   r.tensor_maps = {token_map(problem, 0, "q", keys), token_map(problem, 1, "k", keys),
                    token_map(problem, 2, "v", values), token_map(problem, 4, "o", values)};

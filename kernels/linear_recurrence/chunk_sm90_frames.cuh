@@ -13,10 +13,6 @@
 
 namespace gla_bench::linear_recurrence::sm90 {
 
-/// What has decayed by more bits is not missed: as with a token's decay (`strongest`), less is
-/// below float32's resolution of what it multiplies, with two bits more for sums of many keys.
-inline constexpr int enough = -26;
-
 /// Whole numbers of bits of two keys.
 struct Bits {
   int x, y;

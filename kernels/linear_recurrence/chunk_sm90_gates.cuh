@@ -18,27 +18,38 @@ class Preparation : private Framing {
   template <bool outputs>
   __device__ __forceinline__ void run() {
     float after = 0.0f;  // log2 of what the state still decays by behind the chunk before, of a key
-    for (int c = first_chunk(); c < block_.chunks; c += every) {
-      const Stage stage = block_.stage(c);
+    KeySums later;       // of states alone: what the chunks behind decay by, of the thread's keys
+#pragma unroll
+    for (float& one : later) one = 0.0f;
+    for (int step = first_chunk(); step < block_.chunks; step += every) {
+      const int c = outputs ? step : block_.backwards(step);
+      const Stage stage = block_.stage(step);
       keys_ = KeyGroup();
-      wait_for_tiles(stage, c);
-      if constexpr (trait::ragged != 0) clear_missing(stage, block_.valid(c));
+      sums_ = sums_of(block_, step);
+      wait_for_tiles(stage, step);
       load_gates(stage, block_.valid(c));
       KeySums sum, other;
       sum_up(sum);
       sum_of_mate(sum, other);
       publish(sum, other);
       if constexpr (on_chip) after = 0.0f;  // the chunk before leaves nothing
-      if constexpr (outputs)
-        prepare(stage, c, sum, other, after);
-      else
-        prepare_state(stage, other, after);
+      bool last = false;
+      if constexpr (!outputs) {
+        last = prepare_state(stage, c, other, later);
+      } else {
+        const bool strong = vote(decays_much(sum));
+        if (!TableWarps::there && has_key())
+          StateTables(block_, keys_.thread()).write(stage, c, strong, after);
+        if (strong)
+          prepare_strong(stage, c, sum, other);
+        else
+          prepare_mild(stage, c, sum, other);
+      }
       publish_shared();
       barrier_arrive(stage.ready());
+      if (last) break;
     }
-    if (!outputs && has_key() && block_.slice == 0)
-      static_cast<float*>(p_.base.work[work_decays])[block_.place(block_.segment) * decay_width +
-                                                     block_.first_key() + keys_.thread()] = after;
+    if constexpr (!outputs) keep(later);
   }
 
  private:
@@ -55,37 +66,47 @@ class Preparation : private Framing {
     };
   }
 
-  __device__ __forceinline__ void prepare(const Stage& stage, int c, const KeySums& of_part,
-                                          const KeySums& other, float& after) {
-    const bool strong = vote(decays_much(of_part));
-    Halves halves;
-    if (has_key()) halves = add_halves();
+  /// Waits for q and k, of which none are left behind the end of a ragged sequence.
+  __device__ __forceinline__ void wait_for_rows(const Stage& stage, int c) const {
+    barrier_wait(stage.arrived(), stage.parity);
+    if constexpr (trait::ragged != 0) clear_missing(stage, block_.valid(c));
+  }
+
+  // The two ways are apart: one that jumped over the other's instructions would wait for them.
+
+  __device__ __forceinline__ void prepare_mild(const Stage& stage, int c, const KeySums& of_part,
+                                               const KeySums& other) {
     KeySums sum;  // log2 decays from the reference to the part's begin
-    Frames frames;
-    if (strong)
-      begin_at_frame(stage, of_part, other, sum, frames);
-    else
-      begin_at_middle(of_part, other, sum);
-    if (has_key()) write_tables(stage, c, strong, halves, after);
+    begin_at_middle(of_part, other, sum);
+    wait_for_rows(stage, c);
     scale(stage, sum);
     if constexpr (bonus) bonus_.store(keys_);
     const ScoreWarp warp;
     float scores[8 * ScoreWarp::pairs];
-    if (strong) {
-      named_barrier<threads>(preparing_barrier());
-      const StrongScores products(block_, stage, warp);
-      products.form(scores);
-      named_barrier<threads>(preparing_barrier());  // nobody reads q and k any more
-      move(stage, frames);
-      products.store(scores, masked(warp));
-    } else {
-      publish_shared();  // strong chunks' are read by threads alone
-      named_barrier<threads>(preparing_barrier());
-      warp.issue(stage, scores);
-      products_wait<0>();
-      pin(scores);
-      warp.store_all(stage, scores, masked(warp));
-    }
+    publish_shared();
+    named_barrier<threads>(preparing_barrier());
+    warp.issue(stage, scores);
+    products_wait<0>();
+    pin(scores);
+    warp.store_all(stage, scores, masked(warp));
+  }
+
+  __device__ __forceinline__ void prepare_strong(const Stage& stage, int c, const KeySums& of_part,
+                                                 const KeySums& other) {
+    KeySums sum;  // as above, of the part's frame
+    Frames frames;
+    begin_at_frame(stage, of_part, other, sum, frames);
+    wait_for_rows(stage, c);
+    scale(stage, sum);
+    if constexpr (bonus) bonus_.store(keys_);
+    const ScoreWarp warp;
+    float scores[8 * ScoreWarp::pairs];
+    named_barrier<threads>(preparing_barrier());
+    const StrongScores products(block_, stage, warp);
+    products.form(scores);
+    named_barrier<threads>(preparing_barrier());  // nobody reads q and k any more
+    move(stage, frames);
+    products.store(scores, masked(warp));
   }
 
   /// Whether a part decays by so much that half of the chunk may do by more than most_of_half.
@@ -99,58 +120,18 @@ class Preparation : private Framing {
   /// Whether half of the chunk decays by too much in any key. That no part does is told by the
   /// barrier behind the sums; only where one does the halves are added up.
   __device__ __forceinline__ bool vote(bool much) const {
-    if (!named_barrier_or<threads>(preparing_barrier(), much)) return false;
+    constexpr int voters = threads + TableWarps::threads;
+    if (!named_barrier_or<voters>(voting_barrier(), much)) return false;
     much = false;
     if (has_key()) {
-      const Halves halves = add_halves();
+      const StateTables::Halves halves = StateTables(block_, keys_.thread()).add_halves(sums_);
       much = !(halves.first > -most_of_half && halves.second > -most_of_half);
     }
-    return named_barrier_or<threads>(preparing_barrier(), much);
+    return named_barrier_or<voters>(voting_barrier(), much);
   }
-
-  // --- the state's tables, a key to a thread
-
+  /// A key to a thread, where there are as many.
   __device__ __forceinline__ bool has_key() const {
     return layout.keys >= threads || keys_.thread() < layout.keys;
-  }
-  /// All threads add in the same order.
-  struct Halves {
-    float first = 0.0f, second = 0.0f, all;
-  };
-  __device__ __forceinline__ Halves add_halves() const {
-    float of[rows];
-#pragma unroll
-    for (int row = 0; row < rows; ++row) of[row] = load_float(sums_at(row, keys_.thread()));
-    Halves halves;
-#pragma unroll
-    for (int row = 0; row < rows / 2; ++row) {
-      halves.first += of[row];
-      halves.second += of[rows / 2 + row];
-    }
-    halves.all = halves.first;
-#pragma unroll
-    for (int row = rows / 2; row < rows; ++row) halves.all += of[row];
-    return halves;
-  }
-  /// The factors that take the state from where the last chunk left it into this one's frame, and
-  /// what is left behind it: log2, or with on_chip the factor.
-  __device__ __forceinline__ void write_tables(const Stage& stage, int c, bool strong,
-                                               const Halves& halves, float& after) const {
-    const unsigned tables = stage.begin + 4 * keys_.thread();
-    float frame = after;
-    if (strong) {
-      const int end = rounded(halves.all);
-      after = halves.all - number(end);
-      store_float(tables + layout.before_update, power(end));
-      if (block_.between()) store_float(block_.decays(c) + 4 * keys_.thread(), number(end) + after);
-    } else {
-      frame += halves.first;
-      after = halves.second;
-      if (block_.between()) store_float(block_.decays(c) + 4 * keys_.thread(), frame + after);
-    }
-    store_float(tables + layout.factor, device::exp2_fast(frame));
-    store_float(tables + layout.after_update, on_chip ? device::exp2_fast(after) : after);
-    if (keys_.thread() == 0) store_shared(stage.begin + layout.strong, strong ? 1 : 0);
   }
 
   // --- one reference for the chunk, in its middle
@@ -170,21 +151,27 @@ class Preparation : private Framing {
               before ? (first + i > row() ? -1.0f : 0.0f) : (first + i < row() ? 1.0f : 0.0f));
   }
 
-  // --- states alone: k goes to the chunk's end. From the last token on, so that nothing cancels
+  // --- states alone: k goes to the segment's end. From the last token on, so that nothing cancels
 
-  __device__ __forceinline__ void prepare_state(const Stage& stage, const KeySums& other,
-                                                float& all) const {
-    named_barrier<threads>(preparing_barrier());
+  /// `later`: log2 of what the chunks behind decay by; then also this one. Whether nothing is left
+  /// of what comes before.
+  __device__ __forceinline__ bool prepare_state(const Stage& stage, int c, const KeySums& other,
+                                                KeySums& later) const {
+    named_barrier<threads>(preparing_barrier());  // the sums are there
     KeySums behind;
 #pragma unroll
-    for (int n = 0; n < keys; ++n) behind[n] = second() ? 0.0f : other[n];
+    for (int n = 0; n < keys; ++n) behind[n] = later[n] + (second() ? 0.0f : other[n]);
 #pragma unroll
-    for (int i = 1; i < rows; ++i) add_row(behind, i, i > row() ? 1.0f : 0.0f);
-    if (has_key()) {
-      const float chunk = add_halves().all;
-      store_float(stage.begin + layout.factor + 4 * keys_.thread(), device::exp2_fast(chunk));
-      all += chunk;
+    for (int i = 0; i < rows; ++i) {
+      KeySums of_row;
+      load_row(i, of_row);
+#pragma unroll
+      for (int n = 0; n < keys; ++n) {
+        behind[n] = fmaf(i > row() ? 1.0f : 0.0f, of_row[n], behind[n]);
+        later[n] += of_row[n];
+      }
     }
+    wait_for_rows(stage, c);
     constexpr int at_once = 4;
 #pragma unroll
     for (int first = tokens - at_once; first >= 0; first -= at_once) {
@@ -202,7 +189,22 @@ class Preparation : private Framing {
 #pragma unroll
       for (int i = 0; i < at_once; ++i) keys_.store(stage.begin + layout.k, first + i, k[i]);
     }
-    named_barrier<threads>(preparing_barrier());  // the sums have been read
+    bool left = false;
+#pragma unroll
+    for (int n = 0; n < keys; ++n)
+      left = left || (block_.first_key() + keys_.key() + n < dim::key_dim && !(later[n] < enough));
+    // The sums have been read, too.
+    const bool last = !named_barrier_or<threads>(preparing_barrier(), left);
+    if (keys_.thread() == 0) store_shared(stage.begin + layout.last, last ? 1 : 0);
+    return last;
+  }
+  /// What the segment decays by.
+  __device__ __forceinline__ void keep(const KeySums& later) const {
+    if (keys_.part() != 0 || block_.slice != 0) return;
+    float* to = static_cast<float*>(p_.base.work[work_decays]) +
+                block_.place(block_.segment) * decay_width + block_.first_key() + keys_.key();
+#pragma unroll
+    for (int n = 0; n < keys; ++n) to[n] = later[n];
   }
 
   const ChunkSm90Params& p_;

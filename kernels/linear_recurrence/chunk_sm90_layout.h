@@ -21,6 +21,7 @@ struct ChunkSm90Layout {
   /// Of eight tokens, with a frame each where gates are strong. With a decay for each key a thread
   /// that prepares has one of them.
   static constexpr int blocks = 8;
+  static constexpr int stage_barriers = 5;
 
   /// Of a block.
   int key_tiles = key_dim <= 64 * cluster ? 1 : key_dim <= 128 * cluster ? 2 : 4;
@@ -43,12 +44,14 @@ struct ChunkSm90Layout {
   int frames = after_update + keys * 4;                      ///< the strong chunks' table
   int moves = frames + (key_gates ? blocks * keys * 4 : 0);  ///< what takes q and k on from there
   int strong = moves + (key_gates ? blocks * keys * 4 : 0);
+  /// Of states alone, a word: whether they are made from no more chunks.
+  int last = key_gates ? strong : factor + 4;
   int tables_end = key_gates ? strong + 16 : factor + 16;
   int tiles_end = gates + (key_gates ? key_tiles * tile_bytes : 0);
   int stage_bytes = ((tables_end > tiles_end ? tables_end : tiles_end) + 1023) / 1024 * 1024;
-  /// Bytes that arrive for a stage: k and gates, q where outputs are asked for, and v.
-  int arriving = (key_gates ? 2 : 1) * key_tiles * tile_bytes;
-  int arriving_q = key_tiles * tile_bytes;
+  /// Bytes that arrive for a stage: gates, k, q where outputs are asked for, and v.
+  int arriving_gates = key_gates ? key_tiles * tile_bytes : 0;
+  int arriving_k = key_tiles * tile_bytes, arriving_q = arriving_k;
   int arriving_v = values * tile_bytes;
 
   // Of the block. Each block of a cluster has outputs of its own keys, and adds up those of all for
@@ -60,14 +63,17 @@ struct ChunkSm90Layout {
   int outputs = received + own * (cluster - 1) * sum_bytes + (joined ? values * keys * 256 : 0);
   // What the warps that prepare share: of each group where they are apart.
   int sums = outputs + own * tile_bytes;
-  int bonuses = sums + (key_gates ? 4 * together * keys * 4 : 0);  // a row for each warp
+  int sums_bytes = key_gates ? 4 * together * keys * 4 : 0;  ///< of a chunk: a row for each warp
+  /// Whether the warps beside the one that loads write the state's tables (chunk_sm90_tables.cuh).
+  bool table_warps = key_gates && !apart && keys <= 128;
+  int bonuses = sums + (table_warps ? 2 : 1) * sums_bytes;
   int fades = bonuses + (key_gates ? tokens * 4 : 0);
   int token_sums = fades + blocks * 4;  ///< of two chunks
   int scratch_bytes = token_sums + 2 * tokens * 4 - sums;
   int decays = sums + preparers / together * scratch_bytes;  ///< log2, of a segment's chunks
   int barriers = decays + (joined ? stages * (key_gates ? keys : 4) * 4 : 0);
   /// Two more barriers for each tile of V, or one for the state.
-  int exchange = barriers + 4 * stages * 8;
+  int exchange = barriers + stage_barriers * stages * 8;
   int bytes = exchange + (cluster > 1 ? values * 16 : joined ? 16 : 0) + 1024;  ///< 1024: to align
 };
 

@@ -4,7 +4,8 @@
 //
 // Scores come from q and k as they are: with b the sums of log2 decays since the chunk's begin each
 // is multiplied by 2^(b_i - b_j), which is at most 1. Behind that q goes to the chunk's begin, 2^b,
-// and k to its end, 2^(b_end - b): finite for every decay, so that nothing is voted on.
+// and k to its end, 2^(b_end - b), or of states alone to the segment's: finite for every decay, so
+// that nothing is voted on.
 
 #include "linear_recurrence/chunk_sm90_scores.cuh"
 
@@ -17,15 +18,17 @@ class ScalarPreparation {
 
   template <bool outputs>
   __device__ __forceinline__ void run() {
-    if (decays && thread_ < 32) fetch_gates(first_chunk());
-    float all = 0.0f;
-    for (int c = first_chunk(); c < block_.chunks; c += every) {
-      const Stage stage = block_.stage(c);
+    const auto chunk_at = [&](int step) { return outputs ? step : block_.backwards(step); };
+    if (decays && thread_ < 32) fetch_gates(chunk_at(first_chunk()));
+    float later = 0.0f;  // of states alone: log2 of what the chunks behind decay by
+    for (int step = first_chunk(); step < block_.chunks; step += every) {
+      const int c = chunk_at(step);
+      const Stage stage = block_.stage(step);
       if (decays && thread_ < 32) {
         publish_sums(c);
-        fetch_gates(c + every);
+        fetch_gates(chunk_at(step + every));
       }
-      wait_for_tiles(stage, c);
+      wait_for_tiles(stage, step);
       float scores[8 * ScoreWarp::pairs];
       if constexpr (outputs) warp_.issue(stage, scores);
       if constexpr (decays) named_barrier<threads>(preparing_barrier());  // the sums are there
@@ -33,21 +36,24 @@ class ScalarPreparation {
       if constexpr (decays || trait::ragged != 0) {
         if constexpr (outputs)
           named_barrier<threads>(preparing_barrier());  // nobody reads q and k any more
-        scale_rows<outputs>(stage, c);
+        scale_rows<outputs>(stage, c, later);
       }
       if constexpr (decays) {
         const float end = sum_at(c, layout.tokens - 1);
-        all += end;
+        if constexpr (!outputs) later += end;
         if (thread_ == 0) {
           store_shared(stage.begin + layout.factor, __float_as_uint(device::exp2_fast(end)));
           if (block_.between()) store_shared(block_.decays(c), __float_as_uint(end));
         }
       }
+      const bool last = !outputs && later < enough;  // nothing is left of what comes before
+      if (!outputs && thread_ == 0) store_shared(stage.begin + layout.last, last ? 1 : 0);
       publish_shared();
       barrier_arrive(stage.ready());
+      if (last) break;
     }
     if (!outputs && decays && thread_ == 0 && block_.slice == 0 && block_.rank == 0)
-      static_cast<float*>(p_.base.work[work_decays])[block_.place(block_.segment)] = all;
+      static_cast<float*>(p_.base.work[work_decays])[block_.place(block_.segment)] = later;
   }
 
  private:
@@ -65,7 +71,7 @@ class ScalarPreparation {
 
   __device__ __forceinline__ Gate fetch_gate(int token) const {
     Gate gate;
-    gate.there = token < block_.tokens;
+    gate.there = token >= 0 && token < block_.tokens;
     if (!gate.there) return gate;
     if constexpr (trait::decay == head_decay)
       gate.decay = p_.base.log_decay[block_.head];
@@ -137,7 +143,7 @@ class ScalarPreparation {
   }
 
   template <bool outputs>
-  __device__ __forceinline__ void scale_rows(const Stage& stage, int c) const {
+  __device__ __forceinline__ void scale_rows(const Stage& stage, int c, float later) const {
     const int valid = block_.valid(c);
     const float end = decays ? sum_at(c, layout.tokens - 1) : 0.0f;
     constexpr int rows = threads / 8;  // at once
@@ -156,7 +162,8 @@ class ScalarPreparation {
         load_words(at + layout.k + t * layout.tile_bytes, k[t]);
       }
       const float to_begin = device::exp2_fast(sum);
-      const float to_end = missing ? 0.0f : device::exp2_fast(end - sum);
+      const float to_end =
+          missing ? 0.0f : device::exp2_fast(outputs ? end - sum : end - sum + later);
 #pragma unroll
       for (int t = 0; t < layout.key_tiles; ++t) {
         if constexpr (with_q) scale_words(q[t], to_begin);

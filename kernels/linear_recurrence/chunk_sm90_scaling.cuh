@@ -37,7 +37,7 @@ class KeyScaling : protected GateSums {
  private:
   using Row = unsigned[words];
   /// Rows that are loaded together.
-  static constexpr int at_once = words == 4 ? (layout.values == 4 ? 1 : 2) : words == 2 ? 4 : 8;
+  static constexpr int at_once = 8 / words;
 
   __device__ __forceinline__ void load_rows(const Stage& stage, int first, Row (&q)[at_once],
                                             Row (&k)[at_once]) const {

@@ -14,9 +14,7 @@ class ScoreWarp {
   static constexpr int pairs = 4 / layout.together;  ///< of columns, 16 each, that a warp has
 
   __device__ __forceinline__ ScoreWarp()
-      : lane_(threadIdx.x % 32),
-        rows_(threadIdx.x / 32 % 4),
-        group_(on_chip ? 0 : threadIdx.x / 128 - 1) {}
+      : lane_(threadIdx.x % 32), rows_(threadIdx.x / 32 % 4), group_(on_chip ? 0 : sm90::group()) {}
 
   __device__ __forceinline__ int row() const { return 16 * rows_ + lane_ / 4; }
   __device__ __forceinline__ int rows() const { return rows_; }

@@ -24,7 +24,7 @@ class StateGroup {
       walk<outputs>();
     }
     if constexpr (outputs) {
-      if (block_.segment == segments - 1) store_state();
+      if (block_.is_last()) store_state();
       if (thread_ == 0) on_chip ? copies_read<0>() : copies_done<0>();
     } else {
       keep_state();
@@ -35,8 +35,9 @@ class StateGroup {
   static constexpr int tiles = layout.value_tiles, elements = TileState::elements;
   static constexpr bool decays = trait::decay != no_decay;
   /// A stage is freed before the last outputs are added up, not behind that: they wait for another
-  /// block. With four blocks there are no registers for it.
-  static constexpr bool freed_early = cluster == 2;
+  /// block. With four blocks there are no registers for it. Likewise the second tile's state enters
+  /// the chunk's frame before the first tile's outputs leave.
+  static constexpr bool early = cluster < 4, freed_early = cluster == 2;
   /// A chunk's outputs leave while the next one's products are under way.
   static constexpr bool ahead = on_chip && tiles == 1;
 
@@ -44,14 +45,16 @@ class StateGroup {
   __device__ __forceinline__ void walk() {
     for (int c = 0; c < block_.chunks; ++c) {
       const Stage stage = block_.stage(c);
-      barrier_wait(stage.v_arrived(), stage.parity);
-      barrier_wait(stage.ready(), stage.parity);
+      wait(stage);
       if constexpr (outputs) {
+        states_[0].enter(stage);
 #pragma unroll
         for (int t = 0; t < tiles; ++t) {
           const Outputs out(p_, block_, group_);
           float sums[32];
           states_[t].issue(stage, values(stage, t), sums);
+          // Before the sums go to another block: loads would wait behind these stores.
+          if (early && t + 1 < tiles) states_[t + 1].enter(stage);
           if (freed_early && t + 1 == tiles) {
             finish_update(stage);
             if (lane_ == 0) barrier_arrive(stage.freed());
@@ -60,20 +63,20 @@ class StateGroup {
           }
           pin(sums);
           out.finish(c, number(t), is_own(t), sums);
+          if (!early && t + 1 < tiles) states_[t + 1].enter(stage);
         }
       } else {
-#pragma unroll
-        for (TileState& state : states_) {
-          if constexpr (decays) state.scale(stage.begin + layout.factor);
-          state.pin_all();
-        }
-        products_fence();
-#pragma unroll
-        for (int t = 0; t < tiles; ++t) states_[t].update(stage, values(stage, t));
+        update(stage);
       }
       if (outputs && freed_early) continue;
       finish_update(stage);
+      bool last = false;
+      if constexpr (!outputs) {
+        last = is_last(stage);
+        __syncwarp();  // all lanes have read it
+      }
       if (lane_ == 0) barrier_arrive(stage.freed());
+      if (last) break;
     }
     if (outputs && joined && block_.segment == 0) pass_state();
   }
@@ -83,10 +86,10 @@ class StateGroup {
     unsigned pairs[16];
     for (int c = 0; c < block_.chunks; ++c) {
       const Stage stage = block_.stage(c);
-      barrier_wait(stage.v_arrived(), stage.parity);
-      barrier_wait(stage.ready(), stage.parity);
+      wait(stage);
       float sums[32];
-      states_[0].issue(stage, stage.begin + layout.v + group_ * layout.tile_bytes, sums);
+      states_[0].enter(stage);
+      states_[0].issue(stage, values(stage, 0), sums);
       if (c > 0) out.store_rounded(c - 1, group_, pairs);
       finish_update(stage);
       pin(sums);
@@ -97,6 +100,19 @@ class StateGroup {
     if (block_.chunks > 0) out.store_rounded(block_.chunks - 1, group_, pairs);
   }
 
+  /// Waits for a chunk that is prepared.
+  static __device__ __forceinline__ void wait(const Stage& stage) {
+    barrier_wait(stage.v_arrived(), stage.parity);
+    barrier_wait(stage.ready(), stage.parity);
+  }
+  /// Issues a chunk's products with the state, where outputs are not asked for.
+  __device__ __forceinline__ void update(const Stage& stage) {
+#pragma unroll
+    for (TileState& state : states_) state.pin_all();
+    products_fence();
+#pragma unroll
+    for (int t = 0; t < tiles; ++t) states_[t].update(stage, values(stage, t));
+  }
   /// Waits for a chunk's products with the state.
   __device__ __forceinline__ void finish_update(const Stage& stage) {
     products_wait<0>();
@@ -146,7 +162,9 @@ class StateGroup {
 
   /// The state that the segment begins with: the initial one, and the segments before.
   __device__ __forceinline__ void load_state() {
-    if (p_.base.initial_state != nullptr && (!joined || block_.segment == 0)) {
+    int first = block_.segment;  // of the segments whose states are needed
+    if constexpr (segments > 1 && !joined) first = first_left();
+    if (p_.base.initial_state != nullptr && first == 0) {
       const auto* from = reinterpret_cast<const state_t*>(p_.base.initial_state) +
                          block_.sequence * p_.base.state_strides.sequence;
       for_state([&](float& element, long long at) { element = device::to_float(from[at]); });
@@ -154,9 +172,36 @@ class StateGroup {
     if constexpr (joined)
       take_state();
     else if constexpr (segments > 1)
-      for (int s = 0; s < block_.segment; ++s)
+      for (int s = first; s < block_.segment; ++s)
 #pragma unroll
         for (int t = 0; t < tiles; ++t) pass_segment(s, t);
+  }
+  /// The first segment of whose state something is left where this one begins. All decays are known
+  /// behind this.
+  __device__ __forceinline__ int first_left() const {
+    int s = block_.segment;
+    if (s > 0) wait_for_launch_before();
+    if constexpr (!decays) return 0;
+    constexpr int numbers = key_gates ? layout.keys / 32 : 1;
+    float bits[numbers] = {};
+    bool left = true;
+    while (s > 0 && left) {
+      const float* of_segment = decays_of(--s);
+      left = false;
+#pragma unroll
+      for (int i = 0; i < numbers; ++i) {
+        const int key = key_gates ? lane_ + 32 * i : 0;
+        bits[i] += of_segment[key];
+        left = left || (block_.first_key() + key < dim::key_dim && !(bits[i] < enough));
+      }
+      left = __any_sync(0xffffffffu, left);
+    }
+    return s;
+  }
+  /// Log2 decays of a segment's keys, from the block's first on, or the one of all.
+  __device__ __forceinline__ const float* decays_of(int segment) const {
+    return static_cast<const float*>(p_.base.work[work_decays]) +
+           block_.place(segment) * decay_width + (key_gates ? block_.first_key() : 0);
   }
   /// That which the block before passes on; what the segment makes of it goes to the next one.
   __device__ __forceinline__ void take_state() {
@@ -166,13 +211,10 @@ class StateGroup {
     if (middle) {
       for (int c = 0; c < block_.chunks; ++c) {
         const Stage stage = block_.stage(c);
-        barrier_wait(stage.v_arrived(), stage.parity);
-        barrier_wait(stage.ready(), stage.parity);
+        wait(stage);
 #pragma unroll
         for (TileState& state : states_) state.decay(stage);
-        products_fence();
-#pragma unroll
-        for (int t = 0; t < tiles; ++t) states_[t].update(stage, values(stage, t));
+        update(stage);
         finish_update(stage);
       }
       passing.load_decays();
@@ -190,10 +232,8 @@ class StateGroup {
   __device__ __forceinline__ void pass_segment(int segment, int tile) {
     TileState& state = states_[tile];
     if constexpr (decays) {
-      const float* bits = static_cast<const float*>(p_.base.work[work_decays]) +
-                          block_.place(segment) * decay_width;
+      const float* bits = decays_of(segment);
       if constexpr (key_gates) {
-        bits += block_.first_key();
         state.scale_keys([&](int n) {
           const float2 two = *reinterpret_cast<const float2*>(bits + TileState::key_of(n));
           return float2{device::exp2_fast(two.x), device::exp2_fast(two.y)};

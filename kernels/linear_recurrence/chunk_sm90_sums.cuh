@@ -3,6 +3,7 @@
 // the chunk's parts.
 
 #include "linear_recurrence/chunk_sm90_bonus.cuh"
+#include "linear_recurrence/chunk_sm90_tables.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 
@@ -71,7 +72,7 @@ class GateSums {
   // has of each key together. A sum over parts is one over warps and, in a second part, the first
 
   static constexpr bool pairs = KeyGroup::lanes == 16;
-  static constexpr int rows = pairs ? parts / 2 : parts;  ///< of the table, a warp's each
+  static constexpr int rows = sum_rows;
 
   __device__ __forceinline__ int row() const {
     return keys_.part() / (parts / rows);
@@ -86,7 +87,7 @@ class GateSums {
       other[n] = pairs ? __shfl_xor_sync(0xffffffffu, sum[n], 16) : 0.0f;
   }
   __device__ __forceinline__ unsigned sums_at(int row, int key) const {
-    return block_.scratch() + layout.sums + 4 * (row * layout.keys + key);
+    return sums_ + 4 * (row * layout.keys + key);
   }
   __device__ __forceinline__ void publish(const KeySums& sum, const KeySums& other) const {
     constexpr int own = pairs ? keys / 2 : keys;  // of its keys' sums, that a lane writes
@@ -104,16 +105,13 @@ class GateSums {
     }
   }
   __device__ __forceinline__ void load_row(int row, KeySums& sum) const {
-    const unsigned at = sums_at(row, keys_.key());
-    if constexpr (keys == 2) {
-      const float2 two = load_floats(at);
-      sum[0] = two.x, sum[1] = two.y;
-    } else {
+    constexpr int at_once = keys < 4 ? keys : 4;
 #pragma unroll
-      for (int n = 0; n < keys; n += 4) {
-        const float4 four = load_four(at + 4 * n);
-        sum[n] = four.x, sum[n + 1] = four.y, sum[n + 2] = four.z, sum[n + 3] = four.w;
-      }
+    for (int n = 0; n < keys; n += at_once) {
+      unsigned bits[at_once];
+      load_words(sums_at(row, keys_.key() + n), bits);
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) sum[n + i] = __uint_as_float(bits[i]);
     }
   }
   /// sum += factor * that of a row.
@@ -125,6 +123,7 @@ class GateSums {
   }
 
   const Block& block_;
+  unsigned sums_ = 0;  // the chunk's table
   KeyGroup keys_;
   int missing_ = 0;                // the part's tokens from here on are not there
   unsigned gates_[tokens][words];  // pairs of bfloat16

@@ -55,10 +55,13 @@ class TileState {
     });
   }
 
+  /// Takes the state into a chunk's frame.
+  __device__ __forceinline__ void enter(const Stage& stage) {
+    if constexpr (key_gates) scale(stage.begin + layout.factor);
+  }
   /// Issues a chunk's products with a tile of v, `values`: first those of the outputs, o^T[64, 64],
   /// then the update. Neither is done when it returns.
   __device__ __forceinline__ void issue(const Stage& stage, unsigned values, float (&outputs)[32]) {
-    if constexpr (key_gates) scale(stage.begin + layout.factor);
     unsigned operands[batch][4];
 #pragma unroll
     for (int first = 0; first < steps; first += batch) {
@@ -89,7 +92,7 @@ class TileState {
   }
   /// What comes before update() where a prepared chunk's outputs are not asked for yet.
   __device__ __forceinline__ void decay(const Stage& stage) {
-    if constexpr (key_gates) scale(stage.begin + layout.factor);
+    enter(stage);
     finish_scaling(stage);
   }
   /// S^T += V^T K: issued, not waited for.

@@ -111,6 +111,19 @@ TEST(CheckRecipe, RefusesAStepWithoutAStageAmongStages) {
   EXPECT_THROW(check_recipe(recipe_of({named, Zero{"scores"}}), codes, hopper), BuildError);
 }
 
+TEST(CheckRecipe, ALaunchOverlapsOneOfItsStageAlone) {
+  const KernelLaunch plain = launch_of("first", 128);
+  KernelLaunch early = plain;
+  early.overlaps = true;
+  const auto codes = codes_of(code_of(32, 0));
+  EXPECT_NO_THROW(check_recipe(recipe_of({plain, early}), codes, hopper));
+  EXPECT_THROW(check_recipe(recipe_of({early, plain}), codes, hopper), BuildError);
+  EXPECT_THROW(check_recipe(recipe_of({plain, Zero{"scores"}, early}), codes, hopper), BuildError);
+  KernelLaunch before = plain, behind = early;
+  before.stage = "gates", behind.stage = "gla";
+  EXPECT_THROW(check_recipe(recipe_of({before, behind}), codes, hopper), BuildError);
+}
+
 TEST(CheckRecipe, RefusesAProductThatCanNotBe) {
   MatrixProduct product;
   product.c.transposed = true;

@@ -140,6 +140,53 @@ TEST(ChunkSm90, ReadsAndWritesEachTensorOnceWithoutSegments) {
   EXPECT_GT(parted.read_bytes, whole.read_bytes + 3 * row * 0.75 - 1);
 }
 
+Tile last_in_segments(int segments, int parted) {
+  Tile t = tile(2, 1, 3, segments);
+  t["parted"] = parted;
+  return t;
+}
+
+TEST(ChunkSm90, TheLastSequencesAloneMayBeInSegments) {
+  const Problem problem = wide({2, 4096, 3, 128, 128});  // six sequences
+  EXPECT_EQ(refusal(problem, last_in_segments(8, 1)), "taken");
+  EXPECT_EQ(refusal(problem, last_in_segments(1, 1)), "no sequence is in segments");
+  EXPECT_EQ(refusal(problem, last_in_segments(8, 8)), "all sequences are in segments");
+  EXPECT_EQ(refusal(wide({1, 4096, 4, 128, 128}), last_in_segments(8, 4)),
+            "all sequences are in segments");
+  Tile joined = on_chip(2, 5, 2);
+  joined["parted"] = 1;
+  EXPECT_EQ(refusal(wide({2, 512, 3, 64, 64}), joined),
+            "a sequence's segments are a cluster, as those of all others");
+}
+
+TEST(ChunkSm90, OnlySequencesInSegmentsHaveBlocksForThemAndAreReadTwice) {
+  const Problem problem = wide({2, 4096, 3, 128, 128});
+  const Tile two = last_in_segments(8, 2), all = last_in_segments(8, 0), none = tile(2, 1, 3, 1);
+  const Recipe recipe = std::get<0>(variant().code)(problem, two);
+  ASSERT_EQ(recipe.steps.size(), 2u);
+  EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[0]).grid.x, 2u * 7);
+  EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[1]).grid.x, 4u + 2 * 8);
+  EXPECT_EQ(variant().workspace(problem, two)[0].bytes, 2u * 7 * 128 * 128 * 4);
+  const auto more = [&](const Tile& tile) {
+    return variant().traffic(problem, tile).read_bytes -
+           variant().traffic(problem, none).read_bytes;
+  };
+  EXPECT_NEAR(more(two), more(all) / 3, 1.0);
+  const auto work = [&](const Tile& tile) {
+    return variant().flops(problem, tile) - variant().flops(problem, none);
+  };
+  EXPECT_NEAR(work(two), work(all) / 3, 1.0);
+}
+
+TEST(ChunkSm90, OutputsBeginWhileTheStatesOfSegmentsAreMade) {
+  const Problem problem = wide({2, 4096, 3, 128, 128});
+  const Recipe two = std::get<0>(variant().code)(problem, tile(2, 1, 3, 4));
+  EXPECT_FALSE(std::get<KernelLaunch>(two.steps[0]).overlaps);
+  EXPECT_TRUE(std::get<KernelLaunch>(two.steps[1]).overlaps);
+  const Recipe one = std::get<0>(variant().code)(problem, tile(2, 1, 3, 1));
+  EXPECT_FALSE(std::get<KernelLaunch>(one.steps[0]).overlaps);
+}
+
 TEST(ChunkSm90, JoinedSegmentsAreAClusterWhoseMiddleStaysInSharedMemory) {
   const Problem problem = wide({2, 1024, 16, 64, 64});  // 16 chunks: 6, 5 and 5
   EXPECT_EQ(refusal(problem, on_chip(3, 5, 3)), "taken");
