@@ -70,7 +70,8 @@ __device__ __forceinline__ void load_chunks(const ChunkSm90Params& p, const Bloc
   for (; step < block.chunks; ++step) {
     const Stage stage = block.stage(step);
     if (step >= layout.stages) {
-      barrier_wait(stage.freed(), stage.parity ^ 1u);
+      constexpr bool sooner = outputs && gates_freed_sooner;
+      barrier_wait(sooner ? stage.gates_freed() : stage.freed(), stage.parity ^ 1u);
       if (!outputs && is_last(stage)) break;
     }
     const int chunk = outputs ? step : block.backwards(step);
@@ -85,6 +86,8 @@ __device__ __forceinline__ void load_chunks(const ChunkSm90Params& p, const Bloc
       barrier_expect(stage.gates_arrived(), layout.arriving_gates);
       bring(layout.key_tiles, layout.gates, p.g, stage.gates_arrived(), block.first_key());
     }
+    if (outputs && gates_freed_sooner && step >= layout.stages)
+      barrier_wait(stage.freed(), stage.parity ^ 1u);
     barrier_expect(stage.arrived(), layout.arriving_k + (outputs ? layout.arriving_q : 0));
     if constexpr (outputs)
       bring(layout.key_tiles, layout.q, p.q, stage.arrived(), block.first_key());
@@ -110,6 +113,7 @@ __device__ __forceinline__ void init_barriers(const Block& block) {
     barrier_init(stage.v_arrived(), 1);
     barrier_init(stage.ready(), preparing_threads + (outputs ? TableWarps::threads : 0));
     barrier_init(stage.freed(), 4 * layout.value_groups);
+    barrier_init(stage.gates_freed(), 4 * layout.value_groups);
   }
   for (int t = 0; cluster > 1 && t < layout.values; ++t) {
     barrier_init(block.sums_there(t), 1);

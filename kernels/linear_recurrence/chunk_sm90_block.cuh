@@ -40,6 +40,9 @@ inline constexpr int started_together = joined ? segments : cluster;
 inline constexpr int work_states = 0, work_decays = 1;
 inline constexpr int decay_width = key_gates ? layout.keys * cluster : 1;
 
+/// Scores and tables are done with before the state's products are: then the gates' place is free.
+inline constexpr bool gates_freed_sooner = key_gates && !on_chip;
+
 /// Of four warps: -1 is the one that brings tiles in, then come those that prepare, then the
 /// state's.
 __device__ __forceinline__ int group() {
@@ -56,6 +59,7 @@ struct Stage {
   __device__ unsigned v_arrived() const { return barriers + 16; }  ///< v is
   __device__ unsigned ready() const { return barriers + 24; }      ///< decays and scores are in
   __device__ unsigned freed() const { return barriers + 32; }      ///< nobody reads them any more
+  __device__ unsigned gates_freed() const { return barriers + 40; }  ///< nor what took gates' place
 };
 
 struct Block {

@@ -21,7 +21,7 @@ struct ChunkSm90Layout {
   /// Of eight tokens, with a frame each where gates are strong. With a decay for each key a thread
   /// that prepares has one of them.
   static constexpr int blocks = 8;
-  static constexpr int stage_barriers = 5;
+  static constexpr int stage_barriers = 6;
 
   /// Of a block.
   int key_tiles = key_dim <= 64 * cluster ? 1 : key_dim <= 128 * cluster ? 2 : 4;

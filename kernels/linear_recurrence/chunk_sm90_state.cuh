@@ -55,11 +55,12 @@ class StateGroup {
           states_[t].issue(stage, values(stage, t), sums);
           // Before the sums go to another block: loads would wait behind these stores.
           if (early && t + 1 < tiles) states_[t + 1].enter(stage);
+          products_wait<1>();
+          if (gates_freed_sooner && t + 1 == tiles && lane_ == 0)
+            barrier_arrive(stage.gates_freed());
           if (freed_early && t + 1 == tiles) {
             finish_update(stage);
             if (lane_ == 0) barrier_arrive(stage.freed());
-          } else {
-            products_wait<1>();
           }
           pin(sums);
           out.finish(c, number(t), is_own(t), sums);
