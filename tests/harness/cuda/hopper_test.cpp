@@ -97,7 +97,7 @@ int known_spills(const Candidate& candidate) {
   const bool many_keys = candidate.problem.shape.key_dim >= 128;
   if (many_keys && is("value_groups", 2) && is("value_tiles", 2)) return 188;
   const bool rwkv6 = candidate.problem.op == "rwkv6";
-  if (!many_keys) return rwkv6 && is("preparers", 3) ? 16 : 0;
+  if (!many_keys) return is("preparers", 3) ? 16 : 0;
   return is("preparers", 2) || is("value_tiles", 2) || rwkv6 ? 28 : 0;
 }
 
