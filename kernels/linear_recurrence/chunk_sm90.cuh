@@ -1,11 +1,13 @@
 // chunk_sm90: chunk_fused for sm_90a. Each tensor read once, the state in registers.
 //
 // Idea: a block walks a sequence in chunks of 64 tokens. One warp brings tiles of q, k, v and the
-// gates in by bulk copies, `stages` chunks ahead. One or two groups of four warps prepare a chunk:
-// the decays go into q and k where they lie, the scores A = tril(Q K^T) into a tile of their own.
-// Groups of four warps own one or two tiles of 64 columns of V each and hold their part of the
-// state, transposed, in float32 accumulators of wgmma (chunk_sm90_state.cuh): o^T = S^T Q^T + V^T
-// A^T, S^T += V^T K. They wait for nobody but the preparation, which is a chunk ahead.
+// gates in by bulk copies, `stages` chunks ahead. Gates come first and have barriers of their own,
+// and where two stages are all that fits the L2 fetches the next ones sooner. One or two groups of
+// four warps prepare a chunk: the decays go into q and k where they lie, the scores A = tril(Q K^T)
+// into a tile of their own. Groups of four warps own one or two tiles of 64 columns of V each and
+// hold their part of the state, transposed, in float32 accumulators of wgmma
+// (chunk_sm90_state.cuh): o^T = S^T Q^T + V^T A^T, S^T += V^T K. They wait for nobody but the
+// preparation, which is a chunk ahead.
 //
 // A decay for each key (chunk_sm90_gates.cuh): a thread that prepares has eight tokens of up to
 // eight neighbouring keys. With b the sum of log2 decays since the chunk's begin and r its value in
@@ -104,14 +106,13 @@ __device__ __forceinline__ void load_chunks(const ChunkSm90Params& p, const Bloc
     for (int i = 1; i <= layout.stages && i <= step; ++i) wait_for_all(block.stage(step - i));
 }
 
-template <bool outputs>
 __device__ __forceinline__ void init_barriers(const Block& block) {
   for (int s = 0; s < layout.stages; ++s) {
     const Stage stage = block.stage(s);
     if constexpr (key_gates) barrier_init(stage.gates_arrived(), 1);
     barrier_init(stage.arrived(), 1);
     barrier_init(stage.v_arrived(), 1);
-    barrier_init(stage.ready(), preparing_threads + (outputs ? TableWarps::threads : 0));
+    barrier_init(stage.ready(), preparing_threads);
     barrier_init(stage.freed(), 4 * layout.value_groups);
     barrier_init(stage.gates_freed(), 4 * layout.value_groups);
   }
@@ -155,7 +156,7 @@ __device__ __forceinline__ void run(const ChunkSm90Params& p, const Block& block
   using Preparers = gla_bench::device::Choice<key_gates, Preparation, ScalarPreparation>::type;
   constexpr bool together = outputs && started_together > 1;
   if (threadIdx.x == 0) {
-    init_barriers<outputs>(block);
+    init_barriers(block);
     if constexpr (outputs && cluster > 1) Outputs::announce(block);
   }
   __syncthreads();
@@ -163,7 +164,6 @@ __device__ __forceinline__ void run(const ChunkSm90Params& p, const Block& block
   if (group() < 0) {
     registers_to<loading_registers>();
     if (threadIdx.x == 0) load_chunks<outputs>(p, block);
-    if (outputs && TableWarps::there && threadIdx.x >= 32) TableWarps(block).run();
   } else if (group() < layout.preparers) {
     registers_to<registers.prepare>();
     Preparers(p, block).template run<outputs>();

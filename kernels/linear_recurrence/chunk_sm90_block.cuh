@@ -55,10 +55,10 @@ struct Stage {
   unsigned parity;    ///< of its barriers' phases in this turn
 
   __device__ unsigned gates_arrived() const { return barriers; }
-  __device__ unsigned arrived() const { return barriers + 8; }     ///< q and k are there
-  __device__ unsigned v_arrived() const { return barriers + 16; }  ///< v is
-  __device__ unsigned ready() const { return barriers + 24; }      ///< decays and scores are in
-  __device__ unsigned freed() const { return barriers + 32; }      ///< nobody reads them any more
+  __device__ unsigned arrived() const { return barriers + 8; }       ///< q and k are there
+  __device__ unsigned v_arrived() const { return barriers + 16; }    ///< v is
+  __device__ unsigned ready() const { return barriers + 24; }        ///< decays and scores are in
+  __device__ unsigned freed() const { return barriers + 32; }        ///< nobody reads them any more
   __device__ unsigned gates_freed() const { return barriers + 40; }  ///< nor what took gates' place
 };
 
@@ -173,10 +173,6 @@ inline constexpr int preparing_threads = 128 * layout.together;
 /// The number of their barrier: those of the state's warps are 2 and 3.
 __device__ __forceinline__ int preparing_barrier() {
   return on_chip ? 4 + group() : 1;
-}
-/// That of their votes, which others hear (chunk_sm90_tables.cuh): they may be a barrier ahead.
-__device__ __forceinline__ int voting_barrier() {
-  return on_chip ? preparing_barrier() : 4;
 }
 /// Waits for the first of a chunk's tiles. A thread that has not waited for each of its stage's
 /// chunks makes sure that the one before has been worked on: parities tell but two chunks apart.

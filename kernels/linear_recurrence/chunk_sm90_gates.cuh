@@ -25,7 +25,6 @@ class Preparation : private Framing {
       const int c = outputs ? step : block_.backwards(step);
       const Stage stage = block_.stage(step);
       keys_ = KeyGroup();
-      sums_ = sums_of(block_, step);
       wait_for_tiles(stage, step);
       load_gates(stage, block_.valid(c));
       KeySums sum, other;
@@ -38,8 +37,7 @@ class Preparation : private Framing {
         last = prepare_state(stage, c, other, later);
       } else {
         const bool strong = vote(decays_much(sum));
-        if (!TableWarps::there && has_key())
-          StateTables(block_, keys_.thread()).write(stage, c, strong, after);
+        if (has_key()) StateTables(block_, keys_.thread()).write(stage, c, strong, after);
         if (strong)
           prepare_strong(stage, c, sum, other);
         else
@@ -120,14 +118,13 @@ class Preparation : private Framing {
   /// Whether half of the chunk decays by too much in any key. That no part does is told by the
   /// barrier behind the sums; only where one does the halves are added up.
   __device__ __forceinline__ bool vote(bool much) const {
-    constexpr int voters = threads + TableWarps::threads;
-    if (!named_barrier_or<voters>(voting_barrier(), much)) return false;
+    if (!named_barrier_or<threads>(preparing_barrier(), much)) return false;
     much = false;
     if (has_key()) {
-      const StateTables::Halves halves = StateTables(block_, keys_.thread()).add_halves(sums_);
+      const StateTables::Halves halves = StateTables(block_, keys_.thread()).add_halves();
       much = !(halves.first > -most_of_half && halves.second > -most_of_half);
     }
-    return named_barrier_or<voters>(voting_barrier(), much);
+    return named_barrier_or<threads>(preparing_barrier(), much);
   }
   /// A key to a thread, where there are as many.
   __device__ __forceinline__ bool has_key() const {

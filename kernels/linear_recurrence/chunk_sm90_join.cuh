@@ -14,7 +14,7 @@ class Passing {
  public:
   __device__ __forceinline__ explicit Passing(const Block& block)
       : block_(block), at_(block.shared + layout.passed + 16 * (threadIdx.x % 128)) {
-    if (block.segment == segments - 1) return;
+    if (block.is_last()) return;
     to_ = address_in(block.segment + 1, at_);
     there_ = address_in(block.segment + 1, block.state_there());
   }

@@ -64,9 +64,7 @@ struct ChunkSm90Layout {
   // What the warps that prepare share: of each group where they are apart.
   int sums = outputs + own * tile_bytes;
   int sums_bytes = key_gates ? 4 * together * keys * 4 : 0;  ///< of a chunk: a row for each warp
-  /// Whether the warps beside the one that loads write the state's tables (chunk_sm90_tables.cuh).
-  bool table_warps = key_gates && !apart && keys <= 128;
-  int bonuses = sums + (table_warps ? 2 : 1) * sums_bytes;
+  int bonuses = sums + sums_bytes;
   int fades = bonuses + (key_gates ? tokens * 4 : 0);
   int token_sums = fades + blocks * 4;  ///< of two chunks
   int scratch_bytes = token_sums + 2 * tokens * 4 - sums;

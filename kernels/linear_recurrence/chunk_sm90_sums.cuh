@@ -86,9 +86,6 @@ class GateSums {
     for (int n = 0; n < keys; ++n)
       other[n] = pairs ? __shfl_xor_sync(0xffffffffu, sum[n], 16) : 0.0f;
   }
-  __device__ __forceinline__ unsigned sums_at(int row, int key) const {
-    return sums_ + 4 * (row * layout.keys + key);
-  }
   __device__ __forceinline__ void publish(const KeySums& sum, const KeySums& other) const {
     constexpr int own = pairs ? keys / 2 : keys;  // of its keys' sums, that a lane writes
     constexpr int at_once = own < 4 ? own : 4;
@@ -101,7 +98,7 @@ class GateSums {
         const int low = n + i, high = pairs ? low + own : low;
         bits[i] = __float_as_uint(second() ? sum[high] + other[high] : sum[low] + other[low]);
       }
-      store_words(sums_at(row(), keys_.key() + first + n), bits);
+      store_words(sums_at(block_, row(), keys_.key() + first + n), bits);
     }
   }
   __device__ __forceinline__ void load_row(int row, KeySums& sum) const {
@@ -109,7 +106,7 @@ class GateSums {
 #pragma unroll
     for (int n = 0; n < keys; n += at_once) {
       unsigned bits[at_once];
-      load_words(sums_at(row, keys_.key() + n), bits);
+      load_words(sums_at(block_, row, keys_.key() + n), bits);
 #pragma unroll
       for (int i = 0; i < at_once; ++i) sum[n + i] = __uint_as_float(bits[i]);
     }
@@ -123,7 +120,6 @@ class GateSums {
   }
 
   const Block& block_;
-  unsigned sums_ = 0;  // the chunk's table
   KeyGroup keys_;
   int missing_ = 0;                // the part's tokens from here on are not there
   unsigned gates_[tokens][words];  // pairs of bfloat16
