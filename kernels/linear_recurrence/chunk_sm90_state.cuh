@@ -35,8 +35,9 @@ class StateGroup {
   static constexpr int tiles = layout.value_tiles, elements = TileState::elements;
   static constexpr bool decays = trait::decay != no_decay;
   /// A stage is freed before the last outputs are added up, not behind that: they wait for another
-  /// block. With four blocks there are no registers for it.
-  static constexpr bool freed_early = cluster == 2;
+  /// block. With four blocks there are no registers for it. Likewise the second tile's state enters
+  /// the chunk's frame before the first tile's outputs leave.
+  static constexpr bool early = cluster < 4, freed_early = cluster == 2;
   /// A chunk's outputs leave while the next one's products are under way.
   static constexpr bool ahead = on_chip && tiles == 1;
 
@@ -46,12 +47,14 @@ class StateGroup {
       const Stage stage = block_.stage(c);
       wait(stage);
       if constexpr (outputs) {
-        enter(stage);
+        states_[0].enter(stage);
 #pragma unroll
         for (int t = 0; t < tiles; ++t) {
           const Outputs out(p_, block_, group_);
           float sums[32];
           states_[t].issue(stage, values(stage, t), sums);
+          // Before the sums go to another block: loads would wait behind these stores.
+          if (early && t + 1 < tiles) states_[t + 1].enter(stage);
           products_wait<1>();
           if (gates_freed_sooner && t + 1 == tiles && lane_ == 0)
             barrier_arrive(stage.gates_freed());
@@ -61,6 +64,7 @@ class StateGroup {
           }
           pin(sums);
           out.finish(c, number(t), is_own(t), sums);
+          if (!early && t + 1 < tiles) states_[t + 1].enter(stage);
         }
       } else {
         update(stage);
@@ -85,7 +89,7 @@ class StateGroup {
       const Stage stage = block_.stage(c);
       wait(stage);
       float sums[32];
-      enter(stage);
+      states_[0].enter(stage);
       states_[0].issue(stage, values(stage, 0), sums);
       if (c > 0) out.store_rounded(c - 1, group_, pairs);
       finish_update(stage);
@@ -102,20 +106,6 @@ class StateGroup {
     barrier_wait(stage.v_arrived(), stage.parity);
     barrier_wait(stage.ready(), stage.parity);
   }
-  /// Multiplies the keys of all tiles by a table's factors: each is loaded once for all of them,
-  /// since shared memory is what the block has least of.
-  __device__ __forceinline__ void scale(unsigned table) {
-#pragma unroll
-    for (int n = 0; n < TileState::key_pairs; ++n) {
-      const float2 factors = load_floats(table + 4 * TileState::key_of(n));
-#pragma unroll
-      for (TileState& state : states_) state.scale_pair(n, factors);
-    }
-  }
-  /// Takes the states into a chunk's frame.
-  __device__ __forceinline__ void enter(const Stage& stage) {
-    if constexpr (key_gates) scale(stage.begin + layout.factor);
-  }
   /// Issues a chunk's products with the state, where outputs are not asked for.
   __device__ __forceinline__ void update(const Stage& stage) {
 #pragma unroll
@@ -130,7 +120,8 @@ class StateGroup {
 #pragma unroll
     for (TileState& state : states_) state.pin_all();
     if constexpr (key_gates && on_chip) {
-      scale(stage.begin + layout.after_update);
+#pragma unroll
+      for (TileState& state : states_) state.scale(stage.begin + layout.after_update);
       __syncwarp();  // all lanes have read the table
     }
   }
@@ -223,9 +214,7 @@ class StateGroup {
         const Stage stage = block_.stage(c);
         wait(stage);
 #pragma unroll
-        enter(stage);
-#pragma unroll
-        for (TileState& state : states_) state.finish_scaling(stage);
+        for (TileState& state : states_) state.decay(stage);
         update(stage);
         finish_update(stage);
       }

@@ -26,19 +26,17 @@ class TileState {
     for (auto& part : state_) pin(part);
   }
 
-  static constexpr int key_pairs = 8 * tiles;
-  /// Multiplies key_of(n) and the one behind.
-  __device__ __forceinline__ void scale_pair(int n, float2 factors) {
-    at(4 * n) *= factors.x;
-    at(4 * n + 1) *= factors.y;
-    at(4 * n + 2) *= factors.x;
-    at(4 * n + 3) *= factors.y;
-  }
-  /// All of them: factor(n) has those of a pair.
+  /// Multiplies the keys: factor(n) has those of key_of(n) and the one behind.
   template <class Factor>
   __device__ __forceinline__ void scale_keys(Factor factor) {
 #pragma unroll
-    for (int n = 0; n < key_pairs; ++n) scale_pair(n, factor(n));
+    for (int n = 0; n < 8 * tiles; ++n) {
+      const float2 f = factor(n);
+      at(4 * n) *= f.x;
+      at(4 * n + 1) *= f.y;
+      at(4 * n + 2) *= f.x;
+      at(4 * n + 3) *= f.y;
+    }
   }
   /// By a table's factors, a key each, or by the one that stands there.
   __device__ __forceinline__ void scale(unsigned table) {
@@ -57,6 +55,10 @@ class TileState {
     });
   }
 
+  /// Takes the state into a chunk's frame.
+  __device__ __forceinline__ void enter(const Stage& stage) {
+    if constexpr (key_gates) scale(stage.begin + layout.factor);
+  }
   /// Issues a chunk's products with a tile of v, `values`: first those of the outputs, o^T[64, 64],
   /// then the update. Neither is done when it returns.
   __device__ __forceinline__ void issue(const Stage& stage, unsigned values, float (&outputs)[32]) {
@@ -88,6 +90,11 @@ class TileState {
     products_commit();
     update(stage, values);
   }
+  /// What comes before update() where a prepared chunk's outputs are not asked for yet.
+  __device__ __forceinline__ void decay(const Stage& stage) {
+    enter(stage);
+    finish_scaling(stage);
+  }
   /// S^T += V^T K: issued, not waited for.
   __device__ __forceinline__ void update(const Stage& stage, unsigned values) {
 #pragma unroll
@@ -100,16 +107,6 @@ class TileState {
                            layout.tile_bytes));
     }
     products_commit();
-  }
-
-  /// What the state decays by between its use for the outputs and the update.
-  __device__ __forceinline__ void finish_scaling(const Stage& stage) {
-    if constexpr (key_gates) {
-      if (load_shared(stage.begin + layout.strong) != 0) scale(stage.begin + layout.before_update);
-    } else if constexpr (decays) {
-      scale(stage.begin + layout.factor);
-    }
-    pin_all();
   }
 
  private:
@@ -129,6 +126,16 @@ class TileState {
   static __device__ __forceinline__ void add_update(float (&state)[64], unsigned long long a,
                                                     unsigned long long b) {
     product_n128<along_mn, along_mn>(state, a, b);
+  }
+
+  /// What the state decays by between its use for the outputs and the update.
+  __device__ __forceinline__ void finish_scaling(const Stage& stage) {
+    if constexpr (key_gates) {
+      if (load_shared(stage.begin + layout.strong) != 0) scale(stage.begin + layout.before_update);
+    } else if constexpr (decays) {
+      scale(stage.begin + layout.factor);
+    }
+    pin_all();
   }
 
   float state_[elements / widest][widest];
