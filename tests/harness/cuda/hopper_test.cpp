@@ -95,10 +95,10 @@ int known_spills(const Candidate& candidate) {
     return at != candidate.tile.end() && at->second == value;
   };
   const bool many_keys = candidate.problem.shape.key_dim >= 128;
-  if (many_keys && is("value_groups", 2) && is("value_tiles", 2)) return 188;
+  if (many_keys && is("value_groups", 2) && is("value_tiles", 2)) return 200;
   const bool rwkv6 = candidate.problem.op == "rwkv6";
-  if (!many_keys) return is("preparers", 3) ? 8 : 0;
-  if (is("preparers", 2) || rwkv6) return 28;
+  if (!many_keys) return is("preparers", 3) ? 16 : 0;
+  if (is("preparers", 2) || rwkv6) return 36;
   return is("value_tiles", 2) ? 16 : 0;
 }
 
