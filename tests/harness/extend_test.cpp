@@ -92,6 +92,24 @@ TEST_F(Extend, TheFileIsOfTheNewConfigAndTheOldEnvironment) {
     EXPECT_NE(note_.find(part), std::string::npos) << part << " is not in: " << note_;
 }
 
+TEST_F(Extend, AnExtensionNamesItsGpu) {
+  const Config config = config_of(R"(["slow"])", {5});
+  write(config);
+  Facts other = here;
+  other["uuid"] = "GPU-2";
+  extend(config, other).finish();  // nothing new, but by another one of the same model
+  const Results file = read_results(path_);
+  ASSERT_EQ(file.extended.size(), 1u);
+  EXPECT_EQ(file.extended[0].uuid, "GPU-2");
+  EXPECT_NE(note_.find("driver 580.1, GPU-2"), std::string::npos) << note_;
+  // Files from before it was kept have none.
+  EXPECT_EQ(read_extensions(JsonNode(Json::parse(R"([{"git_commit": "abc", "git_dirty": false,
+      "started": "", "driver": "", "records_kept": 0, "records_dropped": 0, "records_stale": 0}])"),
+                                     "old.json"))[0]
+                .uuid,
+            "");
+}
+
 TEST_F(Extend, AListOfExtensionsStaysAndGrows) {
   write(config_of(R"(["slow"])", {5}));
   extend(config_of(R"(["slow"])", {5, 8})).finish();

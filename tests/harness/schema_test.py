@@ -198,10 +198,13 @@ def check_produced():
                 "driver": "", "records_kept": 3, "records_dropped": 0, "records_stale": 1}
     expect(True, results_schema, changed(results, {"change": {"/extended": [extended]}}),
            "an extended file")
+    on_gpu = changed(results, {"change": {"/extended": [extended | {"uuid": "GPU-1"}]}})
+    expect(True, results_schema, on_gpu, "an extended file that names its GPU")
     for name, entry in {
             "an empty list of extensions": [],
             "an extension without a commit": [{k: v for k, v in extended.items() if k != "git_commit"}],
             "a count as text": [extended | {"records_kept": "3"}],
+            "a GPU as a number": [extended | {"uuid": 1}],
             "a count below 0": [extended | {"records_dropped": -1}],
             "an unknown member of an extension": [extended | {"by": "me"}]}.items():
         expect(False, results_schema, changed(results, {"change": {"/extended": entry}}), name)
