@@ -8,8 +8,9 @@
 // all loads of the state by vectors of up to 16 bytes, and only then waits: a multiprocessor has
 // its whole share of the state in flight some dozens of instructions after a block's start. q, k,
 // e^g and v go through shared memory as float32, computed once a block. The state leaves as soon as
-// it is updated; sums over the keys follow, in the thread, then by halving exchanges in the warp,
-// then over the warps through shared memory.
+// it is updated, to lines that the L2 gives up last: 40 MB of a large one are then not written to
+// device memory while others are read, for 28. Sums over the keys follow, in the thread, then by
+// halving exchanges in the warp, then over the warps through shared memory.
 //
 // Key first a thread's vector lies along V (row j: key j * groups + group), value first along K.
 // A normalized output's denominator is computed by every block from the whole z; where z is updated

@@ -22,15 +22,28 @@ __device__ inline Vector load_streaming(const Vector* from) {
   return v;
 }
 
-__device__ inline void store_streaming(Vector* to, const Vector& v) {
-  if constexpr (sizeof(Vector) == 16)
-    __stcs(reinterpret_cast<uint4*>(to), reinterpret_cast<const uint4&>(v));
-  else if constexpr (sizeof(Vector) == 8)
-    __stcs(reinterpret_cast<uint2*>(to), reinterpret_cast<const uint2&>(v));
-  else if constexpr (sizeof(Vector) == 4)
-    __stcs(reinterpret_cast<unsigned*>(to), reinterpret_cast<const unsigned&>(v));
-  else
+/// One vector that the L2 gives up last: the next step reads it, and what is still there at the end
+/// was not written to device memory while this one read.
+__device__ inline void store_to_stay(Vector* to, const Vector& v) {
+  unsigned long long policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  if constexpr (sizeof(Vector) == 16) {
+    const uint4& words = reinterpret_cast<const uint4&>(v);
+    asm volatile("st.global.L2::cache_hint.v4.u32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(to),
+                 "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w), "l"(policy)
+                 : "memory");
+  } else if constexpr (sizeof(Vector) == 8) {
+    const uint2& words = reinterpret_cast<const uint2&>(v);
+    asm volatile("st.global.L2::cache_hint.v2.u32 [%0], {%1, %2}, %3;" ::"l"(to), "r"(words.x),
+                 "r"(words.y), "l"(policy)
+                 : "memory");
+  } else if constexpr (sizeof(Vector) == 4) {
+    asm volatile("st.global.L2::cache_hint.u32 [%0], %1, %2;" ::"l"(to),
+                 "r"(reinterpret_cast<const unsigned&>(v)), "l"(policy)
+                 : "memory");
+  } else {
     *to = v;
+  }
 }
 
 /// Calls act(row j, column c, offset in the state) for the vectors that this thread owns and the
@@ -99,7 +112,7 @@ __device__ inline void store_state(const Block& block, const State& state) {
     Vector v;
 #pragma unroll
     for (int x = 0; x < vec; ++x) v.value[x] = device::from_float<state_t>(state.at[j][c][x]);
-    store_streaming(reinterpret_cast<Vector*>(to + at), v);
+    store_to_stay(reinterpret_cast<Vector*>(to + at), v);
   });
 }
 
