@@ -11,7 +11,7 @@ function(gla_bench_embed_page target)
     set(GLA_BENCH_PAGE OFF)
   endif()
   if(NOT GLA_BENCH_PAGE)
-    file(CONFIGURE OUTPUT ${table} CONTENT "#include \"harness/page.hpp\"
+    file(CONFIGURE OUTPUT ${table} CONTENT "#include \"harness/report/page/page.hpp\"
 
 namespace gla_bench {
 

@@ -35,7 +35,7 @@ else()
   set(commit "unknown")
 endif()
 set(text
-    "#include \"harness/git_version.hpp\"\n\nnamespace gla_bench {\n\nstd::string_view git_commit() { return \"${commit}\"; }\nbool git_dirty() { return ${dirty}; }\n\n}  // namespace gla_bench\n")
+    "#include \"harness/support/git_version.hpp\"\n\nnamespace gla_bench {\n\nstd::string_view git_commit() { return \"${commit}\"; }\nbool git_dirty() { return ${dirty}; }\n\n}  // namespace gla_bench\n")
 set(before "")
 if(EXISTS ${OUTPUT})
   file(READ ${OUTPUT} before)

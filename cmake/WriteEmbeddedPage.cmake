@@ -57,7 +57,7 @@ string(SUBSTRING "${page}" ${place} -1 after)
 literals("${before}" before)
 literals("${after}" after)
 file(WRITE ${TABLE} "// Written by cmake/WriteEmbeddedPage.cmake.
-#include \"harness/page.hpp\"
+#include \"harness/report/page/page.hpp\"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/catalog.hpp"
+#include "core/catalog.hpp"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/operator.hpp"
-#include "harness/variant.hpp"
+#include "core/operator.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench {
 

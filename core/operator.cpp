@@ -1,4 +1,4 @@
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 #include <stdexcept>
 

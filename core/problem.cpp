@@ -1,10 +1,10 @@
-#include "harness/problem.hpp"
+#include "core/problem.hpp"
 
 #include <array>
 #include <cmath>
 #include <utility>
 
-#include "harness/rounding.hpp"
+#include "core/rounding.hpp"
 
 namespace gla_bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "harness/problem.hpp"
+#include "core/problem.hpp"
 
 namespace gla_bench {
 

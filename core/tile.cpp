@@ -1,10 +1,10 @@
-#include "harness/tile.hpp"
+#include "core/tile.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 

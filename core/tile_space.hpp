@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/tile.hpp"
+#include "core/tile.hpp"
 
 namespace gla_bench {
 

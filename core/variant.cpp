@@ -1,4 +1,4 @@
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench {
 

@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "harness/problem.hpp"
-#include "harness/tile.hpp"
+#include "core/problem.hpp"
+#include "core/tile.hpp"
 
 namespace gla_bench {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "fuzz/target.hpp"
-#include "harness/ptxas_log.hpp"
+#include "harness/backends/sources/ptxas_log.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace gla_bench;

@@ -2,12 +2,12 @@
 // is written with its defaults, and that reads and writes the same; its problems are listed, and
 // what each needs is added up.
 
-#include "harness/config.hpp"
+#include "harness/config/config.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "fuzz/target.hpp"
-#include "harness/sweep.hpp"
+#include "harness/config/sweep.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace gla_bench;

@@ -1,13 +1,13 @@
 // Journals, whole and torn: what is read up to the last whole line reads the same alone, and each
 // line reads the same when it is written again.
 
-#include "harness/journal.hpp"
+#include "harness/records/journal.hpp"
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/target.hpp"
-#include "harness/record_json.hpp"
+#include "harness/records/record_json.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,6 +1,6 @@
 // Any JSON document: read, written and read again it is the same.
 
-#include "harness/json.hpp"
+#include "harness/support/json.hpp"
 
 #include <nlohmann/json.hpp>
 

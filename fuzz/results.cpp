@@ -5,9 +5,9 @@
 
 #include "fuzz/memory_file.hpp"
 #include "fuzz/target.hpp"
-#include "harness/gate.hpp"
-#include "harness/record_json.hpp"
-#include "harness/report.hpp"
+#include "harness/judge/gate.hpp"
+#include "harness/records/record_json.hpp"
+#include "harness/report/text/report.hpp"
 
 namespace gla_bench {
 namespace {

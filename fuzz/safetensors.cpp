@@ -3,15 +3,15 @@
 // input stands for a file of any size. The header is read alone, and from the file as a problem's
 // inputs.
 
-#include "harness/safetensors.hpp"
+#include "harness/tensors/safetensors.hpp"
 
 #include <algorithm>
 #include <charconv>
 
 #include "fuzz/memory_file.hpp"
 #include "fuzz/target.hpp"
-#include "harness/safetensors_header.hpp"
-#include "harness/tensor_file.hpp"
+#include "harness/tensors/safetensors_header.hpp"
+#include "harness/tensors/tensor_file.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,8 +1,8 @@
 // What the build of the program generates and a target does not need: the kernels' sources inside
 // it, and the commit that it was made of.
 
-#include "harness/git_version.hpp"
-#include "harness/source_store.hpp"
+#include "harness/backends/sources/source_store.hpp"
+#include "harness/support/git_version.hpp"
 
 namespace gla_bench {
 

@@ -1,7 +1,7 @@
 // T1 search spaces; of one that is taken every tile can be asked whether its conditions hold, and
 // as a config's tiles it reads the same.
 
-#include "harness/fair/t1.hpp"
+#include "harness/config/t1.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench::fuzz {
 namespace {

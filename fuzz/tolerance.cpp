@@ -1,6 +1,6 @@
 // Tolerance files; of one that is taken every bound is at most its cap.
 
-#include "reference/tolerance.hpp"
+#include "harness/verify/tolerance.hpp"
 
 #include <cstdlib>
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/target.hpp"
-#include "harness/tuned/choose.hpp"
-#include "harness/tuned/table_file.hpp"
+#include "harness/tuned_table/choose.hpp"
+#include "harness/tuned_table/table_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace gla_bench;

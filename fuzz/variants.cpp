@@ -1,10 +1,10 @@
 // A list of variants in place of the kernels', which a target would take minutes to build: those of
 // every operator by the names that configs use, with a tile of two axes. They compute nothing.
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 
-#include "harness/operator.hpp"
-#include "reference/tolerance.hpp"
+#include "core/operator.hpp"
+#include "harness/verify/tolerance.hpp"
 
 namespace gla_bench {
 namespace {

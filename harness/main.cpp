@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <iostream>
 
+#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/drill_down/selection.hpp"
-#include "harness/environment.hpp"
-#include "harness/error.hpp"
+#include "harness/records/environment.hpp"
+#include "harness/records/selection.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench {
 

@@ -1,6 +1,6 @@
 // The only list of variants.
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 #include "kernels/gla_layer/family.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/softmax_attention/family.hpp"

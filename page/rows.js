@@ -1,4 +1,4 @@
-// The data of a page (harness/page_data.cpp) -> rows: plain objects, null where there is nothing.
+// The data of a page (harness/report/page/data.cpp) -> rows: plain objects, null where there is nothing.
 
 /** "1*2,,2" -> ["1", "1", "", "2"]: the cells that packed_cells() joined. */
 export function unpack(text, count) {

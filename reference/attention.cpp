@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "harness/rounding.hpp"
+#include "core/rounding.hpp"
 #include "reference/attention_blocked.hpp"
 #include "reference/attention_second_form.hpp"
 #include "reference/inputs.hpp"

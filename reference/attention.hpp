@@ -1,7 +1,7 @@
 #pragma once
 // Softmax attention, with or without a decay between query and key: forward and backward.
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench {
 

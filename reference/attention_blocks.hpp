@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "harness/rounding.hpp"
+#include "core/rounding.hpp"
 #include "reference/attention_problem.hpp"
 
 namespace gla_bench::attention {

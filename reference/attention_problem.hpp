@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench::attention {
 

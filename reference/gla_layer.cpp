@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "harness/error.hpp"
-#include "harness/rounding.hpp"
+#include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "reference/gla_layer_second_form.hpp"
 #include "reference/inputs.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench {
 

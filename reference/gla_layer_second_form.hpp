@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench::gla_layer_forms {
 

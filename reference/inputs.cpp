@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "harness/error.hpp"
-#include "harness/rounding.hpp"
+#include "core/error.hpp"
+#include "core/rounding.hpp"
 
 namespace gla_bench {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/problem.hpp"
+#include "core/problem.hpp"
 
 namespace gla_bench {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "harness/rounding.hpp"
+#include "core/rounding.hpp"
 #include "reference/linear_recurrence_quadratic.hpp"
 #include "reference/linear_recurrence_traits.hpp"
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "reference/linear_recurrence_traits.hpp"
 
 namespace gla_bench::recurrence {

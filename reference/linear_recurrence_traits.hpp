@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench::recurrence {
 

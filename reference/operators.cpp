@@ -1,6 +1,6 @@
 // The only list of operators.
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "reference/attention.hpp"
 #include "reference/gla_layer.hpp"
 #include "reference/linear_recurrence.hpp"

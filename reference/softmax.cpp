@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/rounding.hpp"
+#include "core/rounding.hpp"
 #include "reference/inputs.hpp"
 
 namespace gla_bench {

@@ -1,7 +1,7 @@
 #pragma once
 // Softmax over rows.
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/operator.hpp"
-#include "harness/variant.hpp"
+#include "core/operator.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/backend.hpp"
+#include "harness/backends/backend.hpp"
 
 namespace gla_bench {
 

@@ -1,10 +1,10 @@
-#include "harness/gpu_list.hpp"
+#include "harness/backends/gpu_list.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <string>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 

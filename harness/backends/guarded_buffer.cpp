@@ -1,11 +1,11 @@
-#include "harness/guarded_buffer.hpp"
+#include "harness/backends/guarded_buffer.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <new>
 
-#include "harness/error.hpp"
-#include "harness/host_machine.hpp"
+#include "core/error.hpp"
+#include "harness/backends/host/machine.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/other_inputs.hpp"
+#include "harness/backends/other_inputs.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench {
 

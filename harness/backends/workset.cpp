@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "harness/backend.hpp"
-#include "harness/verify.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/verify/verify.hpp"
 
 namespace gla_bench {
 namespace {

@@ -7,13 +7,13 @@
 #include <iostream>
 #include <nlohmann/json_fwd.hpp>
 
-#include "harness/commands/workers.hpp"
-#include "harness/comparison/against.hpp"
-#include "harness/comparison/comparison_report.hpp"
-#include "harness/comparison/seeds.hpp"
-#include "harness/environment.hpp"
-#include "harness/error.hpp"
-#include "harness/resume.hpp"
+#include "core/error.hpp"
+#include "harness/commands/shared/workers.hpp"
+#include "harness/duel/against.hpp"
+#include "harness/engine/resume.hpp"
+#include "harness/judge/comparison_report.hpp"
+#include "harness/judge/seeds.hpp"
+#include "harness/records/environment.hpp"
 
 namespace gla_bench::commands {
 namespace {

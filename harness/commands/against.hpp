@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "harness/commands/auto_choice.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/record_file.hpp"
+#include "harness/commands/shared/auto_choice.hpp"
+#include "harness/records/record_file.hpp"
 
 namespace gla_bench::commands {
 

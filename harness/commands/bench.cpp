@@ -2,11 +2,11 @@
 
 #include <iostream>
 
-#include "harness/bench.hpp"
-#include "harness/commands/auto_choice.hpp"
+#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/environment.hpp"
-#include "harness/error.hpp"
+#include "harness/commands/shared/auto_choice.hpp"
+#include "harness/engine/bench.hpp"
+#include "harness/records/environment.hpp"
 
 namespace gla_bench::commands {
 namespace {

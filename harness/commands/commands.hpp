@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "harness/assignment.hpp"
-#include "harness/backend.hpp"
-#include "harness/config.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/config/config.hpp"
+#include "harness/engine/assignment.hpp"
 
 namespace gla_bench::commands {
 

@@ -4,11 +4,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/commands/output_width.hpp"
-#include "harness/comparison/calibration.hpp"
-#include "harness/comparison/comparison_report.hpp"
-#include "harness/error.hpp"
+#include "harness/commands/shared/output_width.hpp"
+#include "harness/judge/calibration.hpp"
+#include "harness/judge/comparison_report.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -7,14 +7,14 @@
 #include <iostream>
 #include <set>
 
-#include "harness/architecture.hpp"
-#include "harness/commands/auto_choice.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/architecture.hpp"
+#include "harness/backends/sources/compile.hpp"
+#include "harness/backends/sources/prologue.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/compile.hpp"
-#include "harness/error.hpp"
-#include "harness/progress.hpp"
-#include "harness/prologue.hpp"
-#include "harness/table.hpp"
+#include "harness/commands/shared/auto_choice.hpp"
+#include "harness/support/progress.hpp"
+#include "harness/support/table.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -4,11 +4,11 @@
 #include <iostream>
 #include <map>
 
+#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/error.hpp"
-#include "harness/exec.hpp"
-#include "harness/tensor_file.hpp"
-#include "harness/text.hpp"
+#include "harness/engine/exec.hpp"
+#include "harness/support/text.hpp"
+#include "harness/tensors/tensor_file.hpp"
 
 namespace gla_bench::commands {
 namespace {

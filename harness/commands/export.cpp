@@ -5,11 +5,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "harness/atomic_file.hpp"
+#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/error.hpp"
-#include "harness/fair/t4.hpp"
-#include "harness/record_file.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/report/t4.hpp"
+#include "harness/support/atomic_file.hpp"
 
 namespace gla_bench::commands {
 namespace {

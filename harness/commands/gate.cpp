@@ -4,11 +4,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/error.hpp"
+#include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/comparison/accuracy_gate.hpp"
-#include "harness/error.hpp"
-#include "harness/gate.hpp"
-#include "harness/source_hash.hpp"
+#include "harness/judge/accuracy_gate.hpp"
+#include "harness/judge/gate.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "harness/commands/commands.hpp"
-#include "harness/environment.hpp"
+#include "harness/records/environment.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -4,12 +4,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/architecture.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/architecture.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/error.hpp"
-#include "harness/json.hpp"
-#include "harness/sweep.hpp"
-#include "harness/text.hpp"
+#include "harness/config/sweep.hpp"
+#include "harness/support/json.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -6,14 +6,14 @@
 #include <set>
 #include <sstream>
 
-#include "harness/commands/auto_choice.hpp"
+#include "harness/backends/sources/prologue.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/counting.hpp"
-#include "harness/environment.hpp"
-#include "harness/prologue.hpp"
-#include "harness/sweep.hpp"
-#include "harness/table.hpp"
-#include "harness/text.hpp"
+#include "harness/commands/shared/auto_choice.hpp"
+#include "harness/config/sweep.hpp"
+#include "harness/measure/counting.hpp"
+#include "harness/records/environment.hpp"
+#include "harness/support/table.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench::commands {
 namespace {

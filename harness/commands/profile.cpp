@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <iostream>
 
+#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/drill_down/selection.hpp"
-#include "harness/drill_down/tools.hpp"
-#include "harness/error.hpp"
+#include "harness/commands/shared/tools.hpp"
+#include "harness/records/selection.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -5,15 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/drill_down/selection.hpp"
-#include "harness/environment.hpp"
-#include "harness/error.hpp"
-#include "harness/record_file.hpp"
-#include "harness/record_json.hpp"
-#include "harness/report.hpp"
-#include "harness/run.hpp"
-#include "harness/tensor_file.hpp"
+#include "harness/engine/run.hpp"
+#include "harness/records/environment.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/records/record_json.hpp"
+#include "harness/records/selection.hpp"
+#include "harness/report/text/report.hpp"
+#include "harness/tensors/tensor_file.hpp"
 
 namespace gla_bench::commands {
 namespace {

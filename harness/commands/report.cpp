@@ -4,17 +4,17 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "harness/atomic_file.hpp"
+#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/commands/output_width.hpp"
-#include "harness/comparison/comparison_report.hpp"
-#include "harness/crossover/crossover_text.hpp"
-#include "harness/error.hpp"
-#include "harness/page.hpp"
-#include "harness/report.hpp"
-#include "harness/report_best.hpp"
-#include "harness/report_comparison.hpp"
-#include "harness/report_rows.hpp"
+#include "harness/commands/shared/output_width.hpp"
+#include "harness/judge/comparison_report.hpp"
+#include "harness/report/maps/crossover_text.hpp"
+#include "harness/report/page/page.hpp"
+#include "harness/report/text/best.hpp"
+#include "harness/report/text/comparison.hpp"
+#include "harness/report/text/report.hpp"
+#include "harness/report/text/rows.hpp"
+#include "harness/support/atomic_file.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -7,21 +7,21 @@
 #include <iostream>
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/error.hpp"
 #include "harness/commands/against.hpp"
-#include "harness/commands/auto_choice.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/commands/random_config.hpp"
-#include "harness/commands/workers.hpp"
-#include "harness/comparison/seeds.hpp"
-#include "harness/environment.hpp"
-#include "harness/error.hpp"
-#include "harness/extend.hpp"
-#include "harness/record_file.hpp"
-#include "harness/report.hpp"
-#include "harness/resume.hpp"
-#include "harness/run.hpp"
-#include "harness/sweep.hpp"
-#include "harness/throttled.hpp"
+#include "harness/commands/shared/auto_choice.hpp"
+#include "harness/commands/shared/random_config.hpp"
+#include "harness/commands/shared/workers.hpp"
+#include "harness/config/sweep.hpp"
+#include "harness/engine/extend.hpp"
+#include "harness/engine/resume.hpp"
+#include "harness/engine/run.hpp"
+#include "harness/engine/throttled.hpp"
+#include "harness/judge/seeds.hpp"
+#include "harness/records/environment.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/report/text/report.hpp"
 
 namespace gla_bench::commands {
 namespace {

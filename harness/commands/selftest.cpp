@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/commands/workers.hpp"
-#include "harness/error.hpp"
+#include "harness/commands/shared/workers.hpp"
 #include "harness/selftest/selftest.hpp"
 
 namespace gla_bench::commands {

@@ -3,12 +3,12 @@
 
 #include <iostream>
 
+#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/tune_live.hpp"
 #include "harness/commands/tune_table.hpp"
-#include "harness/error.hpp"
-#include "harness/record_file.hpp"
-#include "harness/tuning/replay.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/search/replay.hpp"
 
 namespace gla_bench::commands {
 namespace {

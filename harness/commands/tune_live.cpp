@@ -7,14 +7,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/error.hpp"
+#include "harness/commands/shared/workers.hpp"
 #include "harness/commands/tune_table.hpp"
-#include "harness/commands/workers.hpp"
-#include "harness/environment.hpp"
-#include "harness/error.hpp"
-#include "harness/resume.hpp"
-#include "harness/tuned/choose.hpp"
-#include "harness/tuning/tune.hpp"
-#include "harness/worker/signals.hpp"
+#include "harness/engine/resume.hpp"
+#include "harness/records/environment.hpp"
+#include "harness/search/tune.hpp"
+#include "harness/tuned_table/choose.hpp"
+#include "harness/workers/signals.hpp"
 
 namespace gla_bench::commands {
 namespace {

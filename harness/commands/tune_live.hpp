@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "harness/commands/commands.hpp"
-#include "harness/tuning/searcher.hpp"
-#include "harness/tuning/stop_condition.hpp"
+#include "harness/search/searcher.hpp"
+#include "harness/search/stop_condition.hpp"
 
 namespace gla_bench::commands {
 

@@ -5,16 +5,16 @@
 #include <filesystem>
 #include <iostream>
 
-#include "harness/atomic_file.hpp"
-#include "harness/catalog.hpp"
+#include "core/catalog.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/error.hpp"
-#include "harness/source_hash.hpp"
-#include "harness/text.hpp"
-#include "harness/tuned/build.hpp"
-#include "harness/tuned/evaluate.hpp"
-#include "harness/tuned/header.hpp"
-#include "harness/tuned/table_file.hpp"
+#include "harness/support/atomic_file.hpp"
+#include "harness/support/text.hpp"
+#include "harness/tuned_table/build.hpp"
+#include "harness/tuned_table/evaluate.hpp"
+#include "harness/tuned_table/header.hpp"
+#include "harness/tuned_table/table_file.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/record_file.hpp"
-#include "harness/tuned/table.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/tuned_table/table.hpp"
 
 namespace gla_bench::commands {
 

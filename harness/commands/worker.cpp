@@ -1,16 +1,16 @@
 // gla-bench worker: the process that `run` and `verify` start to do their work in. Hidden: it takes
-// its requests from descriptor 3 (worker/protocol.hpp).
+// its requests from descriptor 3 (workers/protocol.hpp).
 
-#include "harness/worker/serve.hpp"
+#include "harness/workers/serve.hpp"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/comparison/slowed.hpp"
-#include "harness/error.hpp"
+#include "harness/duel/slowed.hpp"
 #include "harness/selftest/planted.hpp"
-#include "harness/worker/protocol.hpp"
+#include "harness/workers/protocol.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -1,16 +1,16 @@
-#include "harness/config.hpp"
+#include "harness/config/config.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/config_policy.hpp"
-#include "harness/config_shapes.hpp"
-#include "harness/config_tiles.hpp"
-#include "harness/random_problems.hpp"
-#include "harness/sweep.hpp"
-#include "harness/tuned/choose.hpp"
+#include "harness/config/policy.hpp"
+#include "harness/config/random_problems.hpp"
+#include "harness/config/shapes.hpp"
+#include "harness/config/sweep.hpp"
+#include "harness/config/tiles.hpp"
+#include "harness/tuned_table/choose.hpp"
 
 namespace gla_bench {
 namespace {

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/catalog.hpp"
-#include "harness/counting_policy.hpp"
-#include "harness/json.hpp"
-#include "harness/problem.hpp"
-#include "harness/space/condition.hpp"
-#include "harness/tile.hpp"
-#include "harness/verify.hpp"
+#include "core/catalog.hpp"
+#include "core/problem.hpp"
+#include "core/tile.hpp"
+#include "harness/config/counting_policy.hpp"
+#include "harness/config/space/condition.hpp"
+#include "harness/support/json.hpp"
+#include "harness/verify/verify.hpp"
 
 namespace gla_bench {
 
@@ -41,7 +41,7 @@ struct RandomDraw {
 struct Sweep {
   std::string op;
   Direction direction = Direction::forward;
-  std::vector<std::string> variants;  ///< may hold "auto" (tuned/choose.hpp)
+  std::vector<std::string> variants;  ///< may hold "auto" (tuned_table/choose.hpp)
   /// Whether a variant may refuse every tile of a problem and the gate stay green. "all" variants
   /// may.
   bool refusals_allowed = false;
@@ -77,7 +77,7 @@ struct VerificationPolicy {
   ReferencePlace reference = ReferencePlace::automatic;
 };
 
-/// Seconds after which a worker's step counts as hung (worker/step_limit.hpp).
+/// Seconds after which a worker's step counts as hung (workers/step_limit.hpp).
 struct LimitPolicy {
   double least_seconds = 30;        ///< for a step that runs a candidate, whatever its size
   double factor = 1000;             ///< beside them: times what bytes and flops take at best
@@ -85,7 +85,7 @@ struct LimitPolicy {
   double reference_seconds = 3600;  ///< for inputs and reference, or a plain computation
 };
 
-/// Which tensors of wrong rows are kept (drill_down/wrong_tensors.hpp).
+/// Which tensors of wrong rows are kept (engine/wrong_tensors.hpp).
 struct KeepWrong {
   std::string folder;      ///< empty: none are
   double most_mib = 1024;  ///< of one file; a larger one is not written

@@ -1,4 +1,4 @@
-#include "harness/counting_policy.hpp"
+#include "harness/config/counting_policy.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/json.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/config_policy.hpp"
+#include "harness/config/policy.hpp"
 
 #include <filesystem>
 

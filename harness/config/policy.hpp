@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "harness/config.hpp"
-#include "harness/json.hpp"
+#include "harness/config/config.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/random_problems.hpp"
+#include "harness/config/random_problems.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/config.hpp"
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
+#include "harness/config/config.hpp"
 
 namespace gla_bench {
 

@@ -1,10 +1,10 @@
-#include "harness/config_shapes.hpp"
+#include "harness/config/shapes.hpp"
 
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "harness/text.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

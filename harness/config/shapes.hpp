@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "harness/json.hpp"
-#include "harness/operator.hpp"
-#include "harness/problem.hpp"
+#include "core/operator.hpp"
+#include "core/problem.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

@@ -1,11 +1,11 @@
-#include "harness/sweep.hpp"
+#include "harness/config/sweep.hpp"
 
 #include <algorithm>
 #include <fstream>
 
-#include "harness/random_problems.hpp"
-#include "harness/tensor_file.hpp"
-#include "harness/text.hpp"
+#include "harness/config/random_problems.hpp"
+#include "harness/support/text.hpp"
+#include "harness/tensors/tensor_file.hpp"
 
 namespace gla_bench {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/catalog.hpp"
-#include "harness/config.hpp"
-#include "harness/variant.hpp"
+#include "core/catalog.hpp"
+#include "core/variant.hpp"
+#include "harness/config/config.hpp"
 
 namespace gla_bench {
 

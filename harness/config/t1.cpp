@@ -1,12 +1,12 @@
-#include "harness/fair/t1.hpp"
+#include "harness/config/t1.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "harness/space/expression.hpp"
+#include "core/error.hpp"
+#include "harness/config/space/expression.hpp"
 
 namespace gla_bench {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "harness/config_tiles.hpp"
-#include "harness/json.hpp"
+#include "harness/config/tiles.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

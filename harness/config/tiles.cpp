@@ -1,12 +1,12 @@
-#include "harness/config_tiles.hpp"
+#include "harness/config/tiles.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "harness/config_policy.hpp"
-#include "harness/error.hpp"
-#include "harness/fair/t1.hpp"
-#include "harness/space/expression.hpp"
+#include "core/error.hpp"
+#include "harness/config/policy.hpp"
+#include "harness/config/space/expression.hpp"
+#include "harness/config/t1.hpp"
 
 namespace gla_bench {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/config.hpp"
-#include "harness/json.hpp"
+#include "harness/config/config.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 
@@ -18,7 +18,7 @@ struct KnownAxes {
 };
 
 /// {"chunk": [32, 64], "where": ["block_v <= chunk"]}: values of axes, and conditions; or
-/// {"t1": FILE}: the space of a T1 document (fair/t1.hpp). @throws InputError
+/// {"t1": FILE}: the space of a T1 document (config/t1.hpp). @throws InputError
 Narrowing read_narrowing(const JsonNode& node, const KnownAxes& known, const std::string& folder);
 
 /// A condition on the axes `names`. @throws InputError for text that is none, or speaks of others

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/config.hpp"
-#include "harness/config_shapes.hpp"
+#include "harness/config/config.hpp"
+#include "harness/config/shapes.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,8 +1,8 @@
-#include "harness/comparison/against.hpp"
+#include "harness/duel/against.hpp"
 
 #include <algorithm>
 
-#include "harness/statistics.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <span>
 
-#include "harness/comparison/rounds.hpp"
-#include "harness/progress.hpp"
-#include "harness/run.hpp"
-#include "harness/worker/client.hpp"
-#include "harness/worker/step_limit.hpp"
+#include "harness/engine/run.hpp"
+#include "harness/judge/rounds.hpp"
+#include "harness/support/progress.hpp"
+#include "harness/workers/client.hpp"
+#include "harness/workers/step_limit.hpp"
 
 namespace gla_bench {
 

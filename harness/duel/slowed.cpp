@@ -1,4 +1,4 @@
-#include "harness/comparison/slowed.hpp"
+#include "harness/duel/slowed.hpp"
 
 namespace gla_bench {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "harness/backend.hpp"
+#include "harness/backends/backend.hpp"
 
 namespace gla_bench {
 

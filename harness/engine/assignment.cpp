@@ -1,10 +1,10 @@
-#include "harness/assignment.hpp"
+#include "harness/engine/assignment.hpp"
 
 #include <set>
 
-#include "harness/sweep.hpp"
-#include "harness/text.hpp"
-#include "harness/tuned/choose.hpp"
+#include "harness/config/sweep.hpp"
+#include "harness/support/text.hpp"
+#include "harness/tuned_table/choose.hpp"
 
 namespace gla_bench {
 namespace {

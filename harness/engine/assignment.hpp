@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/catalog.hpp"
-#include "harness/config.hpp"
-#include "harness/record.hpp"
+#include "core/catalog.hpp"
+#include "harness/config/config.hpp"
+#include "harness/records/record.hpp"
 
 namespace gla_bench {
 

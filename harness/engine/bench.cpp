@@ -1,4 +1,4 @@
-#include "harness/bench.hpp"
+#include "harness/engine/bench.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -10,9 +10,9 @@
 #include <optional>
 #include <string_view>
 
-#include "harness/error.hpp"
-#include "harness/measure.hpp"
-#include "harness/tensor_file.hpp"
+#include "core/error.hpp"
+#include "harness/measure/measure.hpp"
+#include "harness/tensors/tensor_file.hpp"
 
 namespace gla_bench {
 namespace {

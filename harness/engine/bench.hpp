@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/backend.hpp"
-#include "harness/variant.hpp"
-#include "harness/verify.hpp"
-#include "reference/tolerance.hpp"
+#include "core/variant.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/verify/tolerance.hpp"
+#include "harness/verify/verify.hpp"
 
 namespace benchmark {
 class BenchmarkReporter;

@@ -1,4 +1,4 @@
-#include "harness/exec.hpp"
+#include "harness/engine/exec.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,11 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "harness/error.hpp"
-#include "harness/safetensors.hpp"
-#include "harness/source_hash.hpp"
-#include "harness/staging.hpp"
-#include "harness/tensor_file.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/source_hash.hpp"
+#include "harness/tensors/safetensors.hpp"
+#include "harness/tensors/staging.hpp"
+#include "harness/tensors/tensor_file.hpp"
 
 namespace gla_bench {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "harness/backend.hpp"
-#include "harness/operator.hpp"
-#include "harness/variant.hpp"
+#include "core/operator.hpp"
+#include "core/variant.hpp"
+#include "harness/backends/backend.hpp"
 
 namespace gla_bench {
 

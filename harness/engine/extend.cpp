@@ -1,12 +1,12 @@
-#include "harness/extend.hpp"
+#include "harness/engine/extend.hpp"
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/config_policy.hpp"
-#include "harness/error.hpp"
-#include "harness/resume.hpp"
+#include "core/error.hpp"
+#include "harness/config/policy.hpp"
+#include "harness/engine/resume.hpp"
 
 namespace gla_bench {
 namespace {

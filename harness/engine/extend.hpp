@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/assignment.hpp"
-#include "harness/config.hpp"
-#include "harness/record_file.hpp"
+#include "harness/config/config.hpp"
+#include "harness/engine/assignment.hpp"
+#include "harness/records/record_file.hpp"
 
 namespace gla_bench {
 

@@ -1,10 +1,10 @@
-#include "harness/resume.hpp"
+#include "harness/engine/resume.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/config.hpp"
-#include "harness/record_file.hpp"
+#include "harness/config/config.hpp"
+#include "harness/records/record_file.hpp"
 
 namespace gla_bench {
 

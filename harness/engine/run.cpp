@@ -1,4 +1,4 @@
-#include "harness/run.hpp"
+#include "harness/engine/run.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,11 +7,11 @@
 #include <sstream>
 #include <utility>
 
-#include "harness/counting.hpp"
-#include "harness/drill_down/wrong_tensors.hpp"
-#include "harness/error.hpp"
-#include "harness/run_progress.hpp"
-#include "harness/tensor_file.hpp"
+#include "core/error.hpp"
+#include "harness/engine/run_progress.hpp"
+#include "harness/engine/wrong_tensors.hpp"
+#include "harness/measure/counting.hpp"
+#include "harness/tensors/tensor_file.hpp"
 
 namespace gla_bench {
 namespace {

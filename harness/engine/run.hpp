@@ -10,11 +10,11 @@
 #include <span>
 #include <string_view>
 
-#include "harness/assignment.hpp"
-#include "harness/backend.hpp"
-#include "harness/measure.hpp"
-#include "harness/progress.hpp"
-#include "harness/verify.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/engine/assignment.hpp"
+#include "harness/measure/measure.hpp"
+#include "harness/support/progress.hpp"
+#include "harness/verify/verify.hpp"
 
 namespace gla_bench {
 
@@ -32,7 +32,7 @@ struct RunPlan {
 };
 
 /// What may take long, or go wrong, on a problem's way to its records. Each has a limit of its own
-/// where a worker does it (worker/step_limit.hpp).
+/// where a worker does it (workers/step_limit.hpp).
 enum class RunStep {
   reference,  ///< inputs, float64 reference, tensors in place; or the plain computation of an
               ///< arithmetic

@@ -1,4 +1,4 @@
-#include "harness/run_progress.hpp"
+#include "harness/engine/run_progress.hpp"
 
 namespace gla_bench {
 

@@ -4,8 +4,8 @@
 #include <set>
 #include <string>
 
-#include "harness/progress.hpp"
-#include "harness/run.hpp"
+#include "harness/engine/run.hpp"
+#include "harness/support/progress.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/throttled.hpp"
+#include "harness/engine/throttled.hpp"
 
 #include <algorithm>
 #include <set>

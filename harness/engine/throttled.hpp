@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "harness/assignment.hpp"
-#include "harness/record.hpp"
+#include "harness/engine/assignment.hpp"
+#include "harness/records/record.hpp"
 
 namespace gla_bench {
 

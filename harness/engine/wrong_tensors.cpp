@@ -1,14 +1,14 @@
-#include "harness/drill_down/wrong_tensors.hpp"
+#include "harness/engine/wrong_tensors.hpp"
 
 #include <filesystem>
 #include <sstream>
 
-#include "harness/drill_down/selection.hpp"
-#include "harness/error.hpp"
-#include "harness/hash.hpp"
-#include "harness/safetensors.hpp"
-#include "harness/source_hash.hpp"
-#include "harness/staging.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/source_hash.hpp"
+#include "harness/records/selection.hpp"
+#include "harness/support/hash.hpp"
+#include "harness/tensors/safetensors.hpp"
+#include "harness/tensors/staging.hpp"
 
 namespace gla_bench {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "harness/config.hpp"
-#include "harness/record.hpp"
-#include "harness/verify.hpp"
+#include "harness/config/config.hpp"
+#include "harness/records/record.hpp"
+#include "harness/verify/verify.hpp"
 
 namespace gla_bench {
 

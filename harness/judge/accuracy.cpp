@@ -1,4 +1,4 @@
-#include "harness/comparison/accuracy.hpp"
+#include "harness/judge/accuracy.hpp"
 
 #include <algorithm>
 #include <functional>

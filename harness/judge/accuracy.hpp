@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/json.hpp"
-#include "harness/record.hpp"
+#include "harness/records/record.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

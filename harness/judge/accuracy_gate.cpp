@@ -1,7 +1,7 @@
-#include "harness/comparison/accuracy_gate.hpp"
+#include "harness/judge/accuracy_gate.hpp"
 
-#include "harness/assignment.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/engine/assignment.hpp"
 
 namespace gla_bench {
 

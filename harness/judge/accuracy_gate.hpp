@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "harness/comparison/accuracy.hpp"
-#include "harness/gate.hpp"
+#include "harness/judge/accuracy.hpp"
+#include "harness/judge/gate.hpp"
 
 namespace gla_bench {
 

@@ -3,8 +3,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/comparison/accuracy.hpp"
-#include "harness/record_json.hpp"
+#include "harness/judge/accuracy.hpp"
+#include "harness/records/record_json.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,10 +1,10 @@
-#include "harness/comparison/calibration.hpp"
+#include "harness/judge/calibration.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <sstream>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

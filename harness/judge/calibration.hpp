@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/comparison/comparison.hpp"
+#include "harness/judge/comparison.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/comparison/change.hpp"
+#include "harness/judge/change.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/comparison/bootstrap.hpp"
+#include "harness/support/bootstrap.hpp"
 
 namespace gla_bench {
 

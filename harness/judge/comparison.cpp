@@ -1,13 +1,13 @@
-#include "harness/comparison/comparison.hpp"
+#include "harness/judge/comparison.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <sstream>
 
-#include "harness/comparison/rows.hpp"
-#include "harness/error.hpp"
-#include "harness/statistics.hpp"
-#include "harness/text.hpp"
+#include "core/error.hpp"
+#include "harness/judge/rows.hpp"
+#include "harness/support/statistics.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/comparison/accuracy.hpp"
-#include "harness/comparison/change.hpp"
-#include "harness/comparison/comparability.hpp"
-#include "harness/record_file.hpp"
+#include "harness/judge/accuracy.hpp"
+#include "harness/judge/change.hpp"
+#include "harness/records/comparability.hpp"
+#include "harness/records/record_file.hpp"
 
 namespace gla_bench {
 

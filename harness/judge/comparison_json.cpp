@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/comparison/comparison_report.hpp"
+#include "harness/judge/comparison_report.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,12 +1,12 @@
-#include "harness/comparison/comparison_report.hpp"
+#include "harness/judge/comparison_report.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
 
-#include "harness/table.hpp"
-#include "harness/text.hpp"
+#include "harness/support/table.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

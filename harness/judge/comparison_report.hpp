@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/comparison/comparison.hpp"
-#include "harness/gate.hpp"
+#include "harness/judge/comparison.hpp"
+#include "harness/judge/gate.hpp"
 
 namespace gla_bench {
 

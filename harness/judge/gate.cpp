@@ -1,11 +1,11 @@
-#include "harness/gate.hpp"
+#include "harness/judge/gate.hpp"
 
 #include <map>
 #include <set>
 
-#include "harness/error.hpp"
-#include "harness/sweep.hpp"
-#include "harness/tuned/choose.hpp"
+#include "core/error.hpp"
+#include "harness/config/sweep.hpp"
+#include "harness/tuned_table/choose.hpp"
 
 namespace gla_bench {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/catalog.hpp"
-#include "harness/record_file.hpp"
-#include "reference/tolerance.hpp"
+#include "core/catalog.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/verify/tolerance.hpp"
 
 namespace gla_bench {
 

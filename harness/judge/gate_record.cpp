@@ -4,11 +4,11 @@
 #include <cmath>
 #include <sstream>
 
-#include "harness/assignment.hpp"
-#include "harness/checks.hpp"
-#include "harness/gate.hpp"
-#include "harness/statistics.hpp"
-#include "harness/tile_space.hpp"
+#include "core/tile_space.hpp"
+#include "harness/engine/assignment.hpp"
+#include "harness/judge/gate.hpp"
+#include "harness/measure/checks.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "harness/gate.hpp"
-#include "harness/text.hpp"
+#include "harness/judge/gate.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

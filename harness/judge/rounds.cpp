@@ -1,11 +1,11 @@
-#include "harness/comparison/rounds.hpp"
+#include "harness/judge/rounds.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <random>
 
-#include "harness/statistics.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench {
 namespace {

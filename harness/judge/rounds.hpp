@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "harness/comparison/bootstrap.hpp"
-#include "harness/record.hpp"
+#include "harness/records/record.hpp"
+#include "harness/support/bootstrap.hpp"
 
 namespace gla_bench {
 

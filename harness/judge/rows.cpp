@@ -1,8 +1,8 @@
-#include "harness/comparison/rows.hpp"
+#include "harness/judge/rows.hpp"
 
 #include <map>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "harness/comparison/comparison.hpp"
+#include "harness/judge/comparison.hpp"
 
 namespace gla_bench {
 

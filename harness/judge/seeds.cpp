@@ -1,4 +1,4 @@
-#include "harness/comparison/seeds.hpp"
+#include "harness/judge/seeds.hpp"
 
 namespace gla_bench {
 

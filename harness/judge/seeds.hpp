@@ -1,7 +1,7 @@
 #pragma once
 // Several draws of the same problems: what the spread of an error is taken over.
 
-#include "harness/config.hpp"
+#include "harness/config/config.hpp"
 
 namespace gla_bench {
 

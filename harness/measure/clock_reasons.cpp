@@ -1,4 +1,4 @@
-#include "harness/clock_reasons.hpp"
+#include "harness/measure/clock_reasons.hpp"
 
 #include <algorithm>
 #include <array>

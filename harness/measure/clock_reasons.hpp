@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/backend.hpp"
-#include "harness/record.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/records/record.hpp"
 
 namespace gla_bench {
 

@@ -1,11 +1,11 @@
-#include "harness/counting.hpp"
+#include "harness/measure/counting.hpp"
 
 #include <algorithm>
 
-#include "harness/counters.hpp"
-#include "harness/energy.hpp"
-#include "harness/error.hpp"
-#include "harness/text.hpp"
+#include "core/error.hpp"
+#include "harness/backends/counters.hpp"
+#include "harness/measure/energy.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

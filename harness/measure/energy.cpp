@@ -1,4 +1,4 @@
-#include "harness/energy.hpp"
+#include "harness/measure/energy.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
-#include "harness/backend.hpp"
-#include "harness/counting_policy.hpp"
-#include "harness/record.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/config/counting_policy.hpp"
+#include "harness/records/record.hpp"
 
 namespace gla_bench {
 

@@ -1,15 +1,15 @@
-#include "harness/measure.hpp"
+#include "harness/measure/measure.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 
-#include "harness/checks.hpp"
-#include "harness/clock_reasons.hpp"
-#include "harness/error.hpp"
-#include "harness/statistics.hpp"
-#include "harness/stop.hpp"
+#include "core/error.hpp"
+#include "harness/measure/checks.hpp"
+#include "harness/measure/clock_reasons.hpp"
+#include "harness/measure/stop.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench {
 namespace {

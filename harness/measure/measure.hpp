@@ -1,9 +1,9 @@
 #pragma once
 // Times one prepared candidate, through Plan::sample, the only timer.
 
-#include "harness/backend.hpp"
-#include "harness/config.hpp"
-#include "harness/record.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/config/config.hpp"
+#include "harness/records/record.hpp"
 
 namespace gla_bench {
 

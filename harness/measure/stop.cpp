@@ -1,8 +1,8 @@
-#include "harness/stop.hpp"
+#include "harness/measure/stop.hpp"
 
 #include <algorithm>
 
-#include "harness/statistics.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench {
 

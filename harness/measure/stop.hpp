@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "harness/config.hpp"
+#include "harness/config/config.hpp"
 
 namespace gla_bench {
 

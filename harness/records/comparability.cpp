@@ -1,11 +1,11 @@
-#include "harness/comparison/comparability.hpp"
+#include "harness/records/comparability.hpp"
 
 #include <algorithm>
 #include <array>
 #include <sstream>
 
-#include "harness/error.hpp"
-#include "harness/text.hpp"
+#include "core/error.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

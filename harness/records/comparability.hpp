@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/facts.hpp"
+#include "harness/support/facts.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/environment.hpp"
+#include "harness/records/environment.hpp"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <charconv>
 #include <ctime>
 
-#include "harness/git_version.hpp"
+#include "harness/support/git_version.hpp"
 
 namespace gla_bench {
 namespace {

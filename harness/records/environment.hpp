@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "harness/backend.hpp"
-#include "harness/facts.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/support/facts.hpp"
 
 namespace gla_bench {
 

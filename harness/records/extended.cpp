@@ -1,4 +1,4 @@
-#include "harness/extension.hpp"
+#include "harness/records/extended.hpp"
 
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/facts.hpp"
-#include "harness/json.hpp"
+#include "harness/support/facts.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

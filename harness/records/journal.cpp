@@ -1,6 +1,6 @@
 // Journals, written.
 
-#include "harness/journal.hpp"
+#include "harness/records/journal.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "harness/atomic_file.hpp"
-#include "harness/error.hpp"
-#include "harness/record_json.hpp"
+#include "core/error.hpp"
+#include "harness/records/record_json.hpp"
+#include "harness/support/atomic_file.hpp"
 
 namespace gla_bench {
 namespace {

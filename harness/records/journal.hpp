@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/facts.hpp"
-#include "harness/json.hpp"
-#include "harness/record.hpp"
+#include "harness/records/record.hpp"
+#include "harness/support/facts.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "harness/assignment.hpp"
-#include "harness/error.hpp"
-#include "harness/journal.hpp"
-#include "harness/record_json.hpp"
+#include "core/error.hpp"
+#include "harness/engine/assignment.hpp"
+#include "harness/records/journal.hpp"
+#include "harness/records/record_json.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/measured_json.hpp"
+#include "harness/records/measured_json.hpp"
 
 #include <limits>
 #include <nlohmann/json.hpp>

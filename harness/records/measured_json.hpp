@@ -1,8 +1,8 @@
 #pragma once
 // What the device counted and used, as JSON, both ways: parts of a record (record_json.hpp).
 
-#include "harness/json.hpp"
-#include "harness/record.hpp"
+#include "harness/records/record.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/record.hpp"
+#include "harness/records/record.hpp"
 
 #include <utility>
 

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "harness/backend.hpp"
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
+#include "harness/backends/backend.hpp"
 
 namespace gla_bench {
 
@@ -129,7 +129,7 @@ struct Against {
   std::string stopped_because;  ///< "precision", "time", "rounds"; empty without rounds
 };
 
-/// How `auto` came to a candidate (tuned/choose.hpp).
+/// How `auto` came to a candidate (tuned_table/choose.hpp).
 struct ChosenBy {
   std::string how;    ///< "bucket": by the entry of the problem's own bucket; "nearest"; "default"
   std::string table;  ///< path of the table; empty where there was none

@@ -1,6 +1,6 @@
 // Results files, written.
 
-#include "harness/record_file.hpp"
+#include "harness/records/record_file.hpp"
 
 #include <unistd.h>
 
@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "harness/atomic_file.hpp"
-#include "harness/error.hpp"
-#include "harness/record_json.hpp"
+#include "core/error.hpp"
+#include "harness/records/record_json.hpp"
+#include "harness/support/atomic_file.hpp"
 
 namespace gla_bench {
 namespace {

@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/extension.hpp"
-#include "harness/facts.hpp"
-#include "harness/journal.hpp"
-#include "harness/json.hpp"
-#include "harness/record.hpp"
+#include "harness/records/extended.hpp"
+#include "harness/records/journal.hpp"
+#include "harness/records/record.hpp"
+#include "harness/support/facts.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

@@ -4,9 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "harness/record_file.hpp"
-#include "harness/record_json.hpp"
+#include "core/error.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/records/record_json.hpp"
 
 namespace gla_bench {
 namespace {

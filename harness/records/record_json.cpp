@@ -1,10 +1,10 @@
-#include "harness/record_json.hpp"
+#include "harness/records/record_json.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "harness/config_shapes.hpp"
-#include "harness/drill_down/selection.hpp"
-#include "harness/measured_json.hpp"
+#include "harness/config/shapes.hpp"
+#include "harness/records/measured_json.hpp"
+#include "harness/records/selection.hpp"
 
 namespace gla_bench {
 namespace {

@@ -2,9 +2,9 @@
 // Problems and records as JSON, both ways. The names are a contract:
 // configs/schema/results.schema.json.
 
-#include "harness/facts.hpp"
-#include "harness/json.hpp"
-#include "harness/record.hpp"
+#include "harness/records/record.hpp"
+#include "harness/support/facts.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

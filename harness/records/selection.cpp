@@ -1,12 +1,12 @@
-#include "harness/drill_down/selection.hpp"
+#include "harness/records/selection.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "harness/record_file.hpp"
-#include "harness/record_json.hpp"
+#include "core/error.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/records/record_json.hpp"
 
 namespace gla_bench {
 namespace {

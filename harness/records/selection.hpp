@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "harness/catalog.hpp"
-#include "harness/record.hpp"
+#include "core/catalog.hpp"
+#include "harness/records/record.hpp"
 
 namespace gla_bench {
 

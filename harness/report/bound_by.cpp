@@ -1,11 +1,11 @@
-#include "harness/bound_by.hpp"
+#include "harness/report/bound_by.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "harness/architecture.hpp"
-#include "harness/numbers.hpp"
-#include "harness/report_measured.hpp"
+#include "harness/backends/sources/architecture.hpp"
+#include "harness/report/text/measured.hpp"
+#include "harness/support/numbers.hpp"
 
 namespace gla_bench {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/facts.hpp"
-#include "harness/record.hpp"
+#include "harness/records/record.hpp"
+#include "harness/support/facts.hpp"
 
 namespace gla_bench {
 

@@ -1,10 +1,10 @@
-#include "harness/contests.hpp"
+#include "harness/report/contests.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <map>
 
-#include "harness/tuned/rank.hpp"
+#include "harness/tuned_table/rank.hpp"
 
 namespace gla_bench {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/crossover/crossover.hpp"
-#include "harness/record_file.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/report/maps/crossover.hpp"
 
 namespace gla_bench {
 

@@ -1,12 +1,12 @@
-#include "harness/fair/t4.hpp"
+#include "harness/report/t4.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/config_shapes.hpp"
-#include "harness/environment.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/config/shapes.hpp"
+#include "harness/records/environment.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,11 +1,11 @@
-#include "harness/tuning/live.hpp"
+#include "harness/search/live.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "harness/error.hpp"
-#include "harness/statistics.hpp"
+#include "core/error.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench::tuning {
 namespace {

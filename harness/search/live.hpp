@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "harness/run.hpp"
-#include "harness/tuning/search.hpp"
-#include "harness/worker/client.hpp"
-#include "harness/worker/step_limit.hpp"
+#include "harness/engine/run.hpp"
+#include "harness/search/search.hpp"
+#include "harness/workers/client.hpp"
+#include "harness/workers/step_limit.hpp"
 
 namespace gla_bench::tuning {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "harness/tuning/live.hpp"
+#include "harness/search/live.hpp"
 
 namespace gla_bench::tuning {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/tuning/strategies.hpp"
+#include "harness/search/strategies.hpp"
 
 namespace gla_bench::tuning {
 namespace {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <sstream>
 
-#include "harness/checks.hpp"
-#include "harness/statistics.hpp"
-#include "harness/table.hpp"
-#include "harness/text.hpp"
-#include "harness/tuning/tune.hpp"
+#include "harness/measure/checks.hpp"
+#include "harness/search/tune.hpp"
+#include "harness/support/statistics.hpp"
+#include "harness/support/table.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench::tuning {
 namespace {

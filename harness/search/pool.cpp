@@ -1,10 +1,10 @@
-#include "harness/tuning/pool.hpp"
+#include "harness/search/pool.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "harness/measure.hpp"
-#include "harness/statistics.hpp"
+#include "harness/measure/measure.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench::tuning {
 

@@ -1,7 +1,7 @@
 #pragma once
 // What a search knows of its candidates: shared by the strategies.
 
-#include "harness/tuning/searcher.hpp"
+#include "harness/search/searcher.hpp"
 
 namespace gla_bench::tuning {
 

@@ -1,13 +1,13 @@
-#include "harness/tuning/replay.hpp"
+#include "harness/search/replay.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <sstream>
 
-#include "harness/environment.hpp"
-#include "harness/statistics.hpp"
-#include "harness/table.hpp"
+#include "harness/records/environment.hpp"
+#include "harness/support/statistics.hpp"
+#include "harness/support/table.hpp"
 
 namespace gla_bench::tuning {
 namespace {

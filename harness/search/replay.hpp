@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/record_file.hpp"
-#include "harness/tuning/search.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/search/search.hpp"
 
 namespace gla_bench::tuning {
 

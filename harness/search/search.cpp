@@ -1,4 +1,4 @@
-#include "harness/tuning/search.hpp"
+#include "harness/search/search.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -5,8 +5,8 @@
 #include <random>
 #include <set>
 
-#include "harness/tuning/searcher.hpp"
-#include "harness/tuning/stop_condition.hpp"
+#include "harness/search/searcher.hpp"
+#include "harness/search/stop_condition.hpp"
 
 namespace gla_bench::tuning {
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/config.hpp"
-#include "harness/tile.hpp"
-#include "harness/tuning/interval.hpp"
+#include "core/tile.hpp"
+#include "harness/config/config.hpp"
+#include "harness/support/interval.hpp"
 
 namespace gla_bench::tuning {
 

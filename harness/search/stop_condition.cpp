@@ -1,4 +1,4 @@
-#include "harness/tuning/stop_condition.hpp"
+#include "harness/search/stop_condition.hpp"
 
 #include <sstream>
 

@@ -1,11 +1,11 @@
-#include "harness/tuning/strategies.hpp"
+#include "harness/search/strategies.hpp"
 
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
 
-#include "harness/statistics.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench::tuning {
 namespace {

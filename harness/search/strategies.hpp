@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "harness/tuning/pool.hpp"
+#include "harness/search/pool.hpp"
 
 namespace gla_bench::tuning {
 

@@ -1,13 +1,13 @@
-#include "harness/tuning/tune.hpp"
+#include "harness/search/tune.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
 
-#include "harness/printable.hpp"
-#include "harness/statistics.hpp"
-#include "harness/text.hpp"
+#include "harness/support/printable.hpp"
+#include "harness/support/statistics.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench::tuning {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <span>
 
-#include "harness/progress.hpp"
-#include "harness/tuning/live.hpp"
+#include "harness/search/live.hpp"
+#include "harness/support/progress.hpp"
 
 namespace gla_bench::tuning {
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "harness/checks.hpp"
+#include "harness/measure/checks.hpp"
 
 namespace gla_bench::planted {
 namespace {

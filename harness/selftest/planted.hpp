@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/backend.hpp"
-#include "harness/catalog.hpp"
+#include "core/catalog.hpp"
+#include "harness/backends/backend.hpp"
 #include "harness/selftest/planted_faults.h"
 
 namespace gla_bench::planted {

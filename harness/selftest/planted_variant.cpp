@@ -1,6 +1,6 @@
 #include "harness/selftest/planted_variant.hpp"
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 
 namespace gla_bench::planted {

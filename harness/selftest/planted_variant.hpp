@@ -1,8 +1,8 @@
 #pragma once
 // What the planted variants of both backends share.
 
+#include "core/variant.hpp"
 #include "harness/selftest/planted_faults.h"
-#include "harness/variant.hpp"
 
 namespace gla_bench::planted {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "harness/checks.hpp"
+#include "harness/measure/checks.hpp"
 
 namespace gla_bench::selftest {
 namespace {

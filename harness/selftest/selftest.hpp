@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/json.hpp"
-#include "harness/record.hpp"
+#include "harness/records/record.hpp"
 #include "harness/selftest/planted.hpp"
-#include "harness/table.hpp"
+#include "harness/support/json.hpp"
+#include "harness/support/table.hpp"
 
 namespace gla_bench::selftest {
 

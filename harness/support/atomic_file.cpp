@@ -1,4 +1,4 @@
-#include "harness/atomic_file.hpp"
+#include "harness/support/atomic_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "harness/comparison/bootstrap.hpp"
+#include "harness/support/bootstrap.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "harness/statistics.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/facts.hpp"
+#include "harness/support/facts.hpp"
 
 #include <sstream>
 

@@ -1,10 +1,10 @@
-#include "harness/tuning/interval.hpp"
+#include "harness/support/interval.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "harness/statistics.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench::tuning {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/json.hpp"
+#include "harness/support/json.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/error.hpp"
-#include "harness/printable.hpp"
+#include "core/error.hpp"
+#include "harness/support/printable.hpp"
 
 namespace gla_bench {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/text.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/error.hpp"
-#include "harness/json.hpp"
-#include "harness/json_watch.hpp"
-#include "harness/printable.hpp"
+#include "core/error.hpp"
+#include "harness/support/json.hpp"
+#include "harness/support/json_watch.hpp"
+#include "harness/support/printable.hpp"
 
 namespace gla_bench {
 

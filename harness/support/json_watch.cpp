@@ -1,13 +1,13 @@
-#include "harness/json_watch.hpp"
+#include "harness/support/json_watch.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
-#include "harness/error.hpp"
-#include "harness/json.hpp"
-#include "harness/printable.hpp"
+#include "core/error.hpp"
+#include "harness/support/json.hpp"
+#include "harness/support/printable.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/numbers.hpp"
+#include "harness/support/numbers.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "harness/printable.hpp"
+#include "harness/support/printable.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "harness/statistics.hpp"
+#include "harness/support/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/record.hpp"
+#include "harness/records/record.hpp"
 
 namespace gla_bench {
 

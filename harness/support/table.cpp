@@ -1,9 +1,9 @@
-#include "harness/table.hpp"
+#include "harness/support/table.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "harness/printable.hpp"
+#include "harness/support/printable.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/text.hpp"
+#include "harness/support/text.hpp"
 
 #include <algorithm>
 #include <array>

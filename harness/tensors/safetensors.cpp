@@ -1,4 +1,4 @@
-#include "harness/safetensors.hpp"
+#include "harness/tensors/safetensors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/error.hpp"
-#include "harness/printable.hpp"
-#include "harness/safetensors_header.hpp"
-#include "harness/staging.hpp"
+#include "core/error.hpp"
+#include "harness/support/printable.hpp"
+#include "harness/tensors/safetensors_header.hpp"
+#include "harness/tensors/staging.hpp"
 
 namespace gla_bench {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/problem.hpp"
+#include "core/problem.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/safetensors_header.hpp"
+#include "harness/tensors/safetensors_header.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "harness/error.hpp"
-#include "harness/json_watch.hpp"
-#include "harness/printable.hpp"
+#include "core/error.hpp"
+#include "harness/support/json_watch.hpp"
+#include "harness/support/printable.hpp"
 
 namespace gla_bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/safetensors.hpp"
+#include "harness/tensors/safetensors.hpp"
 
 namespace gla_bench {
 

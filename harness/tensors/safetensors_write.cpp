@@ -6,10 +6,10 @@
 #include <fstream>
 #include <tuple>
 
-#include "harness/error.hpp"
-#include "harness/safetensors.hpp"
-#include "harness/safetensors_header.hpp"
-#include "harness/staging.hpp"
+#include "core/error.hpp"
+#include "harness/tensors/safetensors.hpp"
+#include "harness/tensors/safetensors_header.hpp"
+#include "harness/tensors/staging.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/staging.hpp"
+#include "harness/tensors/staging.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/rounding.hpp"
+#include "core/rounding.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,11 +1,11 @@
-#include "harness/tensor_extents.hpp"
+#include "harness/tensors/tensor_extents.hpp"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <stdexcept>
 
-#include "harness/staging.hpp"
+#include "harness/tensors/staging.hpp"
 
 namespace gla_bench {
 namespace {

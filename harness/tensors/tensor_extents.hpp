@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/error.hpp"
-#include "harness/operator.hpp"
+#include "core/error.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/tensor_file.hpp"
+#include "harness/tensors/tensor_file.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,12 +6,12 @@
 #include <string>
 #include <utility>
 
-#include "harness/config_shapes.hpp"
-#include "harness/error.hpp"
-#include "harness/printable.hpp"
-#include "harness/safetensors.hpp"
-#include "harness/staging.hpp"
-#include "harness/tensor_extents.hpp"
+#include "core/error.hpp"
+#include "harness/config/shapes.hpp"
+#include "harness/support/printable.hpp"
+#include "harness/tensors/safetensors.hpp"
+#include "harness/tensors/staging.hpp"
+#include "harness/tensors/tensor_extents.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,13 +1,14 @@
 #pragma once
-// Real input: a problem whose tensors come from a .safetensors file (harness/safetensors.hpp).
+// Real input: a problem whose tensors come from a .safetensors file
+// (harness/tensors/safetensors.hpp).
 //
 // The file holds the operator's inputs by their names, in the problem's layout: for gla q, k and g
 // as [B,T,H,K] and v as [B,T,H,V] (head_first: [B,H,T,K] and [B,H,T,V]), all of one dtype, and
 // perhaps initial_state as float32 [B,H,K,V]; with cu_seqlens (int32) sequences are ragged. The
 // extents are read off the tensors' shapes, whatever the operator. Other tensors are left alone.
 
-#include "harness/operator.hpp"
-#include "harness/problem.hpp"
+#include "core/operator.hpp"
+#include "core/problem.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/tuned/bucket.hpp"
+#include "harness/tuned_table/bucket.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "harness/json.hpp"
-#include "harness/problem.hpp"
+#include "core/problem.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

@@ -1,12 +1,12 @@
-#include "harness/tuned/build.hpp"
+#include "harness/tuned_table/build.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "harness/comparison/comparability.hpp"
-#include "harness/error.hpp"
-#include "harness/tuned/rank.hpp"
+#include "core/error.hpp"
+#include "harness/records/comparability.hpp"
+#include "harness/tuned_table/rank.hpp"
 
 namespace gla_bench {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/comparison/bootstrap.hpp"
-#include "harness/record_file.hpp"
-#include "harness/tuned/table.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/support/bootstrap.hpp"
+#include "harness/tuned_table/table.hpp"
 
 namespace gla_bench {
 

@@ -1,13 +1,13 @@
-#include "harness/tuned/choose.hpp"
+#include "harness/tuned_table/choose.hpp"
 
 #include <algorithm>
 
-#include "harness/comparison/comparability.hpp"
-#include "harness/error.hpp"
-#include "harness/text.hpp"
-#include "harness/tile_space.hpp"
-#include "harness/tuned/build.hpp"
-#include "harness/tuned/table_file.hpp"
+#include "core/error.hpp"
+#include "core/tile_space.hpp"
+#include "harness/records/comparability.hpp"
+#include "harness/support/text.hpp"
+#include "harness/tuned_table/build.hpp"
+#include "harness/tuned_table/table_file.hpp"
 
 namespace gla_bench {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/catalog.hpp"
-#include "harness/record.hpp"
-#include "harness/tuned/table.hpp"
+#include "core/catalog.hpp"
+#include "harness/records/record.hpp"
+#include "harness/tuned_table/table.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/tuned/evaluate.hpp"
+#include "harness/tuned_table/evaluate.hpp"
 
 #include <algorithm>
 #include <iomanip>
@@ -6,13 +6,13 @@
 #include <set>
 #include <sstream>
 
-#include "harness/architecture.hpp"
-#include "harness/statistics.hpp"
-#include "harness/table.hpp"
-#include "harness/tile_space.hpp"
-#include "harness/tuned/build.hpp"
-#include "harness/tuned/rank.hpp"
-#include "harness/tuned/table_file.hpp"
+#include "core/tile_space.hpp"
+#include "harness/backends/sources/architecture.hpp"
+#include "harness/support/statistics.hpp"
+#include "harness/support/table.hpp"
+#include "harness/tuned_table/build.hpp"
+#include "harness/tuned_table/rank.hpp"
+#include "harness/tuned_table/table_file.hpp"
 
 namespace gla_bench {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/record_file.hpp"
-#include "harness/tuned/choose.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/tuned_table/choose.hpp"
 
 namespace gla_bench {
 

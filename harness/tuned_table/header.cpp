@@ -1,4 +1,4 @@
-#include "harness/tuned/header.hpp"
+#include "harness/tuned_table/header.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,11 @@
 #include <map>
 #include <sstream>
 
-#include "harness/comparison/comparability.hpp"
-#include "harness/error.hpp"
-#include "harness/printable.hpp"
-#include "harness/tuned/choose.hpp"
-#include "harness/tuned/header_text.hpp"
+#include "core/error.hpp"
+#include "harness/records/comparability.hpp"
+#include "harness/support/printable.hpp"
+#include "harness/tuned_table/choose.hpp"
+#include "harness/tuned_table/header_text.hpp"
 
 namespace gla_bench {
 namespace {

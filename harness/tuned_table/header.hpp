@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/tuned/table.hpp"
+#include "harness/tuned_table/table.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/tuned/header_text.hpp"
+#include "harness/tuned_table/header_text.hpp"
 
 namespace gla_bench {
 

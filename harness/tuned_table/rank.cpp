@@ -1,11 +1,11 @@
-#include "harness/tuned/rank.hpp"
+#include "harness/tuned_table/rank.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
-#include "harness/statistics.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench {
 namespace {

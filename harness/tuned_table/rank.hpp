@@ -4,9 +4,9 @@
 #include <optional>
 #include <span>
 
-#include "harness/record.hpp"
-#include "harness/tuned/build.hpp"
-#include "harness/tuned/table.hpp"
+#include "harness/records/record.hpp"
+#include "harness/tuned_table/build.hpp"
+#include "harness/tuned_table/table.hpp"
 
 namespace gla_bench {
 

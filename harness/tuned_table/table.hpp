@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/facts.hpp"
-#include "harness/tile.hpp"
-#include "harness/tuned/bucket.hpp"
+#include "core/tile.hpp"
+#include "harness/support/facts.hpp"
+#include "harness/tuned_table/bucket.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/tuned/table_file.hpp"
+#include "harness/tuned_table/table_file.hpp"
 
 #include <cctype>
 #include <cstring>
@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/atomic_file.hpp"
-#include "harness/error.hpp"
-#include "harness/record_json.hpp"
+#include "core/error.hpp"
+#include "harness/records/record_json.hpp"
+#include "harness/support/atomic_file.hpp"
 
 namespace gla_bench {
 namespace {

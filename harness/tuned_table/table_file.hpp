@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "harness/json.hpp"
-#include "harness/tuned/table.hpp"
+#include "harness/support/json.hpp"
+#include "harness/tuned_table/table.hpp"
 
 namespace gla_bench {
 

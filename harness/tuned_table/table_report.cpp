@@ -4,9 +4,9 @@
 #include <iomanip>
 #include <sstream>
 
-#include "harness/comparison/change.hpp"
-#include "harness/table.hpp"
-#include "harness/tuned/table_file.hpp"
+#include "harness/judge/change.hpp"
+#include "harness/support/table.hpp"
+#include "harness/tuned_table/table_file.hpp"
 
 namespace gla_bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "harness/verify.hpp"
+#include "harness/verify/verify.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "reference/tolerance.hpp"
+#include "harness/verify/tolerance.hpp"
 
 #include <algorithm>
 #include <cmath>

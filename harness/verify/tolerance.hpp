@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "harness/problem.hpp"
+#include "core/problem.hpp"
 
 namespace gla_bench {
 

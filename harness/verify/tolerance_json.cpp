@@ -3,10 +3,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "harness/json.hpp"
-#include "harness/source_store.hpp"
-#include "reference/tolerance.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/source_store.hpp"
+#include "harness/support/json.hpp"
+#include "harness/verify/tolerance.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,12 +1,12 @@
-#include "harness/verify.hpp"
+#include "harness/verify/verify.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "harness/checks.hpp"
-#include "harness/error.hpp"
-#include "harness/other_inputs.hpp"
+#include "core/error.hpp"
+#include "harness/backends/other_inputs.hpp"
+#include "harness/measure/checks.hpp"
 
 namespace gla_bench {
 namespace {

@@ -10,10 +10,10 @@
 #include <span>
 #include <string>
 
-#include "harness/backend.hpp"
-#include "harness/operator.hpp"
-#include "harness/record.hpp"
-#include "reference/tolerance.hpp"
+#include "core/operator.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/records/record.hpp"
+#include "harness/verify/tolerance.hpp"
 
 namespace gla_bench {
 

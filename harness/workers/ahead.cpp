@@ -1,4 +1,4 @@
-#include "harness/worker/ahead.hpp"
+#include "harness/workers/ahead.hpp"
 
 #include <algorithm>
 

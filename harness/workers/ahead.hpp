@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "harness/assignment.hpp"
-#include "harness/worker/protocol.hpp"
+#include "harness/engine/assignment.hpp"
+#include "harness/workers/protocol.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/worker/channel.hpp"
+#include "harness/workers/channel.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/json.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

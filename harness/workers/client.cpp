@@ -1,10 +1,10 @@
-#include "harness/worker/client.hpp"
+#include "harness/workers/client.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/record_json.hpp"
-#include "harness/worker/supervisor.hpp"
+#include "harness/records/record_json.hpp"
+#include "harness/workers/supervisor.hpp"
 
 namespace gla_bench {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "harness/error.hpp"
-#include "harness/worker/slot.hpp"
+#include "core/error.hpp"
+#include "harness/workers/slot.hpp"
 
 namespace gla_bench {
 

@@ -1,13 +1,13 @@
-#include "harness/worker/dispatch.hpp"
+#include "harness/workers/dispatch.hpp"
 
 #include <poll.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "harness/record_json.hpp"
-#include "harness/worker/signals.hpp"
+#include "core/error.hpp"
+#include "harness/records/record_json.hpp"
+#include "harness/workers/signals.hpp"
 
 namespace gla_bench {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <deque>
 
-#include "harness/worker/ahead.hpp"
-#include "harness/worker/supervisor.hpp"
+#include "harness/workers/ahead.hpp"
+#include "harness/workers/supervisor.hpp"
 
 namespace gla_bench {
 

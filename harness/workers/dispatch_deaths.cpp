@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "harness/text.hpp"
-#include "harness/worker/dispatch.hpp"
+#include "harness/support/text.hpp"
+#include "harness/workers/dispatch.hpp"
 
 namespace gla_bench {
 namespace {

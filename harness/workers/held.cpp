@@ -1,9 +1,9 @@
-#include "harness/worker/held.hpp"
+#include "harness/workers/held.hpp"
 
 #include <chrono>
 #include <thread>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/worker/prepared.hpp"
+#include "harness/workers/prepared.hpp"
 
 namespace gla_bench {
 

@@ -1,6 +1,6 @@
-#include "harness/worker/point_work.hpp"
+#include "harness/workers/point_work.hpp"
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 

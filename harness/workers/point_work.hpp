@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/worker/protocol.hpp"
+#include "harness/workers/protocol.hpp"
 
 namespace gla_bench {
 

@@ -1,7 +1,7 @@
-#include "harness/worker/prepared.hpp"
+#include "harness/workers/prepared.hpp"
 
-#include "harness/checks.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/measure/checks.hpp"
 
 namespace gla_bench {
 namespace {

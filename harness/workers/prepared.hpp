@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "harness/run.hpp"
-#include "harness/worker/protocol.hpp"
+#include "harness/engine/run.hpp"
+#include "harness/workers/protocol.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/worker/process.hpp"
+#include "harness/workers/process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,8 +18,8 @@
 #include <fstream>
 #include <thread>
 
-#include "harness/error.hpp"
-#include "harness/worker/protocol.hpp"
+#include "core/error.hpp"
+#include "harness/workers/protocol.hpp"
 
 namespace gla_bench {
 namespace {

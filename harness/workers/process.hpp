@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/worker/channel.hpp"
+#include "harness/workers/channel.hpp"
 
 namespace gla_bench {
 

@@ -1,12 +1,12 @@
-#include "harness/worker/protocol.hpp"
+#include "harness/workers/protocol.hpp"
 
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/config_policy.hpp"
-#include "harness/error.hpp"
-#include "harness/git_version.hpp"
-#include "harness/record_json.hpp"
+#include "core/error.hpp"
+#include "harness/config/policy.hpp"
+#include "harness/records/record_json.hpp"
+#include "harness/support/git_version.hpp"
 
 namespace gla_bench {
 namespace {

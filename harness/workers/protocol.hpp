@@ -28,11 +28,11 @@
 #include <utility>
 #include <vector>
 
-#include "harness/backend.hpp"
-#include "harness/facts.hpp"
-#include "harness/json.hpp"
-#include "harness/record.hpp"
-#include "harness/run.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/engine/run.hpp"
+#include "harness/records/record.hpp"
+#include "harness/support/facts.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

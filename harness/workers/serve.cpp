@@ -1,19 +1,19 @@
-#include "harness/worker/serve.hpp"
+#include "harness/workers/serve.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
-#include "harness/counting.hpp"
-#include "harness/devices.hpp"
-#include "harness/environment.hpp"
-#include "harness/error.hpp"
-#include "harness/git_version.hpp"
-#include "harness/worker/channel.hpp"
-#include "harness/worker/held.hpp"
-#include "harness/worker/prepared.hpp"
-#include "harness/worker/protocol.hpp"
+#include "core/error.hpp"
+#include "harness/backends/devices.hpp"
+#include "harness/measure/counting.hpp"
+#include "harness/records/environment.hpp"
+#include "harness/support/git_version.hpp"
+#include "harness/workers/channel.hpp"
+#include "harness/workers/held.hpp"
+#include "harness/workers/prepared.hpp"
+#include "harness/workers/protocol.hpp"
 
 namespace gla_bench {
 namespace {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "harness/assignment.hpp"
-#include "harness/backend.hpp"
-#include "harness/catalog.hpp"
+#include "core/catalog.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/engine/assignment.hpp"
 
 namespace gla_bench {
 

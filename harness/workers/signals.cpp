@@ -1,4 +1,4 @@
-#include "harness/worker/signals.hpp"
+#include "harness/workers/signals.hpp"
 
 #include <sys/signalfd.h>
 #include <unistd.h>

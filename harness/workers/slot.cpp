@@ -1,9 +1,9 @@
-#include "harness/worker/slot.hpp"
+#include "harness/workers/slot.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

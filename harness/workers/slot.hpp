@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "harness/worker/point_work.hpp"
-#include "harness/worker/process.hpp"
-#include "harness/worker/protocol.hpp"
+#include "harness/workers/point_work.hpp"
+#include "harness/workers/process.hpp"
+#include "harness/workers/protocol.hpp"
 
 namespace gla_bench {
 

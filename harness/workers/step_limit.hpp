@@ -1,8 +1,8 @@
 #pragma once
 // How long a step of a worker may take before it counts as hung: pure functions of numbers.
 
-#include "harness/config.hpp"
-#include "harness/run.hpp"
+#include "harness/config/config.hpp"
+#include "harness/engine/run.hpp"
 
 namespace gla_bench {
 

@@ -1,9 +1,9 @@
-#include "harness/worker/supervisor.hpp"
+#include "harness/workers/supervisor.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "harness/worker/dispatch.hpp"
+#include "core/error.hpp"
+#include "harness/workers/dispatch.hpp"
 
 namespace gla_bench {
 namespace {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/progress.hpp"
-#include "harness/run.hpp"
-#include "harness/run_progress.hpp"
-#include "harness/worker/slot.hpp"
-#include "harness/worker/step_limit.hpp"
+#include "harness/engine/run.hpp"
+#include "harness/engine/run_progress.hpp"
+#include "harness/support/progress.hpp"
+#include "harness/workers/slot.hpp"
+#include "harness/workers/step_limit.hpp"
 
 namespace gla_bench {
 

@@ -7,7 +7,7 @@
 
 namespace gla_bench::device::sm90 {
 
-/// A tensor as bulk copies see it (harness/variant.hpp, TensorMap); the driver's 128 bytes.
+/// A tensor as bulk copies see it (core/variant.hpp, TensorMap); the driver's 128 bytes.
 struct alignas(64) TensorMap {
   unsigned long long opaque[16];
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench::gla_layer {
 namespace {

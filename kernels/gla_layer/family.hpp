@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 #include "kernels/gla_layer/params.h"
 
 namespace gla_bench::gla_layer {

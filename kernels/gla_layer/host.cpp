@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "harness/rounding.hpp"
+#include "core/rounding.hpp"
 #include "kernels/gla_layer/inner.hpp"
 #include "kernels/gla_layer/variants.hpp"
 #include "kernels/refusal.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench::gla_layer {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Makers of the family's variants; variants.cpp lists them.
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 #include "kernels/gla_layer/family.hpp"
 
 namespace gla_bench::gla_layer {

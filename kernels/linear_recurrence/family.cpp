@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 #include "kernels/linear_recurrence/params.h"
 #include "kernels/refusal.hpp"
 

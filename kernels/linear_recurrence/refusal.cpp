@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "harness/operator.hpp"
-#include "kernels/linear_recurrence/decode_layout.h"
+#include "core/operator.hpp"
+#include "kernels/linear_recurrence/decode/layout.h"
 #include "kernels/linear_recurrence/family.hpp"
 
 namespace gla_bench::linear_recurrence {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 #include "kernels/refusal.hpp"
 
 namespace gla_bench::linear_recurrence {

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "kernels/linear_recurrence/chunk_sm90.hpp"
 #include "kernels/linear_recurrence/family.hpp"
+#include "kernels/linear_recurrence/sm90/chunk_sm90.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // One maker per variant, for the member of the family that it is given; variants.cpp lists them.
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 
 namespace gla_bench::linear_recurrence {

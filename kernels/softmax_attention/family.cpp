@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {

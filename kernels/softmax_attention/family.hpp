@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 #include "kernels/refusal.hpp"
 #include "kernels/softmax_attention/params.h"
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench::softmax_attention {
 

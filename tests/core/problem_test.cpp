@@ -1,4 +1,4 @@
-#include "harness/problem.hpp"
+#include "core/problem.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@ namespace gla_bench {
 namespace {
 
 TEST(RoundTo, RoundsToNearestEven) {
-  EXPECT_EQ(round_to(DType::bfloat16, 1.0 + 1.0 / 256), 1.0F);          // a tie goes to even
+  EXPECT_EQ(round_to(DType::bfloat16, 1.0 + 1.0 / 256), 1.0F);  // a tie goes to even
   EXPECT_EQ(round_to(DType::bfloat16, 1.0 + 3.0 / 256), 1.0F + 4.0F / 256);
   EXPECT_EQ(round_to(DType::float16, 1.0 + 1.0 / 2048), 1.0F);
   EXPECT_EQ(round_to(DType::float16, 65519.0), 65504.0F);

@@ -1,4 +1,4 @@
-#include "harness/rounding.hpp"
+#include "core/rounding.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "harness/tile.hpp"
+#include "core/tile.hpp"
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

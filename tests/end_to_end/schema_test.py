@@ -136,9 +136,9 @@ def check_configs():
         expect(True, config_schema, load(path), path)
     if len(paths) < 3:
         failures.append("fewer configs than there should be")
-    good = load(source / "tests/harness/good_config.json")
+    good = load(source / "tests/harness/config/good_config.json")
     expect(True, config_schema, good, "good_config.json")
-    corpus = load(source / "tests/harness/bad_configs.json")
+    corpus = load(source / "tests/harness/config/bad_configs.json")
     for entry in corpus:
         expect(not entry["schema"], config_schema, changed(good, entry), entry["name"])
     return len(paths) + len(corpus)
@@ -147,7 +147,7 @@ def check_configs():
 def check_produced():
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "results.json"
-        done = subprocess.run([program, "run", source / "tests/harness/good_config.json",
+        done = subprocess.run([program, "run", source / "tests/harness/config/good_config.json",
                                "--backend", "host", "-q", "-o", output],
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -222,7 +222,7 @@ def check_comparison():
         folder = pathlib.Path(folder)
         seeds, baseline = folder / "seeds.json", folder / "errors.json"
         comparison = folder / "comparison.json"
-        if not (called("verify", source / "tests/harness/good_config.json", "--backend", "host",
+        if not (called("verify", source / "tests/harness/config/good_config.json", "--backend", "host",
                        "--seeds", "3", "-q", "-o", seeds)
                 and called("gate", seeds, "--write-baseline", baseline)
                 and called("gate", seeds, "--baseline", baseline)
@@ -261,7 +261,7 @@ def check_tuned():
 
 
 def check_t1():
-    space = load(source / "tests/harness/fair/space.t1.json")
+    space = load(source / "tests/harness/config/space.t1.json")
     expect(True, t1_schema, space, "space.t1.json")
     parameter, condition = (f"/ConfigurationSpace/{name}/0" for name in
                             ["TuningParameters", "Conditions"])

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "harness/verify.hpp"
-#include "kernels/linear_recurrence/host_math.hpp"
+#include "harness/verify/verify.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
 
 namespace gla_bench {
 namespace {

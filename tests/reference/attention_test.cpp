@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/error.hpp"
-#include "harness/verify.hpp"
+#include "core/error.hpp"
+#include "harness/verify/verify.hpp"
 
 namespace gla_bench {
 namespace {

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <set>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

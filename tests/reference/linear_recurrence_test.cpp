@@ -6,7 +6,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "harness/operator.hpp"
-#include "harness/variant.hpp"
+#include "core/operator.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench::toy {
 

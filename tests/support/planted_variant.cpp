@@ -1,10 +1,10 @@
-#include "tests/harness/planted_variant.hpp"
+#include "tests/support/planted_variant.hpp"
 
 #include <cstring>
 #include <limits>
 
-#include "harness/error.hpp"
-#include "harness/staging.hpp"
+#include "core/error.hpp"
+#include "harness/tensors/staging.hpp"
 
 namespace gla_bench {
 namespace {

@@ -2,8 +2,8 @@
 // Host variants for tests of what drives variants: one that is right, and the same with a fault
 // planted.
 
-#include "harness/operator.hpp"
-#include "harness/variant.hpp"
+#include "core/operator.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench {
 

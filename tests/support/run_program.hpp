@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <string>
 
+#include "tests/support/places.hpp"
+
 namespace gla_bench {
 
 struct Outcome {
@@ -16,7 +18,7 @@ struct Outcome {
 };
 
 inline Outcome program(const std::string& arguments) {
-  const std::string command = std::string(GLA_BENCH_PROGRAM) + " " + arguments + " 2>&1 </dev/null";
+  const std::string command = std::string(places::program) + " " + arguments + " 2>&1 </dev/null";
   FILE* pipe = ::popen(command.c_str(), "r");
   Outcome outcome;
   if (pipe == nullptr) return outcome;

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "harness/error.hpp"
-#include "harness/facts.hpp"
-#include "harness/json.hpp"
-#include "harness/record.hpp"
+#include "core/error.hpp"
+#include "harness/records/record.hpp"
+#include "harness/support/facts.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/record_file.hpp"
-#include "tests/harness/toy.hpp"
+#include "harness/records/record_file.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench::toy {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "harness/catalog.hpp"
+#include "core/catalog.hpp"
 
 namespace gla_bench::toy {
 

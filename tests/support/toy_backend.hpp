@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/backend.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/backends/backend.hpp"
 
 namespace gla_bench::toy {
 

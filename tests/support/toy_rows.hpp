@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/extend.hpp"
-#include "tests/harness/toy.hpp"
+#include "harness/engine/extend.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench::toy {
 

@@ -1,21 +1,22 @@
-// The CUDA backend: compiler, device and timer behind the interface of harness/backend.hpp.
+// The CUDA backend: compiler, device and timer behind the interface of
+// harness/backends/backend.hpp.
 
-#include "harness/backend.hpp"
+#include "harness/backends/backend.hpp"
 
 #include <cuda_profiler_api.h>
 
 #include <cstdio>
 
-#include "harness/architecture.hpp"
-#include "harness/cuda/attention_reference.hpp"
-#include "harness/cuda/ceilings.hpp"
-#include "harness/cuda/check.hpp"
-#include "harness/cuda/counters.hpp"
-#include "harness/cuda/nvml.hpp"
-#include "harness/cuda/plan.hpp"
-#include "harness/cuda/recurrence.hpp"
-#include "harness/error.hpp"
-#include "harness/prologue.hpp"
+#include "core/error.hpp"
+#include "harness/backends/cuda/counters/counters.hpp"
+#include "harness/backends/cuda/device/ceilings.hpp"
+#include "harness/backends/cuda/device/check.hpp"
+#include "harness/backends/cuda/device/nvml.hpp"
+#include "harness/backends/cuda/reference/attention.hpp"
+#include "harness/backends/cuda/reference/recurrence.hpp"
+#include "harness/backends/cuda/run/plan.hpp"
+#include "harness/backends/sources/architecture.hpp"
+#include "harness/backends/sources/prologue.hpp"
 
 namespace gla_bench {
 namespace cuda {

@@ -7,13 +7,13 @@
 #include <cstring>
 #include <map>
 
-#include "harness/backend.hpp"
-#include "harness/error.hpp"
-#include "harness/guarded_buffer.hpp"
-#include "harness/host_machine.hpp"
-#include "harness/other_inputs.hpp"
-#include "harness/staging.hpp"
-#include "harness/statistics.hpp"
+#include "core/error.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/backends/guarded_buffer.hpp"
+#include "harness/backends/host/machine.hpp"
+#include "harness/backends/other_inputs.hpp"
+#include "harness/support/statistics.hpp"
+#include "harness/tensors/staging.hpp"
 
 namespace gla_bench {
 namespace {

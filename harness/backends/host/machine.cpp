@@ -1,4 +1,4 @@
-#include "harness/host_machine.hpp"
+#include "harness/backends/host/machine.hpp"
 
 #include <cblas.h>
 #include <omp.h>

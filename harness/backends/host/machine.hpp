@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "harness/backend.hpp"
+#include "harness/backends/backend.hpp"
 
 namespace gla_bench {
 

@@ -1,8 +1,8 @@
-#include "harness/architecture.hpp"
+#include "harness/backends/sources/architecture.hpp"
 
 #include <charconv>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench {
 

@@ -1,6 +1,6 @@
-#include "harness/compile.hpp"
+#include "harness/backends/sources/compile.hpp"
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 

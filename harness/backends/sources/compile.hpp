@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/backend.hpp"
+#include "harness/backends/backend.hpp"
 
 namespace gla_bench {
 

@@ -1,9 +1,9 @@
-#include "harness/prologue.hpp"
+#include "harness/backends/sources/prologue.hpp"
 
 #include <map>
 #include <vector>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench {
 

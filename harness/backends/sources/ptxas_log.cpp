@@ -1,4 +1,4 @@
-#include "harness/ptxas_log.hpp"
+#include "harness/backends/sources/ptxas_log.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -33,8 +33,8 @@ std::string_view quoted(std::string_view line) {
 }
 
 // A line of the assembler's account: "ptxas info    : Used 10 registers", "ptxas         .     0
-// bytes stack frame, ..." (the form within a function). Its warnings and errors are not, nor what it
-// calls information though it costs time: products that it lets run one at a time only.
+// bytes stack frame, ..." (the form within a function). Its warnings and errors are not, nor what
+// it calls information though it costs time: products that it lets run one at a time only.
 bool is_account(std::string_view line) {
   if (!line.starts_with("ptxas")) return false;
   if (line.find("Potential Performance Loss") != std::string_view::npos) return false;

@@ -1,10 +1,10 @@
-#include "harness/source_hash.hpp"
+#include "harness/backends/sources/source_hash.hpp"
 
 #include <cinttypes>
 #include <cstdio>
 
-#include "harness/error.hpp"
-#include "harness/hash.hpp"
+#include "core/error.hpp"
+#include "harness/support/hash.hpp"
 
 namespace gla_bench {
 

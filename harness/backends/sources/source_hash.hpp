@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "harness/source_store.hpp"
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
+#include "harness/backends/sources/source_store.hpp"
 
 namespace gla_bench {
 

@@ -1,10 +1,10 @@
-#include "harness/source_store.hpp"
+#include "harness/backends/sources/source_store.hpp"
 
 #include <fstream>
 #include <set>
 #include <sstream>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {
@@ -80,7 +80,7 @@ SourceStore::SourceStore(const fs::path& kernels_folder) {
   try {
     const fs::path folder = fs::canonical(kernels_folder);
     read_folder(folder, "", sources_);
-    for (const char* beside : {"reference", "harness/cuda", "harness/selftest"})
+    for (const char* beside : {"reference", "harness/backends/cuda", "harness/selftest"})
       if (fs::is_directory(folder.parent_path() / beside))
         read_folder(folder.parent_path() / beside, std::string(beside) + "/", sources_);
   } catch (const fs::filesystem_error& error) {

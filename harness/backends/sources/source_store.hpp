@@ -12,8 +12,8 @@
 
 namespace gla_bench {
 
-/// Path below kernels/ ("linear_recurrence/recurrent.cuh"), or from the root of the tree for what
-/// lies elsewhere ("reference/...", "harness/cuda/..."); and the whole text.
+/// Path below kernels/ ("linear_recurrence/recurrent/recurrent.cuh"), or from the root of the tree
+/// for what lies elsewhere ("reference/...", "harness/backends/cuda/..."); and the whole text.
 struct Source {
   std::string_view path;
   std::string_view text;
@@ -28,8 +28,8 @@ class SourceStore {
  public:
   /// Those inside the binary.
   SourceStore();
-  /// Those of a kernels/ folder in place of the binary's; reference/ and harness/cuda/ beside the
-  /// folder are read as well, and come from the binary where there are none.
+  /// Those of a kernels/ folder in place of the binary's; reference/ and harness/backends/cuda/
+  /// beside the folder are read as well, and come from the binary where there are none.
   /// @throws InputError when the folder can not be read
   explicit SourceStore(const std::filesystem::path& kernels_folder);
   /// The given ones alone, by path.

@@ -1,7 +1,7 @@
 // The CUDA backend of a host-only build: there is none, and it says so.
 
-#include "harness/backend.hpp"
-#include "harness/devices.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/backends/devices.hpp"
 
 namespace gla_bench {
 

@@ -1,10 +1,10 @@
-#include "harness/commands/auto_choice.hpp"
+#include "harness/commands/shared/auto_choice.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 
-#include "harness/tuned/table_file.hpp"
+#include "harness/tuned_table/table_file.hpp"
 
 namespace gla_bench::commands {
 

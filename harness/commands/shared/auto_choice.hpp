@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/commands/commands.hpp"
-#include "harness/tuned/choose.hpp"
+#include "harness/tuned_table/choose.hpp"
 
 namespace gla_bench::commands {
 

@@ -1,9 +1,9 @@
 #include <map>
 
+#include "core/error.hpp"
+#include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/error.hpp"
-#include "harness/source_hash.hpp"
-#include "harness/sweep.hpp"
+#include "harness/config/sweep.hpp"
 
 namespace gla_bench::commands {
 

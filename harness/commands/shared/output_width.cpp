@@ -1,4 +1,4 @@
-#include "harness/commands/output_width.hpp"
+#include "harness/commands/shared/output_width.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
-#include "harness/commands/random_config.hpp"
+#include "harness/commands/shared/random_config.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/error.hpp"
-#include "harness/random_problems.hpp"
-#include "harness/text.hpp"
+#include "core/error.hpp"
+#include "harness/config/random_problems.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/catalog.hpp"
-#include "harness/config.hpp"
+#include "core/catalog.hpp"
+#include "harness/config/config.hpp"
 
 namespace gla_bench::commands {
 

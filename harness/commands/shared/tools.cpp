@@ -1,10 +1,10 @@
-#include "harness/drill_down/tools.hpp"
+#include "harness/commands/shared/tools.hpp"
 
 #include <array>
 #include <sstream>
 
-#include "harness/error.hpp"
-#include "harness/text.hpp"
+#include "core/error.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,10 +1,10 @@
-#include "harness/commands/workers.hpp"
+#include "harness/commands/shared/workers.hpp"
 
 #include <algorithm>
 #include <thread>
 
-#include "harness/error.hpp"
-#include "harness/gpu_list.hpp"
+#include "core/error.hpp"
+#include "harness/backends/gpu_list.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "harness/commands/commands.hpp"
-#include "harness/worker/step_limit.hpp"
-#include "harness/worker/supervisor.hpp"
+#include "harness/workers/step_limit.hpp"
+#include "harness/workers/supervisor.hpp"
 
 namespace gla_bench::commands {
 

@@ -1,8 +1,8 @@
-#include "harness/space/condition.hpp"
+#include "harness/config/space/condition.hpp"
 
 #include <algorithm>
 
-#include "harness/space/expression.hpp"
+#include "harness/config/space/expression.hpp"
 
 namespace gla_bench {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "harness/tile.hpp"
+#include "core/tile.hpp"
 
 namespace gla_bench {
 
@@ -13,7 +13,7 @@ struct Expression;
 
 class Condition {
  public:
-  /// @throws ExpressionError (space/expression.hpp) for text that is no expression
+  /// @throws ExpressionError (config/space/expression.hpp) for text that is no expression
   explicit Condition(std::string text);
 
   const std::string& text() const { return text_; }

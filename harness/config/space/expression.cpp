@@ -1,4 +1,4 @@
-#include "harness/space/expression.hpp"
+#include "harness/config/space/expression.hpp"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 #include <array>
 #include <cctype>
 
-#include "harness/printable.hpp"
-#include "harness/space/expression.hpp"
+#include "harness/config/space/expression.hpp"
+#include "harness/support/printable.hpp"
 
 namespace gla_bench {
 namespace {

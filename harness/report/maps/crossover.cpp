@@ -1,9 +1,9 @@
-#include "harness/crossover/crossover.hpp"
+#include "harness/report/maps/crossover.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "harness/tuned/rank.hpp"
+#include "harness/tuned_table/rank.hpp"
 
 namespace gla_bench {
 namespace {

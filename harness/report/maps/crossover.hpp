@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/comparison/bootstrap.hpp"
-#include "harness/record_file.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/support/bootstrap.hpp"
 
 namespace gla_bench {
 
@@ -68,8 +68,8 @@ struct CrossoverMap {
 };
 
 /// The maps of all records, in the order in which their subjects first come, over the times that
-/// may_win() (tuned/rank.hpp). A problem on which candidates were tried and none may win has a
-/// point without contenders.
+/// may_win() (tuned_table/rank.hpp). A problem on which candidates were tried and none may win has
+/// a point without contenders.
 std::vector<CrossoverMap> crossover_maps(std::span<const Results> files,
                                          const CrossoverPolicy& policy = {});
 

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "harness/config_shapes.hpp"
-#include "harness/crossover/crossover_text.hpp"
+#include "harness/config/shapes.hpp"
+#include "harness/report/maps/crossover_text.hpp"
 
 namespace gla_bench {
 namespace {

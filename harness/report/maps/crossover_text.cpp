@@ -1,4 +1,4 @@
-#include "harness/crossover/crossover_text.hpp"
+#include "harness/report/maps/crossover_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include <set>
 #include <sstream>
 
-#include "harness/table.hpp"
-#include "harness/text.hpp"
+#include "harness/support/table.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "harness/crossover/crossover.hpp"
-#include "harness/json.hpp"
+#include "harness/report/maps/crossover.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/page_columns.hpp"
+#include "harness/report/page/columns.hpp"
 
 #include <array>
 #include <charconv>

@@ -1,16 +1,16 @@
-#include "harness/page_data.hpp"
+#include "harness/report/page/data.hpp"
 
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/bound_by.hpp"
-#include "harness/comparison/comparison_report.hpp"
-#include "harness/drill_down/selection.hpp"
-#include "harness/environment.hpp"
-#include "harness/page_columns.hpp"
-#include "harness/record_json.hpp"
-#include "harness/tuning/interval.hpp"
+#include "harness/judge/comparison_report.hpp"
+#include "harness/records/environment.hpp"
+#include "harness/records/record_json.hpp"
+#include "harness/records/selection.hpp"
+#include "harness/report/bound_by.hpp"
+#include "harness/report/page/columns.hpp"
+#include "harness/support/interval.hpp"
 
 namespace gla_bench {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "harness/json.hpp"
-#include "harness/record_file.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

@@ -1,8 +1,8 @@
-#include "harness/page.hpp"
+#include "harness/report/page/page.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 

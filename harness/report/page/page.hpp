@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/page_data.hpp"
+#include "harness/report/page/data.hpp"
 
 namespace gla_bench {
 

@@ -1,9 +1,9 @@
-#include "harness/report_best.hpp"
+#include "harness/report/text/best.hpp"
 
-#include "harness/bound_by.hpp"
-#include "harness/contests.hpp"
-#include "harness/numbers.hpp"
-#include "harness/report_section_parts.hpp"
+#include "harness/report/bound_by.hpp"
+#include "harness/report/contests.hpp"
+#include "harness/report/text/section_parts.hpp"
+#include "harness/support/numbers.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,11 +1,11 @@
-#include "harness/report_comparison.hpp"
+#include "harness/report/text/comparison.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <map>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

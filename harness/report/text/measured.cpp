@@ -1,12 +1,12 @@
-#include "harness/report_measured.hpp"
+#include "harness/report/text/measured.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "harness/counters.hpp"
-#include "harness/numbers.hpp"
-#include "harness/text.hpp"
-#include "harness/tile.hpp"
+#include "core/tile.hpp"
+#include "harness/backends/counters.hpp"
+#include "harness/support/numbers.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

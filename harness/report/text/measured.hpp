@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "harness/record.hpp"
-#include "harness/table.hpp"
+#include "harness/records/record.hpp"
+#include "harness/support/table.hpp"
 
 namespace gla_bench {
 

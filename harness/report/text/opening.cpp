@@ -1,13 +1,13 @@
 // Parts of a report in markdown that are made of files: the machine, whether everything is right,
 // maps.
 
-#include "harness/assignment.hpp"
-#include "harness/crossover/crossover_text.hpp"
-#include "harness/drill_down/selection.hpp"
-#include "harness/numbers.hpp"
-#include "harness/report_section_parts.hpp"
-#include "harness/report_sections.hpp"
-#include "harness/report_verified.hpp"
+#include "harness/engine/assignment.hpp"
+#include "harness/records/selection.hpp"
+#include "harness/report/maps/crossover_text.hpp"
+#include "harness/report/text/section_parts.hpp"
+#include "harness/report/text/sections.hpp"
+#include "harness/report/text/verified.hpp"
+#include "harness/support/numbers.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/report_problem.hpp"
+#include "harness/report/text/problem.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
-#include "harness/bound_by.hpp"
-#include "harness/contests.hpp"
-#include "harness/environment.hpp"
-#include "harness/numbers.hpp"
-#include "harness/report_measured.hpp"
-#include "harness/text.hpp"
+#include "harness/records/environment.hpp"
+#include "harness/report/bound_by.hpp"
+#include "harness/report/contests.hpp"
+#include "harness/report/text/measured.hpp"
+#include "harness/support/numbers.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

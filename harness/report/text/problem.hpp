@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/record_file.hpp"
-#include "harness/table.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/support/table.hpp"
 
 namespace gla_bench {
 

@@ -1,17 +1,17 @@
-#include "harness/report.hpp"
+#include "harness/report/text/report.hpp"
 
 #include <algorithm>
 
-#include "harness/assignment.hpp"
-#include "harness/comparison/comparison_report.hpp"
-#include "harness/contests.hpp"
-#include "harness/drill_down/selection.hpp"
-#include "harness/numbers.hpp"
-#include "harness/printable.hpp"
-#include "harness/report_problem.hpp"
-#include "harness/report_section_parts.hpp"
-#include "harness/report_sections.hpp"
-#include "harness/report_verified.hpp"
+#include "harness/engine/assignment.hpp"
+#include "harness/judge/comparison_report.hpp"
+#include "harness/records/selection.hpp"
+#include "harness/report/contests.hpp"
+#include "harness/report/text/problem.hpp"
+#include "harness/report/text/section_parts.hpp"
+#include "harness/report/text/sections.hpp"
+#include "harness/report/text/verified.hpp"
+#include "harness/support/numbers.hpp"
+#include "harness/support/printable.hpp"
 
 namespace gla_bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "harness/record_file.hpp"
+#include "harness/records/record_file.hpp"
 
 namespace gla_bench {
 

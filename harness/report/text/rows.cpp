@@ -1,4 +1,4 @@
-#include "harness/report_rows.hpp"
+#include "harness/report/text/rows.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/bound_by.hpp"
-#include "harness/drill_down/selection.hpp"
-#include "harness/environment.hpp"
-#include "harness/error.hpp"
-#include "harness/record_json.hpp"
-#include "harness/text.hpp"
+#include "core/error.hpp"
+#include "harness/records/environment.hpp"
+#include "harness/records/record_json.hpp"
+#include "harness/records/selection.hpp"
+#include "harness/report/bound_by.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

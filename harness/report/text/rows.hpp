@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/json.hpp"
-#include "harness/record_file.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 

@@ -1,4 +1,4 @@
-#include "harness/report_section_parts.hpp"
+#include "harness/report/text/section_parts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 #include <set>
 #include <sstream>
 
-#include "harness/statistics.hpp"
-#include "harness/text.hpp"
+#include "harness/support/statistics.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 

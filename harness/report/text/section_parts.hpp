@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/contests.hpp"
-#include "harness/table.hpp"
+#include "harness/report/contests.hpp"
+#include "harness/support/table.hpp"
 
 namespace gla_bench {
 

@@ -1,14 +1,14 @@
-#include "harness/report_sections.hpp"
+#include "harness/report/text/sections.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "harness/bound_by.hpp"
-#include "harness/numbers.hpp"
-#include "harness/report_measured.hpp"
-#include "harness/report_section_parts.hpp"
-#include "harness/text.hpp"
+#include "harness/report/bound_by.hpp"
+#include "harness/report/text/measured.hpp"
+#include "harness/report/text/section_parts.hpp"
+#include "harness/support/numbers.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

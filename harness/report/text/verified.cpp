@@ -1,6 +1,6 @@
-#include "harness/report_verified.hpp"
+#include "harness/report/text/verified.hpp"
 
-#include "harness/text.hpp"
+#include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/record_file.hpp"
+#include "harness/records/record_file.hpp"
 
 namespace gla_bench {
 

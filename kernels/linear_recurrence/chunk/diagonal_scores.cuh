@@ -9,7 +9,7 @@
 // all columns up to them, in accumulators.
 
 #include "device/products.cuh"
-#include "linear_recurrence/gate_blocks.cuh"
+#include "linear_recurrence/chunk/gate_blocks.cuh"
 
 namespace gla_bench::linear_recurrence {
 

@@ -15,7 +15,7 @@
 // for it.
 
 #include "device/math.cuh"
-#include "linear_recurrence/chunk_walk_tiles.cuh"
+#include "linear_recurrence/chunk/walk_tiles.cuh"
 #include "linear_recurrence/params.h"
 
 namespace gla_bench::linear_recurrence {

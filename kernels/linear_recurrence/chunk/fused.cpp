@@ -1,7 +1,7 @@
 // Host side of chunk_fused.cuh: one launch, the state on chip.
 
-#include "harness/operator.hpp"
-#include "kernels/linear_recurrence/chunk_walk.hpp"
+#include "core/operator.hpp"
+#include "kernels/linear_recurrence/chunk/walk.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -37,7 +37,7 @@ Traffic traffic(const Problem& problem, const Tile&) {
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
   const WalkLayout sizes = layout(problem, tile);
-  Recipe r{"linear_recurrence/chunk_fused.cuh", constants(problem, tile), {}};
+  Recipe r{"linear_recurrence/chunk/fused.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
   const auto blocks = static_cast<unsigned>(sequences(problem) * walk_slices(problem, tile));
   r.steps.push_back(KernelLaunch{"chunk_fused",
@@ -54,8 +54,8 @@ Variant chunk_fused(const Member& member) {
                       {"chunk_fused",
                        "one launch: a block walks a sequence by chunks with the state in registers",
                        space(member),
-                       {"linear_recurrence/chunk_fused.cuh", "linear_recurrence/chunk_fused.cpp",
-                        "linear_recurrence/chunk_walk.cpp"},
+                       {"linear_recurrence/chunk/fused.cuh", "linear_recurrence/chunk/fused.cpp",
+                        "linear_recurrence/chunk/walk.cpp"},
                        walk_arithmetic,
                        reject,
                        traffic,

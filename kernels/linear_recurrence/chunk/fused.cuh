@@ -9,7 +9,7 @@
 //
 // Bytes: (q + k + gates) * slices + v + o, and the two states where they are asked for.
 
-#include "linear_recurrence/chunk_walk.cuh"
+#include "linear_recurrence/chunk/walk.cuh"
 
 namespace gla_bench::linear_recurrence {
 

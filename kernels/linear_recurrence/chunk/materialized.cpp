@@ -1,7 +1,7 @@
 // Host side of chunk_materialized.cuh: chunk states, scan over the chunks, outputs.
 
-#include "harness/operator.hpp"
-#include "kernels/linear_recurrence/chunk_walk.hpp"
+#include "core/operator.hpp"
+#include "kernels/linear_recurrence/chunk/walk.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -104,7 +104,7 @@ double flops(const Problem& problem, const Tile& tile) {
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
   const WalkLayout states = layout(problem, tile, false), outputs = layout(problem, tile, true);
-  Recipe r{"linear_recurrence/chunk_materialized.cuh", constants(problem, tile), {}};
+  Recipe r{"linear_recurrence/chunk/materialized.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "state_shared_bytes", states.bytes});
   r.constants.push_back({"launch", "output_shared_bytes", outputs.bytes});
   const auto blocks = static_cast<unsigned>(slots(problem, tile) * walk_slices(problem, tile));
@@ -129,8 +129,8 @@ Variant chunk_materialized(const Member& member) {
       member, {"chunk_materialized",
                "three launches: chunk states, parallel scan over the chunks, outputs",
                space(member),
-               {"linear_recurrence/chunk_materialized.cuh",
-                "linear_recurrence/chunk_materialized.cpp", "linear_recurrence/chunk_walk.cpp"},
+               {"linear_recurrence/chunk/materialized.cuh",
+                "linear_recurrence/chunk/materialized.cpp", "linear_recurrence/chunk/walk.cpp"},
                walk_arithmetic,
                reject,
                traffic,

@@ -20,8 +20,8 @@
 // are decays [slots][K], or [slots] where all keys share one; with the normalizer, which goes
 // through the scan like a state without decay, [slots][K].
 
-#include "linear_recurrence/chunk_scan.cuh"
-#include "linear_recurrence/chunk_walk.cuh"
+#include "linear_recurrence/chunk/scan.cuh"
+#include "linear_recurrence/chunk/walk.cuh"
 
 namespace gla_bench::linear_recurrence {
 

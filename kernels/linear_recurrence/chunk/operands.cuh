@@ -4,7 +4,7 @@
 // An item is a block of 8 tokens times 2 neighbouring keys; the threads deal the items among
 // themselves.
 
-#include "linear_recurrence/chunk_walk_tiles.cuh"
+#include "linear_recurrence/chunk/walk_tiles.cuh"
 #include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence {

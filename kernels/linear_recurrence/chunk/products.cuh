@@ -1,8 +1,8 @@
 #pragma once
 // The products of a chunk walk, each warp on its columns of V and its share of K.
 
-#include "linear_recurrence/chunk_factors.cuh"
-#include "linear_recurrence/chunk_walk_tiles.cuh"
+#include "linear_recurrence/chunk/factors.cuh"
+#include "linear_recurrence/chunk/walk_tiles.cuh"
 
 namespace gla_bench::linear_recurrence {
 

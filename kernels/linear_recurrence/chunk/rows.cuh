@@ -2,7 +2,7 @@
 // What a chunk walk does with rows of q and k besides its products: features in place, the bonus's
 // scores, the normalizer z. Only members that have them pay for them.
 
-#include "linear_recurrence/chunk_walk_tiles.cuh"
+#include "linear_recurrence/chunk/walk_tiles.cuh"
 #include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence {

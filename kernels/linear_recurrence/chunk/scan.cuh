@@ -13,7 +13,7 @@
 // once.
 
 #include "device/types.cuh"
-#include "linear_recurrence/chunk_ranges.cuh"
+#include "linear_recurrence/chunk/ranges.cuh"
 #include "linear_recurrence/params.h"
 
 namespace gla_bench::linear_recurrence {

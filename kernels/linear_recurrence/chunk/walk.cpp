@@ -1,8 +1,8 @@
-#include "kernels/linear_recurrence/chunk_walk.hpp"
+#include "kernels/linear_recurrence/chunk/walk.hpp"
 
 #include <algorithm>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {

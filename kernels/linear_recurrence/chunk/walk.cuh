@@ -26,11 +26,11 @@
 // key, all in one phase, with the scores of the next chunk.
 
 #include "device/async_copy.cuh"
-#include "linear_recurrence/chunk_operands.cuh"
-#include "linear_recurrence/chunk_products.cuh"
-#include "linear_recurrence/chunk_ranges.cuh"
-#include "linear_recurrence/chunk_rows.cuh"
-#include "linear_recurrence/chunk_walk_state.cuh"
+#include "linear_recurrence/chunk/operands.cuh"
+#include "linear_recurrence/chunk/products.cuh"
+#include "linear_recurrence/chunk/ranges.cuh"
+#include "linear_recurrence/chunk/rows.cuh"
+#include "linear_recurrence/chunk/walk_state.cuh"
 #include "linear_recurrence/params.h"
 
 namespace gla_bench::linear_recurrence {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "harness/variant.hpp"
-#include "kernels/linear_recurrence/chunk_walk_layout.h"
+#include "core/variant.hpp"
+#include "kernels/linear_recurrence/chunk/walk_layout.h"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 // A chunk walk's state between memory and the warps' accumulators.
 
-#include "linear_recurrence/chunk_walk_tiles.cuh"
+#include "linear_recurrence/chunk/walk_tiles.cuh"
 #include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence {

@@ -3,7 +3,7 @@
 // Tiles are [chunk][keys] with leading dimension key_ld unless said otherwise; c counts chunks.
 
 #include "device/products.cuh"
-#include "linear_recurrence/chunk_walk_layout.h"
+#include "linear_recurrence/chunk/walk_layout.h"
 
 namespace gla_bench::linear_recurrence {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "harness/operator.hpp"
-#include "kernels/linear_recurrence/decode_layout.h"
+#include "core/operator.hpp"
+#include "kernels/linear_recurrence/decode/layout.h"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
@@ -111,7 +111,7 @@ double flops(const Problem& problem, const Tile& tile) {
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
   const DecodeLayout at = layout(problem, tile);
-  Recipe r{"linear_recurrence/decode.cuh", constants(problem, tile), {}};
+  Recipe r{"linear_recurrence/decode/decode.cuh", constants(problem, tile), {}};
   r.constants.push_back(
       {"decode_form", "slices_per_block", static_cast<int>(slices_per_block(problem, tile))});
   r.constants.push_back({"decode_form", "tokens", static_cast<int>(staged_tokens(problem))});
@@ -127,17 +127,17 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
 }  // namespace
 
 Variant decode(const Member& member) {
-  return cuda_variant(member,
-                      {"decode",
-                       "up to 8 tokens: the state read once, updated in registers, written once",
-                       space(),
-                       {"linear_recurrence/decode.cuh", "linear_recurrence/decode.cpp"},
-                       [](const Problem&, const Tile&) { return Arithmetic::float32; },
-                       reject,
-                       traffic,
-                       flops,
-                       {},
-                       recipe});
+  return cuda_variant(
+      member, {"decode",
+               "up to 8 tokens: the state read once, updated in registers, written once",
+               space(),
+               {"linear_recurrence/decode/decode.cuh", "linear_recurrence/decode/decode.cpp"},
+               [](const Problem&, const Tile&) { return Arithmetic::float32; },
+               reject,
+               traffic,
+               flops,
+               {},
+               recipe});
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -19,8 +19,8 @@
 // the first load. Shared memory: decode_layout.h. Bytes: states, v and o once; q, k, gates and z
 // once per slice (neighbouring blocks share them through L2).
 
-#include "linear_recurrence/decode_rows.cuh"
-#include "linear_recurrence/decode_state.cuh"
+#include "linear_recurrence/decode/rows.cuh"
+#include "linear_recurrence/decode/state.cuh"
 
 namespace gla_bench::linear_recurrence::decode {
 

@@ -4,7 +4,7 @@
 
 #include "device/math.cuh"
 #include "device/types.cuh"
-#include "linear_recurrence/decode_layout.h"
+#include "linear_recurrence/decode/layout.h"
 #include "linear_recurrence/params.h"
 #include "linear_recurrence/traits.cuh"
 

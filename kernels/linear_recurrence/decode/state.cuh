@@ -2,7 +2,7 @@
 // The state of decode.cuh in registers: all of a thread's vectors loaded at once, advanced token by
 // token, stored, and the sums over the keys that make the outputs.
 
-#include "linear_recurrence/decode_rows.cuh"
+#include "linear_recurrence/decode/rows.cuh"
 
 namespace gla_bench::linear_recurrence::decode {
 

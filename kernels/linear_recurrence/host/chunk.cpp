@@ -1,8 +1,8 @@
-#include "kernels/linear_recurrence/host_chunk.hpp"
+#include "kernels/linear_recurrence/host/chunk.hpp"
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/host_math.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
 
 namespace gla_bench::linear_recurrence::host {
 

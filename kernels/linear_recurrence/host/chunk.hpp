@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "kernels/linear_recurrence/host_rows.hpp"
+#include "kernels/linear_recurrence/host/rows.hpp"
 
 namespace gla_bench::linear_recurrence::host {
 

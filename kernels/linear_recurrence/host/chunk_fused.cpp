@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/host_chunk.hpp"
-#include "kernels/linear_recurrence/host_variant.hpp"
+#include "kernels/linear_recurrence/host/chunk.hpp"
+#include "kernels/linear_recurrence/host/variant.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -56,8 +56,8 @@ Variant host_chunk_fused(const Member& member) {
                    {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"},
                     {"block_v", {128, 64, 32, 256}, "columns of the state that a task owns"}},
                    run,
-                   {"linear_recurrence/host_chunk_fused.cpp", "linear_recurrence/host_chunk.cpp",
-                    "linear_recurrence/host_rows.cpp"});
+                   {"linear_recurrence/host/chunk_fused.cpp", "linear_recurrence/host/chunk.cpp",
+                    "linear_recurrence/host/rows.cpp"});
   variant.traffic = [](const Problem& problem, const Tile& tile) -> Traffic {
     const auto blocks = static_cast<double>(value_blocks(problem, tile));
     return {blocks * token_reads(problem) + value_bytes(problem) + states_read(problem),

@@ -11,9 +11,9 @@
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/host_chunk.hpp"
-#include "kernels/linear_recurrence/host_math.hpp"
-#include "kernels/linear_recurrence/host_variant.hpp"
+#include "kernels/linear_recurrence/host/chunk.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
+#include "kernels/linear_recurrence/host/variant.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -221,8 +221,8 @@ Variant host_chunk_materialized(const Member& member) {
                    {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"},
                     {"block_v", {128, 64, 32, 256}, "columns of v that a task takes"}},
                    run,
-                   {"linear_recurrence/host_chunk_materialized.cpp",
-                    "linear_recurrence/host_chunk.cpp", "linear_recurrence/host_rows.cpp"});
+                   {"linear_recurrence/host/chunk_materialized.cpp",
+                    "linear_recurrence/host/chunk.cpp", "linear_recurrence/host/rows.cpp"});
   variant.workspace = workspace;
   variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
     return linear_recurrence::bind(problem, address, workspace(problem, tile));

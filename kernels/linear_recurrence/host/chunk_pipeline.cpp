@@ -13,9 +13,9 @@
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/host_chunk.hpp"
-#include "kernels/linear_recurrence/host_math.hpp"
-#include "kernels/linear_recurrence/host_variant.hpp"
+#include "kernels/linear_recurrence/host/chunk.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
+#include "kernels/linear_recurrence/host/variant.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -204,8 +204,8 @@ Variant host_chunk_pipeline(const Member& member) {
                    {{"chunk", {16, 32, 64}, "tokens of a chunk"},
                     {"block_v", {64, 32, 128}, "columns of the state in the walk over chunks"}},
                    run,
-                   {"linear_recurrence/host_chunk_pipeline.cpp", "linear_recurrence/host_chunk.cpp",
-                    "linear_recurrence/host_rows.cpp"});
+                   {"linear_recurrence/host/chunk_pipeline.cpp", "linear_recurrence/host/chunk.cpp",
+                    "linear_recurrence/host/rows.cpp"});
   variant.workspace = workspace;
   variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
     return linear_recurrence::bind(problem, address, workspace(problem, tile));

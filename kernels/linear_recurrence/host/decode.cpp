@@ -8,10 +8,10 @@
 
 #include <algorithm>
 
-#include "harness/operator.hpp"
-#include "harness/rounding.hpp"
-#include "kernels/linear_recurrence/host_rows.hpp"
-#include "kernels/linear_recurrence/host_variant.hpp"
+#include "core/operator.hpp"
+#include "core/rounding.hpp"
+#include "kernels/linear_recurrence/host/rows.hpp"
+#include "kernels/linear_recurrence/host/variant.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -176,7 +176,7 @@ void run(const HostCall& host_call) {
 Variant host_decode(const Member& member) {
   Variant variant = make_variant(
       member, "decode", "for a few tokens: every row of the state read once and written once", {},
-      run, {"linear_recurrence/host_decode.cpp", "linear_recurrence/host_rows.cpp"});
+      run, {"linear_recurrence/host/decode.cpp", "linear_recurrence/host/rows.cpp"});
   variant.traffic = [](const Problem& problem, const Tile&) -> Traffic {
     return {token_reads(problem) + value_bytes(problem) + states_read(problem),
             value_bytes(problem) + states_written(problem)};

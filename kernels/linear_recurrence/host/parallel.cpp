@@ -12,10 +12,10 @@
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/host_blas.hpp"
-#include "kernels/linear_recurrence/host_chunk.hpp"
-#include "kernels/linear_recurrence/host_math.hpp"
-#include "kernels/linear_recurrence/host_variant.hpp"
+#include "kernels/linear_recurrence/host/blas.hpp"
+#include "kernels/linear_recurrence/host/chunk.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
+#include "kernels/linear_recurrence/host/variant.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -200,8 +200,8 @@ Variant host_parallel(const Member& member) {
   Variant variant =
       make_variant(member, "parallel", "the quadratic form in blocks through OpenBLAS",
                    {{"block", {64, 32, 128}, "tokens of a block of queries and of keys"}}, run,
-                   {"linear_recurrence/host_parallel.cpp", "linear_recurrence/host_chunk.cpp",
-                    "linear_recurrence/host_rows.cpp"});
+                   {"linear_recurrence/host/parallel.cpp", "linear_recurrence/host/chunk.cpp",
+                    "linear_recurrence/host/rows.cpp"});
   variant.workspace = workspace;
   variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
     return linear_recurrence::bind(problem, address, workspace(problem, tile));

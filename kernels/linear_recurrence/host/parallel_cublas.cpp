@@ -15,10 +15,10 @@
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/host_blas.hpp"
-#include "kernels/linear_recurrence/host_chunk.hpp"
-#include "kernels/linear_recurrence/host_math.hpp"
-#include "kernels/linear_recurrence/host_variant.hpp"
+#include "kernels/linear_recurrence/host/blas.hpp"
+#include "kernels/linear_recurrence/host/chunk.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
+#include "kernels/linear_recurrence/host/variant.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 #include "kernels/refusal.hpp"
 
@@ -169,8 +169,8 @@ Variant host_parallel_cublas(const Member& member) {
   Variant variant = make_variant(
       member, "parallel_cublas", "whole score matrices through OpenBLAS, cuBLAS's part on the host",
       {{"block", {64, 32, 128}, "rows of scores that are formed at once"}}, run,
-      {"linear_recurrence/host_parallel_cublas.cpp", "linear_recurrence/host_chunk.cpp",
-       "linear_recurrence/host_rows.cpp"});
+      {"linear_recurrence/host/parallel_cublas.cpp", "linear_recurrence/host/chunk.cpp",
+       "linear_recurrence/host/rows.cpp"});
   variant.reject = reject;
   variant.workspace = workspace;
   variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {

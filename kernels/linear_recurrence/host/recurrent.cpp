@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/host_rows.hpp"
-#include "kernels/linear_recurrence/host_variant.hpp"
+#include "kernels/linear_recurrence/host/rows.hpp"
+#include "kernels/linear_recurrence/host/variant.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -113,7 +113,7 @@ Variant host_recurrent(const Member& member) {
   Variant variant =
       make_variant(member, "recurrent", "token by token, a block of the state in the core's cache",
                    {{"block_v", {64, 32, 128, 256}, "columns of the state that a task owns"}}, run,
-                   {"linear_recurrence/host_recurrent.cpp", "linear_recurrence/host_rows.cpp"});
+                   {"linear_recurrence/host/recurrent.cpp", "linear_recurrence/host/rows.cpp"});
   variant.traffic = [](const Problem& problem, const Tile& tile) -> Traffic {
     const auto blocks = static_cast<double>(value_blocks(problem, tile));
     return {blocks * token_reads(problem) + value_bytes(problem) + states_read(problem),

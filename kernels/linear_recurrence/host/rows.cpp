@@ -1,13 +1,13 @@
-#include "kernels/linear_recurrence/host_rows.hpp"
+#include "kernels/linear_recurrence/host/rows.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
 
-#include "harness/operator.hpp"
-#include "harness/rounding.hpp"
-#include "kernels/linear_recurrence/host_math.hpp"
+#include "core/operator.hpp"
+#include "core/rounding.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
 
 namespace gla_bench::linear_recurrence::host {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/params.h"
 

@@ -1,8 +1,8 @@
-#include "kernels/linear_recurrence/host_variant.hpp"
+#include "kernels/linear_recurrence/host/variant.hpp"
 
 #include <algorithm>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench::linear_recurrence::host {
 

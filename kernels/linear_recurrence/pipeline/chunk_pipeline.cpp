@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/linear_recurrence/chunk_pipeline_layout.h"
-#include "kernels/linear_recurrence/chunk_walk.hpp"
+#include "kernels/linear_recurrence/chunk/walk.hpp"
 #include "kernels/linear_recurrence/family.hpp"
+#include "kernels/linear_recurrence/pipeline/layout.h"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -103,7 +103,7 @@ double flops(const Problem& problem, const Tile& tile) {
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
   const PipelineLayout sizes = layout(problem, tile);
-  Recipe r{"linear_recurrence/chunk_pipeline.cuh", constants(problem, tile), {}};
+  Recipe r{"linear_recurrence/pipeline/chunk_pipeline.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "inter_bytes", sizes.inter_bytes});
   r.constants.push_back({"launch", "intra_bytes", sizes.intra_bytes});
   r.constants.push_back({"launch", "combine_bytes", sizes.combine_bytes});
@@ -127,17 +127,18 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
 
 Variant chunk_pipeline(const Member& member) {
   return cuda_variant(
-      member, {"chunk_pipeline",
-               "five launches: gate sums, q and k decayed, walk over chunks, scores, combination",
-               space(),
-               {"linear_recurrence/chunk_pipeline.cuh", "linear_recurrence/chunk_pipeline.cpp",
-                "linear_recurrence/chunk_walk.cpp"},
-               walk_arithmetic,
-               reject,
-               traffic,
-               flops,
-               workspace,
-               recipe});
+      member,
+      {"chunk_pipeline",
+       "five launches: gate sums, q and k decayed, walk over chunks, scores, combination",
+       space(),
+       {"linear_recurrence/pipeline/chunk_pipeline.cuh",
+        "linear_recurrence/pipeline/chunk_pipeline.cpp", "linear_recurrence/chunk/walk.cpp"},
+       walk_arithmetic,
+       reject,
+       traffic,
+       flops,
+       workspace,
+       recipe});
 }
 
 }  // namespace gla_bench::linear_recurrence

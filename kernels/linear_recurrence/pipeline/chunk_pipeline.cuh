@@ -19,7 +19,7 @@
 // 2pK; inter_chunk NV 2pK + NK eV + 4 NK V; intra_chunk 2eK + 4K + 4 NK C; combine 4 NK (NV C + V)
 // + 2eV.
 
-#include "linear_recurrence/chunk_pipeline_walk.cuh"
+#include "linear_recurrence/pipeline/walk.cuh"
 
 /// b: a thread sums one key's gates over the tokens of a chunk.
 extern "C" __global__ void __launch_bounds__(tile::block_k)

@@ -5,8 +5,8 @@
 #include "device/async_copy.cuh"
 #include "device/math.cuh"
 #include "device/products.cuh"
-#include "linear_recurrence/chunk_pipeline_layout.h"
 #include "linear_recurrence/params.h"
+#include "linear_recurrence/pipeline/layout.h"
 #include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence {

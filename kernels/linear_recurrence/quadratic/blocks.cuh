@@ -5,8 +5,8 @@
 #include "device/async_copy.cuh"
 #include "device/math.cuh"
 #include "device/products.cuh"
-#include "linear_recurrence/gate_blocks.cuh"
-#include "linear_recurrence/parallel_layout.h"
+#include "linear_recurrence/chunk/gate_blocks.cuh"
+#include "linear_recurrence/quadratic/layout.h"
 #include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence::parallel {

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
-#include "kernels/linear_recurrence/parallel_cublas_steps.hpp"
+#include "kernels/linear_recurrence/quadratic/cublas_steps.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
@@ -167,7 +167,7 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
   // Of the tile the kernels see the leaf alone: bands and tf32 share their binaries.
-  Recipe r{"linear_recurrence/parallel_cublas.cuh",
+  Recipe r{"linear_recurrence/quadratic/cublas.cuh",
            constants(problem, {{"leaf", choice(tile, "leaf")}}),
            {}};
   const bool exact = cublas_arithmetic(problem, tile) == Arithmetic::float32;
@@ -187,8 +187,8 @@ Variant parallel_cublas(const Member& member) {
            ? "quadratic in T, all scores in device memory, products through cuBLAS by a tree"
            : "quadratic in T, all scores in device memory, two products through cuBLAS",
        space(),
-       {"linear_recurrence/parallel_cublas.cuh", "linear_recurrence/parallel_cublas.cpp",
-        "linear_recurrence/parallel_cublas_steps.cpp"},
+       {"linear_recurrence/quadratic/cublas.cuh", "linear_recurrence/quadratic/cublas.cpp",
+        "linear_recurrence/quadratic/cublas_steps.cpp"},
        cublas_arithmetic,
        reject,
        traffic,

@@ -26,8 +26,8 @@
 // sequence, z the operand. Bytes: q, k, g once per level, T^2 scores written and read.
 
 #include "device/products.cuh"
-#include "linear_recurrence/diagonal_scores.cuh"
-#include "linear_recurrence/parallel_cublas_plain.cuh"
+#include "linear_recurrence/chunk/diagonal_scores.cuh"
+#include "linear_recurrence/quadratic/cublas_plain.cuh"
 
 namespace gla_bench::linear_recurrence::parallel_cublas {
 

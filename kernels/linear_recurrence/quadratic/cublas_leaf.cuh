@@ -4,7 +4,7 @@
 
 #include "device/async_copy.cuh"
 #include "device/math.cuh"
-#include "linear_recurrence/parallel_cublas_layout.h"
+#include "linear_recurrence/quadratic/cublas_layout.h"
 #include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence::parallel_cublas {

@@ -2,7 +2,7 @@
 // Where decays are scalar or there are none, the quadratic form is one product, a factor for each
 // score, and one more product: no tree. This is what lies between the products.
 
-#include "linear_recurrence/parallel_cublas_leaf.cuh"
+#include "linear_recurrence/quadratic/cublas_leaf.cuh"
 
 namespace gla_bench::linear_recurrence::parallel_cublas {
 

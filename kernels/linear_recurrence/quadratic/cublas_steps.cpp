@@ -1,9 +1,9 @@
-#include "kernels/linear_recurrence/parallel_cublas_steps.hpp"
+#include "kernels/linear_recurrence/quadratic/cublas_steps.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/variant.hpp"
-#include "kernels/linear_recurrence/parallel_cublas_layout.h"
+#include "core/variant.hpp"
+#include "kernels/linear_recurrence/quadratic/cublas_layout.h"
 
 namespace gla_bench::linear_recurrence {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
-#include "kernels/linear_recurrence/parallel_layout.h"
+#include "kernels/linear_recurrence/quadratic/layout.h"
 #include "kernels/linear_recurrence/refusal.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
@@ -124,7 +124,7 @@ double flops(const Problem& problem, const Tile& tile) {
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
   const ParallelLayout at = layout(problem, tile);
-  Recipe r{"linear_recurrence/parallel.cuh", constants(problem, tile), {}};
+  Recipe r{"linear_recurrence/quadratic/parallel.cuh", constants(problem, tile), {}};
   const auto across = ceil_div(problem.shape.value_dim, choice(tile, "block_v"));
   const auto grid = [&](std::int64_t tasks) {
     return Dim3{static_cast<unsigned>(tasks * across), 1, 1};
@@ -145,18 +145,19 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
 
 Variant parallel(const Member& member) {
   return cuda_variant(
-      member, {"parallel",
-               "quadratic in T, fused: scores never leave the chip, dead blocks are skipped",
-               space(),
-               {"linear_recurrence/parallel.cuh", "linear_recurrence/parallel.cpp"},
-               [](const Problem& problem, const Tile& tile) {
-                 return product_arithmetic(problem, choice(tile, "terms"));
-               },
-               reject,
-               traffic,
-               flops,
-               {},
-               recipe});
+      member,
+      {"parallel",
+       "quadratic in T, fused: scores never leave the chip, dead blocks are skipped",
+       space(),
+       {"linear_recurrence/quadratic/parallel.cuh", "linear_recurrence/quadratic/parallel.cpp"},
+       [](const Problem& problem, const Tile& tile) {
+         return product_arithmetic(problem, choice(tile, "terms"));
+       },
+       reject,
+       traffic,
+       flops,
+       {},
+       recipe});
 }
 
 }  // namespace gla_bench::linear_recurrence

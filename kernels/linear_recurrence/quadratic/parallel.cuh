@@ -20,8 +20,8 @@
 // value slices. Shared memory: parallel_layout.h. Bytes: per query block its q, and k, g, v of all
 // blocks up to it, mostly through L2; o once.
 
-#include "linear_recurrence/parallel_results.cuh"
-#include "linear_recurrence/parallel_state.cuh"
+#include "linear_recurrence/quadratic/results.cuh"
+#include "linear_recurrence/quadratic/state.cuh"
 
 namespace gla_bench::linear_recurrence::parallel {
 

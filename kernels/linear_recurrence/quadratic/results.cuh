@@ -3,8 +3,8 @@
 // that normalize them, and how they are stored.
 
 #include "device/store_rows.cuh"
-#include "linear_recurrence/diagonal_scores.cuh"
-#include "linear_recurrence/parallel_scalar.cuh"
+#include "linear_recurrence/chunk/diagonal_scores.cuh"
+#include "linear_recurrence/quadratic/scalar.cuh"
 
 namespace gla_bench::linear_recurrence::parallel {
 

@@ -2,7 +2,7 @@
 // What the fused quadratic form does in place of its decayed operands where decays are scalar or
 // there are none: products of plain q and k, and a factor for each score.
 
-#include "linear_recurrence/parallel_blocks.cuh"
+#include "linear_recurrence/quadratic/blocks.cuh"
 
 namespace gla_bench::linear_recurrence::parallel {
 

@@ -4,7 +4,7 @@
 // the blocks of tokens backwards with the decays of the blocks already passed, and stops when those
 // are zero in every dimension.
 
-#include "linear_recurrence/parallel_scalar.cuh"
+#include "linear_recurrence/quadratic/scalar.cuh"
 
 namespace gla_bench::linear_recurrence::parallel {
 

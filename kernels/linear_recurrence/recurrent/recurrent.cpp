@@ -1,8 +1,8 @@
 // Host side of recurrent.cuh: one launch; a second where normalizers are updated in place.
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
-#include "kernels/linear_recurrence/recurrent_layout.h"
+#include "kernels/linear_recurrence/recurrent/layout.h"
 #include "kernels/linear_recurrence/refusal.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
@@ -107,7 +107,7 @@ double flops(const Problem& problem, const Tile& tile) {
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
   const RecurrentLayout at = layout(problem, tile);
-  Recipe r{"linear_recurrence/recurrent.cuh", constants(problem, tile), {}};
+  Recipe r{"linear_recurrence/recurrent/recurrent.cuh", constants(problem, tile), {}};
   const auto blocks = static_cast<unsigned>(sequences(problem) * slices(problem, tile));
   r.steps.push_back(KernelLaunch{"gla_recurrent",
                                  {blocks, 1, 1},
@@ -125,17 +125,18 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
 }  // namespace
 
 Variant recurrent(const Member& member) {
-  return cuda_variant(member,
-                      {"recurrent",
-                       "one pass over the tokens, the state in float32 registers, no tensor cores",
-                       space(),
-                       {"linear_recurrence/recurrent.cuh", "linear_recurrence/recurrent.cpp"},
-                       [](const Problem&, const Tile&) { return Arithmetic::float32; },
-                       reject,
-                       traffic,
-                       flops,
-                       workspace,
-                       recipe});
+  return cuda_variant(
+      member,
+      {"recurrent",
+       "one pass over the tokens, the state in float32 registers, no tensor cores",
+       space(),
+       {"linear_recurrence/recurrent/recurrent.cuh", "linear_recurrence/recurrent/recurrent.cpp"},
+       [](const Problem&, const Tile&) { return Arithmetic::float32; },
+       reject,
+       traffic,
+       flops,
+       workspace,
+       recipe});
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -15,7 +15,7 @@
 // share them through L2), v, o and states once.
 
 #include "device/store_rows.cuh"
-#include "linear_recurrence/recurrent_state.cuh"
+#include "linear_recurrence/recurrent/state.cuh"
 
 namespace gla_bench::linear_recurrence::recurrent {
 

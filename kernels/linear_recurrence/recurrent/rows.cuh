@@ -3,7 +3,7 @@
 // decays turned into factors of q, k and the state, and rows turned into float32.
 
 #include "device/async_copy.cuh"
-#include "linear_recurrence/recurrent_layout.h"
+#include "linear_recurrence/recurrent/layout.h"
 #include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence::recurrent {

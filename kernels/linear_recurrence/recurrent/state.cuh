@@ -1,7 +1,7 @@
 #pragma once
 // recurrent's arithmetic: a thread's part of the state, its sums over the lanes, the normalizer.
 
-#include "linear_recurrence/recurrent_rows.cuh"
+#include "linear_recurrence/recurrent/rows.cuh"
 
 namespace gla_bench::linear_recurrence::recurrent {
 

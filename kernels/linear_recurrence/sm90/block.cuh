@@ -5,7 +5,7 @@
 #include "device/math.cuh"
 #include "device/sm90.cuh"
 #include "device/types.cuh"
-#include "linear_recurrence/chunk_sm90_layout.h"
+#include "linear_recurrence/sm90/layout.h"
 #include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {

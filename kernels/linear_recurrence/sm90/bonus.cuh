@@ -1,7 +1,7 @@
 #pragma once
 // The bonus of a token for itself, q u k, which chunk_sm90's preparation adds up over the keys.
 
-#include "linear_recurrence/chunk_sm90_keys.cuh"
+#include "linear_recurrence/sm90/keys.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

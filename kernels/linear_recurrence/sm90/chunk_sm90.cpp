@@ -1,14 +1,14 @@
 // Host side of chunk_sm90.cuh: one launch, or two where sequences are parted and their segments'
 // states go by device memory; tensors brought in by bulk copies.
 
-#include "kernels/linear_recurrence/chunk_sm90.hpp"
+#include "kernels/linear_recurrence/sm90/chunk_sm90.hpp"
 
 #include <algorithm>
 
-#include "harness/operator.hpp"
-#include "kernels/linear_recurrence/chunk_sm90_layout.h"
+#include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
+#include "kernels/linear_recurrence/sm90/layout.h"
 
 namespace gla_bench::linear_recurrence {
 namespace {
@@ -241,7 +241,7 @@ TensorMap token_map(const Problem& problem, std::size_t place, std::string buffe
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
   const ChunkSm90Layout sizes = layout(problem, tile);
-  Recipe r{"linear_recurrence/chunk_sm90.cuh", constants(problem, tile), {}};
+  Recipe r{"linear_recurrence/sm90/chunk_sm90.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
   const auto launch = [&](const char* entry, std::int64_t segments) {
     return KernelLaunch{entry,
@@ -271,7 +271,7 @@ Variant chunk_sm90(const Member& member) {
       member, {"chunk_sm90",
                "chunk_fused for sm_90a: bulk copies, warps with roles, wgmma",
                space(),
-               {"linear_recurrence/chunk_sm90.cuh", "linear_recurrence/chunk_sm90.cpp"},
+               {"linear_recurrence/sm90/chunk_sm90.cuh", "linear_recurrence/sm90/chunk_sm90.cpp"},
                [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
                reject,
                traffic,

@@ -44,9 +44,9 @@
 // asked for; with segments that are not `on_chip` k, gates and v of all but the last once more at
 // most, and their states written and read.
 
-#include "linear_recurrence/chunk_sm90_gates.cuh"
-#include "linear_recurrence/chunk_sm90_scalar.cuh"
-#include "linear_recurrence/chunk_sm90_state.cuh"
+#include "linear_recurrence/sm90/gates.cuh"
+#include "linear_recurrence/sm90/scalar.cuh"
+#include "linear_recurrence/sm90/state.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

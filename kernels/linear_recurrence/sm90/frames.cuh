@@ -9,7 +9,7 @@
 // numbers of bfloat16. At a bound all q behind it and all k before it are at most themselves, and
 // what becomes less than a normal number there is not missed.
 
-#include "linear_recurrence/chunk_sm90_block.cuh"
+#include "linear_recurrence/sm90/block.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

@@ -3,8 +3,8 @@
 // (chunk_sm90_frames.cuh), and takes it out: when the scores are formed q goes to the chunk's begin
 // and k to its end.
 
-#include "linear_recurrence/chunk_sm90_frames.cuh"
-#include "linear_recurrence/chunk_sm90_scaling.cuh"
+#include "linear_recurrence/sm90/frames.cuh"
+#include "linear_recurrence/sm90/scaling.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

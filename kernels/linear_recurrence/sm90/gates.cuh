@@ -5,8 +5,8 @@
 // (chunk_sm90_keys.cuh): 16 bytes of a row at once, and as many sums that do not wait for one
 // another. It keeps its gates; scores and tables take their place in shared memory.
 
-#include "linear_recurrence/chunk_sm90_framing.cuh"
-#include "linear_recurrence/chunk_sm90_strong.cuh"
+#include "linear_recurrence/sm90/framing.cuh"
+#include "linear_recurrence/sm90/strong.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

@@ -6,7 +6,7 @@
 // elements. The first block has that state when it has walked. Those between know what their
 // segment makes of any state, S <- diag(D) S + L, and send on before they walk.
 
-#include "linear_recurrence/chunk_sm90_tile.cuh"
+#include "linear_recurrence/sm90/tile.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

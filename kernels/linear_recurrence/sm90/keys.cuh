@@ -1,7 +1,7 @@
 #pragma once
 // Which keys and tokens a thread of chunk_sm90's preparation has.
 
-#include "linear_recurrence/chunk_sm90_scores.cuh"
+#include "linear_recurrence/sm90/scores.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

@@ -6,7 +6,7 @@
 // block t % cluster: there the others' sums arrive, thread by thread as the registers have them,
 // are added in the order of the blocks, and rounded once.
 
-#include "linear_recurrence/chunk_sm90_block.cuh"
+#include "linear_recurrence/sm90/block.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

@@ -7,7 +7,7 @@
 // and k to its end, 2^(b_end - b), or of states alone to the segment's: finite for every decay, so
 // that nothing is voted on.
 
-#include "linear_recurrence/chunk_sm90_scores.cuh"
+#include "linear_recurrence/sm90/scores.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

@@ -1,7 +1,7 @@
 #pragma once
 // How a thread of chunk_sm90's preparation puts the decays of its keys into q and k, in place.
 
-#include "linear_recurrence/chunk_sm90_sums.cuh"
+#include "linear_recurrence/sm90/sums.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

@@ -5,7 +5,7 @@
 // Warp w of a group of four has rows 16 w to 16 w + 15. One group has all 64 columns, two have 32
 // each.
 
-#include "linear_recurrence/chunk_sm90_block.cuh"
+#include "linear_recurrence/sm90/block.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

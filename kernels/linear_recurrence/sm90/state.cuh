@@ -1,9 +1,9 @@
 #pragma once
 // The warps of chunk_sm90 that hold the state: a group of four owns one or two tiles of V.
 
-#include "linear_recurrence/chunk_sm90_join.cuh"
-#include "linear_recurrence/chunk_sm90_outputs.cuh"
-#include "linear_recurrence/chunk_sm90_tile.cuh"
+#include "linear_recurrence/sm90/join.cuh"
+#include "linear_recurrence/sm90/outputs.cuh"
+#include "linear_recurrence/sm90/tile.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

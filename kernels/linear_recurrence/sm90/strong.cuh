@@ -7,8 +7,8 @@
 // columns of the later block are met in its frame, those of the sooner block in that one's. Of two
 // groups of warps the first has the own columns and the second the block before.
 
-#include "linear_recurrence/chunk_sm90_frames.cuh"
-#include "linear_recurrence/chunk_sm90_scores.cuh"
+#include "linear_recurrence/sm90/frames.cuh"
+#include "linear_recurrence/sm90/scores.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

@@ -2,8 +2,8 @@
 // Gates of the keys and tokens that a thread of chunk_sm90's preparation has, and sums of them over
 // the chunk's parts.
 
-#include "linear_recurrence/chunk_sm90_bonus.cuh"
-#include "linear_recurrence/chunk_sm90_tables.cuh"
+#include "linear_recurrence/sm90/bonus.cuh"
+#include "linear_recurrence/sm90/tables.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

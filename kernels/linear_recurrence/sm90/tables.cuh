@@ -2,8 +2,8 @@
 // The state's tables of a chunk in chunk_sm90, a key to a thread: the factors that take the state
 // from where the last chunk left it into this one's frame, and what is left behind it.
 
-#include "linear_recurrence/chunk_sm90_frames.cuh"
-#include "linear_recurrence/chunk_sm90_keys.cuh"
+#include "linear_recurrence/sm90/frames.cuh"
+#include "linear_recurrence/sm90/keys.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

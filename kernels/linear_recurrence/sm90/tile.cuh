@@ -2,7 +2,7 @@
 // The state of one tile of V in chunk_sm90: S^T[64, K] in float32, in the accumulators of the four
 // warps that own it.
 
-#include "linear_recurrence/chunk_sm90_block.cuh"
+#include "linear_recurrence/sm90/block.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/softmax_attention/backward_layout.h"
-#include "kernels/softmax_attention/backward_steps.hpp"
+#include "kernels/softmax_attention/backward/layout.h"
+#include "kernels/softmax_attention/backward/steps.hpp"
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
@@ -162,7 +162,7 @@ double flops(const Problem& problem, const Tile& tile, Order order) {
 }
 
 Recipe recipe(const Problem& problem, const Tile& tile, Order order) {
-  Recipe r{"softmax_attention/backward_flash2.cuh", constants(problem, tile), {}};
+  Recipe r{"softmax_attention/backward/flash2.cuh", constants(problem, tile), {}};
   r.constants.push_back({"tile", "deterministic", order == Order::fixed});
   r.constants.push_back({"tile", "sums", sums_of(tile)});
   for (const Constant& place : backward_places(workspace(problem, tile, order)))
@@ -195,8 +195,8 @@ Variant make(std::string_view op, Order order, std::string_view name, std::strin
       {name,
        summary,
        space(),
-       {"softmax_attention/backward_flash2.cuh", "softmax_attention/backward_flash2.cpp",
-        "softmax_attention/backward_steps.cpp"},
+       {"softmax_attention/backward/flash2.cuh", "softmax_attention/backward/flash2.cpp",
+        "softmax_attention/backward/steps.cpp"},
        [](const Problem& problem, const Tile& tile) {
          return product_arithmetic(problem, choice(tile, "terms"));
        },

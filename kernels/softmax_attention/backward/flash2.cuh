@@ -12,7 +12,7 @@
 // Bytes: k, v once per slice; q, do once for each tile of keys that meets them (from the L2 cache,
 // mostly: a head's blocks run together); dq's sums 4 K bytes for each such tile of keys.
 
-#include "softmax_attention/backward_walk.cuh"
+#include "softmax_attention/backward/walk.cuh"
 
 namespace gla_bench::softmax_attention {
 

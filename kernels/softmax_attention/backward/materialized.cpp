@@ -1,7 +1,7 @@
 // Host side of backward_materialized.cuh: its products through cuBLAS, and its launches.
 
-#include "kernels/softmax_attention/backward_layout.h"
-#include "kernels/softmax_attention/backward_steps.hpp"
+#include "kernels/softmax_attention/backward/layout.h"
+#include "kernels/softmax_attention/backward/steps.hpp"
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
@@ -228,7 +228,7 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
   // The kernels do not depend on the tile: float32 and tf32 products share their binary.
-  Recipe r{"softmax_attention/backward_materialized.cuh", constants(problem, {}), {}};
+  Recipe r{"softmax_attention/backward/materialized.cuh", constants(problem, {}), {}};
   for (const Constant& place : backward_places(workspace(problem, tile)))
     r.constants.push_back(place);
   r.steps = steps_before(problem, DecaySums::ordered);
@@ -255,8 +255,8 @@ Variant backward_materialized(std::string_view op) {
       {"materialized",
        "scores, P, dP and dS in device memory, five products through cuBLAS",
        space(),
-       {"softmax_attention/backward_materialized.cuh",
-        "softmax_attention/backward_materialized.cpp", "softmax_attention/backward_steps.cpp"},
+       {"softmax_attention/backward/materialized.cuh",
+        "softmax_attention/backward/materialized.cpp", "softmax_attention/backward/steps.cpp"},
        arithmetic,
        reject,
        traffic,

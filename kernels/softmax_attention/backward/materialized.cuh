@@ -14,7 +14,7 @@
 // read by three products; where there is a decay dS once more in
 // float32, for the sums over columns.
 
-#include "softmax_attention/backward_sums.cuh"
+#include "softmax_attention/backward/sums.cuh"
 
 namespace gla_bench::softmax_attention {
 

@@ -1,6 +1,6 @@
-#include "kernels/softmax_attention/backward_steps.hpp"
+#include "kernels/softmax_attention/backward/steps.hpp"
 
-#include "kernels/softmax_attention/backward_layout.h"
+#include "kernels/softmax_attention/backward/layout.h"
 #include "kernels/softmax_attention/family.hpp"
 
 namespace gla_bench::softmax_attention {

@@ -10,7 +10,7 @@
 
 #include "device/math.cuh"
 #include "device/types.cuh"
-#include "softmax_attention/backward_layout.h"
+#include "softmax_attention/backward/layout.h"
 #include "softmax_attention/params.h"
 
 namespace gla_bench::softmax_attention {

@@ -16,8 +16,8 @@
 #include "device/async_copy.cuh"
 #include "device/math.cuh"
 #include "device/products.cuh"
-#include "softmax_attention/backward_layout.h"
-#include "softmax_attention/backward_sums.cuh"
+#include "softmax_attention/backward/layout.h"
+#include "softmax_attention/backward/sums.cuh"
 #include "softmax_attention/params.h"
 
 namespace gla_bench::softmax_attention {

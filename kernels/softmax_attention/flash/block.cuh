@@ -8,7 +8,7 @@
 #include "device/async_copy.cuh"
 #include "device/products.cuh"
 #include "softmax_attention/decay_bias.cuh"
-#include "softmax_attention/flash_layout.h"
+#include "softmax_attention/flash/layout.h"
 #include "softmax_attention/params.h"
 
 namespace gla_bench::softmax_attention {

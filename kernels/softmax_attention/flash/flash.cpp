@@ -1,7 +1,7 @@
 // Host side of flash.cuh: flash1 and flash2.
 
 #include "kernels/softmax_attention/family.hpp"
-#include "kernels/softmax_attention/flash_walk.hpp"
+#include "kernels/softmax_attention/flash/walk.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
 namespace gla_bench::softmax_attention {
@@ -44,7 +44,7 @@ Traffic traffic(const Problem& problem, const Tile&) {
 Recipe recipe(const Problem& problem, const Tile& tile, const FlashUse& use) {
   const FlashShape its = shape(problem, tile);
   const FlashLayout layout{its};
-  Recipe r{"softmax_attention/flash.cuh", constants(problem, tile), {}};
+  Recipe r{"softmax_attention/flash/flash.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "shared_bytes", layout.bytes});
   r.constants.push_back({"launch", "residency", flash_residency(its)});
   r.constants.push_back({"launch", "divide", use.divides});
@@ -64,8 +64,8 @@ Variant flash(std::string_view op, std::string_view name, std::string_view summa
       {name,
        summary,
        space(use),
-       {"softmax_attention/flash.cuh", "softmax_attention/flash.cpp",
-        "softmax_attention/flash_walk.cpp"},
+       {"softmax_attention/flash/flash.cuh", "softmax_attention/flash/flash.cpp",
+        "softmax_attention/flash/walk.cpp"},
        [](const Problem& problem, const Tile& tile) {
          return product_arithmetic(problem, choice(tile, "terms"));
        },

@@ -11,7 +11,7 @@
 // L2), o and lse written once; with decay the sums, 16 a key and query head.
 
 #include "softmax_attention/decay_sums.cuh"
-#include "softmax_attention/flash_walk.cuh"
+#include "softmax_attention/flash/walk.cuh"
 
 namespace gla_bench::softmax_attention::flash {
 

@@ -1,7 +1,7 @@
 // Host side of flash_decoding.cuh: flash_decoding and flash_decoding_pp.
 
 #include "kernels/softmax_attention/family.hpp"
-#include "kernels/softmax_attention/flash_walk.hpp"
+#include "kernels/softmax_attention/flash/walk.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
 namespace gla_bench::softmax_attention {
@@ -88,7 +88,7 @@ double flops(const Problem& problem, const Tile& tile) {
 Recipe recipe(const Problem& problem, const Tile& tile, bool fixed) {
   const FlashShape its = shape(problem, tile);
   const FlashLayout layout{its};
-  Recipe r{"softmax_attention/flash_decoding.cuh", constants(problem, tile), {}};
+  Recipe r{"softmax_attention/flash/flash_decoding.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "shared_bytes", layout.bytes});
   r.constants.push_back({"launch", "residency", flash_residency(its)});
   r.constants.push_back({"launch", "warps_m", its.warps_m});
@@ -114,8 +114,8 @@ Variant decoding(std::string_view op, std::string_view name, std::string_view su
       {name,
        summary,
        space(),
-       {"softmax_attention/flash_decoding.cuh", "softmax_attention/flash_decoding.cpp",
-        "softmax_attention/flash_walk.cpp"},
+       {"softmax_attention/flash/flash_decoding.cuh", "softmax_attention/flash/flash_decoding.cpp",
+        "softmax_attention/flash/walk.cpp"},
        [](const Problem& problem, const Tile& tile) {
          return product_arithmetic(problem, choice(tile, "terms"));
        },

@@ -16,7 +16,7 @@
 // split, k and v once, the parts written and read.
 
 #include "softmax_attention/decay_sums.cuh"
-#include "softmax_attention/flash_walk.cuh"
+#include "softmax_attention/flash/walk.cuh"
 
 namespace gla_bench::softmax_attention::flash_decoding {
 

@@ -3,7 +3,7 @@
 // outputs, references and sums from tile to tile (flash_walk.cuh says how).
 
 #include "device/math.cuh"
-#include "softmax_attention/flash_block.cuh"
+#include "softmax_attention/flash/block.cuh"
 
 namespace gla_bench::softmax_attention {
 

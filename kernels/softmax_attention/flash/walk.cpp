@@ -1,8 +1,8 @@
-#include "kernels/softmax_attention/flash_walk.hpp"
+#include "kernels/softmax_attention/flash/walk.hpp"
 
 #include <algorithm>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "kernels/softmax_attention/family.hpp"
 
 namespace gla_bench::softmax_attention {

@@ -18,7 +18,7 @@
 // side, so that few queries fill a tile. Where warps_n > 1 warps share rows, take keys of their own
 // and are merged at the end. Sinks take the results.
 
-#include "softmax_attention/flash_scores.cuh"
+#include "softmax_attention/flash/scores.cuh"
 
 namespace gla_bench::softmax_attention {
 

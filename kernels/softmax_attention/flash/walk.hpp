@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "harness/variant.hpp"
-#include "kernels/softmax_attention/flash_layout.h"
+#include "core/variant.hpp"
+#include "kernels/softmax_attention/flash/layout.h"
 
 namespace gla_bench::softmax_attention {
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/host_math.hpp"
-#include "kernels/softmax_attention/host_gradients.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
+#include "kernels/softmax_attention/host/gradients.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
 namespace gla_bench::softmax_attention {
@@ -179,8 +179,8 @@ Variant flash(std::string_view op, const char* name, const char* summary, bool d
       {name,
        summary,
        {{"block_q", {64, 32}, "queries of a block"}, {"block_k", {64, 32}, "keys of a block"}},
-       {"softmax_attention/host_backward.cpp", "softmax_attention/host_gradients.cpp",
-        "softmax_attention/host_tile.cpp", "softmax_attention/host_rows.cpp"},
+       {"softmax_attention/host/backward.cpp", "softmax_attention/host/gradients.cpp",
+        "softmax_attention/host/tile.cpp", "softmax_attention/host/rows.cpp"},
        [=](const Problem& problem, const Tile& tile) {
          return traffic(problem, tile, deterministic);
        },

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/host_blas.hpp"
-#include "kernels/softmax_attention/host_gradients.hpp"
+#include "kernels/linear_recurrence/host/blas.hpp"
+#include "kernels/softmax_attention/host/gradients.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
 namespace gla_bench::softmax_attention {
@@ -101,8 +101,8 @@ Variant host_backward_materialized(std::string_view op) {
       {"materialized",
        "P and dS in memory, products through OpenBLAS",
        {},
-       {"softmax_attention/host_backward_materialized.cpp", "softmax_attention/host_gradients.cpp",
-        "softmax_attention/host_tile.cpp", "softmax_attention/host_rows.cpp"},
+       {"softmax_attention/host/backward_materialized.cpp", "softmax_attention/host/gradients.cpp",
+        "softmax_attention/host/tile.cpp", "softmax_attention/host/rows.cpp"},
        traffic,
        flops,
        workspace,

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "kernels/softmax_attention/host_tile.hpp"
-#include "kernels/softmax_attention/host_variant.hpp"
+#include "kernels/softmax_attention/host/tile.hpp"
+#include "kernels/softmax_attention/host/variant.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
 namespace gla_bench::softmax_attention {
@@ -65,8 +65,8 @@ Variant flash(std::string_view op, const char* name, const char* summary, bool d
                        summary,
                        {{"block_q", {64, 32, 128}, "queries of a block"},
                         {"block_k", {64, 32, 128}, "keys of a block"}},
-                       {"softmax_attention/host_flash.cpp", "softmax_attention/host_tile.cpp",
-                        "softmax_attention/host_rows.cpp"},
+                       {"softmax_attention/host/flash.cpp", "softmax_attention/host/tile.cpp",
+                        "softmax_attention/host/rows.cpp"},
                        traffic,
                        flops,
                        {},

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/linear_recurrence/host_math.hpp"
-#include "kernels/softmax_attention/host_tile.hpp"
-#include "kernels/softmax_attention/host_variant.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
+#include "kernels/softmax_attention/host/tile.hpp"
+#include "kernels/softmax_attention/host/variant.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
 namespace gla_bench::softmax_attention {
@@ -156,8 +156,8 @@ Variant decoding(std::string_view op, const char* name, const char* summary, boo
                       {name,
                        summary,
                        {{"splits", {8, 2, 32}, "parts of the keys that are taken at once"}},
-                       {"softmax_attention/host_flash_decoding.cpp",
-                        "softmax_attention/host_tile.cpp", "softmax_attention/host_rows.cpp"},
+                       {"softmax_attention/host/flash_decoding.cpp",
+                        "softmax_attention/host/tile.cpp", "softmax_attention/host/rows.cpp"},
                        traffic,
                        flops,
                        workspace,

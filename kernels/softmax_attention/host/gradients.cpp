@@ -1,9 +1,9 @@
-#include "kernels/softmax_attention/host_gradients.hpp"
+#include "kernels/softmax_attention/host/gradients.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/linear_recurrence/host_math.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
 
 namespace gla_bench::softmax_attention::host {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "kernels/softmax_attention/host_tile.hpp"
-#include "kernels/softmax_attention/host_variant.hpp"
+#include "kernels/softmax_attention/host/tile.hpp"
+#include "kernels/softmax_attention/host/variant.hpp"
 
 namespace gla_bench::softmax_attention::host {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "kernels/linear_recurrence/host_blas.hpp"
-#include "kernels/softmax_attention/host_tile.hpp"
-#include "kernels/softmax_attention/host_variant.hpp"
+#include "kernels/linear_recurrence/host/blas.hpp"
+#include "kernels/softmax_attention/host/tile.hpp"
+#include "kernels/softmax_attention/host/variant.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
 namespace gla_bench::softmax_attention {
@@ -84,8 +84,8 @@ Variant host_materialized(std::string_view op) {
                       {"materialized",
                        "scores in memory, products through OpenBLAS",
                        {},
-                       {"softmax_attention/host_materialized.cpp",
-                        "softmax_attention/host_tile.cpp", "softmax_attention/host_rows.cpp"},
+                       {"softmax_attention/host/materialized.cpp",
+                        "softmax_attention/host/tile.cpp", "softmax_attention/host/rows.cpp"},
                        traffic,
                        flops,
                        workspace,

@@ -1,8 +1,8 @@
-#include "kernels/softmax_attention/host_rows.hpp"
+#include "kernels/softmax_attention/host/rows.hpp"
 
 #include <cstring>
 
-#include "harness/rounding.hpp"
+#include "core/rounding.hpp"
 
 namespace gla_bench::softmax_attention::host {
 namespace {

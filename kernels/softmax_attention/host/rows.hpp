@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/params.h"
 

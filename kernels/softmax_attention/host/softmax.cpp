@@ -6,9 +6,9 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/linear_recurrence/host_math.hpp"
-#include "kernels/softmax_attention/host_rows.hpp"
-#include "kernels/softmax_attention/host_variant.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
+#include "kernels/softmax_attention/host/rows.hpp"
+#include "kernels/softmax_attention/host/variant.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
 namespace gla_bench::softmax_attention {
@@ -86,7 +86,7 @@ Variant rows(std::string_view op, const char* name, const char* summary, TileSpa
                       {name,
                        summary,
                        std::move(space),
-                       {"softmax_attention/host_softmax.cpp", "softmax_attention/host_rows.cpp"},
+                       {"softmax_attention/host/softmax.cpp", "softmax_attention/host/rows.cpp"},
                        [](const Problem& problem, const Tile&) {
                          return Traffic{row_bytes(problem), row_bytes(problem)};
                        },

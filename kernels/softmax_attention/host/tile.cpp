@@ -1,10 +1,10 @@
-#include "kernels/softmax_attention/host_tile.hpp"
+#include "kernels/softmax_attention/host/tile.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "kernels/linear_recurrence/host_math.hpp"
+#include "kernels/linear_recurrence/host/math.hpp"
 
 namespace gla_bench::softmax_attention::host {
 namespace {

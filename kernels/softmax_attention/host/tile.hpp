@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/softmax_attention/host_rows.hpp"
+#include "kernels/softmax_attention/host/rows.hpp"
 
 namespace gla_bench::softmax_attention::host {
 

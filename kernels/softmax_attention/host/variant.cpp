@@ -1,4 +1,4 @@
-#include "kernels/softmax_attention/host_variant.hpp"
+#include "kernels/softmax_attention/host/variant.hpp"
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ Variant make_variant(std::string_view op, Direction direction, HostForm form) {
   variant.space = form.space;
   variant.sources = std::move(form.sources);
   variant.sources.push_back("softmax_attention/family.cpp");
-  variant.sources.push_back("softmax_attention/host_variant.cpp");
+  variant.sources.push_back("softmax_attention/host/variant.cpp");
   variant.arithmetic = [](const Problem&, const Tile&) { return Arithmetic::float32; };
   variant.workspace = form.workspace ? form.workspace : [](const Problem&, const Tile&) {
     return std::vector<Region>{};

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "kernels/softmax_attention/family.hpp"
-#include "kernels/softmax_attention/flash_walk.hpp"
+#include "kernels/softmax_attention/flash/walk.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
 namespace gla_bench::softmax_attention {
@@ -172,7 +172,7 @@ class Products {
 Recipe recipe(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
   // Of the tile the kernel sees the threads alone: tf32 shares its binaries.
-  Recipe r{"softmax_attention/materialized.cuh",
+  Recipe r{"softmax_attention/materialized/materialized.cuh",
            constants(problem, {{"threads", choice(tile, "threads")}}),
            {}};
   r.constants.push_back({"launch", "held", held(problem, tile)});
@@ -196,8 +196,8 @@ Variant materialized(std::string_view op) {
       {"materialized",
        "all scores in device memory, products through cuBLAS, a softmax between them",
        space(),
-       {"softmax_attention/materialized.cuh", "softmax_attention/materialized.cpp",
-        "softmax_attention/flash_walk.cpp"},
+       {"softmax_attention/materialized/materialized.cuh",
+        "softmax_attention/materialized/materialized.cpp", "softmax_attention/flash/walk.cpp"},
        arithmetic,
        reject,
        traffic,

@@ -15,7 +15,7 @@
 // seen of them), probabilities written and read whole, o written.
 
 #include "softmax_attention/decay_sums.cuh"
-#include "softmax_attention/softmax_rows.cuh"
+#include "softmax_attention/rows/softmax_rows.cuh"
 
 namespace gla_bench::softmax_attention::materialized {
 

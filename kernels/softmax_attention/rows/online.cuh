@@ -6,7 +6,7 @@
 // Grid: ceil(rows / launch::rows) blocks; tile::threads threads share a row. Shared memory: a pair
 // of floats for each warp. Bytes: x twice, y once.
 
-#include "softmax_attention/softmax_rows.cuh"
+#include "softmax_attention/rows/softmax_rows.cuh"
 
 extern "C" __global__ void __launch_bounds__(tile::threads* launch::rows)
     softmax_online(const __grid_constant__ gla_bench::SoftmaxParams p) {

@@ -9,7 +9,7 @@
 // floats for each warp. Workspace: 0 pairs [rows, blocks]. Bytes: x once and y where a block holds
 // the row; else x twice, y, and the pairs written once and read by each of a row's blocks.
 
-#include "softmax_attention/softmax_rows.cuh"
+#include "softmax_attention/rows/softmax_rows.cuh"
 
 namespace gla_bench::softmax_attention::online_blocked {
 

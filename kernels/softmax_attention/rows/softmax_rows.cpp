@@ -51,7 +51,7 @@ std::optional<std::string> reject_walked(const Problem& problem, const Tile& til
 
 Recipe walked_recipe(const Problem& problem, const Tile& tile, std::string_view name) {
   const int rows = rows_of_block(tile);
-  Recipe r{"softmax_attention/" + std::string(name) + ".cuh", constants(problem, tile), {}};
+  Recipe r{"softmax_attention/rows/" + std::string(name) + ".cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "width", vector_width(problem)});
   r.constants.push_back({"launch", "rows", rows});
   r.steps.push_back(KernelLaunch{"softmax_" + std::string(name),
@@ -63,21 +63,22 @@ Recipe walked_recipe(const Problem& problem, const Tile& tile, std::string_view 
 
 Variant walked(std::string_view op, std::string_view name, std::string_view summary, int passes) {
   const std::string text(name);
-  return cuda_variant(op, Direction::forward,
-                      {name,
-                       summary,
-                       walked_space(),
-                       {"softmax_attention/" + text + ".cuh", "softmax_attention/softmax_rows.cpp"},
-                       arithmetic,
-                       reject_walked,
-                       [passes](const Problem& problem, const Tile&) {
-                         return Traffic{passes * row_bytes(problem), row_bytes(problem)};
-                       },
-                       flops,
-                       {},
-                       [text](const Problem& problem, const Tile& tile) {
-                         return walked_recipe(problem, tile, text);
-                       }});
+  return cuda_variant(
+      op, Direction::forward,
+      {name,
+       summary,
+       walked_space(),
+       {"softmax_attention/rows/" + text + ".cuh", "softmax_attention/rows/softmax_rows.cpp"},
+       arithmetic,
+       reject_walked,
+       [passes](const Problem& problem, const Tile&) {
+         return Traffic{passes * row_bytes(problem), row_bytes(problem)};
+       },
+       flops,
+       {},
+       [text](const Problem& problem, const Tile& tile) {
+         return walked_recipe(problem, tile, text);
+       }});
 }
 
 // Rows cut into blocks: online_blocked.
@@ -125,7 +126,7 @@ std::vector<Region> blocked_workspace(const Problem& problem, const Tile& tile) 
 
 Recipe blocked_recipe(const Problem& problem, const Tile& tile) {
   const std::int64_t blocks = blocks_of_row(problem, tile);
-  Recipe r{"softmax_attention/online_blocked.cuh", constants(problem, tile), {}};
+  Recipe r{"softmax_attention/rows/online_blocked.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "width", vector_width(problem)});
   r.constants.push_back({"launch", "blocks", static_cast<int>(blocks)});
   const auto launch = [&](const char* entry) {
@@ -160,7 +161,7 @@ Variant online_blocked(std::string_view op) {
       {"online_blocked",
        "blocks of a row summed independently and merged in any order",
        blocked_space(),
-       {"softmax_attention/online_blocked.cuh", "softmax_attention/softmax_rows.cpp"},
+       {"softmax_attention/rows/online_blocked.cuh", "softmax_attention/rows/softmax_rows.cpp"},
        arithmetic,
        reject_blocked,
        blocked_traffic,

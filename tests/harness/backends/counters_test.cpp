@@ -1,4 +1,4 @@
-#include "harness/counters.hpp"
+#include "harness/backends/counters.hpp"
 
 #include <gtest/gtest.h>
 

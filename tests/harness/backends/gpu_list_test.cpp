@@ -1,8 +1,8 @@
-#include "harness/gpu_list.hpp"
+#include "harness/backends/gpu_list.hpp"
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/measure.hpp"
-#include "harness/staging.hpp"
-#include "harness/sweep.hpp"
-#include "harness/verify.hpp"
-#include "tests/harness/in_place_operator.hpp"
+#include "harness/config/sweep.hpp"
+#include "harness/measure/measure.hpp"
+#include "harness/tensors/staging.hpp"
+#include "harness/verify/verify.hpp"
+#include "tests/support/in_place_operator.hpp"
 
 namespace gla_bench {
 namespace {

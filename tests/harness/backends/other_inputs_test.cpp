@@ -1,10 +1,10 @@
-#include "harness/other_inputs.hpp"
+#include "harness/backends/other_inputs.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "harness/staging.hpp"
+#include "harness/tensors/staging.hpp"
 
 namespace gla_bench {
 namespace {

@@ -9,17 +9,17 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "harness/config.hpp"
-#include "harness/error.hpp"
-#include "harness/json.hpp"
-#include "harness/printable.hpp"
-#include "harness/ptxas_log.hpp"
-#include "harness/record_json.hpp"
-#include "harness/report.hpp"
-#include "harness/safetensors_header.hpp"
-#include "harness/tensor_file.hpp"
-#include "harness/text.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/ptxas_log.hpp"
+#include "harness/config/config.hpp"
+#include "harness/records/record_json.hpp"
+#include "harness/report/text/report.hpp"
+#include "harness/support/json.hpp"
+#include "harness/support/printable.hpp"
+#include "harness/support/text.hpp"
+#include "harness/tensors/safetensors_header.hpp"
+#include "harness/tensors/tensor_file.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {

@@ -9,11 +9,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/json.hpp"
-#include "harness/record_file.hpp"
-#include "harness/safetensors.hpp"
-#include "tests/harness/run_program.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/support/json.hpp"
+#include "harness/tensors/safetensors.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -209,7 +210,7 @@ TEST_F(Cli, CompileFailsWhereAKernelDoes) {
   std::ofstream(path) << R"({"sweeps": [{"operator": "gla", "variants": ["recurrent"],
       "dtypes": ["bfloat16"], "shapes": [[1, 20, 1, 16, 16]], "max_tiles": 1}]})";
   std::filesystem::create_directories(file("tree"));
-  std::filesystem::copy(std::string(GLA_BENCH_SOURCE_DIR) + "/kernels", kernels,
+  std::filesystem::copy(std::string(places::source_dir) + "/kernels", kernels,
                         std::filesystem::copy_options::recursive);
   const std::string arguments = "compile " + path + " --arch sm_80 --kernels " + kernels +
                                 " --cache-dir " + file("cache") + " --emit " + file("emitted");
@@ -256,7 +257,7 @@ TEST_F(Cli, AFolderThatTakesNoFilesIsReportedAtOnce) {
 
 TEST_F(Cli, AFullDiskIsReportedWithWhatIsKept) {
   const std::string path = write_config(), out = file("out.json");
-  const Outcome outcome = program("--version; ulimit -f 20; " + std::string(GLA_BENCH_PROGRAM) +
+  const Outcome outcome = program("--version; ulimit -f 20; " + std::string(places::program) +
                                   " run " + path + " -q -o " + out);
   EXPECT_EQ(outcome.code, 5) << outcome.text;
   EXPECT_TRUE(has(outcome, "--resume goes on")) << outcome.text;

@@ -16,10 +16,11 @@
 #include <thread>
 #include <vector>
 
-#include "harness/record_file.hpp"
-#include "harness/record_json.hpp"
-#include "tests/harness/run_program.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/records/record_json.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -145,7 +146,7 @@ pid_t start(const Strings& arguments, const std::string& log) {
   std::vector<char*> list;
   for (const std::string& argument : arguments) list.push_back(const_cast<char*>(argument.c_str()));
   list.push_back(nullptr);
-  ::execv(GLA_BENCH_PROGRAM, list.data());
+  ::execv(places::program, list.data());
   ::_exit(127);
 }
 
@@ -161,7 +162,7 @@ TEST_F(ExtendCli, AKillInTheMiddleIsFinishedByResume) {
   const std::string more =
       write_config(R"(["recurrent", "chunk_fused"])", shapes + "]", "[16, 32]");
   const pid_t child =
-      start({GLA_BENCH_PROGRAM, "verify", more, "-q", "--extend", "-o", out_}, folder_.file("log"));
+      start({places::program, "verify", more, "-q", "--extend", "-o", out_}, folder_.file("log"));
   // Some rows are in the journal, by which the run's progress is told, however busy the machine.
   const std::string journal = journal_path(out_);
   std::error_code none;

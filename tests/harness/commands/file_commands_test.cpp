@@ -7,8 +7,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/safetensors.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "harness/tensors/safetensors.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -34,7 +35,7 @@ class FileCommands : public testing::Test {
   int run(const std::string& arguments) {
     const std::string log = folder_.file("log");
     const std::string command =
-        std::string(GLA_BENCH_PROGRAM) + " " + arguments + " > " + log + " 2>&1";
+        std::string(places::program) + " " + arguments + " > " + log + " 2>&1";
     const int status = std::system(command.c_str());
     std::ifstream file(log);
     printed_.assign(std::istreambuf_iterator<char>(file), {});

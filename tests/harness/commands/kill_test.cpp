@@ -19,9 +19,10 @@
 #include <random>
 #include <thread>
 
-#include "harness/record_file.hpp"
-#include "harness/record_json.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/records/record_json.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -57,7 +58,7 @@ class Sweep {
     const int text = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     ::dup2(text, STDOUT_FILENO);
     ::dup2(text, STDERR_FILENO);
-    ::execl(GLA_BENCH_PROGRAM, GLA_BENCH_PROGRAM, "verify", config.c_str(), "--resume", "-o",
+    ::execl(places::program, places::program, "verify", config.c_str(), "--resume", "-o",
             output.c_str(), "-q", nullptr);
     ::_exit(127);
   }

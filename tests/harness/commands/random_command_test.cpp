@@ -8,9 +8,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/record_file.hpp"
-#include "tests/harness/run_program.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "harness/records/record_file.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -49,7 +50,7 @@ TEST(RandomCommand, VerifiesDrawnProblemsAndRecordsThem) {
 TEST(RandomCommand, AFailureIsPrintedWithWhatRepeatsItAndFailsTheCommand) {
   const TemporaryFolder folder;
   // No computation in bfloat16 is as close as this asks for.
-  std::ifstream in(std::string(GLA_BENCH_SOURCE_DIR) + "/configs/tolerance.json");
+  std::ifstream in(std::string(places::source_dir) + "/configs/tolerance.json");
   std::string tolerance{std::istreambuf_iterator<char>(in), {}};
   for (const std::string cap : {"4e-3", "2e-3", "1e-5"})
     tolerance.replace(tolerance.find(cap), cap.size(), "1e-9");

@@ -8,10 +8,11 @@
 #include <fstream>
 #include <thread>
 
-#include "harness/json.hpp"
-#include "harness/record_file.hpp"
-#include "harness/worker/process.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/support/json.hpp"
+#include "harness/workers/process.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -35,7 +36,7 @@ class RunCommand : public testing::Test {
 
   /// The exit of a run that is sent a signal behind its first measured row.
   Death end_by(int signal) {
-    WorkerProcess run({GLA_BENCH_PROGRAM, {"run", config_, "-q", "-o", out_}});
+    WorkerProcess run({places::program, {"run", config_, "-q", "-o", out_}});
     for (int i = 0; i < 3000 && !recorded("\"status\":\"measured\""); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     ::kill(run.pid(), signal);
@@ -63,7 +64,7 @@ TEST_F(RunCommand, EndsBySignalWithEverythingKept) {
 TEST_F(RunCommand, GpusThatAreNotThereAreBadInput) {
   for (const std::string gpus : {"77", "0,x"}) {
     WorkerProcess run(
-        {GLA_BENCH_PROGRAM, {"run", config_, "--backend", "cuda", "--gpus", gpus, "-o", out_}});
+        {places::program, {"run", config_, "--backend", "cuda", "--gpus", gpus, "-o", out_}});
     const Death death = run.bury(120);
     EXPECT_EQ(death.cause, "exit code 2") << death.last_words;
     EXPECT_NE(death.last_words.find("gla-bench: "), std::string::npos) << death.last_words;

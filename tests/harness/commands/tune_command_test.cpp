@@ -7,7 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/harness/temporary_folder.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -30,7 +31,7 @@ class TuneCommand : public testing::Test {
   int run(const std::string& arguments) {
     const std::string log = folder_.file("log");
     const int status = std::system(
-        (std::string(GLA_BENCH_PROGRAM) + " " + arguments + " > " + log + " 2>&1").c_str());
+        (std::string(places::program) + " " + arguments + " > " + log + " 2>&1").c_str());
     std::ifstream file(log);
     printed_.assign(std::istreambuf_iterator<char>(file), {});
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

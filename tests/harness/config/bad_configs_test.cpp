@@ -5,14 +5,15 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "harness/config.hpp"
-#include "harness/error.hpp"
-#include "harness/json.hpp"
+#include "core/error.hpp"
+#include "harness/config/config.hpp"
+#include "harness/support/json.hpp"
+#include "tests/support/places.hpp"
 
 namespace gla_bench {
 namespace {
 
-const std::string tests = std::string(GLA_BENCH_SOURCE_DIR) + "/tests/harness/";
+const std::string tests = std::string(places::source_dir) + "/tests/harness/config/";
 
 /// The good config with an entry's changes.
 Json apply(const Json& good, const Json& entry) {
@@ -43,7 +44,7 @@ TEST(BadConfigs, TheReaderRefusesEach) {
 
 TEST(Configs, EveryCheckedInConfigIsRead) {
   std::size_t count = 0;
-  const std::filesystem::path folder = std::string(GLA_BENCH_SOURCE_DIR) + "/configs";
+  const std::filesystem::path folder = std::string(places::source_dir) + "/configs";
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     const auto& path = entry.path();
     if (path.extension() != ".json" || path.parent_path().filename() == "schema" ||

@@ -1,4 +1,4 @@
-#include "harness/config.hpp"
+#include "harness/config/config.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "harness/error.hpp"
-#include "tests/harness/toy.hpp"
+#include "core/error.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,12 +1,12 @@
-#include "harness/random_problems.hpp"
+#include "harness/config/random_problems.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/architecture.hpp"
-#include "harness/sweep.hpp"
+#include "harness/backends/sources/architecture.hpp"
+#include "harness/config/sweep.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,8 +1,8 @@
-#include "harness/sweep.hpp"
+#include "harness/config/sweep.hpp"
 
 #include <gtest/gtest.h>
 
-#include "tests/harness/toy.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

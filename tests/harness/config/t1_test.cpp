@@ -1,4 +1,4 @@
-#include "harness/fair/t1.hpp"
+#include "harness/config/t1.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,14 +6,15 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "harness/sweep.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "core/error.hpp"
+#include "harness/config/sweep.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
 
-const std::string folder = GLA_BENCH_SOURCE_DIR "/tests/harness/fair";
+const std::string folder = std::string(places::source_dir) + "/tests/harness/config";
 
 KnownAxes known() {
   return {{{"chunk", {16, 32, 64, 128}}, {"block_v", {32, 64, 128, 256}}, {"stages", {1, 2}}},

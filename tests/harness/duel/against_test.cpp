@@ -9,7 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/harness/temporary_folder.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -30,7 +31,7 @@ class RunAgainst : public testing::Test {
   int run(const std::string& arguments) {
     const std::string log = folder_.file("log");
     const std::string command =
-        std::string(GLA_BENCH_PROGRAM) + " " + arguments + " > " + log + " 2>&1";
+        std::string(places::program) + " " + arguments + " > " + log + " 2>&1";
     const int status = std::system(command.c_str());
     std::ifstream file(log);
     printed_.assign(std::istreambuf_iterator<char>(file), {});
@@ -65,9 +66,9 @@ class RunAgainst : public testing::Test {
 };
 
 TEST_F(RunAgainst, ItselfMeasuresBothInTurns) {
-  ASSERT_EQ(against(GLA_BENCH_PROGRAM), 0) << printed_;
+  ASSERT_EQ(against(places::program), 0) << printed_;
   const Json file = load(rounds_);
-  EXPECT_EQ(file["environment"]["against"], GLA_BENCH_PROGRAM);
+  EXPECT_EQ(file["environment"]["against"], places::program);
   EXPECT_EQ(file["environment"]["against_git_commit"], file["environment"]["git_commit"]);
   ASSERT_EQ(file["records"].size(), 1U);
   for (const Json& record : file["records"]) {
@@ -90,7 +91,7 @@ TEST_F(RunAgainst, ItselfMeasuresBothInTurns) {
 }
 
 TEST_F(RunAgainst, APlantedSlowdownIsFound) {
-  ASSERT_EQ(against(GLA_BENCH_PROGRAM, "--plant-slowdown 100"), 0) << printed_;
+  ASSERT_EQ(against(places::program, "--plant-slowdown 100"), 0) << printed_;
   const std::string json = folder_.file("comparison.json");
   const int code = run("compare " + rounds_ + " --gate --json " + json);
   const Json comparison = load(json);

@@ -1,4 +1,4 @@
-#include "harness/bench.hpp"
+#include "harness/engine/bench.hpp"
 
 #include <benchmark/benchmark.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/error.hpp"
-#include "tests/harness/planted_variant.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "core/error.hpp"
+#include "tests/support/planted_variant.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,15 +1,15 @@
-#include "harness/exec.hpp"
+#include "harness/engine/exec.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "harness/error.hpp"
-#include "harness/safetensors.hpp"
-#include "harness/source_hash.hpp"
-#include "harness/staging.hpp"
-#include "tests/harness/planted_variant.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/source_hash.hpp"
+#include "harness/tensors/safetensors.hpp"
+#include "harness/tensors/staging.hpp"
+#include "tests/support/planted_variant.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {

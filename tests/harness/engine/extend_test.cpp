@@ -1,4 +1,4 @@
-#include "harness/extend.hpp"
+#include "harness/engine/extend.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,11 +6,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/atomic_file.hpp"
-#include "harness/resume.hpp"
-#include "tests/harness/sample_record.hpp"
-#include "tests/harness/temporary_folder.hpp"
-#include "tests/harness/toy_rows.hpp"
+#include "harness/engine/resume.hpp"
+#include "harness/support/atomic_file.hpp"
+#include "tests/support/sample_record.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/toy_rows.hpp"
 
 namespace gla_bench {
 namespace {

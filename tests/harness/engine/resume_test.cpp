@@ -1,12 +1,12 @@
-#include "harness/resume.hpp"
+#include "harness/engine/resume.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "tests/harness/temporary_folder.hpp"
-#include "tests/harness/toy.hpp"
+#include "core/error.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/run.hpp"
+#include "harness/engine/run.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/harness/toy.hpp"
-#include "tests/harness/toy_backend.hpp"
+#include "tests/support/toy.hpp"
+#include "tests/support/toy_backend.hpp"
 
 namespace gla_bench {
 namespace {

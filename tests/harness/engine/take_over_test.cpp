@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/harness/toy_rows.hpp"
+#include "tests/support/toy_rows.hpp"
 
 namespace gla_bench {
 namespace {

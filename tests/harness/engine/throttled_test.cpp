@@ -1,10 +1,10 @@
-#include "harness/throttled.hpp"
+#include "harness/engine/throttled.hpp"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
-#include "tests/harness/toy.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

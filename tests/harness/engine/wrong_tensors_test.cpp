@@ -1,13 +1,13 @@
-#include "harness/drill_down/wrong_tensors.hpp"
+#include "harness/engine/wrong_tensors.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "harness/checks.hpp"
-#include "harness/safetensors.hpp"
-#include "harness/tensor_file.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "harness/measure/checks.hpp"
+#include "harness/tensors/safetensors.hpp"
+#include "harness/tensors/tensor_file.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {

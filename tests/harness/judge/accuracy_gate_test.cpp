@@ -1,9 +1,9 @@
-#include "harness/comparison/accuracy_gate.hpp"
+#include "harness/judge/accuracy_gate.hpp"
 
 #include <gtest/gtest.h>
 
-#include "harness/comparison/seeds.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/judge/seeds.hpp"
 
 namespace gla_bench {
 namespace {

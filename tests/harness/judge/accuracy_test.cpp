@@ -1,4 +1,4 @@
-#include "harness/comparison/accuracy.hpp"
+#include "harness/judge/accuracy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

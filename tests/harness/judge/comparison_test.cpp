@@ -1,13 +1,13 @@
-#include "harness/comparison/comparison.hpp"
+#include "harness/judge/comparison.hpp"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "harness/comparison/calibration.hpp"
-#include "harness/comparison/comparison_report.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/judge/calibration.hpp"
+#include "harness/judge/comparison_report.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/gate.hpp"
+#include "harness/judge/gate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "tests/harness/toy.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

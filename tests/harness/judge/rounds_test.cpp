@@ -1,13 +1,13 @@
-#include "harness/comparison/rounds.hpp"
+#include "harness/judge/rounds.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <stdexcept>
 
-#include "harness/comparison/slowed.hpp"
-#include "tests/harness/toy.hpp"
-#include "tests/harness/toy_backend.hpp"
+#include "harness/duel/slowed.hpp"
+#include "tests/support/toy.hpp"
+#include "tests/support/toy_backend.hpp"
 
 namespace gla_bench {
 namespace {

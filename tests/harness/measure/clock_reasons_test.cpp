@@ -1,9 +1,9 @@
-#include "harness/clock_reasons.hpp"
+#include "harness/measure/clock_reasons.hpp"
 
 #include <gtest/gtest.h>
 
-#include "harness/measure.hpp"
-#include "tests/harness/toy_backend.hpp"
+#include "harness/measure/measure.hpp"
+#include "tests/support/toy_backend.hpp"
 
 namespace gla_bench {
 namespace {

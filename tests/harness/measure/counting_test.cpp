@@ -1,12 +1,12 @@
-#include "harness/counting.hpp"
+#include "harness/measure/counting.hpp"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "harness/counters.hpp"
-#include "harness/error.hpp"
-#include "tests/harness/toy_backend.hpp"
+#include "core/error.hpp"
+#include "harness/backends/counters.hpp"
+#include "tests/support/toy_backend.hpp"
 
 namespace gla_bench {
 namespace {

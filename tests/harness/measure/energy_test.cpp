@@ -1,4 +1,4 @@
-#include "harness/energy.hpp"
+#include "harness/measure/energy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/harness/toy_backend.hpp"
+#include "tests/support/toy_backend.hpp"
 
 namespace gla_bench {
 namespace {

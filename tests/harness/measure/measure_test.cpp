@@ -1,4 +1,4 @@
-#include "harness/measure.hpp"
+#include "harness/measure/measure.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <thread>
 
-#include "harness/checks.hpp"
-#include "tests/harness/toy.hpp"
-#include "tests/harness/toy_backend.hpp"
+#include "harness/measure/checks.hpp"
+#include "tests/support/toy.hpp"
+#include "tests/support/toy_backend.hpp"
 
 namespace gla_bench {
 namespace {

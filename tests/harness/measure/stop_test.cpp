@@ -1,4 +1,4 @@
-#include "harness/stop.hpp"
+#include "harness/measure/stop.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,9 @@ TimingPolicy policy() {
   return p;
 }
 
-std::vector<double> steady(std::size_t count) { return std::vector<double>(count, 2.0); }
+std::vector<double> steady(std::size_t count) {
+  return std::vector<double>(count, 2.0);
+}
 
 std::vector<double> noisy(std::size_t count) {
   std::vector<double> samples;
@@ -43,7 +45,9 @@ TEST(Stop, SamplesEndIt) {
   EXPECT_EQ(stop_reason(policy(), noisy(50), 0.2), "samples");
 }
 
-TEST(Stop, NeverWithoutASample) { EXPECT_FALSE(stop_reason(policy(), {}, 100)); }
+TEST(Stop, NeverWithoutASample) {
+  EXPECT_FALSE(stop_reason(policy(), {}, 100));
+}
 
 TEST(Stop, NaNSamplesDoNotConverge) {
   std::vector<double> samples = steady(10);

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "harness/journal.hpp"
+#include "core/error.hpp"
+#include "harness/records/journal.hpp"
 
 namespace gla_bench {
 namespace {

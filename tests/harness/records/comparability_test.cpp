@@ -1,4 +1,4 @@
-#include "harness/comparison/comparability.hpp"
+#include "harness/records/comparability.hpp"
 
 #include <gtest/gtest.h>
 

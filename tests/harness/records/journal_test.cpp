@@ -1,15 +1,15 @@
-#include "harness/journal.hpp"
+#include "harness/records/journal.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "harness/record_file.hpp"
-#include "harness/record_json.hpp"
-#include "tests/harness/sample_record.hpp"
-#include "tests/harness/temporary_folder.hpp"
-#include "tests/harness/toy.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/records/record_json.hpp"
+#include "tests/support/sample_record.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/record_file.hpp"
+#include "harness/records/record_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -11,10 +11,10 @@
 #include <fstream>
 #include <thread>
 
-#include "harness/atomic_file.hpp"
-#include "tests/harness/sample_record.hpp"
-#include "tests/harness/temporary_folder.hpp"
-#include "tests/harness/toy.hpp"
+#include "harness/support/atomic_file.hpp"
+#include "tests/support/sample_record.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/record_json.hpp"
+#include "harness/records/record_json.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "tests/harness/sample_record.hpp"
+#include "tests/support/sample_record.hpp"
 
 namespace gla_bench {
 namespace {

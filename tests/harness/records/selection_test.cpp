@@ -1,15 +1,15 @@
-#include "harness/drill_down/selection.hpp"
+#include "harness/records/selection.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/drill_down/tools.hpp"
-#include "harness/error.hpp"
-#include "harness/record_file.hpp"
-#include "tests/harness/temporary_folder.hpp"
-#include "tests/harness/toy.hpp"
+#include "core/error.hpp"
+#include "harness/commands/shared/tools.hpp"
+#include "harness/records/record_file.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

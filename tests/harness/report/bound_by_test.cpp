@@ -1,11 +1,11 @@
-#include "harness/bound_by.hpp"
+#include "harness/report/bound_by.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "tests/harness/toy.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,10 +1,10 @@
-#include "harness/contests.hpp"
+#include "harness/report/contests.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "tests/harness/timed_record.hpp"
+#include "tests/support/timed_record.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,10 +1,10 @@
-#include "harness/fair/t4.hpp"
+#include "harness/report/t4.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "tests/harness/sample_record.hpp"
+#include "tests/support/sample_record.hpp"
 
 namespace gla_bench {
 namespace {

@@ -7,9 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/tuning/tune.hpp"
-#include "tests/harness/temporary_folder.hpp"
-#include "tests/harness/worker/planted_catalog.hpp"
+#include "harness/search/tune.hpp"
+#include "tests/harness/workers/planted_catalog.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::tuning {
 namespace {
@@ -57,7 +58,7 @@ class LiveTest : public testing::Test {
     const Config asked = config(variants);
     TunePlan how = plan(asked, strategy);
     if (change) change(how);
-    WorkerClient client("worker", {GLA_BENCH_PLANTED_WORKER, {"serve", state_}});
+    WorkerClient client("worker", {places::planted_worker, {"serve", state_}});
     client.configure({true, asked.policy, 0, 0});
     const auto work = assignments(asked, catalog_, how.live.place);
     Tuned tuned;

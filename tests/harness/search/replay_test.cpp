@@ -1,14 +1,15 @@
 // Strategies against recorded exhaustive measurements.
 
-#include "harness/tuning/replay.hpp"
+#include "harness/search/replay.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "harness/statistics.hpp"
-#include "tests/harness/sample_record.hpp"
-#include "tests/harness/tuning/synthetic.hpp"
+#include "harness/support/statistics.hpp"
+#include "tests/harness/search/synthetic.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/sample_record.hpp"
 
 namespace gla_bench::tuning {
 namespace {
@@ -42,7 +43,7 @@ std::vector<RecordedProblem> recorded(const std::string& folder, const std::stri
   std::vector<Results> files;
   std::error_code missing;
   for (const auto& entry :
-       fs::directory_iterator(GLA_BENCH_SOURCE_DIR "/results/" + folder, missing))
+       fs::directory_iterator(std::string(places::source_dir) + "/results/" + folder, missing))
     if (entry.path().filename().string().starts_with(prefix) && entry.path().extension() == ".json")
       files.push_back(read_results(entry.path().string()));
   return recorded_problems(files);

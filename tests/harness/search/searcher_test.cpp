@@ -1,13 +1,13 @@
 // Searchers, asked and told by hand.
 
-#include "harness/tuning/searcher.hpp"
+#include "harness/search/searcher.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
-#include "harness/tuning/search.hpp"
+#include "harness/search/search.hpp"
 
 namespace gla_bench::tuning {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "harness/tuning/replay.hpp"
+#include "harness/search/replay.hpp"
 
 namespace gla_bench::tuning {
 

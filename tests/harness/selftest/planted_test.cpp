@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <sstream>
 
-#include "harness/checks.hpp"
-#include "harness/run.hpp"
+#include "harness/backends/sources/source_hash.hpp"
+#include "harness/engine/run.hpp"
+#include "harness/measure/checks.hpp"
 #include "harness/selftest/selftest.hpp"
-#include "harness/source_hash.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/checks.hpp"
+#include "harness/measure/checks.hpp"
 
 namespace gla_bench::selftest {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/comparison/bootstrap.hpp"
+#include "harness/support/bootstrap.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "harness/comparison/change.hpp"
+#include "harness/judge/change.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/staging.hpp"
+#include "harness/tensors/staging.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/tensor_file.hpp"
+#include "harness/tensors/tensor_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/error.hpp"
-#include "harness/safetensors.hpp"
-#include "harness/staging.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "core/error.hpp"
+#include "harness/tensors/safetensors.hpp"
+#include "harness/tensors/staging.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {

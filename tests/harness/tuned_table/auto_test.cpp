@@ -7,15 +7,16 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/assignment.hpp"
-#include "harness/gate.hpp"
-#include "harness/tuned/build.hpp"
-#include "harness/tuned/choose.hpp"
-#include "harness/tuned/table_file.hpp"
-#include "tests/harness/sample_record.hpp"
-#include "tests/harness/temporary_folder.hpp"
-#include "tests/harness/toy.hpp"
-#include "tests/harness/tuned/records.hpp"
+#include "harness/engine/assignment.hpp"
+#include "harness/judge/gate.hpp"
+#include "harness/tuned_table/build.hpp"
+#include "harness/tuned_table/choose.hpp"
+#include "harness/tuned_table/table_file.hpp"
+#include "tests/harness/tuned_table/records.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/sample_record.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {
@@ -159,7 +160,7 @@ class AutoCommand : public testing::Test {
   int run(const std::string& arguments) {
     const std::string log = folder_.file("log");
     const int status = std::system((std::string("cd ") + folder_.path().string() + " && " +
-                                    GLA_BENCH_PROGRAM + " " + arguments + " > " + log + " 2>&1")
+                                    places::program + " " + arguments + " > " + log + " 2>&1")
                                        .c_str());
     std::ifstream file(log);
     printed_.assign(std::istreambuf_iterator<char>(file), {});

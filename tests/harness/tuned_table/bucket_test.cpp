@@ -1,11 +1,11 @@
-#include "harness/tuned/bucket.hpp"
+#include "harness/tuned_table/bucket.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "tests/harness/tuned/records.hpp"
+#include "core/error.hpp"
+#include "tests/harness/tuned_table/records.hpp"
 
 namespace gla_bench {
 namespace {

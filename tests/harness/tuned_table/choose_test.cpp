@@ -1,15 +1,15 @@
-#include "harness/tuned/choose.hpp"
+#include "harness/tuned_table/choose.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "harness/error.hpp"
-#include "harness/tuned/build.hpp"
-#include "harness/tuned/evaluate.hpp"
-#include "tests/harness/sample_record.hpp"
-#include "tests/harness/toy.hpp"
-#include "tests/harness/tuned/records.hpp"
+#include "core/error.hpp"
+#include "harness/tuned_table/build.hpp"
+#include "harness/tuned_table/evaluate.hpp"
+#include "tests/harness/tuned_table/records.hpp"
+#include "tests/support/sample_record.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

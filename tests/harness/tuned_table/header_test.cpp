@@ -1,6 +1,6 @@
 // The exported header, compiled by itself as C++17 and asked.
 
-#include "harness/tuned/header.hpp"
+#include "harness/tuned_table/header.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,11 +10,12 @@
 #include <random>
 #include <sstream>
 
-#include "harness/error.hpp"
-#include "harness/tuned/build.hpp"
-#include "harness/tuned/choose.hpp"
-#include "tests/harness/temporary_folder.hpp"
-#include "tests/harness/tuned/records.hpp"
+#include "core/error.hpp"
+#include "harness/tuned_table/build.hpp"
+#include "harness/tuned_table/choose.hpp"
+#include "tests/harness/tuned_table/records.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -24,7 +25,7 @@ TunedTable committed_table() {
   std::vector<Results> files;
   for (const char* file : {"gla", "linear_recurrence", "decode", "attention", "softmax"})
     files.push_back(
-        read_results(std::string(GLA_BENCH_SOURCE_DIR) + "/results/h200/" + file + ".json"));
+        read_results(std::string(places::source_dir) + "/results/h200/" + file + ".json"));
   TuningPolicy policy;
   policy.bootstrap.resamples = 20;  // the intervals do not matter here
   return build_table(files, policy);

@@ -1,8 +1,8 @@
-#include "harness/tuned/rank.hpp"
+#include "harness/tuned_table/rank.hpp"
 
 #include <gtest/gtest.h>
 
-#include "tests/harness/tuned/records.hpp"
+#include "tests/harness/tuned_table/records.hpp"
 
 namespace gla_bench {
 namespace {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/statistics.hpp"
-#include "harness/tuned/build.hpp"
-#include "harness/tuned/evaluate.hpp"
-#include "tests/harness/toy.hpp"
-#include "tests/harness/tuned/records.hpp"
+#include "harness/support/statistics.hpp"
+#include "harness/tuned_table/build.hpp"
+#include "harness/tuned_table/evaluate.hpp"
+#include "tests/harness/tuned_table/records.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

@@ -5,12 +5,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "harness/tuned/build.hpp"
-#include "harness/tuned/table_file.hpp"
-#include "tests/harness/sample_record.hpp"
-#include "tests/harness/temporary_folder.hpp"
-#include "tests/harness/tuned/records.hpp"
+#include "core/error.hpp"
+#include "harness/tuned_table/build.hpp"
+#include "harness/tuned_table/table_file.hpp"
+#include "tests/harness/tuned_table/records.hpp"
+#include "tests/support/sample_record.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {

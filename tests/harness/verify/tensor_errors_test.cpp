@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "harness/verify.hpp"
+#include "harness/verify/verify.hpp"
 
 namespace gla_bench {
 namespace {

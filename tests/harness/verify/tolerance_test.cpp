@@ -1,14 +1,15 @@
 // Bounds as numbers, and the policy file.
 
-#include "reference/tolerance.hpp"
+#include "harness/verify/tolerance.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <fstream>
 
-#include "harness/error.hpp"
-#include "harness/json.hpp"
+#include "core/error.hpp"
+#include "harness/support/json.hpp"
+#include "tests/support/places.hpp"
 
 namespace gla_bench {
 namespace {
@@ -86,12 +87,12 @@ TEST(Tolerance, BoundsGrowWithTheError) {
 }
 
 std::string file_text() {
-  return read_text_file(std::string(GLA_BENCH_SOURCE_DIR) + "/configs/tolerance.json");
+  return read_text_file(std::string(places::source_dir) + "/configs/tolerance.json");
 }
 
 TEST(Tolerance, TheFileIsWhatTheProgramHolds) {
   const Tolerance file =
-      load_tolerance(std::string(GLA_BENCH_SOURCE_DIR) + "/configs/tolerance.json");
+      load_tolerance(std::string(places::source_dir) + "/configs/tolerance.json");
   EXPECT_EQ(file.worst_chunk, policy().worst_chunk);
   EXPECT_EQ(file.max_abs, policy().max_abs);
   for (const auto& [arithmetic, p] : file.arithmetic) {

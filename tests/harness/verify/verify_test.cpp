@@ -1,7 +1,7 @@
 // Every check of the verification is shown to fail on a planted fault: a right host variant is run
 // through the real backend, and something is done to what it left.
 
-#include "harness/verify.hpp"
+#include "harness/verify/verify.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <cstring>
 #include <limits>
 
-#include "harness/checks.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/measure/checks.hpp"
 #include "kernels/linear_recurrence/params.h"
 
 namespace gla_bench {

@@ -1,4 +1,4 @@
-#include "tests/harness/worker/planted_catalog.hpp"
+#include "tests/harness/workers/planted_catalog.hpp"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/harness/planted_variant.hpp"
+#include "tests/support/planted_variant.hpp"
 
 namespace gla_bench {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "harness/catalog.hpp"
+#include "core/catalog.hpp"
 
 namespace gla_bench {
 

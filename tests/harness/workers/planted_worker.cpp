@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "harness/counters.hpp"
-#include "harness/worker/protocol.hpp"
-#include "harness/worker/serve.hpp"
-#include "tests/harness/toy_backend.hpp"
-#include "tests/harness/worker/planted_catalog.hpp"
+#include "harness/backends/counters.hpp"
+#include "harness/workers/protocol.hpp"
+#include "harness/workers/serve.hpp"
+#include "tests/harness/workers/planted_catalog.hpp"
+#include "tests/support/toy_backend.hpp"
 
 namespace {
 

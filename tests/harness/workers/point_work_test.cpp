@@ -1,8 +1,8 @@
-#include "harness/worker/point_work.hpp"
+#include "harness/workers/point_work.hpp"
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

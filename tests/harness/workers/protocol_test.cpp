@@ -1,4 +1,4 @@
-#include "harness/worker/protocol.hpp"
+#include "harness/workers/protocol.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -6,11 +6,11 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "harness/worker/ahead.hpp"
-#include "harness/worker/channel.hpp"
-#include "harness/worker/process.hpp"
-#include "tests/harness/toy.hpp"
+#include "core/error.hpp"
+#include "harness/workers/ahead.hpp"
+#include "harness/workers/channel.hpp"
+#include "harness/workers/process.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

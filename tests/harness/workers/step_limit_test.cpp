@@ -1,4 +1,4 @@
-#include "harness/worker/step_limit.hpp"
+#include "harness/workers/step_limit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Runs through real worker processes, whose candidates do the worst.
 
-#include "harness/worker/supervisor.hpp"
-#include "harness/worker/client.hpp"
+#include "harness/workers/supervisor.hpp"
+#include "harness/workers/client.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -15,10 +15,11 @@
 #include <sstream>
 #include <thread>
 
-#include "harness/error.hpp"
-#include "harness/worker/client.hpp"
-#include "tests/harness/temporary_folder.hpp"
-#include "tests/harness/worker/planted_catalog.hpp"
+#include "core/error.hpp"
+#include "harness/workers/client.hpp"
+#include "tests/harness/workers/planted_catalog.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -58,7 +59,7 @@ class SupervisorTest : public testing::Test {
   }
 
   WorkerCommand command(const std::string& mode = "serve") const {
-    return {GLA_BENCH_PLANTED_WORKER, {mode, state_}};
+    return {places::planted_worker, {mode, state_}};
   }
 
   Ran run(const std::string& variants, bool measure = true, int workers = 1,

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/verify.hpp"
+#include "harness/verify/verify.hpp"
 #include "kernels/gla_layer/inner.hpp"
 #include "tests/kernels/gla_layer/problems.hpp"
 

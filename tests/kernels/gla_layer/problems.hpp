@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "harness/operator.hpp"
-#include "harness/variant.hpp"
+#include "core/operator.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench::gla_layer {
 

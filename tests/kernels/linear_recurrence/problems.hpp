@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/operator.hpp"
-#include "harness/variant.hpp"
+#include "core/operator.hpp"
+#include "core/variant.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 
 namespace gla_bench::linear_recurrence {

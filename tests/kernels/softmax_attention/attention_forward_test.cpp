@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "kernels/softmax_attention/flash_layout.h"
+#include "kernels/softmax_attention/flash/layout.h"
 #include "kernels/softmax_attention/variants.hpp"
 #include "tests/kernels/softmax_attention/forward_problems.hpp"
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "harness/operator.hpp"
-#include "harness/variant.hpp"
+#include "core/operator.hpp"
+#include "core/variant.hpp"
 #include "kernels/softmax_attention/family.hpp"
 
 namespace gla_bench::softmax_attention {

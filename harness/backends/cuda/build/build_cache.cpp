@@ -1,4 +1,4 @@
-#include "harness/cuda/build_cache.hpp"
+#include "harness/backends/cuda/build/build_cache.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "harness/hash.hpp"
+#include "harness/support/hash.hpp"
 
 namespace gla_bench::cuda {
 namespace {

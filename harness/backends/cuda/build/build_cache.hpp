@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/cuda/nvrtc.hpp"
+#include "harness/backends/cuda/build/nvrtc.hpp"
 
 namespace gla_bench::cuda {
 

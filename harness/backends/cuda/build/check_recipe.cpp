@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "harness/architecture.hpp"
-#include "harness/cuda/plan.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/backends/cuda/run/plan.hpp"
+#include "harness/backends/sources/architecture.hpp"
 
 namespace gla_bench::cuda {
 namespace {

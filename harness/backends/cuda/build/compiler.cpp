@@ -1,10 +1,10 @@
-#include "harness/cuda/compiler.hpp"
+#include "harness/backends/cuda/build/compiler.hpp"
 
 #include <algorithm>
 #include <chrono>
 
-#include "harness/error.hpp"
-#include "harness/ptxas_log.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/ptxas_log.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "harness/backend.hpp"
-#include "harness/cuda/build_cache.hpp"
-#include "harness/source_store.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/backends/cuda/build/build_cache.hpp"
+#include "harness/backends/sources/source_store.hpp"
 
 namespace gla_bench::cuda {
 

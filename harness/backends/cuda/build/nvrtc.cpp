@@ -1,4 +1,4 @@
-#include "harness/cuda/nvrtc.hpp"
+#include "harness/backends/cuda/build/nvrtc.hpp"
 
 #include <dlfcn.h>
 #include <nvrtc.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "harness/architecture.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/architecture.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "harness/backend.hpp"
+#include "harness/backends/backend.hpp"
 
 namespace gla_bench::cuda {
 

@@ -1,9 +1,9 @@
-#include "harness/cuda/ceilings.hpp"
+#include "harness/backends/cuda/device/ceilings.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "harness/cuda/check.hpp"
+#include "harness/backends/cuda/device/check.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
-#include "harness/backend.hpp"
-#include "harness/cuda/device.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/backends/cuda/device/device.hpp"
 
 namespace gla_bench::cuda {
 

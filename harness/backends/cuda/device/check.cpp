@@ -1,8 +1,8 @@
-#include "harness/cuda/check.hpp"
+#include "harness/backends/cuda/device/check.hpp"
 
 #include <string>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench::cuda {
 namespace {

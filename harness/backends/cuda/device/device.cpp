@@ -1,8 +1,8 @@
-#include "harness/cuda/device.hpp"
+#include "harness/backends/cuda/device/device.hpp"
 
-#include "harness/cuda/check.hpp"
-#include "harness/devices.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/backends/cuda/device/check.hpp"
+#include "harness/backends/devices.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "harness/cuda/compiler.hpp"
-#include "harness/cuda/counters.hpp"
-#include "harness/cuda/helpers.hpp"
-#include "harness/cuda/timer.hpp"
+#include "harness/backends/cuda/build/compiler.hpp"
+#include "harness/backends/cuda/counters/counters.hpp"
+#include "harness/backends/cuda/device/helpers.hpp"
+#include "harness/backends/cuda/run/timer.hpp"
 
 namespace gla_bench::cuda {
 

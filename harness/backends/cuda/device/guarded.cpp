@@ -1,6 +1,6 @@
-#include "harness/cuda/guarded.hpp"
+#include "harness/backends/cuda/device/guarded.hpp"
 
-#include "harness/cuda/check.hpp"
+#include "harness/backends/cuda/device/check.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/cuda/helpers.hpp"
+#include "harness/backends/cuda/device/helpers.hpp"
 
 namespace gla_bench::cuda {
 

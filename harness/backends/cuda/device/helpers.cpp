@@ -1,4 +1,4 @@
-#include "harness/cuda/helpers.hpp"
+#include "harness/backends/cuda/device/helpers.hpp"
 
 namespace gla_bench::cuda {
 namespace {
@@ -50,7 +50,7 @@ void launch_on(BoundKernel kernel, unsigned blocks, const Params& params, cudaSt
 }  // namespace
 
 std::string Helpers::source() {
-  return "harness/cuda/helpers.cuh";
+  return "harness/backends/cuda/device/helpers.cuh";
 }
 std::string Helpers::text() {
   return "#include \"" + source() + "\"\n";

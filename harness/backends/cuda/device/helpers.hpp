@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/cuda/library.hpp"
-#include "harness/cuda/memory.hpp"
+#include "harness/backends/cuda/device/library.hpp"
+#include "harness/backends/cuda/device/memory.hpp"
 
 namespace gla_bench::cuda {
 

@@ -1,7 +1,7 @@
-#include "harness/cuda/library.hpp"
+#include "harness/backends/cuda/device/library.hpp"
 
-#include "harness/cuda/check.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/backends/cuda/device/check.hpp"
 
 namespace gla_bench::cuda {
 

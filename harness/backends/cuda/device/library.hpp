@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <string>
 
-#include "harness/cuda/compiler.hpp"
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
+#include "harness/backends/cuda/build/compiler.hpp"
 
 namespace gla_bench::cuda {
 

@@ -1,8 +1,8 @@
-#include "harness/cuda/memory.hpp"
+#include "harness/backends/cuda/device/memory.hpp"
 
 #include <algorithm>
 
-#include "harness/cuda/check.hpp"
+#include "harness/backends/cuda/device/check.hpp"
 
 namespace gla_bench::cuda {
 

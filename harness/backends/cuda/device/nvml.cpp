@@ -1,4 +1,4 @@
-#include "harness/cuda/nvml.hpp"
+#include "harness/backends/cuda/device/nvml.hpp"
 
 #include <dlfcn.h>
 

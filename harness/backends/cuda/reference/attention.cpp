@@ -1,8 +1,8 @@
-#include "harness/cuda/attention_reference.hpp"
+#include "harness/backends/cuda/reference/attention.hpp"
 
-#include "harness/cuda/check.hpp"
-#include "harness/rounding.hpp"
-#include "harness/staging.hpp"
+#include "core/rounding.hpp"
+#include "harness/backends/cuda/device/check.hpp"
+#include "harness/tensors/staging.hpp"
 #include "reference/attention_blocked.hpp"
 
 namespace gla_bench::cuda {

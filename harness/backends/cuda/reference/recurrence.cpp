@@ -1,12 +1,12 @@
-#include "harness/cuda/recurrence.hpp"
+#include "harness/backends/cuda/reference/recurrence.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
-#include "harness/cuda/check.hpp"
-#include "harness/error.hpp"
-#include "harness/rounding.hpp"
-#include "harness/staging.hpp"
+#include "core/error.hpp"
+#include "core/rounding.hpp"
+#include "harness/backends/cuda/device/check.hpp"
+#include "harness/tensors/staging.hpp"
 #include "reference/linear_recurrence_traits.hpp"
 
 namespace gla_bench::cuda {

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "harness/backend.hpp"
-#include "harness/cuda/device.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/backends/cuda/device/device.hpp"
 
 namespace gla_bench::cuda {
 

@@ -1,8 +1,8 @@
-#include "harness/cuda/matrix_product.hpp"
+#include "harness/backends/cuda/run/matrix_product.hpp"
 
 #include <string>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench::cuda {
 

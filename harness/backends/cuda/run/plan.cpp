@@ -1,11 +1,11 @@
-#include "harness/cuda/plan.hpp"
+#include "harness/backends/cuda/run/plan.hpp"
 
 #include <functional>
 
-#include "harness/cuda/check.hpp"
-#include "harness/cuda/tensor_map.hpp"
-#include "harness/error.hpp"
-#include "harness/statistics.hpp"
+#include "core/error.hpp"
+#include "harness/backends/cuda/device/check.hpp"
+#include "harness/backends/cuda/run/tensor_map.hpp"
+#include "harness/support/statistics.hpp"
 
 namespace gla_bench::cuda {
 namespace {

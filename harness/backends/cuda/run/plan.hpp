@@ -8,11 +8,11 @@
 #include <variant>
 #include <vector>
 
-#include "harness/backend.hpp"
-#include "harness/cuda/device.hpp"
-#include "harness/cuda/guarded.hpp"
-#include "harness/cuda/matrix_product.hpp"
-#include "harness/cuda/workset.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/backends/cuda/device/device.hpp"
+#include "harness/backends/cuda/device/guarded.hpp"
+#include "harness/backends/cuda/run/matrix_product.hpp"
+#include "harness/backends/cuda/run/workset.hpp"
 
 namespace gla_bench::cuda {
 

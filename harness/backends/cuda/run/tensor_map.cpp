@@ -1,12 +1,12 @@
-#include "harness/cuda/tensor_map.hpp"
+#include "harness/backends/cuda/run/tensor_map.hpp"
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <cstring>
 
-#include "harness/cuda/check.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/backends/cuda/device/check.hpp"
 
 namespace gla_bench::cuda {
 namespace {

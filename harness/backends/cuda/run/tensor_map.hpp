@@ -1,7 +1,7 @@
 #pragma once
 // Encodes the maps that bulk tensor copies go by.
 
-#include "harness/variant.hpp"
+#include "core/variant.hpp"
 
 namespace gla_bench::cuda {
 

@@ -1,10 +1,10 @@
-#include "harness/cuda/timer.hpp"
+#include "harness/backends/cuda/run/timer.hpp"
 
 #include <algorithm>
 #include <atomic>
 
-#include "harness/cuda/check.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/backends/cuda/device/check.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "harness/backend.hpp"
-#include "harness/cuda/helpers.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/backends/cuda/device/helpers.hpp"
 
 namespace gla_bench::cuda {
 

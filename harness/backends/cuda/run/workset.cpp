@@ -1,11 +1,11 @@
-#include "harness/cuda/workset.hpp"
+#include "harness/backends/cuda/run/workset.hpp"
 
 #include <algorithm>
 
-#include "harness/cuda/check.hpp"
-#include "harness/error.hpp"
-#include "harness/other_inputs.hpp"
-#include "harness/staging.hpp"
+#include "core/error.hpp"
+#include "harness/backends/cuda/device/check.hpp"
+#include "harness/backends/other_inputs.hpp"
+#include "harness/tensors/staging.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/backend.hpp"
-#include "harness/cuda/device.hpp"
-#include "harness/cuda/guarded.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/backends/cuda/device/device.hpp"
+#include "harness/backends/cuda/device/guarded.hpp"
 
 namespace gla_bench::cuda {
 

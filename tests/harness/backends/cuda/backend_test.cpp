@@ -1,17 +1,17 @@
 // What the CUDA backend does without a device.
 
-#include "harness/backend.hpp"
+#include "harness/backends/backend.hpp"
 
 #include <gtest/gtest.h>
 
-#include "harness/compile.hpp"
-#include "harness/cuda/attention_reference.hpp"
-#include "harness/cuda/compiler.hpp"
-#include "harness/cuda/helpers.hpp"
-#include "harness/cuda/plan.hpp"
-#include "harness/cuda/recurrence.hpp"
-#include "harness/error.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "core/error.hpp"
+#include "harness/backends/cuda/build/compiler.hpp"
+#include "harness/backends/cuda/device/helpers.hpp"
+#include "harness/backends/cuda/reference/attention.hpp"
+#include "harness/backends/cuda/reference/recurrence.hpp"
+#include "harness/backends/cuda/run/plan.hpp"
+#include "harness/backends/sources/compile.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::cuda {
 namespace {
@@ -208,9 +208,9 @@ TEST(CudaBackend, CompilesForAnArchitectureWithoutADevice) {
       return Recipe{source, {}, {KernelLaunch{entry, {}, {32, 1, 1}, 0}}};
     };
   };
-  variant.code = recipe_with("harness/cuda/helpers.cuh", "checksum");
+  variant.code = recipe_with("harness/backends/cuda/device/helpers.cuh", "checksum");
   Variant broken = variant;
-  broken.code = recipe_with("harness/cuda/absent.cuh", "checksum");
+  broken.code = recipe_with("harness/backends/cuda/absent.cuh", "checksum");
   const std::vector<Candidate> candidates{{&variant, {}, {}}, {&broken, {}, {}}};
   std::size_t finished = 0;
   const auto results = compile_candidates(*backend, candidates, [&](std::size_t) { ++finished; });

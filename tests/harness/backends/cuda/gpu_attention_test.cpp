@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "harness/cuda/attention_reference.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "harness/backends/cuda/reference/attention.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "harness/error.hpp"
-#include "tests/harness/cuda/gpu_fixture.hpp"
+#include "core/error.hpp"
+#include "tests/harness/backends/cuda/gpu_fixture.hpp"
 
 namespace gla_bench::cuda {
 namespace {

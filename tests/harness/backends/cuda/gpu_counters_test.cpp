@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/counters.hpp"
-#include "harness/energy.hpp"
-#include "tests/harness/cuda/gpu_fixture.hpp"
+#include "harness/backends/counters.hpp"
+#include "harness/measure/energy.hpp"
+#include "tests/harness/backends/cuda/gpu_fixture.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "harness/backend.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "harness/backends/backend.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::cuda {
 

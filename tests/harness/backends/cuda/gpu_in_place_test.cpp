@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/harness/cuda/gpu_fixture.hpp"
+#include "tests/harness/backends/cuda/gpu_fixture.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -1,7 +1,7 @@
 // Inputs negated where they lie on the device, against the host's.
 
-#include "harness/other_inputs.hpp"
-#include "tests/harness/cuda/gpu_fixture.hpp"
+#include "harness/backends/other_inputs.hpp"
+#include "tests/harness/backends/cuda/gpu_fixture.hpp"
 
 namespace gla_bench::cuda {
 namespace {

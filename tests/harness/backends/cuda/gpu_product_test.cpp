@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tests/harness/cuda/gpu_fixture.hpp"
+#include "tests/harness/backends/cuda/gpu_fixture.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -1,12 +1,12 @@
 // The recurrence on the device against the definition on the host.
 
-#include "harness/cuda/recurrence.hpp"
+#include "harness/backends/cuda/reference/recurrence.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "tests/harness/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/architecture.hpp"
-#include "harness/compile.hpp"
-#include "harness/cuda/nvrtc.hpp"
-#include "harness/prologue.hpp"
-#include "harness/source_store.hpp"
-#include "harness/sweep.hpp"
+#include "harness/backends/cuda/build/nvrtc.hpp"
+#include "harness/backends/sources/architecture.hpp"
+#include "harness/backends/sources/compile.hpp"
+#include "harness/backends/sources/prologue.hpp"
+#include "harness/backends/sources/source_store.hpp"
+#include "harness/config/sweep.hpp"
+#include "tests/support/places.hpp"
 
 namespace gla_bench::cuda {
 namespace {
@@ -23,8 +24,8 @@ constexpr const char* hopper_variant = "chunk_sm90";
 /// how many chunks lie in shared memory and into how many parts beyond two a sequence goes are
 /// bounds of loops, which cost no registers.
 std::vector<Candidate> headline_candidates() {
-  const Config config = load_config(
-      std::string(GLA_BENCH_SOURCE_DIR) + "/configs/h200/headline.json", program_catalog());
+  const Config config = load_config(std::string(places::source_dir) + "/configs/h200/headline.json",
+                                    program_catalog());
   std::vector<Candidate> list;
   std::set<std::string> forms;
   for (const Point& point : points(config))

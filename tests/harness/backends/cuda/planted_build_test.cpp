@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/compile.hpp"
-#include "harness/error.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/compile.hpp"
+#include "harness/backends/sources/source_hash.hpp"
 #include "harness/selftest/planted.hpp"
-#include "harness/source_hash.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "harness/backend.hpp"
-#include "harness/compile.hpp"
-#include "harness/cuda/plan.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/backends/cuda/run/plan.hpp"
+#include "harness/backends/sources/compile.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::cuda {
 namespace {

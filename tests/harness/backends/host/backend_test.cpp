@@ -7,10 +7,10 @@
 #include <cstring>
 #include <thread>
 
-#include "harness/backend.hpp"
-#include "harness/error.hpp"
-#include "harness/guarded_buffer.hpp"
-#include "harness/host_machine.hpp"
+#include "core/error.hpp"
+#include "harness/backends/backend.hpp"
+#include "harness/backends/guarded_buffer.hpp"
+#include "harness/backends/host/machine.hpp"
 
 namespace gla_bench {
 namespace {

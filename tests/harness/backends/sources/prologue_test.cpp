@@ -1,8 +1,8 @@
-#include "harness/prologue.hpp"
+#include "harness/backends/sources/prologue.hpp"
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/ptxas_log.hpp"
+#include "harness/backends/sources/ptxas_log.hpp"
 
 #include <gtest/gtest.h>
 

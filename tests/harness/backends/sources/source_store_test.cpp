@@ -1,4 +1,4 @@
-#include "harness/source_store.hpp"
+#include "harness/backends/sources/source_store.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,9 @@
 #include <map>
 #include <sstream>
 
-#include "harness/error.hpp"
-#include "harness/source_hash.hpp"
+#include "core/error.hpp"
+#include "harness/backends/sources/source_hash.hpp"
+#include "tests/support/places.hpp"
 
 namespace gla_bench {
 namespace {
@@ -35,7 +36,7 @@ std::string text_of_file(const std::string& path) {
 }
 
 TEST(SourceStore, EmbeddedTextIsTheFileToTheByte) {
-  const std::string root = GLA_BENCH_SOURCE_DIR;
+  const std::string root = places::source_dir;
   ASSERT_FALSE(embedded_sources().empty());
   for (const Source& source : embedded_sources()) {
     const bool elsewhere = source.path.starts_with("reference/") ||
@@ -74,7 +75,7 @@ TEST(SourceStore, FullIncludesKeepTheLines) {
 }
 
 TEST(SourceStore, AFolderStandsInForTheBinary) {
-  const SourceStore folder(std::filesystem::path(GLA_BENCH_SOURCE_DIR) / "kernels");
+  const SourceStore folder(std::filesystem::path(places::source_dir) / "kernels");
   for (const Source& source : embedded_sources()) {
     ASSERT_NE(folder.find(source.path), nullptr) << source.path;
     EXPECT_EQ(*folder.find(source.path), source.text) << source.path;

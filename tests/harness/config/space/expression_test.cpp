@@ -1,10 +1,10 @@
-#include "harness/space/expression.hpp"
+#include "harness/config/space/expression.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "harness/space/condition.hpp"
+#include "harness/config/space/condition.hpp"
 
 namespace gla_bench {
 namespace {

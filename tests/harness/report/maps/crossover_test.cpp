@@ -1,4 +1,4 @@
-#include "harness/crossover/crossover.hpp"
+#include "harness/report/maps/crossover.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <set>
 #include <sstream>
 
-#include "harness/crossover/crossover_text.hpp"
-#include "harness/table.hpp"
+#include "harness/report/maps/crossover_text.hpp"
+#include "harness/support/table.hpp"
 
 namespace gla_bench {
 namespace {

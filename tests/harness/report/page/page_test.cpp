@@ -1,6 +1,6 @@
 // The data and the page of report --html.
 
-#include "harness/page.hpp"
+#include "harness/report/page/page.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,13 +10,14 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/drill_down/selection.hpp"
-#include "harness/error.hpp"
-#include "harness/json.hpp"
-#include "harness/page_columns.hpp"
-#include "tests/harness/run_program.hpp"
-#include "tests/harness/sample_record.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "core/error.hpp"
+#include "harness/records/selection.hpp"
+#include "harness/report/page/columns.hpp"
+#include "harness/support/json.hpp"
+#include "tests/support/places.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/support/sample_record.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
@@ -154,7 +155,7 @@ TEST_F(PageFile, IsAFewHundredKilobytes) {
 
 TEST_F(PageFile, ReportWritesItAndRefusesWhatDoesNotGoWithIt) {
   TemporaryFolder folder;
-  const std::string records = std::string(GLA_BENCH_SOURCE_DIR) + "/results/h200/gla_layer.json";
+  const std::string records = std::string(places::source_dir) + "/results/h200/gla_layer.json";
   const std::string out = folder.file("page.html");
   EXPECT_EQ(program("report " + records + " --html " + out).code, 0);
   EXPECT_TRUE(read_text_file(out).starts_with("<!doctype html>"));

@@ -1,11 +1,11 @@
-#include "harness/report_comparison.hpp"
+#include "harness/report/text/comparison.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "harness/error.hpp"
-#include "tests/harness/timed_record.hpp"
+#include "core/error.hpp"
+#include "tests/support/timed_record.hpp"
 
 namespace gla_bench {
 namespace {

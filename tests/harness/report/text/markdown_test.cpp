@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/comparison/comparison.hpp"
-#include "harness/report.hpp"
-#include "harness/report_comparison.hpp"
-#include "harness/report_section_parts.hpp"
-#include "harness/report_sections.hpp"
-#include "harness/report_verified.hpp"
-#include "tests/harness/timed_record.hpp"
+#include "harness/judge/comparison.hpp"
+#include "harness/report/text/comparison.hpp"
+#include "harness/report/text/report.hpp"
+#include "harness/report/text/section_parts.hpp"
+#include "harness/report/text/sections.hpp"
+#include "harness/report/text/verified.hpp"
+#include "tests/support/timed_record.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,11 +1,11 @@
-#include "harness/report_measured.hpp"
+#include "harness/report/text/measured.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "harness/report.hpp"
-#include "tests/harness/toy.hpp"
+#include "harness/report/text/report.hpp"
+#include "tests/support/toy.hpp"
 
 namespace gla_bench {
 namespace {

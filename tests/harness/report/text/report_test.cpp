@@ -1,4 +1,4 @@
-#include "harness/report.hpp"
+#include "harness/report/text/report.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <sstream>
 
-#include "harness/progress.hpp"
-#include "harness/table.hpp"
-#include "tests/harness/timed_record.hpp"
+#include "harness/support/progress.hpp"
+#include "harness/support/table.hpp"
+#include "tests/support/timed_record.hpp"
 
 namespace gla_bench {
 namespace {

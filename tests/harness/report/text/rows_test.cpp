@@ -1,13 +1,13 @@
-#include "harness/report_rows.hpp"
+#include "harness/report/text/rows.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
-#include "harness/report_best.hpp"
-#include "tests/harness/timed_record.hpp"
+#include "core/error.hpp"
+#include "harness/report/text/best.hpp"
+#include "tests/support/timed_record.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "harness/operator.hpp"
-#include "kernels/linear_recurrence/chunk_walk.hpp"
+#include "core/operator.hpp"
+#include "kernels/linear_recurrence/chunk/walk.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 #include "tests/kernels/linear_recurrence/problems.hpp"

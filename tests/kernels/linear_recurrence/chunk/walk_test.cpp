@@ -1,4 +1,4 @@
-#include "kernels/linear_recurrence/chunk_walk.hpp"
+#include "kernels/linear_recurrence/chunk/walk.hpp"
 
 #include <gtest/gtest.h>
 

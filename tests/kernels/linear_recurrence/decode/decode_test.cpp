@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "harness/operator.hpp"
-#include "kernels/linear_recurrence/decode_layout.h"
+#include "core/operator.hpp"
+#include "kernels/linear_recurrence/decode/layout.h"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 #include "tests/kernels/linear_recurrence/problems.hpp"

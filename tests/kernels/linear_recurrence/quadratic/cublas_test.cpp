@@ -3,9 +3,9 @@
 #include <map>
 #include <numeric>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
-#include "kernels/linear_recurrence/parallel_cublas_layout.h"
+#include "kernels/linear_recurrence/quadratic/cublas_layout.h"
 #include "kernels/linear_recurrence/variants.hpp"
 #include "tests/kernels/linear_recurrence/problems.hpp"
 

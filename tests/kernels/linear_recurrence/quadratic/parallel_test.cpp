@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
-#include "kernels/linear_recurrence/parallel_layout.h"
+#include "kernels/linear_recurrence/quadratic/layout.h"
 #include "kernels/linear_recurrence/refusal.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 #include "tests/kernels/linear_recurrence/problems.hpp"

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "harness/operator.hpp"
+#include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
-#include "kernels/linear_recurrence/recurrent_layout.h"
+#include "kernels/linear_recurrence/recurrent/layout.h"
 #include "kernels/linear_recurrence/variants.hpp"
 #include "tests/kernels/linear_recurrence/problems.hpp"
 

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "kernels/linear_recurrence/chunk_sm90.hpp"
-#include "kernels/linear_recurrence/chunk_sm90_layout.h"
 #include "kernels/linear_recurrence/family.hpp"
+#include "kernels/linear_recurrence/sm90/chunk_sm90.hpp"
+#include "kernels/linear_recurrence/sm90/layout.h"
 #include "tests/kernels/linear_recurrence/problems.hpp"
 
 namespace gla_bench::linear_recurrence {

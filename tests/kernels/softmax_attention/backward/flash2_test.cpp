@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "kernels/softmax_attention/backward_layout.h"
+#include "kernels/softmax_attention/backward/layout.h"
 #include "kernels/softmax_attention/variants.hpp"
-#include "tests/kernels/softmax_attention/backward_problems.hpp"
+#include "tests/kernels/softmax_attention/backward/problems.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {

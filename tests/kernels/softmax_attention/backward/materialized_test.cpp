@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/softmax_attention/variants.hpp"
-#include "tests/kernels/softmax_attention/backward_problems.hpp"
+#include "tests/kernels/softmax_attention/backward/problems.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {

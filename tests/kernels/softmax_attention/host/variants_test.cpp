@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "harness/verify.hpp"
+#include "harness/verify/verify.hpp"
 
 namespace gla_bench {
 namespace {

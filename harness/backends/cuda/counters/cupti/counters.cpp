@@ -1,13 +1,13 @@
-// The counters of a device through CUPTI: harness/cuda/counters.hpp.
+// The counters of a device through CUPTI: harness/backends/cuda/counters/counters.hpp.
 
-#include "harness/cuda/counters.hpp"
+#include "harness/backends/cuda/counters/counters.hpp"
 
 #include <array>
 #include <optional>
 
-#include "harness/counters.hpp"
-#include "harness/cuda/check.hpp"
-#include "harness/cuda/cupti/session.hpp"
+#include "harness/backends/counters.hpp"
+#include "harness/backends/cuda/counters/cupti/session.hpp"
+#include "harness/backends/cuda/device/check.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/cuda/cupti/library.hpp"
+#include "harness/backends/cuda/counters/cupti/library.hpp"
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

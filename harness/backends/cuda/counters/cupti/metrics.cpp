@@ -1,4 +1,4 @@
-#include "harness/cuda/cupti/metrics.hpp"
+#include "harness/backends/cuda/counters/cupti/metrics.hpp"
 
 namespace gla_bench::cuda::cupti {
 

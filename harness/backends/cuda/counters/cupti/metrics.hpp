@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/counters.hpp"
-#include "harness/cuda/cupti/library.hpp"
+#include "harness/backends/counters.hpp"
+#include "harness/backends/cuda/counters/cupti/library.hpp"
 
 namespace gla_bench::cuda::cupti {
 

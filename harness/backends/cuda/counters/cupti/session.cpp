@@ -1,8 +1,8 @@
-#include "harness/cuda/cupti/session.hpp"
+#include "harness/backends/cuda/counters/cupti/session.hpp"
 
 #include <cuda_runtime_api.h>
 
-#include "harness/cuda/check.hpp"
+#include "harness/backends/cuda/device/check.hpp"
 
 namespace gla_bench::cuda::cupti {
 namespace {

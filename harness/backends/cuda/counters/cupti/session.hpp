@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cuda/cupti/metrics.hpp"
+#include "harness/backends/cuda/counters/cupti/metrics.hpp"
 
 namespace gla_bench::cuda::cupti {
 

@@ -1,6 +1,6 @@
 // Stands in where the toolkit that this is built with has no headers of CUPTI's range profiler.
 
-#include "harness/cuda/counters.hpp"
+#include "harness/backends/cuda/counters/counters.hpp"
 
 namespace gla_bench::cuda {
 namespace {

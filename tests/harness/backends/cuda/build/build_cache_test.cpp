@@ -1,4 +1,4 @@
-#include "harness/cuda/build_cache.hpp"
+#include "harness/backends/cuda/build/build_cache.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "tests/harness/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::cuda {
 namespace {

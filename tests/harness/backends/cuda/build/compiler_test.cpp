@@ -1,12 +1,12 @@
-#include "harness/cuda/compiler.hpp"
+#include "harness/backends/cuda/build/compiler.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <thread>
 
-#include "harness/error.hpp"
-#include "tests/harness/temporary_folder.hpp"
+#include "core/error.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::cuda {
 namespace {

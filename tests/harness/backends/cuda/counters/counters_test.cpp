@@ -1,8 +1,8 @@
-#include "harness/cuda/counters.hpp"
+#include "harness/backends/cuda/counters/counters.hpp"
 
 #include <gtest/gtest.h>
 
-#include "harness/counters.hpp"
+#include "harness/backends/counters.hpp"
 
 namespace gla_bench::cuda {
 namespace {

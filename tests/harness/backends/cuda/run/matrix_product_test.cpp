@@ -1,11 +1,11 @@
-#include "harness/cuda/matrix_product.hpp"
+#include "harness/backends/cuda/run/matrix_product.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "harness/error.hpp"
+#include "core/error.hpp"
 
 namespace gla_bench::cuda {
 namespace {

@@ -1,0 +1,77 @@
+# Turns each line of rooms.txt into a static library: every .cpp below the room's folder, so that a
+# new source needs no edit here. A room links the room before it, and through it all earlier ones.
+
+# Rooms whose code runs in a measurement or walks whole tensors. The others are bookkeeping, mostly
+# templates of a JSON library and of CLI11, which take longer to optimise than they ever run.
+set(GLA_BENCH_NUMERIC_ROOMS core reference kernels harness/tensors harness/backends harness/measure
+                            harness/verify)
+
+# The name of a room's library: harness/support -> gla_bench_harness_support.
+function(gla_bench_room_target room result)
+  string(REPLACE "/" "_" name ${room})
+  set(${result} gla_bench_${name} PARENT_SCOPE)
+endfunction()
+
+# The sources of the backends that this build does without.
+function(gla_bench_filter_backends variable)
+  set(list ${${variable}})
+  if(CUDAToolkit_FOUND)
+    list(FILTER list EXCLUDE REGEX "/without_cuda/")
+    if(GLA_BENCH_CUPTI_INCLUDE_DIR)
+      list(FILTER list EXCLUDE REGEX "/without_cupti/")
+    else()
+      list(FILTER list EXCLUDE REGEX "/cupti/")
+    endif()
+  else()
+    list(FILTER list EXCLUDE REGEX "/harness/backends/cuda/")
+  endif()
+  set(${variable} ${list} PARENT_SCOPE)
+endfunction()
+
+function(gla_bench_add_rooms)
+  if(CUDAToolkit_FOUND)
+    # The device's counters: headers alone, the library is found at run time.
+    find_path(GLA_BENCH_CUPTI_INCLUDE_DIR cupti_profiler_host.h
+              HINTS ${CUDAToolkit_INCLUDE_DIRS}
+              PATHS ${CUDAToolkit_LIBRARY_ROOT}/extras/CUPTI/include NO_DEFAULT_PATH)
+  endif()
+
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/rooms.txt)
+  file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/rooms.txt rooms REGEX "^[^#]")
+  set(before "")
+  foreach(room IN LISTS rooms)
+    gla_bench_room_target(${room} target)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${room}/*.cpp)
+    gla_bench_filter_backends(sources)
+    add_library(${target} STATIC ${sources})
+    target_link_libraries(${target} PUBLIC gla_bench_options ${before}
+                                    PRIVATE OpenMP::OpenMP_CXX nlohmann_json::nlohmann_json)
+    if(NOT room IN_LIST GLA_BENCH_NUMERIC_ROOMS)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
+    set(before ${target})
+  endforeach()
+  target_include_directories(gla_bench_core PUBLIC ${CMAKE_SOURCE_DIR})
+  target_link_libraries(gla_bench_kernels PRIVATE BLAS::BLAS)
+  target_link_libraries(gla_bench_reference PRIVATE BLAS::BLAS)
+  target_link_libraries(gla_bench_harness_engine PRIVATE benchmark::benchmark)
+  target_link_libraries(gla_bench_harness_workers PRIVATE Threads::Threads)
+  target_link_libraries(gla_bench_harness_commands PRIVATE CLI11::CLI11)
+  if(CUDAToolkit_FOUND)
+    gla_bench_link_cuda(gla_bench_harness_backends)
+  endif()
+endfunction()
+
+function(gla_bench_link_cuda target)
+  # Never libcuda: the program must start where there is no driver. CMake's CUDA::nvrtc brings it
+  # along, so only libraries that something refers to may stay.
+  target_link_options(gla_bench_core PUBLIC LINKER:--as-needed)
+  if(GLA_BENCH_CUPTI_INCLUDE_DIR)
+    target_include_directories(${target} SYSTEM PRIVATE ${GLA_BENCH_CUPTI_INCLUDE_DIR})
+  endif()
+  list(GET CUDAToolkit_INCLUDE_DIRS 0 cuda_include_dir)
+  target_compile_definitions(gla_bench_core PUBLIC GLA_BENCH_WITH_CUDA=1)
+  target_compile_definitions(${target} PRIVATE GLA_BENCH_CUDA_INCLUDE_DIR="${cuda_include_dir}")
+  target_link_libraries(${target} PUBLIC CUDA::cudart_static
+                                  PRIVATE CUDA::nvrtc CUDA::cublas ${CMAKE_DL_LIBS})
+endfunction()
