@@ -1,10 +1,10 @@
-// What a Workset answers by downloading its outputs, where its backend knows no quicker way.
+// What a Workset answers by downloading its outputs, for backends that have no quicker way.
 
 #include <algorithm>
 #include <bit>
 
 #include "harness/backends/backend.hpp"
-#include "harness/verify/verify.hpp"
+#include "harness/backends/poison.hpp"
 
 namespace gla_bench {
 namespace {
@@ -26,8 +26,9 @@ std::uint64_t Workset::outputs_fingerprint() {
 
 bool Workset::poison_left() {
   const HostTensors& outputs = download_outputs();
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [](const auto& output) { return unwritten_elements(output.second) > 0; });
+  return std::any_of(outputs.begin(), outputs.end(), [](const auto& output) {
+    return std::any_of(output.second.begin(), output.second.end(), is_poison);
+  });
 }
 
 }  // namespace gla_bench

@@ -9,6 +9,7 @@
 #include "harness/commands/shared/output_width.hpp"
 #include "harness/judge/calibration.hpp"
 #include "harness/judge/comparison_report.hpp"
+#include "harness/support/numbers.hpp"
 
 namespace gla_bench::commands {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/support/statistics.hpp"
+#include "harness/measure/series.hpp"
 
 namespace gla_bench {
 namespace {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
+
+#include "harness/support/numbers.hpp"
 
 namespace gla_bench {
 
@@ -62,12 +63,6 @@ std::vector<bool> holm(std::span<const double> p, double alpha) {
     holds[order[rank]] = true;
   }
   return holds;
-}
-
-std::string format_change(double ratio) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.2f %%", (ratio - 1) * 100);
-  return text;
 }
 
 }  // namespace gla_bench

@@ -36,7 +36,4 @@ std::string why_inconclusive(const RatioEstimate& estimate, const ChangePolicy& 
 /// (Holm's step-down procedure). NaN never holds.
 std::vector<bool> holm(std::span<const double> p, double alpha);
 
-/// 1.034 as "+3.40 %".
-std::string format_change(double ratio);
-
 }  // namespace gla_bench

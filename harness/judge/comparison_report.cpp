@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "harness/support/numbers.hpp"
 #include "harness/support/table.hpp"
 #include "harness/support/text.hpp"
 

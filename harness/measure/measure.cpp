@@ -8,8 +8,8 @@
 #include "core/error.hpp"
 #include "harness/measure/checks.hpp"
 #include "harness/measure/clock_reasons.hpp"
+#include "harness/measure/series.hpp"
 #include "harness/measure/stop.hpp"
-#include "harness/support/statistics.hpp"
 
 namespace gla_bench {
 namespace {

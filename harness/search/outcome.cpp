@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "harness/measure/checks.hpp"
+#include "harness/measure/series.hpp"
 #include "harness/search/tune.hpp"
-#include "harness/support/statistics.hpp"
 #include "harness/support/table.hpp"
 #include "harness/support/text.hpp"
 

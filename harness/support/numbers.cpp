@@ -25,6 +25,12 @@ std::string format_times(double ratio) {
   return format_number(ratio, "%.2fx");
 }
 
+std::string format_change(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%+.2f %%", (ratio - 1) * 100);
+  return text;
+}
+
 std::string format_joules(double joules) {
   return joules < 1 ? format_number(joules * 1e3, "%.3g mJ") : format_number(joules, "%.3g J");
 }

@@ -17,6 +17,9 @@ std::string format_percent(double share);
 /// "1.53x"
 std::string format_times(double ratio);
 
+/// A ratio of times as a change: 1.034 is "+3.40 %".
+std::string format_change(double ratio);
+
 /// Joules in a unit that fits: "12.3 mJ", "2.5 J".
 std::string format_joules(double joules);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace gla_bench {
 namespace {
@@ -49,35 +50,6 @@ double relative_noise(std::span<const double> samples) {
   const double error =
       median_error_over_mean_error * sigma / std::sqrt(static_cast<double>(sorted.size()));
   return error / middle;
-}
-
-std::vector<StageTime> medians_of_stages(std::span<const std::string> names,
-                                         std::span<const std::vector<double>> calls) {
-  std::vector<StageTime> stages;
-  for (const std::string& stage : names) {
-    const auto known = [&](const StageTime& time) { return time.name == stage; };
-    if (std::any_of(stages.begin(), stages.end(), known)) continue;
-    std::vector<double> sums;
-    for (const std::vector<double>& parts : calls) {
-      double sum = 0;
-      for (std::size_t i = 0; i < names.size(); ++i)
-        if (names[i] == stage) sum += parts.at(i);
-      sums.push_back(sum);
-    }
-    stages.push_back({stage, median(sums)});
-  }
-  return stages;
-}
-
-Series summarize(std::span<const double> seconds, std::string stopped_because) {
-  Series series;
-  for (const double sample : seconds) series.samples_ms.push_back(sample * 1e3);
-  series.median_ms = quantile(series.samples_ms, 0.5);
-  series.min_ms = quantile(series.samples_ms, 0);
-  series.p20_ms = quantile(series.samples_ms, 0.2);
-  series.p80_ms = quantile(series.samples_ms, 0.8);
-  series.stopped_because = std::move(stopped_because);
-  return series;
 }
 
 }  // namespace gla_bench

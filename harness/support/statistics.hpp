@@ -1,11 +1,7 @@
 #pragma once
-// Pure functions of samples. None drops an outlier.
+// Statistics of samples, as pure functions. None drops an outlier.
 
 #include <span>
-#include <string>
-#include <vector>
-
-#include "harness/records/record.hpp"
 
 namespace gla_bench {
 
@@ -20,14 +16,5 @@ double median(std::span<const double> samples);
 /// outliers do not keep a steady series running. Infinite with fewer than 4 samples, or a median
 /// that is not positive.
 double relative_noise(std::span<const double> samples);
-
-/// The stages' times, out of the seconds of each part of several calls: medians over the calls of
-/// the sum of a stage's parts, in the order in which the names come first. `names`: each part's
-/// stage.
-std::vector<StageTime> medians_of_stages(std::span<const std::string> names,
-                                         std::span<const std::vector<double>> calls);
-
-/// Samples in seconds as the record keeps them, in milliseconds.
-Series summarize(std::span<const double> seconds, std::string stopped_because);
 
 }  // namespace gla_bench

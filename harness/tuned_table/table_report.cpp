@@ -4,7 +4,7 @@
 #include <iomanip>
 #include <sstream>
 
-#include "harness/judge/change.hpp"
+#include "harness/support/numbers.hpp"
 #include "harness/support/table.hpp"
 #include "harness/tuned_table/table_file.hpp"
 

@@ -1,24 +1,18 @@
 // Error metrics of one tensor (declared in verify.hpp).
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
+#include "harness/backends/poison.hpp"
 #include "harness/verify/verify.hpp"
 
 namespace gla_bench {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-// Bytes of 0xff as they come back from the three dtypes: the poison of Workset::poison_outputs().
-bool is_poison(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return bits == 0xffffffffu || bits == 0xffff0000u || bits == 0xffffe000u;
-}
 
 // How a tensor falls into chunks: for each leading pair, `pieces` of them along the second axis.
 struct Chunks {
@@ -227,10 +221,6 @@ std::vector<Partial> compare_chunks(const Chunks& chunks, std::span<const float>
 }
 
 }  // namespace
-
-std::int64_t unwritten_elements(std::span<const float> values) {
-  return std::count_if(values.begin(), values.end(), is_poison);
-}
 
 ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
                          std::span<const double> expected) {

@@ -59,9 +59,6 @@ struct ChunkErrors {
 ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
                          std::span<const double> expected);
 
-/// Elements that still hold the poison of Workset::poison_outputs().
-std::int64_t unwritten_elements(std::span<const float> values);
-
 /// Errors of one output of the plain computation.
 BaselineError baseline_error(const ErrorMetrics& metrics);
 

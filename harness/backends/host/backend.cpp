@@ -12,7 +12,7 @@
 #include "harness/backends/guarded_buffer.hpp"
 #include "harness/backends/host/machine.hpp"
 #include "harness/backends/other_inputs.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/backends/stage_times.hpp"
 #include "harness/tensors/staging.hpp"
 
 namespace gla_bench {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace gla_bench {
 namespace {
@@ -44,27 +45,6 @@ TEST(Statistics, NoiseFallsWithTheRootOfTheCountAndIgnoresRareOutliers) {
   std::vector<double> outlier = many;
   outlier[7] = 1e6;
   EXPECT_NEAR(relative_noise(outlier), relative_noise(many), 1e-6);
-}
-
-TEST(Statistics, StagesAreSumsOfTheirPartsAndMediansOverCalls) {
-  const std::vector<std::string> names{"b", "a", "b"};
-  const std::vector<std::vector<double>> calls{{1, 10, 2}, {5, 30, 5}, {1, 20, 3}};
-  const std::vector<StageTime> stages = medians_of_stages(names, calls);
-  ASSERT_EQ(stages.size(), 2u);
-  EXPECT_EQ(stages[0].name, "b");
-  EXPECT_EQ(stages[0].seconds, 4);
-  EXPECT_EQ(stages[1].name, "a");
-  EXPECT_EQ(stages[1].seconds, 20);
-}
-
-TEST(Statistics, SummaryKeepsEverySampleInOrder) {
-  const Series series = summarize(std::vector<double>{0.003, 0.001, 0.002}, "noise");
-  EXPECT_EQ(series.samples_ms, (std::vector<double>{3, 1, 2}));
-  EXPECT_DOUBLE_EQ(series.median_ms, 2);
-  EXPECT_DOUBLE_EQ(series.min_ms, 1);
-  EXPECT_DOUBLE_EQ(series.p20_ms, 1.4);
-  EXPECT_DOUBLE_EQ(series.p80_ms, 2.6);
-  EXPECT_EQ(series.stopped_because, "noise");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include "core/error.hpp"
 #include "harness/backends/cuda/device/check.hpp"
 #include "harness/backends/cuda/run/tensor_map.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/backends/stage_times.hpp"
 
 namespace gla_bench::cuda {
 namespace {
