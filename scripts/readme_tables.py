@@ -275,18 +275,40 @@ def headline_row(records, target):
     return cells + [f"{target_ms:g}", verdict + (f" (spills {spills} bytes)" if spills else "")]
 
 
-def headline_table(records):
-    """Our best beside the best peer measured beside it, and the targets."""
+HEADLINE_COLUMNS = ["operator", "B,T,H,K,V", "best variant", "tile", "ms", "of the floor",
+                    "bytes over floor", "best peer", "its ms", "ratio", "target ms", ""]
+# What the README shows of it: the columns with their names there, and the problems.
+SHORT_COLUMNS = {"operator": "operator", "B,T,H,K,V": "shape (B,T,H,K,V)", "ms": "ours, ms",
+                 "its ms": "best peer, ms", "ratio": "ratio", "of the floor": "share of the floor"}
+SHORT_PROBLEMS = [("gla", "mild", "8,4096,16,128,128"), ("gla", "mild", "32,2048,4,256,256"),
+                  ("gla", "mild", "1,32768,16,128,128"), ("rwkv6", "mild", "4,8192,32,64,64"),
+                  ("gla", "mild", "128,1,16,128,128")]
+TEXT_COLUMNS = {"operator", "B,T,H,K,V", "best variant", "tile", "best peer", ""}
+
+
+def headline_lines(records, columns, wanted):
+    """A markdown table of some columns of the headline, for the targets that are wanted."""
     if not any(r["file"] == "headline.json" and timed(r) for r in records):
         return ("Not measured yet: `gla-bench run configs/h200/headline.json -o "
                 "results/h200/headline.json` and `scripts/peers/run_fla.py` make the records.")
-    lines = ["| operator | B,T,H,K,V | best variant | tile | ms | of the floor | bytes over floor "
-             "| best peer | its ms | ratio | target ms | |",
-             "|---|---|---|---|---:|---:|---:|---|---:|---:|---:|---|"]
-    lines += ["| " + " | ".join(headline_row(records, target)) + " |" for target in targets()]
+    rows = [dict(zip(HEADLINE_COLUMNS, headline_row(records, target))) for target in wanted]
+    rules = "|".join("---" if name in TEXT_COLUMNS else "---:" for name in columns)
+    lines = ["| " + " | ".join(columns.values()) + " |", f"|{rules}|"]
+    lines += ["| " + " | ".join(row[name] for name in columns) + " |" for row in rows]
     if any(ELSEWHERE in line for line in lines):
         lines += ["", f"{ELSEWHERE} On another device of the same model, with the same driver, within six hours."]
     return "\n".join(lines)
+
+
+def headline_table(records):
+    """Our best beside the best peer measured beside it, and the targets."""
+    return headline_lines(records, {name: name for name in HEADLINE_COLUMNS}, targets())
+
+
+def headline_short(records):
+    """The README's five rows of the same table."""
+    by_problem = {target[:3]: target for target in targets()}
+    return headline_lines(records, SHORT_COLUMNS, [by_problem[key] for key in SHORT_PROBLEMS])
 
 
 def with_table(text, name, table):
@@ -341,7 +363,8 @@ def first_look(records):
 
 # The file that shows each table, between its markers.
 TABLES = {
-    "README.md": [("headline", headline_table)],
+    "README.md": [("headline_short", headline_short)],
+    "docs/headline.md": [("headline", headline_table)],
     "docs/first_look.md": [("first_look", first_look)],
     "docs/measured.md": [("mission", mission), ("gla", gla), ("measured", measured)],
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The README's headline table out of records: ours and the peers' measured beside them, and the targets.
+"""The headline table and the README's five rows of it: our times, the peers' measured beside them, targets.
 
     headline_test.py ROOT
 """
@@ -44,7 +44,8 @@ class Headline(unittest.TestCase):
         (self.copy / "results" / "h200").mkdir(parents=True)
         (self.copy / "scripts").mkdir()
         (self.copy / "docs").mkdir()
-        for path in ("README.md", "docs/first_look.md", "docs/measured.md", "results/measured_over_model.txt", "results/headline_targets.txt",
+        for path in ("README.md", "docs/first_look.md", "docs/headline.md", "docs/measured.md",
+                     "results/measured_over_model.txt", "results/headline_targets.txt",
                      "scripts/readme_tables.py"):
             shutil.copy(ROOT / path, self.copy / path)
         # The other tables need a record each.
@@ -60,11 +61,11 @@ class Headline(unittest.TestCase):
             [sys.executable, self.copy / "scripts" / "readme_tables.py", *arguments],
             capture_output=True, text=True)
 
-    def table(self):
+    def table(self, path="docs/headline.md", name="headline"):
         done = self.script()
         self.assertEqual(done.returncode, 0, done.stderr)
-        text = (self.copy / "README.md").read_text()
-        lines = text.split("<!-- headline: begin -->")[1].split("<!-- headline: end -->")[0]
+        text = (self.copy / path).read_text()
+        lines = text.split(f"<!-- {name}: begin -->")[1].split(f"<!-- {name}: end -->")[0]
         return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines.splitlines()
                 if line.startswith("|")]
 
@@ -73,6 +74,7 @@ class Headline(unittest.TestCase):
 
     def test_without_records_it_says_so_and_is_up_to_date(self):
         self.assertEqual(self.table(), [])
+        self.assertIn("Not measured yet", (self.copy / "docs/headline.md").read_text())
         self.assertIn("Not measured yet", (self.copy / "README.md").read_text())
         self.assertEqual(self.script("--check").returncode, 0)
 
@@ -88,6 +90,19 @@ class Headline(unittest.TestCase):
                           "1.3", "6.50", "0.2", "met"])
         self.assertEqual(self.row("gla, `strong`", "8,4096,16,128,128")[-1], "not measured")
         self.assertEqual(self.script("--check").returncode, 0)
+
+    def test_the_readme_has_five_rows_of_it_without_tiles(self):
+        self.put("headline.json", [record("chunk_fused", 0.4), record("chunk_sm90", 0.2)],
+                 "2026-01-01T10:00:00Z")
+        self.put("peers.json", [peer("fla.chunk_gla", 1.3)], "2026-01-01T11:00:00Z")
+        short = self.table("README.md", "headline_short")[2:]
+        self.assertEqual(len(short), 5)
+        self.assertEqual(short[0], ["gla", "8,4096,16,128,128", "0.2", "1.3", "6.50", "50 %"])
+        (self.copy / "README.md").write_text(
+            (self.copy / "README.md").read_text().replace("| 6.50 |", "| 6.51 |"))
+        stale = self.script("--check")
+        self.assertEqual(stale.returncode, 1)
+        self.assertIn("README.md: tables", stale.stdout)
 
     def test_a_missed_target_is_told_with_what_bounds_it(self):
         targets = self.copy / "results" / "headline_targets.txt"
@@ -122,7 +137,8 @@ class Headline(unittest.TestCase):
         self.put("peers.json", [peer("fla.chunk_gla", 1.3)], **{**run, "uuid": "GPU-2"})
         self.assertEqual(self.row("gla", "8,4096,16,128,128")[7:10],
                          ["`fla.chunk_gla`", "1.3 \u2020", "6.50"])
-        self.assertIn("another device of the same model", (self.copy / "README.md").read_text())
+        self.assertIn("another device of the same model",
+                      (self.copy / "docs/headline.md").read_text())
         self.put("others.json", [peer("fla.slow_gla", 1.6)], **run)
         self.assertEqual(self.row("gla", "8,4096,16,128,128")[7:9], ["`fla.slow_gla`", "1.6"])
         self.put("others.json", [peer("fla.slow_gla", 1.6)], **{**run, "uuid": "", "device": "H100"})

@@ -1,0 +1,220 @@
+"""Console blocks of the pages: commands that exist, outputs that are those of the program."""
+
+import functools
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+BLOCK = re.compile(r"^```(console(?: run)?|sh)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+PROGRAM = "gla-bench"
+SECONDS = 60
+# What a block that is executed may call: nothing that measures or changes the tree.
+EXECUTED = {"list", "report", "gate", "compare", "tune", "export", "plan"}
+ANY = "..."
+
+
+def blocks(text):
+    """(kind, line number, lines) of each block: kind is "sh", "console" or "console run"."""
+    return [(found.group(1), text.count("\n", 0, found.start()) + 1, found.group(2).splitlines())
+            for found in BLOCK.finditer(text)]
+
+
+def commands(kind, lines):
+    """The command lines of a block, without prompt and comment; a line's end of "\\" goes on."""
+    text = "\n".join(lines).replace("\\\n", " ").splitlines()
+    if kind == "sh":
+        return [line for line in text if line.strip()]
+    return [line[2:] for line in text if line.startswith("$ ")]
+
+
+@functools.lru_cache(maxsize=None)
+def help_of(program, command):
+    arguments = [program, command, "--help"] if command else [program, "--help"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=SECONDS)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def subcommands(program):
+    listing = help_of(program, "").split("Subcommands:", 1)[-1]
+    return set(re.findall(r"^  (\w+)", listing, re.MULTILINE))
+
+
+def options(program, command):
+    """Every option that a command's help names, in the column where options stand."""
+    column = re.findall(r"^  (-[-\w,]+)", help_of(program, command), re.MULTILINE)
+    return {name for names in column for name in names.split(",")}
+
+
+def simple_commands(line):
+    """The words of each simple command of a shell line; None where the line cannot be read."""
+    try:
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words = list(lexer)
+    except ValueError:
+        return None
+    found = [[]]
+    for word in words:
+        if set(word) <= set("|&;()") and word:
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [part for part in found if part]
+
+
+def wrong_use(root, program, words):
+    """What is wrong with one simple command of the program or of a script of the tree."""
+    name = words[0]
+    if "/" in name and name.split("/")[0] == "scripts":
+        return [] if (root / name).is_file() else [f"{name} is not there"]
+    if os.path.basename(name) != PROGRAM or len(words) < 2:
+        return []
+    command = words[1]
+    if command.startswith("-"):
+        return []
+    if command not in subcommands(program):
+        return [f"{PROGRAM} has no command {command}"]
+    known = options(program, command)
+    complaints = []
+    for word in words[2:]:
+        option = word.split("=")[0]
+        if option.startswith("--benchmark_"):
+            continue
+        if re.match(r"--?[a-zA-Z]", option) and option not in known:
+            complaints.append(f"{PROGRAM} {command} has no option {option}")
+        elif word.startswith(("configs/", "results/h200/", "results/tuned/")) and not writes(words, word):
+            if not any(root.glob(word.split("#")[0])):
+                complaints.append(f"{word} is not there")
+    return complaints
+
+
+def writes(words, word):
+    """Whether a word is the file that a command writes."""
+    before = words[words.index(word) - 1]
+    return before in ("-o", "--output")
+
+
+def matches(expected, got):
+    """Whether the lines that a page shows are those that came: "..." stands for what is left out."""
+    patterns = ["(?:.*\n)*" if line.strip() == ANY
+                else ".*".join(re.escape(part) for part in line.rstrip().split(ANY)) + "\n"
+                for line in expected]
+    text = "".join(line.rstrip() + "\n" for line in got)
+    return re.fullmatch("".join(patterns), text) is not None
+
+
+def steps(lines):
+    """(lines of a command, lines of its output) of a block that is executed; a command goes on behind
+    a line that ends with a backslash."""
+    found = []
+    for line in lines:
+        if line.startswith("$ "):
+            found.append(([line[2:]], []))
+        elif found and not found[-1][1] and found[-1][0][-1].endswith("\\"):
+            found[-1][0].append(line)
+        elif found:
+            found[-1][1].append(line)
+    return found
+
+
+class Copy:
+    """A folder that looks like the tree's top level, in which commands may write."""
+
+    def __init__(self, root, program):
+        self.folder = tempfile.TemporaryDirectory()
+        here = Path(self.folder.name)
+        (here / "tree").mkdir()
+        (here / "bin").mkdir()
+        (here / "bin" / PROGRAM).symlink_to(program)
+        for entry in root.iterdir():
+            (here / "tree" / entry.name).symlink_to(entry)
+        self.environment = {**os.environ, "PATH": f"{here / 'bin'}:{os.environ['PATH']}"}
+
+    def run(self, command):
+        """The lines that a command prints."""
+        done = subprocess.run(["bash", "-c", command], cwd=Path(self.folder.name) / "tree", text=True,
+                              env=self.environment, check=False, timeout=SECONDS,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return done.stdout.splitlines()
+
+
+def may_run(command):
+    parts = simple_commands(command.replace("\\\n", " ")) or []
+    return all(part[1] in EXECUTED for part in parts if part[0] == PROGRAM and len(part) > 1)
+
+
+def wrong_output(copy, lines):
+    complaints = []
+    for command_lines, expected in steps(lines):
+        command = "\n".join(command_lines)
+        if not may_run(command):
+            complaints.append(f"may not be executed here: {command}")
+            continue
+        got = copy.run(command)
+        if not matches(expected, got):
+            shown = "\n    ".join(got[:40])
+            complaints.append(f"prints something else: {command}\n    {shown}")
+    return complaints
+
+
+def wrong(root, program, texts):
+    """Every complaint about the console blocks of the pages."""
+    complaints = []
+    copy = Copy(root, program)
+    for path, text in texts.items():
+        for kind, number, lines in blocks(text):
+            found = []
+            for command in commands(kind, lines):
+                parts = simple_commands(command)
+                if parts is None:
+                    found.append(f"cannot be read: {command}")
+                    continue
+                for words in parts:
+                    found += wrong_use(root, program, words)
+            if kind == "console run" and not found:
+                found = wrong_output(copy, lines)
+            complaints += [f"{path}:{number}: {complaint}" for complaint in found]
+    return complaints
+
+
+def renewed(expected, got):
+    """The shown lines with today's output in their place: each piece between two "..." begins where its
+    first line is found and stays as long as it was."""
+    if matches(expected, got):
+        return expected
+    if not any(ANY in line for line in expected):
+        return [line.rstrip() for line in got]
+    lines = []
+    piece = []
+    for line in expected + [ANY]:
+        if line.strip() != ANY:
+            piece.append(line)
+            continue
+        if piece:
+            starts = [i for i, have in enumerate(got) if matches(piece[:1], [have])]
+            at = starts[0] if starts else None
+            lines += piece if at is None else [have.rstrip() for have in got[at:at + len(piece)]]
+        lines.append(line)
+        piece = []
+    return lines[:-1]
+
+
+def write(root, program, texts):
+    """Writes the outputs of executed blocks anew into the pages."""
+    copy = Copy(root, program)
+    for path, text in texts.items():
+        def block(found):
+            if found.group(1) != "console run":
+                return found.group(0)
+            lines = []
+            for command_lines, expected in steps(found.group(2).splitlines()):
+                command = "\n".join(command_lines)
+                shown = renewed(expected, copy.run(command)) if may_run(command) else expected
+                lines += ("$ " + command).splitlines() + shown
+            return "```console run\n" + "\n".join(lines) + "\n```"
+        new = BLOCK.sub(block, text)
+        if new != text:
+            (root / path).write_text(new, encoding="utf-8")
