@@ -186,6 +186,9 @@ std::span<const Variant> variants();
 const Variant* find_variant(std::string_view op, std::string_view name, BackendId backend,
                             Direction direction = Direction::forward);
 
+/// In a config's "variants": whichever variant an earlier search chose for the problem.
+constexpr std::string_view auto_variant = "auto";
+
 /// One point to build, verify and measure.
 struct Candidate {
   const Variant* variant = nullptr;

@@ -10,7 +10,6 @@
 #include "harness/config/shapes.hpp"
 #include "harness/config/sweep.hpp"
 #include "harness/config/tiles.hpp"
-#include "harness/tuned_table/choose.hpp"
 
 namespace gla_bench {
 namespace {

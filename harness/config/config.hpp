@@ -11,9 +11,9 @@
 #include "core/problem.hpp"
 #include "core/tile.hpp"
 #include "harness/config/counting_policy.hpp"
+#include "harness/config/reference_place.hpp"
 #include "harness/config/space/condition.hpp"
 #include "harness/support/json.hpp"
-#include "harness/verify/verify.hpp"
 
 namespace gla_bench {
 

@@ -1,43 +1,16 @@
 #include "harness/config/shapes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/extents.hpp"
+#include "harness/records/shape_json.hpp"
 #include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {
 
-struct Axis {
-  std::string_view name;
-  std::int64_t Shape::*extent;
-  std::int64_t most;
-};
-
-constexpr std::array<Axis, 10> all_axes{{{"batch", &Shape::batch, 1 << 20},
-                                         {"seq", &Shape::seq, std::int64_t{1} << 32},
-                                         {"heads", &Shape::heads, 1 << 16},
-                                         {"key_dim", &Shape::key_dim, 512},
-                                         {"value_dim", &Shape::value_dim, 512},
-                                         {"key_seq", &Shape::key_seq, std::int64_t{1} << 32},
-                                         {"key_heads", &Shape::key_heads, 1 << 16},
-                                         {"model_dim", &Shape::model_dim, 1 << 20},
-                                         {"columns", &Shape::columns, 1 << 24},
-                                         {"sequences", &Shape::sequences, 1 << 20}}};
-constexpr std::size_t token_axes = 5;  // batch .. value_dim
-
 constexpr std::size_t most_shapes = 20000;  // a few short lists multiply to more than memory holds
-
-void refuse_huge(const JsonNode& node, const Shape& shape) {
-  if (!(largest_tensor(shape) <= most_elements))
-    node.fail("a shape of at most 2^48 elements per tensor");
-}
-
-const Axis& axis_of(std::string_view name) {
-  return *std::find_if(all_axes.begin(), all_axes.end(),
-                       [&](const Axis& axis) { return axis.name == name; });
-}
 
 std::vector<std::string> names_of(const Operator& op) {
   std::vector<std::string> names = op.extents;
@@ -51,7 +24,7 @@ Shape read_tuple(const JsonNode& node, const Operator& op) {
     node.fail("[" + join(op.extents) + "], " + std::to_string(op.extents.size()) + " integers");
   Shape shape;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const Axis& axis = axis_of(op.extents[i]);
+    const ExtentAxis& axis = extent_axis(op.extents[i]);
     shape.*axis.extent = items[i].integer(1, axis.most);
   }
   return shape;
@@ -59,7 +32,7 @@ Shape read_tuple(const JsonNode& node, const Operator& op) {
 
 /// An axis and its values: a number stands for a list of one.
 struct AxisValues {
-  Axis axis;
+  ExtentAxis axis;
   std::vector<std::int64_t> values;
 };
 
@@ -71,7 +44,7 @@ std::vector<AxisValues> read_axes(const JsonNode& node, const Operator& op) {
   for (const std::string& name : names_of(op)) {
     const auto values = node.find(name);
     if (!values) continue;
-    AxisValues& list = lists.emplace_back(AxisValues{axis_of(name), {}});
+    AxisValues& list = lists.emplace_back(AxisValues{extent_axis(name), {}});
     if (!values->is_array()) {
       list.values.push_back(values->integer(1, list.axis.most));
       continue;
@@ -124,33 +97,6 @@ Shape read_object(const JsonNode& node, const Operator& op) {
 
 }  // namespace
 
-double largest_tensor(const Shape& s) {
-  const auto product = [](auto... extents) { return (static_cast<double>(extents) * ... * 1.0); };
-  const std::int64_t seq = std::max(s.seq, s.key_seq), states = std::max(s.batch, s.sequences);
-  const std::int64_t dim = std::max(s.key_dim, s.value_dim);
-  return std::max({product(s.batch, seq, s.heads, dim), product(s.batch, s.seq, s.model_dim),
-                   product(s.model_dim, s.heads, dim), product(s.batch, s.columns),
-                   product(states, s.heads, s.key_dim, s.value_dim)});
-}
-
-Shape read_shape(const JsonNode& node) {
-  std::vector<std::string> names;
-  for (const Axis& axis : all_axes) names.emplace_back(axis.name);
-  node.expect_keys(names);
-  const bool rows = node.find("columns").has_value();
-  Shape shape;
-  for (std::size_t i = 0; i < all_axes.size(); ++i) {
-    const Axis& axis = all_axes[i];
-    const bool needed = i == 0 || (i < token_axes && !rows);
-    if (const auto value = node.find(axis.name))
-      shape.*axis.extent = value->integer(1, axis.most);
-    else if (needed)
-      node.at(axis.name);
-  }
-  refuse_huge(node, shape);
-  return shape;
-}
-
 std::vector<Shape> read_shapes(const JsonNode& node, const Operator& op) {
   std::vector<Shape> shapes;
   if (node.is_array()) {
@@ -167,16 +113,6 @@ std::vector<Shape> read_shapes(const JsonNode& node, const Operator& op) {
   shapes = kind == "product" ? product(lists, op) : zip(lists, op);
   for (const Shape& shape : shapes) refuse_huge(lists, shape);
   return shapes;
-}
-
-Json shape_to_json(const Shape& shape) {
-  Json json;
-  for (std::size_t i = 0; i < all_axes.size(); ++i) {
-    const std::int64_t extent = shape.*all_axes[i].extent;
-    const bool written = i == 0 || (i < token_axes ? shape.columns == 0 : extent > 0);
-    if (written) json[std::string(all_axes[i].name)] = extent;
-  }
-  return json;
 }
 
 }  // namespace gla_bench

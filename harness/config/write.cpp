@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/config/config.hpp"
-#include "harness/config/shapes.hpp"
+#include "harness/records/shape_json.hpp"
 
 namespace gla_bench {
 namespace {

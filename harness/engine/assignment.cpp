@@ -155,13 +155,4 @@ std::size_t drop_recorded(std::vector<Assignment>& assignments, std::span<const 
   return dropped;
 }
 
-std::string describe(const Record& record) {
-  std::string text(name(record.status));
-  text += " " + record.variant + " [" + std::string(name(record.backend)) + "]";
-  if (!record.tile.empty()) text += " " + describe(record.tile);
-  text += " on " + describe(record.problem);
-  if (!record.reason.empty()) text += ": " + record.reason;
-  return text;
-}
-
 }  // namespace gla_bench

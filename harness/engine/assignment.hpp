@@ -53,7 +53,4 @@ std::size_t drop_recorded(std::vector<Assignment>& assignments, std::span<const 
 /// paper.
 Record new_record(const Operator& op, const Candidate& candidate, const Place& place);
 
-/// "wrong chunk_fused [cuda] block_v=32 on gla forward ...: reason", for messages.
-std::string describe(const Record& record);
-
 }  // namespace gla_bench

@@ -1,7 +1,6 @@
 #include "harness/judge/accuracy_gate.hpp"
 
 #include "core/error.hpp"
-#include "harness/engine/assignment.hpp"
 
 namespace gla_bench {
 

@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "core/tile_space.hpp"
-#include "harness/engine/assignment.hpp"
 #include "harness/judge/gate.hpp"
 #include "harness/measure/checks.hpp"
 #include "harness/support/statistics.hpp"

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
-#include "harness/engine/assignment.hpp"
 #include "harness/records/journal.hpp"
 #include "harness/records/record_json.hpp"
 

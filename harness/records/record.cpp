@@ -86,4 +86,13 @@ std::optional<CounterSource> parse_counter_source(std::string_view text) {
   return std::nullopt;
 }
 
+std::string describe(const Record& record) {
+  std::string text(name(record.status));
+  text += " " + record.variant + " [" + std::string(name(record.backend)) + "]";
+  if (!record.tile.empty()) text += " " + describe(record.tile);
+  text += " on " + describe(record.problem);
+  if (!record.reason.empty()) text += ": " + record.reason;
+  return text;
+}
+
 }  // namespace gla_bench

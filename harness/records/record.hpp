@@ -185,4 +185,7 @@ RecordKey key_of(const Record& record);
 /// False where nothing was done with it: rejected, left_out.
 bool was_tried(const Record& record);
 
+/// "wrong chunk_fused [cuda] block_v=32 on gla forward ...: reason", for messages.
+std::string describe(const Record& record);
+
 }  // namespace gla_bench

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/config/shapes.hpp"
 #include "harness/records/measured_json.hpp"
 #include "harness/records/selection.hpp"
+#include "harness/records/shape_json.hpp"
 
 namespace gla_bench {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "harness/config/shapes.hpp"
 #include "harness/records/measured_json.hpp"
 #include "harness/records/record_json.hpp"
+#include "harness/records/shape_json.hpp"
 
 namespace gla_bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
-#include "harness/config/shapes.hpp"
+#include "harness/records/shape_json.hpp"
 #include "harness/records/environment.hpp"
 
 namespace gla_bench {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "harness/config/shapes.hpp"
+#include "core/extents.hpp"
 #include "harness/support/printable.hpp"
 #include "harness/tensors/safetensors.hpp"
 #include "harness/tensors/staging.hpp"

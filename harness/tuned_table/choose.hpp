@@ -14,9 +14,6 @@
 
 namespace gla_bench {
 
-/// The name that stands for it in a config's "variants".
-constexpr std::string_view auto_variant = "auto";
-
 struct Choice {
   std::optional<Candidate> candidate;  ///< nothing: no variant takes the problem
   ChosenBy by;                         ///< its note says why, where there is no candidate

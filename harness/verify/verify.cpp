@@ -155,25 +155,6 @@ BaselineError baseline_error(const ErrorMetrics& metrics) {
           metrics.smallest_chunk};
 }
 
-std::string_view name(ReferencePlace place) {
-  switch (place) {
-    case ReferencePlace::automatic:
-      return "auto";
-    case ReferencePlace::host:
-      return "host";
-    case ReferencePlace::device:
-      return "device";
-  }
-  return "?";
-}
-
-std::optional<ReferencePlace> parse_reference_place(std::string_view text) {
-  for (ReferencePlace place :
-       {ReferencePlace::automatic, ReferencePlace::host, ReferencePlace::device})
-    if (name(place) == text) return place;
-  return std::nullopt;
-}
-
 ProblemTruth::ProblemTruth(const Operator& op, const Problem& problem, HostTensors inputs,
                            Backend* device, ReferencePlace place)
     : op_(&op), problem_(problem), inputs_(std::move(inputs)), device_(device) {

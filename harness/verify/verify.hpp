@@ -12,6 +12,7 @@
 
 #include "core/operator.hpp"
 #include "harness/backends/backend.hpp"
+#include "harness/config/reference_place.hpp"
 #include "harness/records/record.hpp"
 #include "harness/verify/tolerance.hpp"
 
@@ -61,12 +62,6 @@ ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
 
 /// Errors of one output of the plain computation.
 BaselineError baseline_error(const ErrorMetrics& metrics);
-
-/// Where the float64 reference (and the plain computation) runs. automatic: on the device where it
-/// has one and the problem is large.
-enum class ReferencePlace { automatic, host, device };
-std::string_view name(ReferencePlace place);
-std::optional<ReferencePlace> parse_reference_place(std::string_view text);
 
 /// What is true of one problem: made once, used for all its candidates.
 class ProblemTruth {

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "harness/config/shapes.hpp"
+#include "harness/records/shape_json.hpp"
 #include "harness/report/maps/crossover_text.hpp"
 
 namespace gla_bench {

@@ -1,7 +1,6 @@
 // Parts of a report in markdown that are made of files: the machine, whether everything is right,
 // maps.
 
-#include "harness/engine/assignment.hpp"
 #include "harness/records/selection.hpp"
 #include "harness/report/maps/crossover_text.hpp"
 #include "harness/report/text/section_parts.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "harness/engine/assignment.hpp"
 #include "harness/judge/comparison_report.hpp"
 #include "harness/records/selection.hpp"
 #include "harness/report/contests.hpp"

@@ -1,0 +1,47 @@
+#include "harness/records/shape_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "core/extents.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr std::size_t token_axes = 5;  // batch .. value_dim
+
+}  // namespace
+
+void refuse_huge(const JsonNode& node, const Shape& shape) {
+  if (!(largest_tensor(shape) <= most_elements))
+    node.fail("a shape of at most 2^48 elements per tensor");
+}
+
+Shape read_shape(const JsonNode& node) {
+  std::vector<std::string> names;
+  for (const ExtentAxis& axis : extent_axes) names.emplace_back(axis.name);
+  node.expect_keys(names);
+  const bool rows = node.find("columns").has_value();
+  Shape shape;
+  for (std::size_t i = 0; i < extent_axes.size(); ++i) {
+    const ExtentAxis& axis = extent_axes[i];
+    const bool needed = i == 0 || (i < token_axes && !rows);
+    if (const auto value = node.find(axis.name))
+      shape.*axis.extent = value->integer(1, axis.most);
+    else if (needed)
+      node.at(axis.name);
+  }
+  refuse_huge(node, shape);
+  return shape;
+}
+
+Json shape_to_json(const Shape& shape) {
+  Json json;
+  for (std::size_t i = 0; i < extent_axes.size(); ++i) {
+    const std::int64_t extent = shape.*extent_axes[i].extent;
+    const bool written = i == 0 || (i < token_axes ? shape.columns == 0 : extent > 0);
+    if (written) json[std::string(extent_axes[i].name)] = extent;
+  }
+  return json;
+}
+
+}  // namespace gla_bench

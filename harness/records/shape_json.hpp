@@ -1,0 +1,20 @@
+#pragma once
+// The shape of a problem as JSON, both ways.
+
+#include "core/problem.hpp"
+#include "harness/support/json.hpp"
+
+namespace gla_bench {
+
+/// {"batch": 8, "seq": 4096, "heads": 16, "key_dim": 128, "value_dim": 128}, behind them the
+/// extents that are 0 unless given; rows of softmax as {"batch": 8, "columns": 4096}.
+Json shape_to_json(const Shape& shape);
+
+/// What shape_to_json() writes. @throws InputError, also for a shape with more elements than
+/// 64-bit offsets can hold with ease
+Shape read_shape(const JsonNode& node);
+
+/// @throws InputError at the node where the shape has a tensor of more than most_elements
+void refuse_huge(const JsonNode& node, const Shape& shape);
+
+}  // namespace gla_bench
