@@ -1,5 +1,6 @@
 """Console blocks of the pages: commands that exist, outputs that are those of the program."""
 
+import contextlib
 import functools
 import os
 import re
@@ -53,11 +54,14 @@ def simple_commands(line):
     try:
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
+        lexer.commenters = ""  # FILE#ROW is a word
         words = list(lexer)
     except ValueError:
         return None
     found = [[]]
     for word in words:
+        if word.startswith("#"):
+            break
         if set(word) <= set("|&;()") and word:
             found.append([])
         else:
@@ -120,25 +124,26 @@ def steps(lines):
     return found
 
 
-class Copy:
-    """A folder that looks like the tree's top level, in which commands may write."""
-
-    def __init__(self, root, program):
-        self.folder = tempfile.TemporaryDirectory()
-        here = Path(self.folder.name)
-        (here / "tree").mkdir()
-        (here / "bin").mkdir()
-        (here / "bin" / PROGRAM).symlink_to(program)
+@contextlib.contextmanager
+def shell(root, program):
+    """A function from a command to the lines that it prints, in a folder that looks like the tree's top
+    level and in which commands may write."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree, programs = Path(folder) / "tree", Path(folder) / "bin"
+        tree.mkdir()
+        programs.mkdir()
+        (programs / PROGRAM).symlink_to(program)
         for entry in root.iterdir():
-            (here / "tree" / entry.name).symlink_to(entry)
-        self.environment = {**os.environ, "PATH": f"{here / 'bin'}:{os.environ['PATH']}"}
+            (tree / entry.name).symlink_to(entry)
+        environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
 
-    def run(self, command):
-        """The lines that a command prints."""
-        done = subprocess.run(["bash", "-c", command], cwd=Path(self.folder.name) / "tree", text=True,
-                              env=self.environment, check=False, timeout=SECONDS,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        return done.stdout.splitlines()
+        def run(command):
+            done = subprocess.run(["bash", "-c", command], cwd=tree, text=True, env=environment,
+                                  check=False, timeout=SECONDS, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+            return done.stdout.splitlines()
+
+        yield run
 
 
 def may_run(command):
@@ -146,75 +151,94 @@ def may_run(command):
     return all(part[1] in EXECUTED for part in parts if part[0] == PROGRAM and len(part) > 1)
 
 
-def wrong_output(copy, lines):
+def wrong_output(run, lines):
     complaints = []
     for command_lines, expected in steps(lines):
         command = "\n".join(command_lines)
         if not may_run(command):
             complaints.append(f"may not be executed here: {command}")
             continue
-        got = copy.run(command)
+        got = run(command)
         if not matches(expected, got):
             shown = "\n    ".join(got[:40])
             complaints.append(f"prints something else: {command}\n    {shown}")
     return complaints
 
 
+def wrong_block(root, program, run, kind, lines):
+    """Every complaint about one block; it is executed only where its commands are in order."""
+    found = []
+    for command in commands(kind, lines):
+        parts = simple_commands(command)
+        if parts is None:
+            found.append(f"cannot be read: {command}")
+        for words in parts or []:
+            found += wrong_use(root, program, words)
+    return wrong_output(run, lines) if kind == "console run" and not found else found
+
+
 def wrong(root, program, texts):
     """Every complaint about the console blocks of the pages."""
-    complaints = []
-    copy = Copy(root, program)
-    for path, text in texts.items():
-        for kind, number, lines in blocks(text):
-            found = []
-            for command in commands(kind, lines):
-                parts = simple_commands(command)
-                if parts is None:
-                    found.append(f"cannot be read: {command}")
-                    continue
-                for words in parts:
-                    found += wrong_use(root, program, words)
-            if kind == "console run" and not found:
-                found = wrong_output(copy, lines)
-            complaints += [f"{path}:{number}: {complaint}" for complaint in found]
-    return complaints
+    with shell(root, program) as run:
+        return [f"{path}:{number}: {complaint}" for path, text in texts.items()
+                for kind, number, lines in blocks(text)
+                for complaint in wrong_block(root, program, run, kind, lines)]
+
+
+def pieces(expected):
+    """The runs of lines between the lines of "...", in order."""
+    found = [[]]
+    for line in expected:
+        if line.strip() == ANY:
+            found.append([])
+        else:
+            found[-1].append(line)
+    return found
+
+
+def renewed_piece(piece, first, last, got):
+    """As many lines of the output: its beginning for the first piece, its end for the last, else those
+    from where the piece's first line is found. The piece itself where that is nowhere."""
+    size = len(piece)
+    if first or (last and size):
+        return got[:size] if first else got[-size:]
+    start = next((i for i, line in enumerate(got) if matches(piece[:1], [line])), None)
+    return piece if start is None else got[start:start + size]
 
 
 def renewed(expected, got):
-    """The shown lines with today's output in their place: each piece between two "..." begins where its
-    first line is found and stays as long as it was."""
+    """The shown lines with today's output in their place, as much of it as was shown."""
+    got = [line.rstrip() for line in got]
     if matches(expected, got):
         return expected
-    if not any(ANY in line for line in expected):
-        return [line.rstrip() for line in got]
+    parts = pieces(expected)
+    if len(parts) == 1:
+        return got
     lines = []
-    piece = []
-    for line in expected + [ANY]:
-        if line.strip() != ANY:
-            piece.append(line)
-            continue
-        if piece:
-            starts = [i for i, have in enumerate(got) if matches(piece[:1], [have])]
-            at = starts[0] if starts else None
-            lines += piece if at is None else [have.rstrip() for have in got[at:at + len(piece)]]
-        lines.append(line)
-        piece = []
+    for number, piece in enumerate(parts):
+        lines += renewed_piece(piece, number == 0, number == len(parts) - 1, got) + [ANY]
     return lines[:-1]
+
+
+def written_block(run, lines):
+    """The lines of a block that is executed, with today's outputs."""
+    new = []
+    for command_lines, expected in steps(lines):
+        command = "\n".join(command_lines)
+        shown = renewed(expected, run(command)) if may_run(command) else expected
+        new += ("$ " + command).splitlines() + shown
+    return new
 
 
 def write(root, program, texts):
     """Writes the outputs of executed blocks anew into the pages."""
-    copy = Copy(root, program)
-    for path, text in texts.items():
+    with shell(root, program) as run:
         def block(found):
             if found.group(1) != "console run":
                 return found.group(0)
-            lines = []
-            for command_lines, expected in steps(found.group(2).splitlines()):
-                command = "\n".join(command_lines)
-                shown = renewed(expected, copy.run(command)) if may_run(command) else expected
-                lines += ("$ " + command).splitlines() + shown
-            return "```console run\n" + "\n".join(lines) + "\n```"
-        new = BLOCK.sub(block, text)
-        if new != text:
-            (root / path).write_text(new, encoding="utf-8")
+            return "\n".join(["```console run", *written_block(run, found.group(2).splitlines()), "```"])
+
+        for path, text in texts.items():
+            new = BLOCK.sub(block, text)
+            if new != text:
+                (root / path).write_text(new, encoding="utf-8")
