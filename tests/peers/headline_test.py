@@ -48,6 +48,7 @@ class Headline(unittest.TestCase):
                      "results/measured_over_model.txt", "results/headline_targets.txt",
                      "scripts/readme_tables.py"):
             shutil.copy(ROOT / path, self.copy / path)
+        shutil.copytree(ROOT / "scripts/tables", self.copy / "scripts/tables")
         # The other tables need a record each.
         self.put("gla.json", [record("chunk_fused", 1.0)], "2026-01-01T10:00:00Z")
 

@@ -1,0 +1,39 @@
+"""Variants and peers of gla forward by shape."""
+
+from tables.records import extents, milliseconds, timed
+
+
+def gla(records):
+    """Variants and peers of gla forward by shape: the headline sweeps' bfloat16 problems."""
+    mine = [r for r in records if r["operator"] == "gla" and r["dtype"] == "bfloat16" and timed(r)
+            and r["gate"] == "mild" and not r.get("initial_state") and not r.get("options")]
+    # A peer's file measures no copy rate of its own.
+    copy = max(r["copy_gb_per_s"] for r in mine)
+    # The columns are those of gla.json; other files may hold the same problems, too.
+    shapes = list(dict.fromkeys(extents(r) for r in mine if r["file"] == "gla.json"))
+    best = {}
+    for record in mine:
+        key = record["variant"], extents(record)
+        if key not in best or milliseconds(record) < milliseconds(best[key]):
+            best[key] = record
+    fastest = {shape: min(milliseconds(r) for (_, at), r in best.items() if at == shape)
+               for shape in shapes}
+    lines = ["| B,T,H,K,V | " + " | ".join(shapes) + " |", "|---" * 1 + "|---:" * len(shapes) + "|"]
+
+    def cell(variant, shape):
+        record = best.get((variant, shape))
+        if record is None:
+            return "-"
+        ms = milliseconds(record)
+        text = f"{ms:.3g} ({100 * record['io']['floor_bytes'] / (copy * 1e6) / ms:.0f} %)"
+        return f"**{text}**" if ms == fastest[shape] else text
+
+    names = list(dict.fromkeys(variant for variant, _ in best))
+    names.sort(key=lambda name: (best.get((name, shapes[0]), {}).get("peer", False),
+                                 milliseconds(best[name, shapes[0]]) if (name, shapes[0]) in best
+                                 else float("inf")))
+    for name in names:
+        lines.append(f"| `{name}` | " + " | ".join(cell(name, shape) for shape in shapes) + " |")
+    floors = {extents(r): r["io"]["floor_bytes"] / (copy * 1e6) for r in mine}
+    lines.append("| floor | " + " | ".join(f"{floors[shape]:.3g}" for shape in shapes) + " |")
+    return "\n".join(lines)

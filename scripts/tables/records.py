@@ -1,0 +1,64 @@
+"""Committed records, and what the tables ask of one of them."""
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DTYPES = ["float32", "bfloat16", "float16"]
+OPERATORS = ["linear_attention", "retention", "simple_gla", "gla", "rwkv6", "softmax", "attention",
+             "decay_attention", "gla_layer"]
+
+
+def load():
+    """Every record of the device's files with the copy rate of its run; peers' have none."""
+    records = []
+    for path in sorted((ROOT / "results" / "h200").glob("*.json")):
+        document = json.loads(path.read_text())
+        environment = document["environment"]
+        copy = environment.get("copy_gb_per_s", 0)
+        l2_bytes = float(environment.get("l2_bytes", 0))
+        for record in document["records"]:
+            record["copy_gb_per_s"] = copy
+            record["l2_bytes"] = l2_bytes
+            record["matrix_tflop_per_s"] = environment.get("matrix_tflop_per_s", float("nan"))
+            record["file"] = path.name
+            record["run"] = {key: environment.get(key, "") for key in ("uuid", "driver", "started", "device")}
+            records.append(record)
+    return records
+
+
+def verified(record):
+    return bool(record.get("verification")) and record["verification"]["ok"]
+
+
+def timed(record):
+    return verified(record) and record["timing"] is not None and not record["timing"].get("suspect", False)
+
+
+def milliseconds(record):
+    return record["timing"]["cold"]["median_ms"]
+
+
+def problem_of(record):
+    keys = ("shape", "gate", "layout", "initial_state", "final_state", "dtype", "options")
+    return json.dumps([record.get(key) for key in keys], sort_keys=True)
+
+
+def extents(record):
+    """"8,4096,16,128,128": the extents in their order, those that are seldom given by name."""
+    shape = dict(record["shape"])
+    plain = [name for name in ("batch", "seq", "heads", "key_dim", "value_dim", "columns")
+             if name in shape]
+    text = ",".join(str(shape.pop(name)) for name in plain)
+    return " ".join([text] + [f"{name}={value}" for name, value in shape.items()])
+
+
+def share(record):
+    floor_ms = record["io"]["floor_bytes"] / (record["copy_gb_per_s"] * 1e6)
+    return f"{100 * floor_ms / milliseconds(record):.0f} %"
+
+
+def counted(record):
+    measured = record["io"].get("measured") or {}
+    return (measured.get("source") == "cupti" and measured.get("dram_read_bytes") is not None
+            and measured.get("dram_write_bytes") is not None)

@@ -1,0 +1,47 @@
+"""Each variant of each operator: where it is verified, and how fast it is."""
+
+from tables.records import (DTYPES, OPERATORS, extents, milliseconds, problem_of, share, timed,
+                            verified)
+
+
+def headline(records):
+    """The first bfloat16 problem that at least half of the variants were measured on."""
+    problems = {}
+    for record in records:
+        if record["dtype"] == "bfloat16" and timed(record):
+            problems.setdefault(problem_of(record), []).append(record)
+
+    variants = {problem: len({r["variant"] for r in rows}) for problem, rows in problems.items()}
+    most = len({r["variant"] for r in records})
+    return next((problem for problem in problems if 2 * variants[problem] >= most),
+                max(problems, key=variants.get, default=None))
+
+
+def row(operator, direction, variant, records, problem):
+    names = ", ".join(d for d in DTYPES if any(verified(r) for r in records if r["dtype"] == d))
+    fast = [r for r in records if timed(r) and problem_of(r) == problem]
+    if not fast:  # it solves other problems than the rest: its own largest
+        own = headline(records)
+        fast = [r for r in records if timed(r) and problem_of(r) == own]
+    if not fast:
+        return [operator, direction, variant, names or "-", "-", "-", "-", "-"]
+    best = min(fast, key=milliseconds)
+    ms = milliseconds(best)
+    return [operator, direction, f"`{variant}`", names, extents(best), f"{ms:.3g}", share(best),
+            f"{best['flops'] / ms * 1e-9:.0f}"]
+
+
+def mission(records):
+    """One row per operator, direction and variant on CUDA."""
+    own = [r for r in records if not r["peer"] and r["backend"] == "cuda"]
+    lines = ["| operator | direction | variant | verified in | extents | best ms | of the floor | TFLOP/s |",
+             "|---|---|---|---|---|---:|---:|---:|"]
+    for operator in OPERATORS:
+        for direction in ("forward", "backward"):
+            mine = [r for r in own if r["operator"] == operator and r["direction"] == direction]
+            problem = headline(mine)
+            for variant in dict.fromkeys(r["variant"] for r in mine):
+                cells = row(operator, direction, variant,
+                            [r for r in mine if r["variant"] == variant], problem)
+                lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
