@@ -117,7 +117,7 @@ Config load_config(const std::string& path, const Catalog& catalog);
 /// Reads a config that stands in a document; relative paths are taken from `folder`.
 Config read_config(const JsonNode& node, const Catalog& catalog, const std::string& folder);
 
-/// A config's "policy", with every default written out (config_policy.hpp reads it).
+/// A config's "policy", with every default written out (policy.hpp reads it).
 Json policy_to_json(const Policy& policy);
 
 /// The config with every default written out. Reading it back gives the same config.

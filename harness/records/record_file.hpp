@@ -1,6 +1,6 @@
 #pragma once
 // A results file: {"schema_version", "environment", "config", "records"}, one record per line; one
-// that was gone on with under another config has "extended" (extension.hpp), too.
+// that was gone on with under another config has "extended" (extended.hpp), too.
 //
 // While a run is going on its journal (journal.hpp) has everything; the results file is replaced
 // whole now and then, and at the end, when the journal is removed. So the file is valid JSON at

@@ -23,16 +23,16 @@ Variant backward_flash2(std::string_view op);
 Variant backward_flash2_deterministic(std::string_view op);
 
 // Host
-Variant host_three_pass(std::string_view op);                     // host_softmax.cpp
-Variant host_online(std::string_view op);                         // host_softmax.cpp
-Variant host_online_blocked(std::string_view op);                 // host_softmax.cpp
-Variant host_materialized(std::string_view op);                   // host_materialized.cpp
-Variant host_flash1(std::string_view op);                         // host_flash.cpp
-Variant host_flash2(std::string_view op);                         // host_flash.cpp
-Variant host_flash_decoding(std::string_view op);                 // host_flash_decoding.cpp
-Variant host_flash_decoding_pp(std::string_view op);              // host_flash_decoding.cpp
-Variant host_backward_materialized(std::string_view op);          // host_backward_materialized.cpp
-Variant host_backward_flash2(std::string_view op);                // host_backward.cpp
-Variant host_backward_flash2_deterministic(std::string_view op);  // host_backward.cpp
+Variant host_three_pass(std::string_view op);                     // host/softmax.cpp
+Variant host_online(std::string_view op);                         // host/softmax.cpp
+Variant host_online_blocked(std::string_view op);                 // host/softmax.cpp
+Variant host_materialized(std::string_view op);                   // host/materialized.cpp
+Variant host_flash1(std::string_view op);                         // host/flash.cpp
+Variant host_flash2(std::string_view op);                         // host/flash.cpp
+Variant host_flash_decoding(std::string_view op);                 // host/flash_decoding.cpp
+Variant host_flash_decoding_pp(std::string_view op);              // host/flash_decoding.cpp
+Variant host_backward_materialized(std::string_view op);          // host/backward_materialized.cpp
+Variant host_backward_flash2(std::string_view op);                // host/backward.cpp
+Variant host_backward_flash2_deterministic(std::string_view op);  // host/backward.cpp
 
 }  // namespace gla_bench::softmax_attention

@@ -20,7 +20,7 @@ struct PageContent {
 /// {"format", "program", "files", "count", "problems", "columns", "tensors", "stages",
 /// "comparison"}. A file has its name, environment, number of records, what a reader must know of
 /// it (notes), and its records' places where some were left out. A problem is the text that stands
-/// in a row's command for it. Columns are packed (page_columns.hpp), one cell a record in the order
+/// in a row's command for it. Columns are packed (columns.hpp), one cell a record in the order
 /// of the files; a column that holds nothing is left out. Times in ms with 5 significant digits,
 /// errors with 3, bytes and flops with 7.
 Json page_data(const PageContent& content);

@@ -24,7 +24,7 @@ struct ProblemTables {
 /// (bound_by.hpp), error (rel_l2 of the worst output over its bound), notes. Peers stand in the
 /// same tables. A second table has the stages of the records that have them: time with cold caches,
 /// share of all stages, modelled bytes over that time. A third has what the device counted and used
-/// (report_measured.hpp). The winner is the fastest verified row that is not a peer's and not
+/// (measured.hpp). The winner is the fastest verified row that is not a peer's and not
 /// suspect.
 std::vector<ProblemTables> problem_tables(std::span<const Results> files);
 

@@ -17,7 +17,7 @@ struct ReportStyle {
 };
 
 /// For a terminal: where the records are from, how many are right and every failure, then the
-/// tables of each problem (report_problem.hpp). In markdown the content of the page, in its order:
+/// tables of each problem (problem.hpp). In markdown the content of the page, in its order:
 /// machine, verified, winners, why, costs, peers and floor, records; long tables are folded. A
 /// comparison with an earlier run comes last. Texts of records can neither drive a terminal nor be
 /// taken for markup.

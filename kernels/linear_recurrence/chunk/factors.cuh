@@ -8,7 +8,7 @@
 // per_head: powers of one number, pair_ij = powers[i - j].
 // per_token: pair_ij = between[j's block][i] suffix[j] for blocks of 8 tokens, i's behind j's, with
 // suffix from j to its block's end and between from there to i; inside a block both refer to its
-// middle, as in chunk_operands.cuh: middle[i] inverse[j].
+// middle, as in operands.cuh: middle[i] inverse[j].
 //
 // One warp forms the factors of the next chunk that has none during chunk c, from gates that it
 // loaded during chunk c - 1: the last warp, which is dealt the fewest scores, so that nobody waits

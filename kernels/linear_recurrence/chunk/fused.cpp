@@ -1,4 +1,4 @@
-// Host side of chunk_fused.cuh: one launch, the state on chip.
+// Host side of fused.cuh: one launch, the state on chip.
 
 #include "core/operator.hpp"
 #include "kernels/linear_recurrence/chunk/walk.hpp"

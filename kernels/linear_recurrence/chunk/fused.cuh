@@ -1,11 +1,11 @@
 // chunk_fused: one launch, the state on chip from the first token to the last.
 //
-// Idea: a block walks its sequence chunk by chunk (chunk_walk.cuh), so q, k, v, g are read and o is
+// Idea: a block walks its sequence chunk by chunk (walk.cuh), so q, k, v, g are read and o is
 // written once per slice of V, and no state reaches device memory but the initial and the final
 // one.
 //
 // Grid: sequences * ceil(V / block_v) blocks, the slices of a sequence side by side, so that they
-// find q, k and g in the L2 cache. Shared memory: chunk_walk_layout.h.
+// find q, k and g in the L2 cache. Shared memory: walk_layout.h.
 //
 // Bytes: (q + k + gates) * slices + v + o, and the two states where they are asked for.
 

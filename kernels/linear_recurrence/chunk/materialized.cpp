@@ -1,4 +1,4 @@
-// Host side of chunk_materialized.cuh: chunk states, scan over the chunks, outputs.
+// Host side of materialized.cuh: chunk states, scan over the chunks, outputs.
 
 #include "core/operator.hpp"
 #include "kernels/linear_recurrence/chunk/walk.hpp"
@@ -20,7 +20,7 @@ TileSpace space(const Member& member) {
   return axes;
 }
 
-/// Places for chunks in the workspace (ChunkSlots in chunk_ranges.cuh): as many as there are chunks
+/// Places for chunks in the workspace (ChunkSlots in ranges.cuh): as many as there are chunks
 /// or, ragged, as many as there can be, whatever the lengths.
 std::int64_t slots(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
@@ -42,7 +42,7 @@ WalkLayout layout(const Problem& problem, const Tile& tile, bool outputs) {
   return {walk_shape(problem, tile, choice(tile, "step"), outputs)};
 }
 
-/// In the order in which chunk_scan.cuh counts them.
+/// In the order in which scan.cuh counts them.
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   const auto chunks = static_cast<std::size_t>(slots(problem, tile));
   const auto keys = static_cast<std::size_t>(problem.shape.key_dim);

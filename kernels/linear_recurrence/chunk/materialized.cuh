@@ -11,12 +11,12 @@
 // chunk_outputs: per (sequence, chunk, slice of V) o by the chunk walk from the start state
 //
 // Grids: as many blocks as there are such tuples, slices fastest. A chunk is walked in steps of
-// tile::step tokens. Shared memory of the walks: chunk_walk_layout.h.
+// tile::step tokens. Shared memory of the walks: walk_layout.h.
 //
 // Bytes: k + gates twice and q once per slice of V, v twice, o once, the chunks' states written
 // twice and read twice.
 //
-// Workspace, float32, a slot for each chunk (chunk_ranges.cuh): states [slots][K][V]; where there
+// Workspace, float32, a slot for each chunk (ranges.cuh): states [slots][K][V]; where there
 // are decays [slots][K], or [slots] where all keys share one; with the normalizer, which goes
 // through the scan like a state without decay, [slots][K].
 

@@ -9,7 +9,7 @@
 //   A_ij = sum_k q_ik k_jk e^(b_i-b_j), i >= j.
 // S^T in accumulators is already laid out as the A operand of the first product.
 //
-// Decays per key (chunk_operands.cuh): no exponent is ever positive but inside a diagonal block of
+// Decays per key (operands.cuh): no exponent is ever positive but inside a diagonal block of
 // 8 tokens. The scores form a binary tree: where i and j lie in sibling blocks of n = 8, 16, 32
 // tokens, b_i - b_j is i's prefix in its block plus j's suffix in its own, so q (in odd blocks) and
 // k (in even ones) times these factors, all <= 1, share one tile per level. Inside 8 tokens both
@@ -17,10 +17,10 @@
 // and tf32 hold. Factors are products of e^g: no long sum loses its small terms. With the bonus,
 // b_i of q excludes i's gate and A_ii is q_i.(u k_i).
 //
-// One decay for all keys, or none (chunk_factors.cuh): q and k go to the tensor cores as they are;
+// One decay for all keys, or none (factors.cuh): q and k go to the tensor cores as they are;
 // scores, sums and v take the factors. There is no elementwise phase and no tile for it.
 //
-// Shared memory: chunk_walk_layout.h. Phases, each ended by a barrier: chunk in place; features;
+// Shared memory: walk_layout.h. Phases, each ended by a barrier: chunk in place; features;
 // per key decays of blocks of 8 and the bonus, then operands of all products; scores beside the
 // state's part of o; scores' part of o and the new state. Or, with three stages and no decays per
 // key, all in one phase, with the scores of the next chunk.

@@ -1,5 +1,5 @@
 #pragma once
-// Sizes of a chunk walk (chunk_walk.cuh), stated once for the kernel and for the host's side, which
+// Sizes of a chunk walk (walk.cuh), stated once for the kernel and for the host's side, which
 // refuses tiles and sets the launch. Includes nothing: NVRTC has no standard headers.
 
 namespace gla_bench::linear_recurrence {
@@ -73,7 +73,7 @@ struct WalkLayout {
   int chunk_decay = block_decays + (per_key ? shape.chunk / 8 * keys * 4 : 0);
   int total_decay = chunk_decay + (per_key ? keys * 4 : 0);
 
-  // Scalar decays: a slot for each chunk in work of chunk_factors.cuh's arrays of [chunk], and one
+  // Scalar decays: a slot for each chunk in work of factors.cuh's arrays of [chunk], and one
   // decay (with three of padding): 3 arrays per head, 5 and one for each block of 8 tokens per
   // token.
   int factors = total_decay + (per_key && !shape.outputs ? keys * 4 : 0);

@@ -16,7 +16,7 @@
 // A normalized output's denominator is computed by every block from the whole z; where z is updated
 // in place no other block may write it first, so there one block walks over all columns.
 // Grid: x is the head and the slice of V, slices fastest, y the sequence: no division on the way to
-// the first load. Shared memory: decode_layout.h. Bytes: states, v and o once; q, k, gates and z
+// the first load. Shared memory: layout.h. Bytes: states, v and o once; q, k, gates and z
 // once per slice (neighbouring blocks share them through L2).
 
 #include "linear_recurrence/decode/rows.cuh"

@@ -11,7 +11,7 @@
 //
 // Grids, one-dimensional: (sequence, chunk, block of K) for the first two and intra_chunk,
 // (sequence, block of K, block of V) for inter_chunk, (sequence, chunk, block of V) for combine.
-// Shared memory: chunk_pipeline_layout.h. Workspace rows are padded: tokens to whole chunks, keys
+// Shared memory: layout.h. Workspace rows are padded: tokens to whole chunks, keys
 // to 16.
 //
 // Bytes a token and head (e of io, p of an operand, a sum of gates 4, or 8 with terms=3):

@@ -1,5 +1,5 @@
-// Host side of parallel_cublas.cuh; the plan of its launches and products is
-// parallel_cublas_steps.cpp.
+// Host side of cublas.cuh; the plan of its launches and products is
+// cublas_steps.cpp.
 
 #include <cmath>
 

@@ -11,7 +11,7 @@
 // and leave by products, too.
 //
 // Where decays are scalar or there are none there is no tree: the scores are one product over bands
-// of rows, and a kernel gives each its decay (parallel_cublas_plain.cuh). A normalized output is
+// of rows, and a kernel gives each its decay (cublas_plain.cuh). A normalized output is
 // divided by its row's sum of scores, which a column of ones beside v gives.
 //
 // A row of few scores has the rounding of one of them as its own error. bfloat16 sequences of one

@@ -1,5 +1,5 @@
 #pragma once
-// Sizes of parallel_cublas.cuh, stated once for the kernels and for their host side. Includes
+// Sizes of cublas.cuh, stated once for the kernels and for their host side. Includes
 // nothing, has no function: NVRTC takes a plain one for host code.
 
 namespace gla_bench::linear_recurrence {

@@ -22,7 +22,7 @@ constexpr CublasLayout layout{key_dim, value_dim,  sizeof(io_t),
 constexpr int key_ld = layout.key_ld, value_ld = layout.value_ld;
 
 /// Regions of the workspace in order; those that a problem lacks are skipped, the later ones by the
-/// host (parallel_cublas_steps.cpp).
+/// host (cublas_steps.cpp).
 constexpr int gates_region = 0, operands_region = trait::decay != no_decay;
 constexpr int scores_region = operands_region + 1, outputs_region = operands_region + 2;
 constexpr int from_start_region = operands_region + 3;  // where there is an initial state

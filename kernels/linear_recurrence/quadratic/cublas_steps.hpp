@@ -1,5 +1,5 @@
 #pragma once
-// The plan of parallel_cublas.cuh as data: its tree of leaves, and its launches and products in
+// The plan of cublas.cuh as data: its tree of leaves, and its launches and products in
 // order.
 
 #include <cstdint>

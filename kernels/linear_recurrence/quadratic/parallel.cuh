@@ -10,14 +10,14 @@
 // window. Inside the diagonal block a tree of halves does the same (diagonal_scores.cuh).
 //
 // Where decays are scalar, scores are plain q k^T, and each is multiplied by the same three factors
-// (parallel_scalar.cuh); without decays by none. A normalized output divides by its row's sum of
+// (scalar.cuh); without decays by none. A normalized output divides by its row's sum of
 // scores. Where the output comes before the update, q's decays leave out the token's own gate and
 // the diagonal is the bonus's.
 //
 // gla_parallel: grid sequences * blocks * value slices, slices fastest, long walks first; a warp
 // owns 16 query rows, keys come in chunks of block_k. Scores stay in accumulators, which are the
-// next product's operand. gla_parallel_state (parallel_state.cuh): grid sequences * key chunks *
-// value slices. Shared memory: parallel_layout.h. Bytes: per query block its q, and k, g, v of all
+// next product's operand. gla_parallel_state (state.cuh): grid sequences * key chunks *
+// value slices. Shared memory: layout.h. Bytes: per query block its q, and k, g, v of all
 // blocks up to it, mostly through L2; o once.
 
 #include "linear_recurrence/quadratic/results.cuh"

@@ -11,7 +11,7 @@
 // ahead, are turned into float32 once (q times scale, k, e^g, v), and computed one step later; one
 // barrier per step, and no step waits for device memory. A normalizer lies beside the state, a
 // thread per key, and divides as the outputs are stored. Grid: sequences * value slices, slices
-// fastest. Shared memory: recurrent_layout.h. Bytes: q, k, g once per slice (neighbouring blocks
+// fastest. Shared memory: layout.h. Bytes: q, k, g once per slice (neighbouring blocks
 // share them through L2), v, o and states once.
 
 #include "device/store_rows.cuh"

@@ -139,7 +139,7 @@ std::optional<std::string> refuse_groups(const Problem& problem, const Tile& til
   return std::nullopt;
 }
 
-/// Chunks of a segment that has others before and behind it, at most (chunk_sm90_block.cuh): it is
+/// Chunks of a segment that has others before and behind it, at most (block.cuh): it is
 /// walked twice.
 std::int64_t walked_twice(const Problem& problem, const Tile& tile) {
   const std::int64_t segments = choice(tile, "segments");

@@ -6,20 +6,20 @@
 // four warps prepare a chunk: the decays go into q and k where they lie, the scores A = tril(Q K^T)
 // into a tile of their own. Groups of four warps own one or two tiles of 64 columns of V each and
 // hold their part of the state, transposed, in float32 accumulators of wgmma
-// (chunk_sm90_state.cuh): o^T = S^T Q^T + V^T A^T, S^T += V^T K. They wait for nobody but the
+// (state.cuh): o^T = S^T Q^T + V^T A^T, S^T += V^T K. They wait for nobody but the
 // preparation, which is a chunk ahead.
 //
-// A decay for each key (chunk_sm90_gates.cuh): a thread that prepares has eight tokens of up to
+// A decay for each key (gates.cuh): a thread that prepares has eight tokens of up to
 // eight neighbouring keys. With b the sum of log2 decays since the chunk's begin and r its value in
 // the middle, q is scaled by 2^(b-r) and k by 2^(r-b), and the state is kept in the same frame,
 // 2^r S: one pair of tiles serves scores, outputs and update. Where half a chunk decays by more
 // than 62 bits in any key, which the warps vote on, eight tokens at a time get a reference of their
-// own (chunk_sm90_framing.cuh, chunk_sm90_strong.cuh): finite for every gate. One decay for all
-// keys, or none: chunk_sm90_scalar.cuh, finite without a vote.
+// own (framing.cuh, strong.cuh): finite for every gate. One decay for all
+// keys, or none: scalar.cuh, finite without a vote.
 //
 // Many keys: with `cluster` > 1 so many blocks share them, and prepare, score and hold the state of
 // their own alone. What they have of the outputs goes to the block that adds a tile of V up, in
-// float32 through its shared memory (chunk_sm90_outputs.cuh); nothing else is exchanged.
+// float32 through its shared memory (outputs.cuh); nothing else is exchanged.
 //
 // Few heads: with `segments` > 1 chunk_sm90_states first makes the state of each segment but a
 // sequence's last from zero, without q, and keeps it and its decays. It walks from the last chunk
@@ -33,13 +33,13 @@
 // Short sequences: with `on_chip` each group that prepares has chunks of its own, and nothing of
 // one is needed for another; the state leaves each chunk's frame at its end. The segments of a
 // sequence are a cluster, whose blocks pass the state on from one to the next's shared memory
-// (chunk_sm90_join.cuh), in one launch. The first is walked once. Those between keep all their
+// (join.cuh), in one launch. The first is walked once. Those between keep all their
 // chunks in shared memory and walk them twice, first the state alone from zero, while the first is
 // at work: what comes then goes on as diag(D) S + L at once. The last waits.
 //
 // Grid: sequences * segments * slices of V * cluster, the slices of a segment side by side and
 // sequences that are not in segments first; with
-// `on_chip` the segments of a slice. Shared memory: chunk_sm90_layout.h. Bytes: (q + k + gates) *
+// `on_chip` the segments of a slice. Shared memory: layout.h. Bytes: (q + k + gates) *
 // slices + v * cluster (the L2 serves all but the first) + o, and the states that are given or
 // asked for; with segments that are not `on_chip` k, gates and v of all but the last once more at
 // most, and their states written and read.

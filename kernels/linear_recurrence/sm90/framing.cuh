@@ -1,6 +1,6 @@
 #pragma once
 // How a thread of chunk_sm90's preparation puts its part of a strong chunk into a frame of its own
-// (chunk_sm90_frames.cuh), and takes it out: when the scores are formed q goes to the chunk's begin
+// (frames.cuh), and takes it out: when the scores are formed q goes to the chunk's begin
 // and k to its end.
 
 #include "linear_recurrence/sm90/frames.cuh"

@@ -2,7 +2,7 @@
 // The warps of chunk_sm90 that put a decay for each key into a chunk's q and k and form its scores.
 //
 // A thread has eight tokens, a part of the chunk, of up to eight neighbouring keys
-// (chunk_sm90_keys.cuh): 16 bytes of a row at once, and as many sums that do not wait for one
+// (keys.cuh): 16 bytes of a row at once, and as many sums that do not wait for one
 // another. It keeps its gates; scores and tables take their place in shared memory.
 
 #include "linear_recurrence/sm90/framing.cuh"

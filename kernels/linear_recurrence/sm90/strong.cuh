@@ -3,7 +3,7 @@
 //
 // A warp's 16 rows, two blocks of eight tokens, meet the columns of their own blocks and of the
 // block before by products of warps, and of sooner ones as long as something is left of them. q
-// steps from its own frame towards theirs (chunk_sm90_frames.cuh), k to its block's end. The own
+// steps from its own frame towards theirs (frames.cuh), k to its block's end. The own
 // columns of the later block are met in its frame, those of the sooner block in that one's. Of two
 // groups of warps the first has the own columns and the second the block before.
 

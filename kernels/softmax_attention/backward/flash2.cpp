@@ -1,4 +1,4 @@
-// Host side of backward_flash2.cuh: flash2 and flash2_deterministic.
+// Host side of flash2.cuh: flash2 and flash2_deterministic.
 
 #include <algorithm>
 

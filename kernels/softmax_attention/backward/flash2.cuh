@@ -1,13 +1,13 @@
 // flash2, backward: from o, lse and do, nothing quadratic is stored.
 //
 // Idea: D = do . o first; then a block per tile of keys walks the queries that see them
-// (backward_walk.cuh), recomputes P and sums dk and dv in registers, over its group of query heads.
+// (walk.cuh), recomputes P and sums dk and dv in registers, over its group of query heads.
 // dq either is added up by all blocks in float32 in device memory and rounded at the end (five
 // products for each pair of tiles, an order that varies), or a second launch walks keys for each
 // tile of queries (seven products, but a fixed order: bitwise repeatable).
 //
 // Grids: B Hk ceil(Tk / block_n) slices, B H ceil(T / block_n) slices; slices cut K and V where a
-// thread could not hold its sums. Shared memory: backward_layout.h.
+// thread could not hold its sums. Shared memory: layout.h.
 //
 // Bytes: k, v once per slice; q, do once for each tile of keys that meets them (from the L2 cache,
 // mostly: a head's blocks run together); dq's sums 4 K bytes for each such tile of keys.

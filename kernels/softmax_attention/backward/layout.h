@@ -4,7 +4,7 @@
 
 namespace gla_bench::softmax_attention {
 
-/// What decides the sizes of a walk (backward_walk.cuh). Rows are the tokens that a block owns,
+/// What decides the sizes of a walk (walk.cuh). Rows are the tokens that a block owns,
 /// columns the tokens that it meets in one step.
 struct BackwardShape {
   int key_dim, value_dim, io_bytes;

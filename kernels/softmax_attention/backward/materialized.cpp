@@ -1,4 +1,4 @@
-// Host side of backward_materialized.cuh: its products through cuBLAS, and its launches.
+// Host side of materialized.cuh: its products through cuBLAS, and its launches.
 
 #include "kernels/softmax_attention/backward/layout.h"
 #include "kernels/softmax_attention/backward/steps.hpp"

@@ -4,7 +4,7 @@
 // and dS; dv = P^T do, dk = dS^T q (added up over a group's query heads) and dq = dS k in float32;
 // a last kernel rounds. What does not see each other is computed as well and multiplied as zeros.
 //
-// Workspace besides backward_sums.cuh: scores [2, B, H, T, ld] float32 (S, dP; for float32 problems
+// Workspace besides sums.cuh: scores [2, B, H, T, ld] float32 (S, dP; for float32 problems
 // P and dS in their place, where there is a decay dS in that of dP), operands [2, B, H, T, ld] (P,
 // dS) of 16-bit problems, ld: Tk in whole 8s; results float32: dq [B,H,T,K], dk [B,Hk,Tk,K], dv
 // [B,Hk,Tk,V]. Grids: a block a row of scores; a block 64 columns of them; a warp a row of results.

@@ -1,6 +1,6 @@
 #pragma once
 // What the host sides of the backward variants of attention share: the launches and workspace of
-// backward_sums.cuh.
+// sums.cuh.
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ namespace gla_bench::softmax_attention {
 /// added: the sums over keys are added up, and are zeroed before.
 enum class DecaySums { ordered, added };
 
-/// The regions of backward_sums.cuh that the problem needs.
+/// The regions of sums.cuh that the problem needs.
 std::vector<Region> backward_regions(const Problem& problem);
 
 /// work::<name> for every region that any backward kernel names: its place in the list, 0 for one

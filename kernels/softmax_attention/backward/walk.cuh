@@ -11,7 +11,7 @@
 // term of the row plus a term of the column, both <= 0 beside the diagonal; on it the difference is
 // taken in float64. Tokens on two sides of a reset (log decay -inf) do not see each other.
 //
-// Shared memory: backward_layout.h. A warp owns whole rows, so sums over columns need no other one.
+// Shared memory: layout.h. A warp owns whole rows, so sums over columns need no other one.
 
 #include "device/async_copy.cuh"
 #include "device/math.cuh"

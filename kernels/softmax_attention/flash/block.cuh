@@ -1,5 +1,5 @@
 #pragma once
-// What a block of a flash walk (flash_walk.cuh) has: its rows and keys, their places in shared
+// What a block of a flash walk (walk.cuh) has: its rows and keys, their places in shared
 // memory, the copies that bring them, and the queries as operands.
 //
 // Rows are the queries of a head; with `packed`, of all heads of a group, the heads of a query side

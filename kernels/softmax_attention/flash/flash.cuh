@@ -1,13 +1,13 @@
 // flash1, flash2: attention in one launch, no score outside the chip.
 //
 // Idea: a block takes tile::block_m queries of a head and walks the keys that they see
-// (flash_walk.cuh). launch::divide tells flash1, which keeps its outputs divided by the running sum
+// (walk.cuh). launch::divide tells flash1, which keeps its outputs divided by the running sum
 // at every step, from flash2, which divides once. With decay two small launches before it form the
 // sums that the bias comes from (decay_sums.cuh).
 //
 // Grid: batch * heads * ceil(T / block_m) blocks, those of a head side by side, so that they find
 // its keys and values in the L2 cache; the last queries, whose causal walks are longest, first.
-// Shared memory: flash_layout.h. Bytes: q, k, v read once (k and v again by each block, through
+// Shared memory: layout.h. Bytes: q, k, v read once (k and v again by each block, through
 // L2), o and lse written once; with decay the sums, 16 a key and query head.
 
 #include "softmax_attention/decay_sums.cuh"

@@ -1,7 +1,7 @@
 // flash_decoding, flash_decoding_pp: attention with the keys of a row split over blocks, for few
 // queries and long keys.
 //
-// Idea: each block walks tile::split keys (flash_walk.cuh) and leaves its outputs, divided, and
+// Idea: each block walks tile::split keys (walk.cuh) and leaves its outputs, divided, and
 // their log-sum-exp in the workspace; a second launch merges the parts of a row by their
 // log-sum-exps. Without decay a block takes the queries of all heads of a group, which share its
 // keys, so that few queries fill a tile of rows and keys are read once. Warps take keys of their
@@ -11,7 +11,7 @@
 // a block with a row that it does not suit walks again with running references.
 //
 // Grid: batch * key heads (heads with decay) * tiles of rows * splits, splits fastest; then a block
-// for each row. Shared memory: flash_layout.h. Workspace: decay attention's two, then outputs
+// for each row. Shared memory: layout.h. Workspace: decay attention's two, then outputs
 // [splits, B, T, H, V] and log-sums [splits, B, T, H] (log2), both float32. Bytes: q once per
 // split, k and v once, the parts written and read.
 

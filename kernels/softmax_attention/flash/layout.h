@@ -1,5 +1,5 @@
 #pragma once
-// Sizes of a flash walk (flash_walk.cuh), stated once for the kernel and for the host's side, which
+// Sizes of a flash walk (walk.cuh), stated once for the kernel and for the host's side, which
 // refuses tiles and sets the launch. Includes nothing: NVRTC has no standard headers.
 
 namespace gla_bench::softmax_attention {

@@ -1,6 +1,6 @@
 #pragma once
 // A tile of scores in registers: the products around them, mask, bias, and the softmax that carries
-// outputs, references and sums from tile to tile (flash_walk.cuh says how).
+// outputs, references and sums from tile to tile (walk.cuh says how).
 
 #include "device/math.cuh"
 #include "softmax_attention/flash/block.cuh"

@@ -1,5 +1,5 @@
 #pragma once
-// The host's side of flash_walk.cuh, for the variants that launch it.
+// The host's side of walk.cuh, for the variants that launch it.
 
 #include <optional>
 #include <string>
