@@ -4,7 +4,8 @@ function(gla_bench_embed_sources target)
   file(GLOB_RECURSE sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/kernels/*.cuh ${CMAKE_SOURCE_DIR}/kernels/*.h
     ${CMAKE_SOURCE_DIR}/kernels/*.hpp ${CMAKE_SOURCE_DIR}/kernels/*.cpp
-    ${CMAKE_SOURCE_DIR}/reference/*.cuh ${CMAKE_SOURCE_DIR}/harness/backends/cuda/*.cuh
+    ${CMAKE_SOURCE_DIR}/reference/*.cuh ${CMAKE_SOURCE_DIR}/reference/*.h
+    ${CMAKE_SOURCE_DIR}/harness/backends/cuda/*.cuh
     ${CMAKE_SOURCE_DIR}/harness/selftest/*.cuh ${CMAKE_SOURCE_DIR}/harness/selftest/*.h
     ${CMAKE_SOURCE_DIR}/configs/tolerance.json)
   list(SORT sources)

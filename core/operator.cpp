@@ -1,17 +1,18 @@
 #include "core/operator.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace gla_bench {
 
-std::int64_t TensorSpec::elements() const {
-  std::int64_t count = 1;
-  for (std::int64_t extent : extents) count *= extent;
-  return count;
-}
-
-std::int64_t TensorSpec::bytes() const {
-  return elements() * static_cast<std::int64_t>(size_of(dtype));
+std::optional<std::string> option_value(const OptionAxis& axis, std::string_view text) {
+  const auto known = [&](std::string_view value) {
+    return std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end();
+  };
+  if (known(text)) return std::string(text);
+  const std::optional<DType> dtype = parse_dtype(text);
+  if (!dtype || !known(name(*dtype))) return std::nullopt;
+  return std::string(name(*dtype));
 }
 
 const Operator* find_operator(std::string_view name) {

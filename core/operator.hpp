@@ -2,41 +2,18 @@
 // What is true: an operator's tensors, its least work, its float64 definition. One per operator, in
 // reference/.
 
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/device_reference.hpp"
 #include "core/problem.hpp"
+#include "core/tensor.hpp"
 
 namespace gla_bench {
-
-/// One input or output. Extents are in logical order, [B,T,H,D] where the tensor has token axes,
-/// whatever the problem's layout: layouts are a matter of staging (staging.hpp).
-struct TensorSpec {
-  enum class Role { input, output };
-  std::string name;
-  Role role = Role::input;
-  DType dtype = DType::float32;
-  std::vector<std::int64_t> extents;
-  bool tokens = false;  ///< has the axes [B,T,H,...]: permuted by the layout, judged per chunk of T
-  bool value_first = false;  ///< a state [..,K,V] that is stored as [..,V,K]
-  /// An output that shares its memory with this input: the input is updated in place.
-  std::string in_place_of = {};
-
-  std::int64_t elements() const;
-  std::int64_t bytes() const;
-};
-
-/// Input or output values in logical order, each exactly representable in its tensor's dtype.
-using HostTensors = std::map<std::string, std::vector<float>>;
-
-/// Float64 values in logical order.
-using ReferenceTensors = std::map<std::string, std::vector<double>>;
 
 /// A choice that a problem makes besides its sizes: {"causal", {"true", "false"}, ..}. The first
 /// value is the default.
@@ -45,6 +22,10 @@ struct OptionAxis {
   std::vector<std::string> values;
   std::string meaning;  ///< one line for `gla-bench list`
 };
+
+/// The axis's value that a text stands for: the value itself or, where the values are dtypes,
+/// another name of one (parse_dtype). Nothing for any other text.
+std::optional<std::string> option_value(const OptionAxis& axis, std::string_view text);
 
 /// The operator's own cost, whatever the variant.
 struct Work {
@@ -76,6 +57,8 @@ struct Operator {
   /// A plain computation in the arithmetic given, outputs rounded to their dtypes: its error sets
   /// the bound.
   std::function<HostTensors(const Problem&, const HostTensors&, Arithmetic)> baseline;
+  /// `reference` and `baseline` for a CUDA device; without it they run on the host.
+  std::optional<DeviceReference> device_reference = {};
 };
 
 /// The only list of operators (reference/operators.cpp).

@@ -4,6 +4,7 @@
 
 #include "core/rounding.hpp"
 #include "reference/attention_blocked.hpp"
+#include "reference/attention_device.hpp"
 #include "reference/attention_second_form.hpp"
 #include "reference/inputs.hpp"
 
@@ -204,6 +205,7 @@ Operator common() {
   op.reference = reference;
   op.second_form = second_form;
   op.baseline = baseline;
+  op.device_reference = attention::device_reference();
   return op;
 }
 

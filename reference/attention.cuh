@@ -12,32 +12,16 @@
 //
 // From the prologue: real_t, rounding::mantissa (explicit bits that an operand keeps).
 
+#include "reference/attention_params.h"
+
 namespace reference {
 
-struct Params {
-  const float* q;
-  const float* k;
-  const float* v;
-  const float* d_o;
-  const float* given_lse;  // [B,T,H]
-  const real_t* d;         // do.o [B,T,H]
-  const double* decays;    // sums of the finite log decays [B,H,Tk]; null: none
-  const int* resets;       // full resets so far, the same extents
-  real_t* o;
-  real_t* lse;  // null: not asked for
-  real_t* dq;
-  real_t* dk;
-  real_t* dv;
-  real_t* row_sums;     // of dS [B,H,T]; null: no decays
-  real_t* column_sums;  // [B,H,Tk]
-  real_t* distances;    // of (position - key) dS [B,H, blocks of 64 queries]
-  long long seq, key_seq, heads, key_heads;
-  int key_dim, value_dim;
-  int causal;
-  double scale;
-};
+using Params = gla_bench::attention::device::Params<real_t>;
+using gla_bench::attention::device::rows;
+using gla_bench::attention::device::threads;
+using gla_bench::attention::device::width;
 
-constexpr int rows = 64, columns = 32, depth = 16, width = 128, threads = 256;
+constexpr int columns = 32, depth = 16;
 constexpr int tile_ld = columns + 1;
 
 __device__ double rounded(double x) { return x; }

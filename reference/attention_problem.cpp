@@ -11,10 +11,8 @@ const float* find(const HostTensors& inputs, const char* name, bool needed) {
 
 }  // namespace
 
-View::View(const Operator& op, const Problem& problem, const HostTensors& inputs) {
+Form::Form(const Operator& op, const Problem& problem) {
   const Shape& s = problem.shape;
-  const bool decays_there = op.name == "decay_attention";
-  const bool backward = problem.direction == Direction::backward;
   batch = s.batch;
   seq = s.seq;
   key_seq = s.keys_seq();
@@ -22,14 +20,20 @@ View::View(const Operator& op, const Problem& problem, const HostTensors& inputs
   key_heads = s.keys_heads();
   keys = s.key_dim;
   values = s.value_dim;
-  causal = decays_there || option(op, problem, "causal") == "true";
-  constant_decay = decays_there && option(op, problem, "decay") == "constant";
+  has_decays = op.name == "decay_attention";
+  causal = has_decays || option(op, problem, "causal") == "true";
+  constant_decay = has_decays && option(op, problem, "decay") == "constant";
   lse = option(op, problem, "lse") == "true";
+  backward = problem.direction == Direction::backward;
   scale = scale_of(op, problem);
+}
+
+View::View(const Operator& op, const Problem& problem, const HostTensors& inputs)
+    : Form(op, problem) {
   q = find(inputs, "q", true);
   k = find(inputs, "k", true);
   v = find(inputs, "v", true);
-  log_decay = find(inputs, "log_decay", decays_there);
+  log_decay = find(inputs, "log_decay", has_decays);
   o = find(inputs, "o", backward);
   given_lse = find(inputs, "lse", backward);
   d_o = find(inputs, "do", backward);

@@ -24,15 +24,13 @@ struct Decays {
   }
 };
 
-/// Extents, options and inputs; tensors in logical order. Inputs that the direction lacks are null.
-struct View {
+/// Extents and options.
+struct Form {
   std::int64_t batch, seq, key_seq, heads, key_heads, keys, values;
-  bool causal, constant_decay, lse;
+  bool has_decays, causal, constant_decay, lse, backward;
   double scale;
-  const float *q, *k, *v, *log_decay, *o, *given_lse, *d_o;
 
-  /// @throws std::out_of_range for a missing input
-  View(const Operator& op, const Problem& problem, const HostTensors& inputs);
+  Form(const Operator& op, const Problem& problem);
 
   std::int64_t pairs() const { return batch * heads; }
   /// Whether there is enough to do to wake threads for it.
@@ -62,9 +60,17 @@ struct View {
     return constant_decay ? h : (b * key_seq + j) * heads + h;
   }
   std::int64_t decay_gradients() const {
-    if (log_decay == nullptr) return 0;
+    if (!has_decays) return 0;
     return constant_decay ? heads : batch * key_seq * heads;
   }
+};
+
+/// A problem's form and its inputs, in logical order. Inputs that the direction lacks are null.
+struct View : Form {
+  const float *q, *k, *v, *log_decay, *o, *given_lse, *d_o;
+
+  /// @throws std::out_of_range for a missing input
+  View(const Operator& op, const Problem& problem, const HostTensors& inputs);
 
   /// Of one batch row and query head; empty where there are no decays.
   Decays decays(std::int64_t b, std::int64_t h) const;

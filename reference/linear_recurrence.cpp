@@ -241,6 +241,7 @@ Operator make(const Traits& traits) {
   op.reference = with(reference);
   op.second_form = with(second_form);
   op.baseline = with(baseline);
+  op.device_reference = device_reference(traits);
   return op;
 }
 

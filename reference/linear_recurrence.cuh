@@ -9,31 +9,20 @@
 // Reads q, k and the gates once per 32 value columns, v once; writes o once. All tensors in logical order,
 // float32 in.
 //
-// From the prologue: real_t, dim::key_dim, rounding::mantissa (explicit bits that an operand keeps),
-// normalizer::epsilon, and what the member and the problem's options mean: trait::decay (0 none, 1 per head,
-// 2 per token, 3 per key), ::before_update, ::elu_features, ::normalize, ::raw_gates, ::ragged.
+// From the prologue: real_t, dim::key_dim, rounding::mantissa (explicit bits that an operand keeps), and what the
+// member and the problem's options mean: trait::decay (0 none, 1 per head, 2 per token, 3 per key),
+// ::before_update, ::elu_features, ::normalize, ::raw_gates, ::ragged.
+
+#include "reference/linear_recurrence_params.h"
 
 namespace reference {
 
-struct Params {
-  const float* q;
-  const float* k;
-  const float* v;
-  const float* gate;                // log decays; null: none
-  const float* bonus;               // [H,K]; null: none
-  const float* boundaries;          // of ragged sequences, whole numbers below 2^24; null: `seq` tokens each
-  const float* initial_state;       // null: zero
-  const float* initial_normalizer;  // null: zero
-  real_t* o;
-  real_t* final_state;       // null: not asked for
-  real_t* final_normalizer;  // null: not asked for
-  long long seq, heads;
-  int value_dim;
-  double scale;
-};
+using Params = gla_bench::recurrence::device::Params<real_t>;
+using gla_bench::recurrence::normalizer_epsilon;
 
-constexpr int columns = 32;
-constexpr int slices = (dim::key_dim + 31) / 32;
+constexpr int columns = gla_bench::recurrence::device::columns;
+constexpr int most_warp_rows = gla_bench::recurrence::device::most_warp_rows;
+constexpr int slices = (dim::key_dim + most_warp_rows - 1) / most_warp_rows;
 constexpr int rows = (dim::key_dim + slices - 1) / slices;
 constexpr int keys = slices * rows;  // padded: rows past key_dim stay zero
 constexpr int tokens = keys >= 512 ? 2 : keys >= 64 ? 1024 / keys : 16;
@@ -155,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(reference::columns* reference::slic
       real_t sum = 0, divisor = 0;
       for (int s = 0; s < slices; ++s) sum += parts[t][s][c];
       for (int s = 0; trait::normalize && s < slices; ++s) divisor += divisor_parts[t][s];
-      divisor = trait::normalize ? scale * divisor + static_cast<real_t>(normalizer::epsilon) : real_t(1);
+      divisor = trait::normalize ? scale * divisor + static_cast<real_t>(normalizer_epsilon) : real_t(1);
       if (first_column + c < p.value_dim)
         p.o[token(t) * p.value_dim + first_column + c] = scale * sum / divisor;
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/operator.hpp"
+#include "reference/linear_recurrence_params.h"
 
 namespace gla_bench::recurrence {
 
@@ -32,9 +33,6 @@ struct Traits {
 /// The five members.
 std::span<const Traits> family();
 
-/// Added to the denominator of a normalized output, after the scale.
-constexpr double normalizer_epsilon = 1e-6;
-
 double default_scale(const Traits& traits, const Problem& problem);
 std::vector<OptionAxis> options(const Traits& traits);
 std::vector<std::string> regimes(const Traits& traits);
@@ -42,6 +40,9 @@ std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem);
 Work work(const Traits& traits, const Problem& problem);
 HostTensors draw(const Traits& traits, const Problem& problem);
 std::optional<std::string> refuse(const Traits& traits, const Problem& problem);
+
+/// The recurrence on a device (linear_recurrence.cuh). `traits` is kept: a member of family().
+DeviceReference device_reference(const Traits& traits);
 
 /// Rows of tokens [first, last) among all B T of them: one sequence.
 struct Range {

@@ -12,8 +12,7 @@
 #include "harness/backends/cuda/device/ceilings.hpp"
 #include "harness/backends/cuda/device/check.hpp"
 #include "harness/backends/cuda/device/nvml.hpp"
-#include "harness/backends/cuda/reference/attention.hpp"
-#include "harness/backends/cuda/reference/recurrence.hpp"
+#include "harness/backends/cuda/reference/reference_runner.hpp"
 #include "harness/backends/cuda/run/plan.hpp"
 #include "harness/backends/sources/architecture.hpp"
 #include "harness/backends/sources/prologue.hpp"
@@ -117,20 +116,14 @@ class CudaBackend : public Backend {
 
   std::optional<ReferenceTensors> reference(const Operator& op, const Problem& problem,
                                             const HostTensors& inputs) override {
-    if (!can_run()) return std::nullopt;
-    if (has_attention(op, problem))
-      return AttentionReference(device(), compiler_).reference(op, problem, inputs);
-    if (!has_recurrence(op, problem)) return std::nullopt;
-    return Recurrence(device(), compiler_).reference(op, problem, inputs);
+    if (!can_run() || !has_device_reference(op, problem, std::nullopt)) return std::nullopt;
+    return ReferenceRunner(device(), compiler_).reference(op, problem, inputs);
   }
 
   std::optional<HostTensors> baseline(const Operator& op, const Problem& problem,
                                       const HostTensors& inputs, Arithmetic arithmetic) override {
-    if (!can_run()) return std::nullopt;
-    if (has_attention(op, problem))
-      return AttentionReference(device(), compiler_).baseline(op, problem, inputs, arithmetic);
-    if (!has_recurrence(op, problem)) return std::nullopt;
-    return Recurrence(device(), compiler_).baseline(op, problem, inputs, arithmetic);
+    if (!can_run() || !has_device_reference(op, problem, arithmetic)) return std::nullopt;
+    return ReferenceRunner(device(), compiler_).baseline(op, problem, inputs, arithmetic);
   }
 
   void profiled(const std::function<void()>& work) override {

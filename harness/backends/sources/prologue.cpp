@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 
 namespace gla_bench {
 namespace {
@@ -22,20 +23,38 @@ std::string_view device_type(DType dtype) {
   return "?";
 }
 
-}  // namespace
-
-std::string prologue(DType dtype, const std::string& source,
-                     const std::vector<Constant>& constants) {
-  std::string text = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n";
-  text.append("using io_t = ").append(device_type(dtype)).append(";\n");
+std::string constants_text(const std::vector<Constant>& constants) {
+  std::string text;
   std::map<std::string, std::string> scopes;
   for (const Constant& constant : constants)
     scopes[constant.scope] += "[[maybe_unused]] constexpr int " + constant.name + " = " +
                               std::to_string(constant.value) + ";\n";
   for (const auto& [scope, lines] : scopes)
     text += "namespace " + scope + " {\n" + lines + "}  // namespace " + scope + "\n";
+  return text;
+}
+
+// Explicit mantissa bits of float64: none of an operand's are dropped.
+constexpr int all_mantissa_bits = 52;
+
+}  // namespace
+
+std::string prologue(DType dtype, const std::string& source,
+                     const std::vector<Constant>& constants) {
+  std::string text = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n";
+  text.append("using io_t = ").append(device_type(dtype)).append(";\n");
+  text += constants_text(constants);
   text += "#include \"" + source + "\"\n";
   return text;
+}
+
+Unit unit_of(const ReferenceRecipe& recipe, std::optional<Arithmetic> arithmetic) {
+  std::vector<Constant> constants = recipe.constants;
+  constants.push_back(
+      {"rounding", "mantissa", arithmetic ? kept_mantissa(*arithmetic) : all_mantissa_bits});
+  return {recipe.source, std::string("using real_t = ") + (arithmetic ? "float" : "double") +
+                             ";\n" + constants_text(constants) + "#include \"" + recipe.source +
+                             "\"\n"};
 }
 
 std::vector<Unit> units_of(DType dtype, const Recipe& recipe) {

@@ -1,9 +1,11 @@
 #pragma once
 // The texts that are compiled for a CUDA candidate: generated constants, then the kernel's file.
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/device_reference.hpp"
 #include "core/variant.hpp"
 
 namespace gla_bench {
@@ -18,6 +20,10 @@ struct Unit {
 /// Depends on the dtype and the constants only, so that problems which share them share the binary.
 std::string prologue(DType dtype, const std::string& source,
                      const std::vector<Constant>& constants);
+
+/// What a device reference is compiled from: real_t and rounding::mantissa as the arithmetic has
+/// them (nothing: float64), the recipe's constants, then its source.
+Unit unit_of(const ReferenceRecipe& recipe, std::optional<Arithmetic> arithmetic);
 
 /// What a recipe is compiled from: its own source, then each of its imports, each with its
 /// constants alone.

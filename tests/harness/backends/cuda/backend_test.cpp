@@ -7,10 +7,9 @@
 #include "core/error.hpp"
 #include "harness/backends/cuda/build/compiler.hpp"
 #include "harness/backends/cuda/device/helpers.hpp"
-#include "harness/backends/cuda/reference/attention.hpp"
-#include "harness/backends/cuda/reference/recurrence.hpp"
 #include "harness/backends/cuda/run/plan.hpp"
 #include "harness/backends/sources/compile.hpp"
+#include "harness/backends/sources/prologue.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::cuda {
@@ -142,14 +141,19 @@ TEST(CudaSources, TheBackendsOwnKernelsCompile) {
   }
 }
 
+CodePtr reference_code(Compiler& compiler, const Problem& problem,
+                       std::optional<Arithmetic> arithmetic, int arch) {
+  const DeviceReference& reference = *find_operator(problem.op)->device_reference;
+  const Unit unit = unit_of(*reference.recipe(problem, arithmetic), arithmetic);
+  return compiler.get(unit.text, unit.source, arch);
+}
+
 TEST(CudaSources, TheRecurrenceCompilesForEveryMemberAndKindOfKeyExtent) {
   const TemporaryFolder folder;
   Compiler compiler(options_in(folder), {});
-  const std::string source = "reference/linear_recurrence.cuh";
   const auto compile = [&](Problem problem, int key_dim, std::optional<Arithmetic> arithmetic) {
     problem.shape.key_dim = key_dim;
-    const std::string text = recurrence_text(*find_operator(problem.op), problem, arithmetic);
-    const auto code = compiler.get(text, source, arithmetic ? 80 : 90);
+    const auto code = reference_code(compiler, problem, arithmetic, arithmetic ? 80 : 90);
     ASSERT_EQ(code->kernels.size(), 1u);
     EXPECT_LE(code->kernels[0].shared_bytes, 48 * 1024) << describe(problem);
     // At 512 keys a block's 512 threads leave 128 registers, and the state takes 64 of them.
@@ -174,9 +178,10 @@ TEST(CudaSources, TheRecurrenceCompilesForEveryMemberAndKindOfKeyExtent) {
 TEST(CudaSources, AttentionCompilesInEachArithmetic) {
   const TemporaryFolder folder;
   Compiler compiler(options_in(folder), {});
-  const std::string source = "reference/attention.cuh";
   const auto expect_clean = [&](std::optional<Arithmetic> arithmetic, int arch) {
-    const CodePtr code = compiler.get(attention_text(arithmetic), source, arch);
+    Problem problem;
+    problem.op = "attention";
+    const CodePtr code = reference_code(compiler, problem, arithmetic, arch);
     EXPECT_EQ(code->warnings, "");
     ASSERT_EQ(code->kernels.size(), 3u);
     for (const KernelBuild& kernel : code->kernels) {

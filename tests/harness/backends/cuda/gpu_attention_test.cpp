@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "harness/backends/cuda/reference/attention.hpp"
+#include "harness/backends/cuda/reference/reference_runner.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::cuda {
@@ -69,7 +69,7 @@ TEST_F(GpuAttention, IsTheHostsReference) {
     const HostTensors inputs = op.draw(problem);
     const ReferenceTensors expected = op.reference(problem, inputs);
     const ReferenceTensors got =
-        AttentionReference(*device_, *compiler_).reference(op, problem, inputs);
+        ReferenceRunner(*device_, *compiler_).reference(op, problem, inputs);
     ASSERT_EQ(got.size(), expected.size());
     for (const auto& [tensor, values] : expected)
       EXPECT_TRUE(relative_l2(got.at(tensor), values) <= 1e-12)
@@ -85,7 +85,7 @@ TEST_F(GpuAttention, PlainComputationErrsLikeTheHosts) {
       const ReferenceTensors truth = op.reference(problem, inputs);
       const HostTensors host = op.baseline(problem, inputs, arithmetic);
       const HostTensors got =
-          AttentionReference(*device_, *compiler_).baseline(op, problem, inputs, arithmetic);
+          ReferenceRunner(*device_, *compiler_).baseline(op, problem, inputs, arithmetic);
       for (const auto& [tensor, values] : truth) {
         const double error = relative_l2(got.at(tensor), values);
         const double host_error = relative_l2(host.at(tensor), values);
@@ -95,14 +95,17 @@ TEST_F(GpuAttention, PlainComputationErrsLikeTheHosts) {
     }
 }
 
-TEST(AttentionReference, KnowsItsOperatorsAndItsMemory) {
+TEST(DeviceReference, KnowsItsOperatorsAndItsMemory) {
   Problem problem;
   problem.op = "attention";
   problem.shape = {1, 128, 2, 64, 64};
   const Operator& op = *find_operator("attention");
-  EXPECT_TRUE(has_attention(op, problem));
-  EXPECT_FALSE(has_attention(op, problem, 1e3));
-  EXPECT_FALSE(has_attention(*find_operator("gla"), problem));
+  EXPECT_TRUE(has_device_reference(op, problem, std::nullopt));
+  EXPECT_FALSE(has_device_reference(op, problem, std::nullopt, {1e3, 8e9}));
+  problem.op = "gla";
+  EXPECT_TRUE(has_device_reference(*find_operator("gla"), problem, Arithmetic::tf32, {1e3, 1e3}));
+  problem.op = "softmax";
+  EXPECT_FALSE(has_device_reference(*find_operator("softmax"), problem, std::nullopt));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The recurrence on the device against the definition on the host.
 
-#include "harness/backends/cuda/reference/recurrence.hpp"
+#include "harness/backends/cuda/reference/reference_runner.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ class GpuRecurrence : public testing::Test {
     const Operator& op = *find_operator(p.op);
     const HostTensors inputs = op.draw(p);
     const ReferenceTensors expected = op.reference(p, inputs);
-    const auto got = Recurrence(*device_, *compiler_, memory).reference(op, p, inputs);
+    const auto got = ReferenceRunner(*device_, *compiler_, {48e9, memory}).reference(op, p, inputs);
     EXPECT_EQ(got.size(), expected.size());
     for (const auto& [tensor, values] : expected)
       EXPECT_TRUE(relative_l2(got.at(tensor), values) <= bound) << describe(p) << " " << tensor;
@@ -110,7 +110,8 @@ TEST_F(GpuRecurrence, CoversEveryKindOfExtent) {
     const ReferenceTensors expected = op_->reference(p, inputs);
     // Once whole, once with memory for a single row of the batch.
     for (double memory : {8e9, 1.0}) {
-      const auto got = Recurrence(*device_, *compiler_, memory).reference(*op_, p, inputs);
+      const auto got =
+          ReferenceRunner(*device_, *compiler_, {48e9, memory}).reference(*op_, p, inputs);
       for (const auto& [tensor, values] : expected)
         EXPECT_TRUE(relative_l2(got.at(tensor), values) <= 1e-12) << describe(p) << " " << tensor;
     }
@@ -131,7 +132,7 @@ TEST_F(GpuRecurrence, ThePlainComputationErrsAsTheHostsDoes) {
     for (Arithmetic arithmetic :
          {Arithmetic::float32, Arithmetic::tf32, Arithmetic::float16, Arithmetic::bfloat16}) {
       const HostTensors host = op.baseline(p, inputs, arithmetic);
-      const auto got = Recurrence(*device_, *compiler_).baseline(op, p, inputs, arithmetic);
+      const auto got = ReferenceRunner(*device_, *compiler_).baseline(op, p, inputs, arithmetic);
       for (const auto& [tensor, values] : truth) {
         const double ratio =
             relative_l2(got.at(tensor), values) / relative_l2(host.at(tensor), values);

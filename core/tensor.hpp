@@ -1,0 +1,36 @@
+#pragma once
+// An operator's tensors: what each is, and their values on the host.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+
+namespace gla_bench {
+
+/// One input or output. Extents are in logical order, [B,T,H,D] where the tensor has token axes,
+/// whatever the problem's layout: layouts are a matter of staging (staging.hpp).
+struct TensorSpec {
+  enum class Role { input, output };
+  std::string name;
+  Role role = Role::input;
+  DType dtype = DType::float32;
+  std::vector<std::int64_t> extents;
+  bool tokens = false;  ///< has the axes [B,T,H,...]: permuted by the layout, judged per chunk of T
+  bool value_first = false;  ///< a state [..,K,V] that is stored as [..,V,K]
+  /// An output that shares its memory with this input: the input is updated in place.
+  std::string in_place_of = {};
+
+  std::int64_t elements() const;
+  std::int64_t bytes() const;
+};
+
+/// Input or output values in logical order, each exactly representable in its tensor's dtype.
+using HostTensors = std::map<std::string, std::vector<float>>;
+
+/// Float64 values in logical order.
+using ReferenceTensors = std::map<std::string, std::vector<double>>;
+
+}  // namespace gla_bench

@@ -1,0 +1,40 @@
+#pragma once
+// Some rows of a problem's batch as a problem of their own.
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/operator.hpp"
+
+namespace gla_bench {
+
+/// Rows [first, first + count) of the batch.
+struct BatchRows {
+  std::int64_t first = 0, count = 0;
+};
+
+/// The problem with a batch of `count`.
+Problem with_batch(const Problem& problem, std::int64_t count);
+
+/// Elements of each tensor that belong to one row of the batch; 0 for a tensor that does not grow
+/// with the batch and is the same for all rows.
+std::map<std::string, std::int64_t> elements_per_row(const Operator& op, const Problem& problem);
+
+/// The rows' part of the inputs. @throws InputError for a missing input
+HostTensors rows_of(const Operator& op, const Problem& problem, const HostTensors& inputs,
+                    BatchRows rows);
+
+/// Puts the outputs of with_batch(problem, rows.count) into those of the whole problem, which have
+/// their sizes. An output that does not grow with the batch is taken as it is.
+template <class Real>
+void put_rows(const std::map<std::string, std::int64_t>& per_row, BatchRows rows,
+              const std::map<std::string, std::vector<Real>>& part,
+              std::map<std::string, std::vector<Real>>& whole) {
+  for (const auto& [name, values] : part)
+    std::copy(values.begin(), values.end(), whole.at(name).begin() + rows.first * per_row.at(name));
+}
+
+}  // namespace gla_bench
