@@ -16,6 +16,11 @@ constexpr Names<DType, 4> dtype_names{{{DType::float32, "float32"},
                                        {DType::bfloat16, "bfloat16"},
                                        {DType::float16, "float16"},
                                        {DType::int32, "int32"}}};
+constexpr Names<DType, 5> dtype_aliases{{{DType::float32, "fp32"},
+                                         {DType::float32, "float"},
+                                         {DType::bfloat16, "bf16"},
+                                         {DType::float16, "fp16"},
+                                         {DType::float16, "half"}}};
 constexpr Names<Layout, 2> layout_names{
     {{Layout::seq_first, "seq_first"}, {Layout::head_first, "head_first"}}};
 constexpr Names<Direction, 2> direction_names{
@@ -58,7 +63,10 @@ std::string_view name(Arithmetic arithmetic) {
   return find_name(arithmetic_names, arithmetic);
 }
 std::optional<DType> parse_dtype(std::string_view text) {
-  return find_value(dtype_names, text);
+  if (const auto alias = find_value(dtype_aliases, text)) return alias;
+  for (const DType dtype : problem_dtypes)
+    if (name(dtype) == text) return dtype;
+  return std::nullopt;
 }
 std::optional<Layout> parse_layout(std::string_view text) {
   return find_value(layout_names, text);

@@ -2,6 +2,7 @@
 // What is asked: one point of a sweep. Values only: printable, comparable, JSON both ways
 // (json.hpp).
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,10 @@ namespace gla_bench {
 
 /// What a tensor stores. int32 is for index tensors (cu_seqlens): no problem has it as its dtype.
 enum class DType { float32, bfloat16, float16, int32 };
+
+/// Those that a problem may have.
+inline constexpr std::array<DType, 3> problem_dtypes{DType::float32, DType::bfloat16,
+                                                     DType::float16};
 
 /// Storage order of a tensor with token axes: seq_first is [B,T,H,D], head_first is [B,H,T,D].
 enum class Layout { seq_first, head_first };
@@ -72,6 +77,8 @@ std::string_view name(DType dtype);
 std::string_view name(Layout layout);
 std::string_view name(Direction direction);
 std::string_view name(Arithmetic arithmetic);
+/// One of problem_dtypes by its name, or by a name that the field uses for it: fp32 and float,
+/// bf16, fp16 and half. What is written is always name().
 std::optional<DType> parse_dtype(std::string_view text);
 std::optional<Layout> parse_layout(std::string_view text);
 std::optional<Direction> parse_direction(std::string_view text);

@@ -52,10 +52,11 @@ std::map<std::string, std::string> choices_of(const Operator& op,
     if (found == nullptr)
       throw InputError("--option: found \"" + name + "\", expected an option of " + op.name +
                        (known.empty() ? ", which has none" : ": " + join(known)));
-    if (std::find(found->values.begin(), found->values.end(), value) == found->values.end())
+    const std::optional<std::string> known_value = option_value(*found, value);
+    if (!known_value)
       throw InputError("--option " + name + ": found \"" + value + "\", expected one of " +
                        join(found->values));
-    if (value != found->values.front()) choices[name] = value;
+    if (*known_value != found->values.front()) choices[name] = *known_value;
   }
   return choices;
 }

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "harness/backends/sources/architecture.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/dtype_argument.hpp"
 #include "harness/config/sweep.hpp"
 #include "harness/support/json.hpp"
 #include "harness/support/text.hpp"
@@ -164,7 +165,7 @@ void add_list(CLI::App& program, Context&) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->capture_default_str();
   command->add_option("--dtype", options->dtype, "its dtype")
-      ->check(CLI::IsMember({"float32", "bfloat16", "float16"}))
+      ->transform(dtype_argument())
       ->capture_default_str();
   command->add_option("--arch", options->arch, "the architecture that CUDA tiles are tried on")
       ->capture_default_str();

@@ -10,6 +10,7 @@
 #include "harness/config/shapes.hpp"
 #include "harness/config/sweep.hpp"
 #include "harness/config/tiles.hpp"
+#include "harness/records/dtype_json.hpp"
 
 namespace gla_bench {
 namespace {
@@ -40,6 +41,12 @@ std::vector<Enum> read_enums(const JsonNode& node, std::initializer_list<Enum> v
   std::vector<Enum> list;
   for (const JsonNode& item : node.items(1))
     list.push_back(*parse(item.one_of(names_of(values), what)));
+  return without_duplicates(list);
+}
+
+std::vector<DType> read_dtypes(const JsonNode& node) {
+  std::vector<DType> list;
+  for (const JsonNode& item : node.items(1)) list.push_back(read_dtype(item));
   return without_duplicates(list);
 }
 
@@ -109,7 +116,7 @@ void read_random(const JsonNode& sweep_node, const JsonNode& node, const Operato
   sweep.random->problems = static_cast<int>(node.at("problems").integer(1, most_problems));
   if (const auto kernels = node.find("kernels"))
     sweep.random->kernels = static_cast<int>(kernels->integer(1, 1000));
-  sweep.dtypes = {DType::float32, DType::bfloat16, DType::float16};
+  sweep.dtypes.assign(problem_dtypes.begin(), problem_dtypes.end());
   sweep.layouts = {Layout::seq_first, Layout::head_first};
   sweep.gates = op.gates;
   sweep.initial_state = sweep.final_state = {false, true};
@@ -131,9 +138,7 @@ void read_inputs_of_sweep(const JsonNode& node, const Operator& op, const std::s
   sweep.gates = {op.gates.empty() ? std::string("none") : op.gates.front()};
   const auto random = node.find("random");
   if (random) read_random(node, *random, op, sweep);
-  if (!random || node.find("dtypes"))
-    sweep.dtypes = read_enums(node.at("dtypes"), {DType::float32, DType::bfloat16, DType::float16},
-                              "a dtype", parse_dtype);
+  if (!random || node.find("dtypes")) sweep.dtypes = read_dtypes(node.at("dtypes"));
   if (!random) sweep.shapes = without_duplicates(read_shapes(node.at("shapes"), op));
   if (const auto gates = node.find("gates"))
     sweep.gates = read_names(*gates, op.gates, "a gate regime of " + op.name);
@@ -156,6 +161,8 @@ std::map<std::string, std::vector<std::string>> read_options(const JsonNode& nod
       if (item.is_boolean() &&
           std::find(axis.values.begin(), axis.values.end(), "true") != axis.values.end())
         return std::string(item.boolean() ? "true" : "false");
+      if (item.is_string())
+        if (const auto known = option_value(axis, item.text())) return *known;
       return item.one_of(axis.values, "a value of " + axis.name);
     };
     std::vector<std::string>& list = options[axis.name];

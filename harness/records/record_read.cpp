@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "harness/records/dtype_json.hpp"
 #include "harness/records/measured_json.hpp"
 #include "harness/records/record_json.hpp"
 #include "harness/records/shape_json.hpp"
@@ -248,8 +249,7 @@ Problem read_problem(const JsonNode& node) {
   problem.op = node.at("operator").text();
   problem.direction =
       read_enum(node.at("direction"), parse_direction, "a direction: forward, backward");
-  problem.dtype = read_enum(node.at("dtype"), parse_dtype, "a dtype: float32, bfloat16, float16");
-  if (problem.dtype == DType::int32) node.at("dtype").fail("a dtype that problems are computed in");
+  problem.dtype = read_dtype(node.at("dtype"));
   problem.layout = read_enum(node.at("layout"), parse_layout, "a layout: seq_first, head_first");
   problem.shape = read_shape(node.at("shape"));
   problem.gate = node.at("gate").text();

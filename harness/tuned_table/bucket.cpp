@@ -7,6 +7,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "harness/records/dtype_json.hpp"
+
 namespace gla_bench {
 namespace {
 
@@ -179,8 +181,7 @@ Bucket read_bucket(const JsonNode& node) {
   bucket.op = node.at("operator").text();
   bucket.direction =
       *parse_direction(node.at("direction").one_of({"forward", "backward"}, "a direction"));
-  bucket.dtype =
-      *parse_dtype(node.at("dtype").one_of({"float32", "bfloat16", "float16"}, "a dtype"));
+  bucket.dtype = read_dtype(node.at("dtype"));
   bucket.layout = *parse_layout(node.at("layout").one_of({"seq_first", "head_first"}, "a layout"));
   for (const Extent& extent : extents) {
     const auto found = node.find(extent.name);

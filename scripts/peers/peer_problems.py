@@ -15,12 +15,20 @@ FIRST_REGIME = {"gla": "none", "simple_gla": "none", "linear_attention": "none",
 BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
 # The caps of configs/tolerance.json for products in the problem's own dtype: float32 by tf32.
 CAPS = {"bfloat16": 4e-3, "float16": 2e-3, "float32": 1e-3}
+# Other names that a config may use, as parse_dtype() of core/problem.hpp takes them.
+DTYPE_ALIASES = {"fp32": "float32", "float": "float32", "bf16": "bfloat16", "fp16": "float16",
+                 "half": "float16"}
 DECODE_TOKENS = 8  # up to so many a peer's recurrent form is what people call
 EXTENTS = ["batch", "seq", "heads", "key_dim", "value_dim"]
 
 
 def as_list(value):
     return value if isinstance(value, list) else [value]
+
+
+def long_name(text):
+    """A dtype under the name that records have; any other text as it is."""
+    return DTYPE_ALIASES.get(text, text)
 
 
 def shapes_of(shapes):
@@ -40,7 +48,7 @@ def option_choices(options):
     """Every choice of a sweep's options, values as text."""
     names = sorted(options)
     text = {True: "true", False: "false"}
-    values = [[text.get(v, v) if isinstance(v, bool) else v for v in as_list(options[n])]
+    values = [[text.get(v, v) if isinstance(v, bool) else long_name(v) for v in as_list(options[n])]
               for n in names]
     return [dict(zip(names, row)) for row in itertools.product(*values)]
 
@@ -56,7 +64,8 @@ def problems(config):
             continue
         gates = sweep.get("gates", [FIRST_REGIME[operator]])
         for shape, dtype, layout, gate, initial, final, options in itertools.product(
-                shapes_of(sweep["shapes"]), sweep["dtypes"], sweep.get("layouts", ["seq_first"]),
+                shapes_of(sweep["shapes"]), map(long_name, sweep["dtypes"]),
+                sweep.get("layouts", ["seq_first"]),
                 gates if isinstance(gates, list) else [FIRST_REGIME[operator]],
                 as_list(sweep.get("initial_state", False)), as_list(sweep.get("final_state", True)),
                 option_choices(sweep.get("options", {}))):

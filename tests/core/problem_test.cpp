@@ -29,5 +29,12 @@ TEST(Names, ParseWhatTheyPrint) {
   EXPECT_FALSE(parse_dtype("float64").has_value());
 }
 
+TEST(Names, DtypesHaveTheFieldsOtherNames) {
+  for (const char* alias : {"fp32", "float"}) EXPECT_EQ(parse_dtype(alias), DType::float32);
+  for (const char* alias : {"fp16", "half"}) EXPECT_EQ(parse_dtype(alias), DType::float16);
+  EXPECT_EQ(parse_dtype("bf16"), DType::bfloat16);
+  for (const char* text : {"", "int32", "f32", "BF16"}) EXPECT_FALSE(parse_dtype(text)) << text;
+}
+
 }  // namespace
 }  // namespace gla_bench

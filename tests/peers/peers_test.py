@@ -45,6 +45,12 @@ class Problems(unittest.TestCase):
         self.assertEqual(len(listed), 8)
         self.assertEqual(listed[0]["options"], {"in_place": "true", "state_dtype": "float32"})
 
+    def test_dtypes_have_other_names(self):
+        sweep = {**GLA, "dtypes": ["bf16", "half"], "options": {"state_dtype": "bf16"}}
+        listed = peers.problems({"sweeps": [sweep]})
+        self.assertEqual([p["dtype"] for p in listed], ["bfloat16", "float16"])
+        self.assertEqual(listed[0]["options"], {"state_dtype": "bfloat16"})
+
     def test_gates_that_are_not_given_are_the_operators_first(self):
         sweep = {name: value for name, value in GLA.items() if name != "gates"}
         self.assertEqual(peers.problems({"sweeps": [sweep]})[0]["gate"], "none")

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "harness/commands/shared/dtype_argument.hpp"
 #include "harness/config/random_problems.hpp"
 #include "harness/support/text.hpp"
 
@@ -61,8 +62,7 @@ void RandomOptions::add_to(CLI::App& command, CLI::Option& config) {
   };
   names("--operators", operators, "only these operators, separated by commas");
   names("--variants", variants, "only these variants");
-  names("--dtypes", dtypes, "only these dtypes")
-      ->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
+  names("--dtypes", dtypes, "only these dtypes")->transform(dtype_argument());
 }
 
 Config random_config(const RandomOptions& options, const Catalog& catalog) {

@@ -106,10 +106,10 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
+/// The name under which records have a dtype; any other value as it is.
 std::string spelled_out(const std::string& value) {
-  if (value == "bf16") return "bfloat16";
-  if (value == "fp16") return "float16";
-  return value == "fp32" ? "float32" : value;
+  const std::optional<DType> dtype = parse_dtype(value);
+  return dtype ? std::string(name(*dtype)) : value;
 }
 
 /// What a condition may ask for: the row, and the axes of its tile and its options.

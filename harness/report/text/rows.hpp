@@ -24,7 +24,7 @@ std::string csv_of(const std::vector<Json>& rows);
 
 /// Conditions that all have to hold, separated by commas: key=value, key!=value, and of numbers
 /// <, <=, >, >=; several values by "|": "operator=gla,dtype=bf16|fp16,seq>=4096,chunk=64". Keys are
-/// flat_row()'s, the tile's axes and the options. bf16, fp16 and fp32 stand for dtypes.
+/// flat_row()'s, the tile's axes and the options. A dtype has any name that parse_dtype() takes.
 class RecordFilter {
  public:
   /// @throws InputError for text that is not of this form

@@ -66,6 +66,12 @@ TEST_F(Cli, BadUsageIsTwo) {
   }
 }
 
+TEST_F(Cli, ListTakesOtherNamesOfDtypes) {
+  const Outcome outcome = program("list gla --dtype bf16");
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_EQ(outcome.text, program("list gla --dtype bfloat16").text);
+}
+
 TEST_F(Cli, ConfigErrorsNameFilePointerAndExpectation) {
   const std::string path = write_config(R"(, "gates": ["mildd"])");
   for (const std::string command : {"run", "verify", "plan", "compile", "bench"}) {

@@ -64,6 +64,18 @@ TEST(RandomCommand, AFailureIsPrintedWithWhatRepeatsItAndFailsTheCommand) {
   EXPECT_TRUE(outcome.has("gla-bench repeat '{\"variant\":\"recurrent\"")) << outcome.text;
 }
 
+TEST(RandomCommand, TakesOtherNamesOfDtypes) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const Outcome outcome = verify(
+      "--random 1 --operators gla --variants recurrent --dtypes half --backend host -o " + file);
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  const Results results = read_results(file);
+  ASSERT_EQ(results.records.size(), 1u);
+  EXPECT_EQ(results.records[0].problem.dtype, DType::float16);
+  EXPECT_NE(results.config->dump().find("\"dtypes\":[\"float16\"]"), std::string::npos);
+}
+
 TEST(RandomCommand, BadUseIsRefused) {
   EXPECT_EQ(verify("").code, 2);
   EXPECT_EQ(verify("c.json --random 3").code, 2);

@@ -109,6 +109,18 @@ TEST(Config, EachDirectionIsASweepWithItsOwnVariants) {
   EXPECT_TRUE(std::ranges::count(config.sweeps[1].variants, "flash2_deterministic"));
 }
 
+TEST(Config, TakesOtherNamesOfDtypesAndWritesTheLongOnes) {
+  const Json json = parse_json(R"({"sweeps": [{"operator": "gla", "variants": "all",
+      "dtypes": ["bf16", "bfloat16", "half"], "shapes": [[1, 8, 1, 8, 8]],
+      "options": {"state_dtype": ["bf16", "fp32"]}}]})",
+                               "c.json");
+  const Config config = read_config(JsonNode(json, "c.json"), program_catalog(), "");
+  EXPECT_EQ(config.sweeps.at(0).dtypes, (std::vector{DType::bfloat16, DType::float16}));
+  EXPECT_EQ(config.sweeps.at(0).options.at("state_dtype"),
+            (std::vector<std::string>{"bfloat16", "float32"}));
+  EXPECT_EQ(config_to_json(config)["sweeps"][0]["dtypes"], (Json{"bfloat16", "float16"}));
+}
+
 struct Bad {
   std::string members, outer, expected;
 };

@@ -62,6 +62,13 @@ TEST(RecordJson, WhyThereAreNoFiguresSurvives) {
   EXPECT_EQ(back.energy->reason, "NVML is not there");
 }
 
+// As in a command that was written by hand; what is written has the long name again.
+TEST(RecordJson, TakesOtherNamesOfDtypes) {
+  Json json = record_to_json(sample_record(1));
+  json["dtype"] = "bf16";
+  EXPECT_EQ(record_to_json(read_record(JsonNode(json, "r")))["dtype"], "bfloat16");
+}
+
 TEST(RecordJson, AnUnknownCounterSourceIsAnError) {
   Json json = record_to_json(sample_record(1));
   json["io"]["measured"]["source"] = "guessed";

@@ -142,6 +142,9 @@ TEST(Bucket, ComesBackFromJson) {
   const Bucket bucket = bucket_of(problem);
   const Json json = bucket_to_json(bucket);
   EXPECT_EQ(read_bucket(JsonNode(json, "t.json")), bucket);
+  Json short_name = json;
+  short_name["dtype"] = "bf16";
+  EXPECT_EQ(read_bucket(JsonNode(short_name, "t.json")).dtype, DType::bfloat16);
   EXPECT_EQ(describe(bucket),
             "T~1024 BH~6 keys~8 N~4 K=128 V=128 group=3 h0 no_ht head_first lengths=skewed");
   Json bad = json;

@@ -73,6 +73,8 @@ TEST(ReportRows, ConditionsChooseByTextNumberTileAndSeveralValues) {
   const auto files = file({timed("a", 1), other});
   const std::vector<std::string> a{"a"}, b{"b"}, both{"a", "b"};
   EXPECT_EQ(chosen(files, "dtype=bf16"), b);
+  EXPECT_EQ(chosen(files, "dtype=fp32"), a);
+  EXPECT_EQ(chosen(files, "dtype=float|half"), a);
   EXPECT_EQ(chosen(files, "seq>=5000"), b);
   EXPECT_EQ(chosen(files, "seq>5000"), std::vector<std::string>{});
   EXPECT_EQ(chosen(files, "chunk=16|64"), both);
