@@ -4,10 +4,11 @@
     check_docs.py --program build/gla-bench            names what is wrong, exit code 1
     check_docs.py --program build/gla-bench --write    also writes the outputs of executed blocks anew
 
-Checked are the lengths of some pages, links, paths in the tree, and console blocks. In a block that is
-marked ```console each command must exist with the options and files that it is given. A block that is
-marked ```console run is executed in a copy of the tree's top level, and its output compared: a line of
-"..." stands for any lines, "..." within a line for any text. Nothing that measures may be marked so.
+Checked are the lengths of some pages, links, paths in the tree, examples in JSON, and console blocks. An
+example with "sweeps" or "policy" must be accepted as a config. In a block that is marked ```console each
+command must exist with the options and files that it is given. A block that is marked ```console run is
+executed in a copy of the tree's top level, and its output compared: a line of "..." stands for any lines,
+"..." within a line for any text. Nothing that measures may be marked so.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from docs import consoles, pages  # noqa: E402  (the modules lie beside this script)
+from docs import consoles, examples, pages  # noqa: E402  (the modules lie beside this script)
 
 
 def check(root, program):
@@ -26,7 +27,7 @@ def check(root, program):
     for path, text in texts.items():
         complaints += pages.dead_links(root, path, text, texts)
         complaints += pages.dead_paths(root, path, text)
-    return complaints + consoles.wrong(root, program, texts)
+    return complaints + examples.wrong(program, texts) + consoles.wrong(root, program, texts)
 
 
 def main():

@@ -37,6 +37,15 @@ two ...
 ```sh
 scripts/tool.sh
 ```
+
+```json
+{ "sweeps": [ { "operator": "softmax", "variants": "all", "dtypes": ["float32"],
+                "shapes": [ { "batch": 1, "columns": 8 } ] } ] }
+```
+
+```json
+"policy": { "limits": { "factor": 10 } }
+```
 """
 
 
@@ -115,6 +124,16 @@ class Docs(unittest.TestCase):
                 ("h200/*.json", "h200/b*.json", "results/h200/b*.json is not there"),
                 ("scripts/tool.sh", "scripts/tools.sh", "scripts/tools.sh is not there"),
                 ("$ gla-bench run", "$ gla-bench run 'x", "cannot be read: gla-bench run 'x")):
+            with self.subTest(new):
+                self.edit("docs/page.md", old, new)
+                self.expect(complaint)
+                self.put("docs/page.md", PAGE)
+
+    def test_examples_of_configs(self):
+        for old, new, complaint in (
+                ('"softmax"', '"softmin"', "refuses this config: gla-bench: example.json: /sweeps/0/operator"),
+                ('"factor"', '"factors"', "refuses this config: gla-bench: example.json: /policy/limits"),
+                ('"columns": 8 }', '"columns": 8', "docs/page.md:25: is not JSON")):
             with self.subTest(new):
                 self.edit("docs/page.md", old, new)
                 self.expect(complaint)
