@@ -1,6 +1,7 @@
 #include "harness/support/table.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "harness/support/printable.hpp"
@@ -9,6 +10,7 @@ namespace gla_bench {
 namespace {
 
 constexpr std::size_t gap = 2;
+constexpr std::size_t readable = 24;  // a text cut to so much still says what it is about
 constexpr std::size_t narrowest = 8;
 
 std::string cut_to(const std::string& text, std::size_t width) {
@@ -30,16 +32,17 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
-/// Narrows the widest of these columns, as far as they go. Returns by how much it is still too
-/// wide.
-std::size_t narrow(std::vector<std::size_t>& widths, const std::vector<std::size_t>& which,
-                   std::size_t excess) {
-  while (excess > 0 && !which.empty()) {
-    const std::size_t widest =
-        *std::max_element(which.begin(), which.end(),
-                          [&](std::size_t a, std::size_t b) { return widths[a] < widths[b]; });
-    if (widths[widest] <= narrowest) break;
-    --widths[widest];
+/// Takes `excess` from the texts, from the widest first and from none below `least`. Returns by how
+/// much the table is still too wide.
+std::size_t narrow(std::vector<std::size_t>& widths, const std::vector<Column>& columns,
+                   std::size_t excess, std::size_t least) {
+  while (excess > 0) {
+    std::size_t* widest = nullptr;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (!columns[i].right && widths[i] > least && (widest == nullptr || widths[i] > *widest))
+        widest = &widths[i];
+    if (widest == nullptr) break;
+    --*widest;
     --excess;
   }
   return excess;
@@ -60,11 +63,12 @@ std::size_t excess_of(const std::vector<std::size_t>& widths, std::size_t width)
   return width > 0 && total > width ? total - width : 0;
 }
 
-std::vector<std::size_t> columns_that(bool give, const std::vector<Column>& columns) {
-  std::vector<std::size_t> which;
+/// The column that leaves first, if one may.
+std::optional<std::size_t> first_to_leave(const std::vector<Column>& columns) {
+  std::optional<std::size_t> first;
   for (std::size_t i = 0; i < columns.size(); ++i)
-    if (columns[i].gives == give) which.push_back(i);
-  return which;
+    if (columns[i].leaves > 0 && (!first || columns[i].leaves < columns[*first].leaves)) first = i;
+  return first;
 }
 
 template <typename Keep>
@@ -81,16 +85,15 @@ Table with_columns(const Table& table, const Keep& keep) {
   return kept;
 }
 
-/// The table with the widths of its columns; what gives is left out where that has to be.
+/// The table as it fits, with the widths of its columns.
 std::pair<Table, std::vector<std::size_t>> fitted(Table table, std::size_t width) {
   auto widths = widths_of(table);
-  const auto giving = columns_that(true, table.columns);
-  const std::size_t left = narrow(widths, giving, excess_of(widths, width));
-  if (left > 0 && !giving.empty()) {
-    const auto stays = [&](std::size_t i) { return !table.columns[i].gives; };
-    return fitted(with_columns(table, stays), width);
+  const std::size_t left = narrow(widths, table.columns, excess_of(widths, width), readable);
+  if (left > 0) {
+    if (const auto leaving = first_to_leave(table.columns))
+      return fitted(with_columns(table, [&](std::size_t i) { return i != *leaving; }), width);
+    narrow(widths, table.columns, left, narrowest);
   }
-  narrow(widths, columns_that(false, table.columns), left);
   return {std::move(table), std::move(widths)};
 }
 

@@ -9,8 +9,9 @@ namespace gla_bench {
 
 struct Column {
   std::string title;
-  bool right = false;  ///< numbers stand at the right
-  bool gives = false;  ///< it is cut before any other, and left out where that is not enough
+  bool right = false;  ///< numbers stand at the right, and are never cut
+  /// Where a table is too wide, whole columns leave it: 1 first, then 2 and so on; 0 never leaves.
+  int leaves = 0;
 };
 
 /// What a line is, where a terminal can show it.
@@ -24,9 +25,10 @@ struct Table {
   std::vector<std::vector<std::string>> rows;  ///< each as long as `columns`
   std::vector<Tone> tones = {};                ///< of the rows; those that it lacks are plain
 
-  /// Aligned with two spaces between columns. Where it is wider than `width` (0: no limit) the
-  /// columns that give are cut with "..", as far as they have to be; where that is not enough they
-  /// are left out, and the widest of the others are cut. Control characters are '?'.
+  /// Aligned with two spaces between columns. Where it is wider than `width` (0: no limit), texts
+  /// are cut with "..", but not below 24 characters; then whole columns are left out in the order
+  /// that they name; only then texts are cut further. Numbers are never cut, so that a table of
+  /// numbers alone may stay wider. Control characters are '?'.
   std::string text(std::size_t width = 0, bool colour = false) const;
   /// Without the columns in which every cell is empty or "-".
   Table without_empty_columns() const;

@@ -35,8 +35,14 @@ std::vector<BestTable> best_tables(std::span<const Results> files) {
   const auto contests = contests_of(files);
   for (const ContestGroup& group : groups_of(contests)) {
     Table table;
-    table.columns = {{"problem"},  {"fastest"}, {"ms", true}, {"of floor", true},
-                     {"bound by"}, {"next"},    {"peer"},     {"tile", false, true}};
+    table.columns = {{"problem"},
+                     {"fastest"},
+                     {"ms", true},
+                     {"of floor", true, 3},
+                     {"bound by", false, 1},
+                     {"next", false, 2},
+                     {"peer", false, 5},
+                     {"tile", false, 4}};
     for (std::size_t i = 0; i < group.contests.size(); ++i)
       table.rows.push_back(line_of(*group.contests[i], group.problems[i]));
     tables.push_back({group.name + (group.shared.empty() ? "" : ", " + group.shared),

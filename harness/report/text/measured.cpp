@@ -75,9 +75,9 @@ double measured_over_model(const Record& record) {
 
 Table measured_table(std::span<const Record* const> records, double last_level_cache) {
   Table table;
-  table.columns = {{"variant", false}, {"best tile", false, true}, {"read", true},
-                   {"written", true},  {"of model", true},         {"asked", true},
-                   {"of floor", true}, {"energy", true},           {"W", true},
+  table.columns = {{"variant", false}, {"best tile", false, 4}, {"read", true},
+                   {"written", true},  {"of model", true, 3},   {"asked", true, 2},
+                   {"of floor", true}, {"energy", true},        {"W", true, 1},
                    {"", false}};
   for (const Record* record : records)
     if (is_told(*record)) table.rows.push_back(line(*record, last_level_cache));

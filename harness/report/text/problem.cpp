@@ -128,11 +128,16 @@ Tone tone_of(const Row& row, bool winner) {
 
 Table table_of(const std::vector<Row>& rows) {
   Table table;
-  table.columns = {{"variant", false},  {"best tile", false, true},
-                   {"ms", true},        {"hot ms", true},
-                   {"GB/s", true},      {"TFLOP/s", true},
-                   {"of floor", true},  {"traffic", true},
-                   {"bound by", false}, {"error", true},
+  table.columns = {{"variant", false},
+                   {"best tile", false, 7},
+                   {"ms", true},
+                   {"hot ms", true, 2},
+                   {"GB/s", true, 3},
+                   {"TFLOP/s", true, 4},
+                   {"of floor", true, 6},
+                   {"traffic", true, 1},
+                   {"bound by", false, 5},
+                   {"error", true},
                    {"", false}};
   const auto list = best_of_each(rows);
   const auto winner = std::find_if(list.begin(), list.end(), may_win);
@@ -146,8 +151,8 @@ Table table_of(const std::vector<Row>& rows) {
 /// A line for each stage of the rows that have them; empty where none has.
 Table stages_of(const std::vector<Row>& rows) {
   Table table;
-  table.columns = {{"variant", false}, {"best tile", false, true}, {"stage", false},
-                   {"ms", true},       {"of all", true},           {"GB/s", true}};
+  table.columns = {{"variant", false}, {"best tile", false, 2}, {"stage", false},
+                   {"ms", true},       {"of all", true},        {"GB/s", true, 1}};
   for (const Row& row : best_of_each(rows)) {
     double sum = 0;
     for (const Stage& stage : row.record->stages) sum += stage.median_ms;

@@ -170,61 +170,6 @@ TEST(Report, MarkdownIsATable) {
   EXPECT_NE(text.find("| fast | chunk=16 | 0.2000 |"), std::string::npos);
 }
 
-TEST(Table, FitsTheWidthByCuttingTheWidestColumn) {
-  const Table table{{{"a", false}, {"number", true}},
-                    {{std::string(60, 'x'), "1.5"}, {"short", "22.5"}}};
-  std::istringstream in(table.text(30));
-  for (std::string line; std::getline(in, line);) EXPECT_LE(line.size(), 30u) << line;
-  EXPECT_NE(table.text(30).find("xx.."), std::string::npos);
-  EXPECT_NE(table.text().find(std::string(60, 'x')), std::string::npos);
-  EXPECT_NE(table.text(30).find("  22.5\n"), std::string::npos);
-}
-
-TEST(Table, ColoursLinesByTheirTonesAndOnlyWhenAsked) {
-  Table table{{{"a", false}}, {{"won"}, {"lost"}, {"plain"}}};
-  table.tones = {Tone::good, Tone::bad};
-  EXPECT_EQ(table.text().find('\033'), std::string::npos);
-  const std::string text = table.text(0, true);
-  EXPECT_NE(text.find("\033[32mwon\033[0m\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\033[31mlost\033[0m\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\nplain\n"), std::string::npos) << text;
-}
-
-TEST(Table, CellsDriveNoTerminal) {
-  const Table table{{{"a", false}}, {{"x\033[2Jy\nz"}}};
-  EXPECT_NE(table.text(0, true).find("x?[2Jy?z"), std::string::npos);
-}
-
-TEST(Table, CutsWhatGivesBeforeAnythingElse) {
-  Table table{{{"name", false}, {"tile", false, true}}, {{std::string(30, 'n'), "tile=123456789"}}};
-  EXPECT_NE(table.text(40).find(std::string(30, 'n') + "  tile=1.."), std::string::npos)
-      << table.text(40);
-  EXPECT_EQ(table.text(30).find("tile"), std::string::npos) << table.text(30);
-  EXPECT_NE(table.text(30).find("\n" + std::string(30, 'n') + "\n"), std::string::npos);
-  EXPECT_NE(table.text(20).find("\n" + std::string(18, 'n') + "..\n"), std::string::npos);
-}
-
-TEST(Table, LeavesOutColumnsThatHoldNothing) {
-  Table table{{{"a"}, {"b"}, {"c"}}, {{"1", "-", ""}, {"2", "", "3"}}};
-  table.tones = {Tone::good};
-  const Table kept = table.without_empty_columns();
-  ASSERT_EQ(kept.columns.size(), 2u);
-  EXPECT_EQ(kept.columns[1].title, "c");
-  EXPECT_EQ(kept.rows, (std::vector<std::vector<std::string>>{{"1", ""}, {"2", "3"}}));
-  EXPECT_EQ(kept.tones, table.tones);
-}
-
-TEST(Table, CountsCodePoints) {
-  EXPECT_EQ(display_width("\u00e4\u2265x"), 3u);
-  const Table table{{{"a", false}, {"b", false}}, {{"\u00e4", "1"}, {"aa", "2"}}};
-  EXPECT_NE(table.text().find("\u00e4   1\n"), std::string::npos);
-}
-
-TEST(Table, MarkdownEscapesBars) {
-  const Table table{{{"a", false}}, {{"x|y\nz"}}};
-  EXPECT_NE(table.markdown().find("| x\\|y z |"), std::string::npos);
-}
-
 TEST(Markdown, CodeHasAFenceThatItsTextLacks) {
   EXPECT_EQ(markdown_code("run it"), "`run it`");
   EXPECT_EQ(markdown_code("a `b` ``c"), "``` a `b` ``c ```");
