@@ -1,6 +1,5 @@
 // gla-bench compare: two results files, or one of interleaved rounds -> verdicts.
 
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +9,7 @@
 #include "harness/judge/calibration.hpp"
 #include "harness/judge/comparison_report.hpp"
 #include "harness/support/numbers.hpp"
+#include "harness/support/output_file.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -21,12 +21,6 @@ struct CompareOptions {
   std::optional<double> min_effect;  ///< percent
   bool gate = false, markdown = false, all = false, missing_allowed = false, no_times = false;
 };
-
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text << std::flush;
-  if (!out) throw OutputError(path + ": can not be written");
-}
 
 ComparisonPolicy policy_of(const CompareOptions& options, const std::optional<NoiseFloor>& floor) {
   ComparisonPolicy policy;
@@ -63,8 +57,9 @@ int execute(const CompareOptions& options) {
   const ComparisonPolicy policy = policy_of(options, floor);
   const Comparison comparison = files.size() == 1 ? compare_rounds(files[0], policy)
                                                   : compare_files(files[0], files[1], policy);
-  if (!options.json.empty()) write_text(options.json, comparison_json(comparison).dump(1) + "\n");
-  if (!options.junit.empty()) write_text(options.junit, junit_xml(comparison_verdicts(comparison)));
+  if (!options.json.empty()) write_output(options.json, comparison_json(comparison).dump(1) + "\n");
+  if (!options.junit.empty())
+    write_output(options.junit, junit_xml(comparison_verdicts(comparison)));
   std::cout << comparison_text(
       comparison, {options.markdown, options.all, output_width(), is_coloured(options.color)});
   const std::string lead = options.markdown ? "\n- " : "";

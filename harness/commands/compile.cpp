@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <set>
 
@@ -13,6 +12,7 @@
 #include "harness/backends/sources/prologue.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/auto_choice.hpp"
+#include "harness/support/output_file.hpp"
 #include "harness/support/progress.hpp"
 #include "harness/support/table.hpp"
 
@@ -48,8 +48,6 @@ std::string file_name(const Candidate& candidate, const std::string& import) {
 
 /// Writes what is compiled, for another compiler or a reader: a file for each unit.
 void emit(const std::vector<Candidate>& jobs, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
   for (const Candidate& candidate : jobs) {
     const std::vector<Unit> units = units_of(candidate);
     for (std::size_t i = 0; i < units.size(); ++i) {
@@ -57,9 +55,7 @@ void emit(const std::vector<Candidate>& jobs, const std::string& folder) {
       const std::string number = i > 1 ? std::to_string(i) : "";
       const auto path =
           std::filesystem::path(folder) / file_name(candidate, i == 0 ? "" : "+" + stem + number);
-      std::ofstream out(path, std::ios::binary);
-      out << units[i].text << std::flush;
-      if (!out) throw InputError(path.string() + ": can not be written");
+      write_output(path.string(), units[i].text);
     }
   }
 }

@@ -1,6 +1,5 @@
 // gla-bench export: results in the formats of others.
 
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -9,7 +8,7 @@
 #include "harness/commands/commands.hpp"
 #include "harness/records/record_file.hpp"
 #include "harness/report/t4.hpp"
-#include "harness/support/atomic_file.hpp"
+#include "harness/support/output_file.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -29,8 +28,7 @@ void execute(const ExportOptions& options) {
   }
   const Json document = t4_document(files);
   std::string text = document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  if (const int error = replace_file(options.t4, text))
-    throw OutputError(options.t4 + ": can not be written: " + std::strerror(error));
+  write_output(options.t4, text);
   std::size_t records = 0;
   for (const Results& results : files) records += results.records.size();
   const std::size_t written = document.at("results").size();

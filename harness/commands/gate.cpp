@@ -1,6 +1,5 @@
 // gla-bench gate: recorded files -> exit code.
 
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +8,7 @@
 #include "harness/commands/commands.hpp"
 #include "harness/judge/accuracy_gate.hpp"
 #include "harness/judge/gate.hpp"
+#include "harness/support/output_file.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -19,17 +19,11 @@ struct GateOptions {
   bool require_fresh = false;
 };
 
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text << std::flush;
-  if (!out) throw InputError(path + ": can not be written");
-}
-
 /// Only what is right becomes a baseline.
 void store_baseline(const std::string& path, const std::vector<Results>& files) {
   std::size_t left_out = 0;
   const AccuracyBaseline baseline = baseline_to_store(files, left_out);
-  write_text(path, accuracy_to_json(baseline).dump(1) + "\n");
+  write_output(path, accuracy_to_json(baseline).dump(1) + "\n");
   std::cout << "baseline of " << baseline.size() << " errors written to " << path << ", "
             << left_out << " left out for too few seeds\n";
 }
@@ -60,7 +54,7 @@ int judge(const GateOptions& options) {
     warnings += verdict.warnings.size();
     skipped += verdict.failures.empty() && !verdict.skipped.empty() ? 1 : 0;
   }
-  if (!options.junit.empty()) write_text(options.junit, junit_xml(verdicts));
+  if (!options.junit.empty()) write_output(options.junit, junit_xml(verdicts));
   const bool ok = passed(verdicts);
   std::cout << "gate " << (ok ? "passed" : "FAILED") << ": " << files.size()
             << (files.size() == 1 ? " file, " : " files, ") << verdicts.size() << " checked, "

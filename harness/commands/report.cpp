@@ -1,6 +1,5 @@
 // gla-bench report: results files -> tables.
 
-#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -14,7 +13,7 @@
 #include "harness/report/text/comparison.hpp"
 #include "harness/report/text/report.hpp"
 #include "harness/report/text/rows.hpp"
-#include "harness/support/atomic_file.hpp"
+#include "harness/support/output_file.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -27,21 +26,12 @@ struct ReportOptions {
   std::string color = "auto";
 };
 
-/// To a file, or "-": standard output.
-void write_text(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    std::cout << text;
-  } else if (const int error = replace_file(path, text)) {
-    throw OutputError(path + ": can not be written: " + std::strerror(error));
-  }
-}
-
 void write_rows(const std::vector<Results>& files, const ReportOptions& options) {
   std::vector<Json> rows;
   for (const Results& results : files)
     for (std::size_t i = 0; i < results.records.size(); ++i) rows.push_back(flat_row(results, i));
-  if (!options.csv.empty()) write_text(options.csv, csv_of(rows));
-  if (!options.json.empty()) write_text(options.json, Json(rows).dump(1) + "\n");
+  if (!options.csv.empty()) write_output(options.csv, csv_of(rows));
+  if (!options.json.empty()) write_output(options.json, Json(rows).dump(1) + "\n");
 }
 
 void print_best(const std::vector<Results>& files, const ReportOptions& options,
@@ -58,7 +48,8 @@ void print_maps(const std::vector<Results>& files, const ReportOptions& options,
                 std::size_t width) {
   const CrossoverPolicy policy;
   const auto maps = crossover_maps(files, policy);
-  if (!options.json.empty()) write_text(options.json, crossover_json(maps, policy).dump(1) + "\n");
+  if (!options.json.empty())
+    write_output(options.json, crossover_json(maps, policy).dump(1) + "\n");
   std::cout << crossover_text(maps, policy, {options.markdown, width});
 }
 
@@ -89,9 +80,9 @@ void write_files(const std::vector<Results>& files, ReportOptions options) {
   std::optional<Comparison> comparison;
   if (!options.html.empty() || !rows) comparison = comparison_of(files, options);
   if (!options.html.empty())
-    write_text(options.html, page_html({files, comparison ? &*comparison : nullptr}));
+    write_output(options.html, page_html({files, comparison ? &*comparison : nullptr}));
   if (!rows && !options.json.empty()) {
-    write_text(options.json, comparison_json(*comparison).dump(1) + "\n");
+    write_output(options.json, comparison_json(*comparison).dump(1) + "\n");
     options.json.clear();
   }
   if (!options.csv.empty() || !options.json.empty()) write_rows(files, options);

@@ -1,7 +1,6 @@
 #include "harness/commands/tune_table.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 
@@ -9,7 +8,7 @@
 #include "core/error.hpp"
 #include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/support/atomic_file.hpp"
+#include "harness/support/output_file.hpp"
 #include "harness/support/text.hpp"
 #include "harness/tuned_table/build.hpp"
 #include "harness/tuned_table/evaluate.hpp"
@@ -44,8 +43,7 @@ void print_counts(const MergeCounts& counts, const TunedTable& table, const std:
 }
 
 void write_header(const TunedTable& table, const std::string& path) {
-  if (const int number = replace_file(path, export_header(table)))
-    throw OutputError(path + ": can not be written: " + std::strerror(number));
+  write_output(path, export_header(table));
   std::cout << path << ": a C++ header of " << table.entries.size() << " entries\n";
 }
 

@@ -3,7 +3,9 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -12,6 +14,7 @@
 
 #include "core/error.hpp"
 #include "harness/measure/measure.hpp"
+#include "harness/support/output_file.hpp"
 #include "harness/tensors/tensor_file.hpp"
 
 namespace gla_bench {
@@ -180,8 +183,9 @@ void check_output_path(const std::string& argument) {
   constexpr std::string_view flag = "--benchmark_out=";
   if (argument.rfind(flag, 0) != 0) return;
   const std::string path = argument.substr(flag.size());
+  make_folder_of(path);
   if (!std::ofstream(path, std::ios::app))
-    throw InputError(path + ": can not be opened for writing");
+    throw OutputError(path + ": cannot be written: " + std::strerror(errno));
 }
 
 void initialize(const BenchOptions& options) {

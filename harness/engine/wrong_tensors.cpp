@@ -85,8 +85,6 @@ std::optional<std::string> write_wrong_tensors(const KeepWrong& policy, const Re
     tensors.push_back(
         {spec.name + ".error", DType::float32, errors.extents, std::move(errors.rel_l2)});
   }
-  std::error_code ignored;  // the write says what is wrong with the folder
-  std::filesystem::create_directories(policy.folder, ignored);
   const auto path =
       std::filesystem::path(policy.folder) / (wrong_tensors_name(record) + ".safetensors");
   write_safetensors(path.string(), tensors, summary(record));

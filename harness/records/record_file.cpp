@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "harness/records/record_json.hpp"
 #include "harness/support/atomic_file.hpp"
+#include "harness/support/output_file.hpp"
 
 namespace gla_bench {
 namespace {
@@ -27,16 +28,6 @@ std::string line_of(const Record& record) {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-void make_folder_of(const std::string& path) {
-  std::error_code error;
-  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
-    throw InputError(path + ": is " + (fs::is_directory(path, error) ? "a folder" : "no file") +
-                     ", expected a file");
-  const fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty() && !fs::create_directories(folder, error) && error)
-    throw OutputError(path + ": its folder can not be made: " + error.message());
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <tuple>
 
 #include "core/error.hpp"
+#include "harness/support/output_file.hpp"
 #include "harness/tensors/safetensors.hpp"
 #include "harness/tensors/safetensors_header.hpp"
 #include "harness/tensors/staging.hpp"
@@ -90,17 +93,18 @@ void write_safetensors(const std::string& path, std::span<const SafetensorsTenso
   header.resize((header.size() + 7) / 8 * 8, ' ');
   const std::uint64_t length = header.size();
 
+  make_folder_of(path);
   const TemporaryFile temporary(path);
   std::ofstream file(temporary.path(), std::ios::binary | std::ios::trunc);
-  if (!file) throw InputError(path + ": can not be opened for writing");
+  if (!file) throw OutputError(path + ": cannot be written: " + std::strerror(errno));
   file.write(reinterpret_cast<const char*>(&length), sizeof length);
   file.write(header.data(), static_cast<std::streamsize>(header.size()));
   for (const SafetensorsTensor* tensor : ordered) write_values(file, *tensor);
   file.close();
-  if (!file) throw InputError(path + ": writing failed; is the disk full?");
+  if (!file) throw OutputError(path + ": writing failed; is the disk full?");
   std::error_code error;
   std::filesystem::rename(temporary.path(), path, error);
-  if (error) throw InputError(path + ": can not be replaced: " + error.message());
+  if (error) throw OutputError(path + ": cannot be replaced: " + error.message());
 }
 
 }  // namespace gla_bench

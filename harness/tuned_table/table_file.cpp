@@ -1,15 +1,13 @@
 #include "harness/tuned_table/table_file.hpp"
 
 #include <cctype>
-#include <cstring>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/error.hpp"
 #include "harness/records/record_json.hpp"
-#include "harness/support/atomic_file.hpp"
+#include "harness/support/output_file.hpp"
 
 namespace gla_bench {
 namespace {
@@ -202,13 +200,7 @@ void write_table(const TunedTable& table, const std::string& path) {
   for (std::size_t i = 0; i < entries.size(); ++i)
     text += (i == 0 ? "\n  " : ",\n  ") + entries[i].dump();
   text += "\n ]\n}\n";
-  const auto folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) throw OutputError(path + ": can not be written: " + error.message());
-  if (const int number = replace_file(path, text))
-    throw OutputError(path + ": can not be written: " + std::strerror(number) +
-                      "; what it held is kept");
+  write_output(path, text, "what it held is kept");
 }
 
 std::string default_table_path(const std::string& device) {
