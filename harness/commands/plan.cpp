@@ -5,13 +5,16 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "harness/backends/sources/prologue.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/auto_choice.hpp"
 #include "harness/config/sweep.hpp"
+#include "harness/engine/duration.hpp"
 #include "harness/measure/counting.hpp"
 #include "harness/records/environment.hpp"
+#include "harness/support/progress.hpp"
 #include "harness/support/table.hpp"
 #include "harness/support/text.hpp"
 
@@ -99,13 +102,20 @@ void plan(const std::string& path, const BackendOptions& options, const AutoOpti
   const std::string counters = plan_counters(config.policy.counters, *backend, path);
   Totals totals;
   for (const Assignment& point : work) count(point, place.backend, totals);
+  const SweepSeconds time =
+      sweep_seconds(work, {place.backend, true, config.policy.timing, WorkRates{},
+                           totals.compile_jobs.size(), std::thread::hardware_concurrency(), 1});
   std::cout << path << (config.description.empty() ? "" : ": " + config.description) << "\n"
             << "backend         " << where(*backend)
             << (backend->can_run() ? "" : ", which can not run here: candidates end as `built`")
             << "\nproblems        " << work.size() << "\ncandidates      " << totals.candidates
             << "\nrejected        " << totals.refused << "\nnarrowed away   " << totals.narrowed
             << "\ncompile jobs    " << totals.compile_jobs.size() << "\ncounters        "
-            << counters << "\n";
+            << counters << "\ntime            about " << format_duration(time.likely)
+            << ", at most " << format_duration(time.longest) << ": each candidate is timed for "
+            << config.policy.timing.min_seconds << " to " << config.policy.timing.max_seconds
+            << " s" << (config.policy.timing.hot ? ", cold and hot" : "")
+            << " (policy.timing); run --max-seconds N ends sooner\n";
   if (totals.device.bytes >= 0)
     std::cout << "tensors         at most " << format_bytes(totals.device.bytes) << " ("
               << totals.device.where << ")\nhost memory     at most "

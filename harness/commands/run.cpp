@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
@@ -30,7 +31,7 @@ struct RunOptions {
   std::string config, output, gpus, against, keep_wrong;
   bool resume = false, extend = false, force = false, quiet = false, measure = true;
   int seeds = 1;
-  double planted = 0;
+  double planted = 0, most_seconds = 0;
   BackendOptions backend;
   AutoOptions choice;
   RandomOptions random;
@@ -105,10 +106,12 @@ void print_summary(const SupervisedEnd& end, const std::string& path) {
   if (end.summary.counts.empty()) std::cout << " none";
   std::cout << "\n";
   if (!path.empty()) std::cout << "written to " << path << "\n";
-  if (end.signal == 0 && end.broken.empty()) return;
+  std::string why = end.broken;
+  if (end.out_of_time) why = "ended by --max-seconds";
+  if (end.signal != 0) why = "ended by " + signal_text(end.signal);
+  if (why.empty()) return;
   std::cout.flush();
-  std::cerr << (end.signal != 0 ? "ended by " + signal_text(end.signal) : end.broken)
-            << (path.empty() ? "" : "; what is recorded is kept, --resume goes on behind it")
+  std::cerr << why << (path.empty() ? "" : "; what is recorded is kept, --resume goes on behind it")
             << "\n";
 }
 
@@ -153,7 +156,7 @@ SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work
   SupervisedEnd end = supervisor.run(work, plan, hooks, progress);
   progress.finish();
   const auto again = throttled_work(work, records);
-  if (end.signal != 0 || !end.broken.empty() || again.empty()) return end;
+  if (end.signal != 0 || end.out_of_time || !end.broken.empty() || again.empty()) return end;
   Progress second(std::cerr, progress_steps(again, plan.run.measure), stderr_style());
   second.message("what was throttled is measured again");
   hooks.record = [&](Record record) {
@@ -166,7 +169,13 @@ SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work
   return end;
 }
 
+std::chrono::steady_clock::duration duration_of(double seconds) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(seconds));
+}
+
 int execute(const RunOptions& options, const std::string& command_line) {
+  const auto begun = std::chrono::steady_clock::now();
   if (!options.against.empty() && !is_results_file(options.against))
     return run_against_program(
         {options.config, options.against,
@@ -205,8 +214,9 @@ int execute(const RunOptions& options, const std::string& command_line) {
   const std::size_t dropped = drop_recorded(work, results.records);
   if (options.resume || options.extend)
     std::cerr << dropped << " candidates are recorded already\n";
-  SupervisedEnd end = supervise(supervisor, work, plan_of(config, place, here, options.measure),
-                                file ? &*file : nullptr, results.records);
+  SupervisedPlan plan = plan_of(config, place, here, options.measure);
+  if (options.most_seconds > 0) plan.ends = begun + duration_of(options.most_seconds);
+  SupervisedEnd end = supervise(supervisor, work, plan, file ? &*file : nullptr, results.records);
   if (file) file->finish();
   end.summary.counts.clear();
   for (const Record& record : results.records) ++end.summary.counts[record.status];
@@ -254,6 +264,10 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
                    "draw the inputs of each problem so many times, to see the spread of its errors")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command
+      ->add_option("--max-seconds", options->most_seconds,
+                   "end after so many seconds, with everything kept; --resume goes on later")
+      ->check(CLI::PositiveNumber);
   options->backend.add_to(*command);
   options->choice.add_to(*command);
   command

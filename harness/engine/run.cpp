@@ -313,10 +313,14 @@ bool RunSummary::ok() const {
   return passed > 0 && !failed && !device_lost;
 }
 
+std::size_t candidate_count(std::span<const Assignment> work) {
+  std::size_t count = 0;
+  for (const Assignment& point : work) count += point.accepted.size();
+  return count;
+}
+
 std::size_t progress_steps(std::span<const Assignment> work, bool measure) {
-  std::size_t steps = 0;
-  for (const Assignment& point : work) steps += point.accepted.size() * (measure ? 2 : 1);
-  return steps;
+  return candidate_count(work) * (measure ? 2 : 1);
 }
 
 RunSummary run(Backend& backend, std::span<const Assignment> work, const RunPlan& plan,
@@ -326,7 +330,10 @@ RunSummary run(Backend& backend, std::span<const Assignment> work, const RunPlan
     ahead.insert(ahead.end(), point.accepted.begin(), point.accepted.end());
   backend.build_ahead(ahead);
   RunSummary summary;
-  RunProgress steps(progress, plan.measure);
+  const WorkRates rates = rates_or_assumed({plan.copy_gb_per_s, 0}, plan.place.backend);
+  const CandidateSeconds expected = mean_seconds(work, rates, plan.timing, plan.place.backend);
+  RunProgress steps(progress, plan.measure,
+                    TimeLeft(expected, candidate_count(work), plan.measure));
   Staged staged;
   for (const Assignment& point : work) {
     for (const Record& record : point.refused) {

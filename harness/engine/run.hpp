@@ -89,6 +89,9 @@ struct RunSummary {
   bool ok() const;
 };
 
+/// How many candidates there are to try.
+std::size_t candidate_count(std::span<const Assignment> work);
+
 /// Takes each record when it is final.
 using RecordSink = std::function<void(const Record&)>;
 

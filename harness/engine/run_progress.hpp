@@ -1,9 +1,11 @@
 #pragma once
 // How far a run is, in steps of the progress bar: two per candidate (verify, measure), or one.
 
+#include <functional>
 #include <set>
 #include <string>
 
+#include "harness/engine/duration.hpp"
 #include "harness/engine/run.hpp"
 #include "harness/support/progress.hpp"
 
@@ -13,7 +15,8 @@ namespace gla_bench {
 /// a worker that died, counts once.
 class RunProgress {
  public:
-  RunProgress(Progress& progress, bool measure) : progress_(progress), measure_(measure) {}
+  /// `clock`: seconds from anywhere, for tests; empty: the steady clock.
+  RunProgress(Progress& progress, bool measure, TimeLeft left, std::function<double()> clock = {});
 
   /// `candidate` may be null: a step for the problem as a whole.
   void starting(RunStep step, const Problem& problem, const Candidate* candidate);
@@ -24,8 +27,14 @@ class RunProgress {
   void message(const std::string& line) { progress_.message(line); }
 
  private:
+  // The seconds since the last step was over belong to the one that is over now.
+  void over(TimeLeft::Stage stage);
+
   Progress& progress_;
   bool measure_;
+  TimeLeft left_;
+  std::function<double()> clock_;
+  double last_;
   std::set<std::string> verified_;  ///< and not recorded yet
 };
 

@@ -24,16 +24,12 @@ std::string format_duration(double seconds) {
 }
 
 std::string progress_line(std::size_t width, std::size_t done, std::size_t total,
-                          double elapsed_seconds, const std::string& what) {
+                          std::optional<double> left_seconds, const std::string& what) {
   constexpr std::size_t cells = 20;
   const std::size_t filled = total == 0 ? cells : std::min(cells, cells * done / total);
   std::string line = "[" + std::string(filled, '#') + std::string(cells - filled, '-') + "] ";
   line += std::to_string(done) + "/" + std::to_string(total);
-  if (done > 0 && done < total) {
-    const double left =
-        elapsed_seconds / static_cast<double>(done) * static_cast<double>(total - done);
-    line += "  " + format_duration(left) + " left";
-  }
+  if (left_seconds && done < total) line += "  " + format_duration(*left_seconds) + " left";
   line += "  " + what;
   if (line.size() > width) line.resize(width);
   return line;
@@ -51,17 +47,27 @@ double Progress::now() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+std::optional<double> Progress::left(double time) const {
+  if (ends_) return std::max(0.0, *ends_ - time);
+  if (done_ == 0) return std::nullopt;
+  return (time - start_) / static_cast<double>(done_) * static_cast<double>(total_ - done_);
+}
+
+void Progress::expect_left(double seconds) {
+  ends_ = now() + seconds;
+}
+
 void Progress::draw() {
   const double time = now();
   if (style_.terminal) {
-    out_ << "\r\033[K" << progress_line(style_.width - 1, done_, total_, time - start_, what_)
+    out_ << "\r\033[K" << progress_line(style_.width - 1, done_, total_, left(time), what_)
          << std::flush;
     bar_ = true;
     return;
   }
   if (time - drawn_ < style_.every_seconds) return;
   drawn_ = time;
-  out_ << progress_line(500, done_, total_, time - start_, what_) << std::endl;
+  out_ << progress_line(500, done_, total_, left(time), what_) << std::endl;
 }
 
 void Progress::at(const std::string& what) {

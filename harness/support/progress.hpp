@@ -5,14 +5,15 @@
 #include <chrono>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 namespace gla_bench {
 
-/// "[#####---------------]  12/48  1m05s left  verify chunk_fused ...", cut to `width` columns. The
-/// time left is what the steps done so far predict; there is none before the first.
+/// "[#####---------------]  12/48  1m05s left  verify chunk_fused ...", cut to `width` columns.
+/// `left_seconds`: nothing where it cannot be told yet.
 std::string progress_line(std::size_t width, std::size_t done, std::size_t total,
-                          double elapsed_seconds, const std::string& what);
+                          std::optional<double> left_seconds, const std::string& what);
 
 /// "45s", "1m05s", "2h03m"
 std::string format_duration(double seconds);
@@ -37,6 +38,9 @@ class Progress {
   void advance(std::size_t steps = 1);
   /// Steps that will not come.
   void skip(std::size_t steps);
+  /// How long the rest takes from now on, by whoever knows better than the mean of all steps so
+  /// far, which stands there otherwise.
+  void expect_left(double seconds);
   /// A line that stays.
   void message(const std::string& line);
   /// Takes the bar away.
@@ -44,6 +48,7 @@ class Progress {
 
  private:
   double now() const;
+  std::optional<double> left(double time) const;
   void draw();
 
   std::ostream& out_;
@@ -52,6 +57,7 @@ class Progress {
   std::size_t done_ = 0;
   double start_;
   double drawn_;
+  std::optional<double> ends_;  // when the rest is over, as it was told
   std::string what_;
   bool bar_ = false;  // a bar stands on the terminal's last line
 };

@@ -1,6 +1,7 @@
 #include "harness/workers/dispatch.hpp"
 
 #include <poll.h>
+#include <chrono>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -20,6 +21,16 @@ std::vector<Candidate> picked(const Assignment& point, const std::vector<std::si
   return list;
 }
 
+// What the run should take: workers share the steps, so that one is over so many times as often.
+TimeLeft time_left(std::span<const Assignment> work, const SupervisedPlan& plan,
+                   std::size_t workers) {
+  CandidateSeconds expected =
+      mean_seconds(work, plan.rates, plan.policy.timing, plan.run.place.backend);
+  const auto share = static_cast<double>(std::max<std::size_t>(workers, 1));
+  expected.verify /= share, expected.measure /= share;
+  return TimeLeft(expected, candidate_count(work), plan.run.measure);
+}
+
 }  // namespace
 
 Dispatch::Dispatch(std::vector<std::unique_ptr<Slot>>& slots, std::span<const Assignment> work,
@@ -28,7 +39,7 @@ Dispatch::Dispatch(std::vector<std::unique_ptr<Slot>>& slots, std::span<const As
       work_(work),
       plan_(plan),
       hooks_(hooks),
-      progress_(progress, plan.run.measure),
+      progress_(progress, plan.run.measure, time_left(work, plan, slots.size())),
       ahead_(work) {
   for (std::size_t i = 0; i < work.size(); ++i) queue_.push_back({i, nullptr});
 }
@@ -36,6 +47,10 @@ Dispatch::Dispatch(std::vector<std::unique_ptr<Slot>>& slots, std::span<const As
 SupervisedEnd Dispatch::run() {
   SignalWatch signals;
   while (!finished()) {
+    if (plan_.ends && std::chrono::steady_clock::now() >= *plan_.ends) {
+      end_.out_of_time = true;
+      break;
+    }
     for (const auto& slot : slots_) feed(*slot);
     if (std::all_of(slots_.begin(), slots_.end(),
                     [](const auto& slot) { return slot->state() == Slot::State::retired; })) {
@@ -187,15 +202,8 @@ void Dispatch::starting(Slot& slot, const StepEvent& event) {
 
 StepWork Dispatch::step_work(const Slot& slot, const StepEvent& event) const {
   const Assignment& point = work_[*slot.point()];
-  const Work work = point.op->work(point.problem);
-  StepWork of{work.floor_bytes, work.flops};
-  if (!event.candidate) return of;
-  // A form of the operator that moves or computes more than it must is granted the time for it.
-  const Candidate& c = candidate(slot, *event.candidate);
-  const Traffic traffic = c.variant->traffic(c.problem, c.tile);
-  of.floor_bytes = std::max(of.floor_bytes, traffic.read_bytes + traffic.write_bytes);
-  of.flops = std::max(of.flops, c.variant->flops(c.problem, c.tile));
-  return of;
+  if (!event.candidate) return work_of(*point.op, point.problem);
+  return work_of(*point.op, candidate(slot, *event.candidate));
 }
 
 void Dispatch::recorded(Slot& slot, Record record, std::size_t place) {

@@ -5,10 +5,6 @@
 namespace gla_bench {
 namespace {
 
-// A tenth of what a slow server's memory and processor, and a small GPU, can do.
-constexpr WorkRates assumed_host{2, 0.01};
-constexpr WorkRates assumed_device{50, 2};
-
 // Bytes a second that the host takes at least through poisoning, copies back and comparisons.
 constexpr double checked_bytes_per_second = 50e6;
 
@@ -16,19 +12,6 @@ constexpr double checked_bytes_per_second = 50e6;
 constexpr double series = 2;
 
 }  // namespace
-
-WorkRates rates_or_assumed(WorkRates measured, BackendId backend) {
-  const WorkRates& assumed = backend == BackendId::host ? assumed_host : assumed_device;
-  // Written so that NaN is replaced, too.
-  if (!(measured.copy_gb_per_s > 0)) measured.copy_gb_per_s = assumed.copy_gb_per_s;
-  if (!(measured.matrix_tflop_per_s > 0)) measured.matrix_tflop_per_s = assumed.matrix_tflop_per_s;
-  return measured;
-}
-
-double ideal_seconds(const StepWork& work, const WorkRates& rates) {
-  return std::max(work.floor_bytes / (rates.copy_gb_per_s * 1e9),
-                  work.flops / (rates.matrix_tflop_per_s * 1e12));
-}
 
 double step_limit(RunStep step, const StepWork& work, const WorkRates& rates,
                   const LimitPolicy& policy, const TimingPolicy& timing) {

@@ -2,9 +2,11 @@
 // The parent of workers: hands problems out, journals what is begun, takes the records, kills what
 // hangs, replaces what died. Calls nothing of CUDA.
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +25,8 @@ struct SupervisedPlan {
   Policy policy;      ///< as the workers are to have it
   WorkRates rates;    ///< for the limits of steps
   double memory = 0;  ///< bytes that a worker may have resident; 0: any
+  /// When the run ends, whatever is left to do; nothing: when all is done.
+  std::optional<std::chrono::steady_clock::time_point> ends = {};
 };
 
 struct RunHooks {
@@ -33,8 +37,9 @@ struct RunHooks {
 
 struct SupervisedEnd {
   RunSummary summary;
-  int signal = 0;      ///< SIGINT or SIGTERM ended the run; what was recorded is kept
-  std::string broken;  ///< why the run could not go on; empty where it came to its end
+  int signal = 0;            ///< SIGINT or SIGTERM ended the run; what was recorded is kept
+  bool out_of_time = false;  ///< it ended at SupervisedPlan::ends; what was recorded is kept
+  std::string broken;        ///< why the run could not go on; empty where it came to its end
 };
 
 class Supervisor {

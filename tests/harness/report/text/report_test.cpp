@@ -176,8 +176,8 @@ TEST(Markdown, CodeHasAFenceThatItsTextLacks) {
 }
 
 TEST(Progress, LineTellsDoneAndLeft) {
-  EXPECT_EQ(progress_line(200, 0, 4, 10, "x"), "[--------------------] 0/4  x");
-  EXPECT_EQ(progress_line(200, 1, 4, 10, "x"), "[#####---------------] 1/4  30s left  x");
+  EXPECT_EQ(progress_line(200, 0, 4, std::nullopt, "x"), "[--------------------] 0/4  x");
+  EXPECT_EQ(progress_line(200, 1, 4, 30, "x"), "[#####---------------] 1/4  30s left  x");
   EXPECT_EQ(progress_line(200, 4, 4, 10, "x"), "[####################] 4/4  x");
   EXPECT_EQ(progress_line(30, 1, 4, 10, std::string(99, 'y')).size(), 30u);
   EXPECT_EQ(format_duration(59.4), "59s");

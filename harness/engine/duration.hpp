@@ -1,0 +1,75 @@
+#pragma once
+// How long a sweep takes: what can be told before it runs, and from what has run. Pure functions of
+// numbers.
+
+#include <cstddef>
+#include <span>
+
+#include "harness/config/config.hpp"
+#include "harness/engine/assignment.hpp"
+#include "harness/engine/work_rates.hpp"
+
+namespace gla_bench {
+
+/// Seconds of a candidate's two stages.
+struct CandidateSeconds {
+  double verify = 0, measure = 0;
+};
+
+/// What a candidate should take: a few calls and a comparison to be verified; then each series of
+/// samples until the policy lets it stop. A device's samples settle soon after `min_seconds`; a
+/// host's are noisier, and end halfway to `max_seconds` on average.
+CandidateSeconds likely_seconds(const StepWork& work, const WorkRates& rates,
+                                const TimingPolicy& timing, BackendId backend);
+
+/// What a sweep should take, and what it takes where every series of samples goes on as long as the
+/// policy lets it. In seconds; references and compilation are estimated from nominal rates.
+struct SweepSeconds {
+  double likely = 0, longest = 0;
+};
+
+struct SweepPlan {
+  BackendId backend = BackendId::host;
+  bool measure = true;
+  TimingPolicy timing;
+  WorkRates rates;               ///< 0 where they were not measured
+  std::size_t compile_jobs = 0;  ///< CUDA sources to compile
+  std::size_t cores = 1;         ///< of the host
+  std::size_t workers = 1;       ///< GPUs that share the problems
+};
+
+SweepSeconds sweep_seconds(std::span<const Assignment> work, const SweepPlan& plan);
+
+/// What is left of a run, from the steps that are over: for each of the two stages the mean of its
+/// steps so far, with what was expected of a step counted as `weight` further ones. Verifying a
+/// problem's candidates comes before measuring any and takes less, so that one mean for both would
+/// promise too little.
+class TimeLeft {
+ public:
+  enum class Stage { verify, measure };
+  static constexpr double weight = 3;
+
+  TimeLeft() = default;
+  /// `expected`: seconds of a step of each stage. `candidates`: how many have both stages to go.
+  TimeLeft(CandidateSeconds expected, std::size_t candidates, bool measure);
+
+  void took(Stage stage, double seconds);
+  /// A step that will not come, or that somebody else has done.
+  void skip(Stage stage);
+  double seconds() const;
+
+ private:
+  struct Steps {
+    double expected = 0, taken = 0;
+    std::size_t done = 0, left = 0;
+  };
+  Steps& of(Stage stage) { return stage == Stage::verify ? verify_ : measure_; }
+
+  Steps verify_, measure_;
+};
+
+/// The mean of likely_seconds() over all candidates, for the start of a TimeLeft.
+CandidateSeconds mean_seconds(std::span<const Assignment> work, const WorkRates& rates,
+                              const TimingPolicy& timing, BackendId backend);
+
+}  // namespace gla_bench
