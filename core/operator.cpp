@@ -21,6 +21,11 @@ const Operator* find_operator(std::string_view name) {
   return nullptr;
 }
 
+std::string default_gate(const Operator& op) {
+  if (!op.usual_gate.empty()) return op.usual_gate;
+  return op.gates.empty() ? "none" : op.gates.front();
+}
+
 double scale_of(const Operator& op, const Problem& problem) {
   return problem.scale.value_or(op.default_scale(problem));
 }

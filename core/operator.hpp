@@ -37,8 +37,10 @@ struct Operator {
   std::string name;
   std::string summary;  ///< one line for `gla-bench list`
   std::vector<Direction> directions;
-  /// Regimes of its inputs that matter to it (gates, logits); the first is the default.
+  /// Regimes of its inputs that matter to it (gates, logits).
   std::vector<std::string> gates;
+  /// The regime of a problem of which nothing is said; empty: the first of `gates`.
+  std::string usual_gate = {};
   /// Extents by their names in Shape: those that each of its problems has, and those it may have.
   std::vector<std::string> extents{"batch", "seq", "heads", "key_dim", "value_dim"};
   std::vector<std::string> optional_extents;
@@ -63,6 +65,9 @@ struct Operator {
 
 /// The only list of operators (reference/operators.cpp).
 std::span<const Operator> operators();
+
+/// The regime of an operator's problem of which nothing is said; "none" for one without regimes.
+std::string default_gate(const Operator& op);
 
 /// Nothing for an unknown name.
 const Operator* find_operator(std::string_view name);

@@ -227,6 +227,8 @@ Operator make(const Traits& traits) {
   op.summary = traits.summary;
   op.directions = {Direction::forward};
   op.gates = regimes(traits);
+  // The list begins with "none" for these: without its gates such an operator would be another one.
+  if (op.gates.front() == "none" && op.gates.size() > 1) op.usual_gate = "mild";
   op.optional_extents = {"sequences"};
   op.options = options(traits);
   // Members live as long as the program.

@@ -127,7 +127,7 @@ void list(const ListOptions& options) {
     if (!options.op.empty() && op.name != options.op) continue;
     problem.op = op.name;
     problem.shape = shape_for(op, options);
-    problem.gate = op.gates.empty() ? "none" : op.gates.front();
+    problem.gate = default_gate(op);
     std::vector<std::string> directions;
     for (const Direction direction : op.directions) directions.emplace_back(name(direction));
     std::cout << op.name << ": " << op.summary << "\n  directions: " << join(directions)

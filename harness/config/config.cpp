@@ -135,7 +135,7 @@ void read_inputs_of_sweep(const JsonNode& node, const Operator& op, const std::s
     sweep.tensors = read_tensors(*tensors, op, folder);
     return;
   }
-  sweep.gates = {op.gates.empty() ? std::string("none") : op.gates.front()};
+  sweep.gates = {default_gate(op)};
   const auto random = node.find("random");
   if (random) read_random(node, *random, op, sweep);
   if (!random || node.find("dtypes")) sweep.dtypes = read_dtypes(node.at("dtypes"));
@@ -247,17 +247,27 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
   return sweep;
 }
 
-/// Directions have variants of their own, so that each becomes a sweep.
+/// One operator or several, each once.
+std::vector<const Operator*> read_operators(const JsonNode& node, const Catalog& catalog) {
+  const auto read = [&](const JsonNode& item) {
+    return catalog.find_operator(item.one_of(catalog.operator_names(), "an operator"));
+  };
+  if (!node.is_array()) return {read(node)};
+  std::vector<const Operator*> list;
+  for (const JsonNode& item : node.items(1)) list.push_back(read(item));
+  return without_duplicates(list);
+}
+
+/// Operators and directions have variants of their own, so that each pair becomes a sweep.
 std::vector<Sweep> read_sweeps(const JsonNode& node, const Catalog& catalog,
                                const std::string& folder) {
   node.expect_keys({"operator", "direction", "variants", "refusals_allowed", "dtypes", "layouts",
                     "gates", "shapes", "initial_state", "final_state", "scale", "seed", "tiles",
                     "max_tiles", "tensors", "options", "random"});
-  const Operator& op =
-      *catalog.find_operator(node.at("operator").one_of(catalog.operator_names(), "an operator"));
   std::vector<Sweep> sweeps;
-  for (const Direction direction : read_directions(node, op))
-    sweeps.push_back(read_sweep(node, op, direction, catalog, folder));
+  for (const Operator* op : read_operators(node.at("operator"), catalog))
+    for (const Direction direction : read_directions(node, *op))
+      sweeps.push_back(read_sweep(node, *op, direction, catalog, folder));
   return sweeps;
 }
 

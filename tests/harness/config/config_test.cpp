@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "core/error.hpp"
+#include "core/operator.hpp"
 #include "tests/support/toy.hpp"
 
 namespace gla_bench {
@@ -46,6 +48,30 @@ TEST(Config, DefaultsAreWrittenOut) {
   EXPECT_EQ(sweep.final_state, std::vector<bool>{true});
   EXPECT_FALSE(sweep.refusals_allowed);
   EXPECT_EQ(sweep.shapes[0], (Shape{1, 8, 2, 4, 4}));
+}
+
+TEST(Config, SeveralOperatorsAreASweepEach) {
+  const Catalog catalog = program_catalog();
+  const Json document = parse_json(R"({"sweeps": [{"operator": ["gla", "retention", "gla"],
+      "variants": ["recurrent"], "dtypes": ["bf16"], "direction": ["forward"],
+      "shapes": [{"batch": 1, "seq": 8, "heads": 2, "key_dim": 4, "value_dim": 4}]}]})",
+                                   "config");
+  const Config config = read_config(JsonNode(document, "config"), catalog, "");
+  ASSERT_EQ(config.sweeps.size(), 2u);
+  EXPECT_EQ(config.sweeps[0].op, "gla");
+  EXPECT_EQ(config.sweeps[1].op, "retention");
+  EXPECT_EQ(config.sweeps[0].shapes, config.sweeps[1].shapes);
+}
+
+TEST(Config, OperatorsWithGatesHaveThemWhereNothingIsSaid) {
+  for (const auto& [op, gate] : std::map<std::string, std::string>{{"gla", "mild"},
+                                                                   {"simple_gla", "mild"},
+                                                                   {"rwkv6", "rwkv"},
+                                                                   {"retention", "retnet"},
+                                                                   {"linear_attention", "none"},
+                                                                   {"decay_attention", "mild"},
+                                                                   {"softmax", "normal"}})
+    EXPECT_EQ(default_gate(*find_operator(op)), gate) << op;
 }
 
 TEST(Config, AllNamesEveryVariantOnceAndAllowsRefusals) {
