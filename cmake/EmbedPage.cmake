@@ -19,7 +19,7 @@ PageShell embedded_page() { return {}; }
 
 }  // namespace gla_bench
 " @ONLY)
-    target_sources(${target} PRIVATE ${table})
+    gla_bench_link_page(${target} ${table})
     return()
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/page/*.js
@@ -38,5 +38,12 @@ PageShell embedded_page() { return {}; }
     DEPENDS ${sources} ${writer}
     COMMENT "Embedding the report's page"
     VERBATIM)
-  target_sources(${target} PRIVATE ${table})
+  gla_bench_link_page(${target} ${table})
+endfunction()
+
+# A library of its own: what makes a source of a target waits for every library below that target.
+function(gla_bench_link_page target table)
+  add_library(gla_bench_embedded_page STATIC ${table})
+  target_include_directories(gla_bench_embedded_page PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE gla_bench_embedded_page)
 endfunction()

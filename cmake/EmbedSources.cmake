@@ -23,5 +23,8 @@ function(gla_bench_embed_sources target)
     DEPENDS ${paths} ${list_file} ${writer}
     COMMENT "Embedding kernel sources"
     VERBATIM)
-  target_sources(${target} PRIVATE ${table})
+  # A library of its own: what makes a source of a target waits for every library below that target.
+  add_library(gla_bench_embedded_sources STATIC ${table})
+  target_include_directories(gla_bench_embedded_sources PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE gla_bench_embedded_sources)
 endfunction()

@@ -6,6 +6,10 @@
 set(GLA_BENCH_NUMERIC_ROOMS core reference kernels harness/tensors harness/backends harness/measure
                             harness/verify)
 
+# Rooms whose sources compile one by one: kernels and references of one folder are told apart by their
+# files' names, and name what each of them has (`recipe`, `space`, `reference`) alike.
+set(GLA_BENCH_ROOMS_WITHOUT_UNITY reference kernels)
+
 # The name of a room's library: harness/support -> gla_bench_harness_support.
 function(gla_bench_room_target room result)
   string(REPLACE "/" "_" name ${room})
@@ -43,11 +47,17 @@ function(gla_bench_add_rooms)
     gla_bench_room_target(${room} target)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${room}/*.cpp)
     gla_bench_filter_backends(sources)
+    if(GLA_BENCH_FUZZ AND room STREQUAL kernels)
+      set(sources ${CMAKE_SOURCE_DIR}/fuzz/variants.cpp)  # as many variants, and no kernel
+    endif()
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PUBLIC gla_bench_options ${before}
                                     PRIVATE OpenMP::OpenMP_CXX nlohmann_json::nlohmann_json)
     if(NOT room IN_LIST GLA_BENCH_NUMERIC_ROOMS)
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
+    if(NOT room IN_LIST GLA_BENCH_ROOMS_WITHOUT_UNITY)
+      gla_bench_unity(${target})
     endif()
     set(before ${target})
   endforeach()

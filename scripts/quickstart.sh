@@ -3,6 +3,6 @@
 # one, on the CPU otherwise. The records go to build/quick.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/setup.sh -DGLA_BENCH_TESTS=OFF
+scripts/setup.sh --program -DGLA_BENCH_TESTS=OFF
 build/gla-bench run configs/quick.json --output build/quick.json --force
 build/gla-bench report build/quick.json

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Installs what is missing (Debian or Ubuntu packages), configures and builds into build/.
 # --fuzz first: also what scripts/fuzz.sh needs, where the system has it as packages.
-# Further arguments go to CMake. The CUDA toolkit is used where there is one, never installed.
+# --program first: only what the program itself needs; the page of report --html is left out where
+# its two packages are missing. Further arguments go to CMake. The CUDA toolkit is used where there
+# is one, never installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # package:command where any provider of the command will do.
-packages=(g++:g++ cmake:cmake ninja-build:ninja git:git python3:python3 python3-jsonschema
-  libcli11-dev nlohmann-json3-dev libbenchmark-dev libgtest-dev libopenblas-dev)
+packages=(g++:g++ cmake:cmake ninja-build:ninja git:git
+  libcli11-dev nlohmann-json3-dev libbenchmark-dev libopenblas-dev)
+test_packages=(python3:python3 python3-jsonschema libgtest-dev)
 
 # The page of report --html is made at build time, and tested in a browser. Apart from the others:
 # without them the build does without the page, and says so.
@@ -17,6 +20,7 @@ page_test_packages=(nodejs:node eslint:eslint chromium:chromium chromium-driver:
 
 fuzz_packages=(clang:clang++ libclang-rt-14-dev libomp-dev)
 
+updated=false
 install_missing() {
   local entry package missing=() sudo=()
   for entry in "$@"; do
@@ -28,21 +32,29 @@ install_missing() {
   if ((${#missing[@]} == 0)); then return; fi
   echo "installing: ${missing[*]}"
   if [[ $(id -u) != 0 ]]; then sudo=(sudo); fi
-  if ! { "${sudo[@]}" apt-get update -q &&
+  if ! { { $updated || "${sudo[@]}" apt-get update -q; } &&
+    updated=true &&
     DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -q --no-install-recommends \
-      "${missing[@]}"; } >build-packages.log 2>&1; then
+      "${missing[@]}"; } >>build-packages.log 2>&1; then
     # A machine may have them from elsewhere: CMake, or the fuzz script, has the last word.
     echo "could not install all of: ${missing[*]} (see build-packages.log)" >&2
   fi
 }
 
+what=everything
+case ${1:-} in
+  --fuzz | --program)
+    what=${1#--}
+    shift
+    ;;
+esac
 install_missing "${packages[@]}"
-install_missing "${page_packages[@]}"
-if [[ "$*" != *-DGLA_BENCH_TESTS=OFF* ]]; then install_missing "${page_test_packages[@]}"; fi
-if [[ ${1:-} == --fuzz ]]; then
-  shift
-  install_missing "${fuzz_packages[@]}"
+if [[ $what != program ]]; then install_missing "${page_packages[@]}"; fi
+if [[ "$*" != *-DGLA_BENCH_TESTS=OFF* ]]; then
+  install_missing "${test_packages[@]}"
+  install_missing "${page_test_packages[@]}"
 fi
+if [[ $what == fuzz ]]; then install_missing "${fuzz_packages[@]}"; fi
 
 # A toolkit in the usual place counts even when nvcc is not on the PATH.
 if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then

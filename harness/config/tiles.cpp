@@ -14,8 +14,8 @@ namespace {
 constexpr std::string_view conditions_key = "where";
 constexpr std::string_view t1_key = "t1";
 
-std::vector<int> read_values(const JsonNode& list, const std::string& axis,
-                             const std::set<int>& known) {
+std::vector<int> read_axis_values(const JsonNode& list, const std::string& axis,
+                                  const std::set<int>& known) {
   std::vector<int> values;
   for (const JsonNode& item : list.items(1)) {
     const auto value = static_cast<int>(
@@ -71,7 +71,7 @@ Narrowing read_narrowing(const JsonNode& node, const KnownAxes& known, const std
   Narrowing narrowing;
   for (const auto& [key, list] : node.members()) {
     if (key != conditions_key) {
-      narrowing.axes[key] = read_values(list, key, known.values.at(key));
+      narrowing.axes[key] = read_axis_values(list, key, known.values.at(key));
       continue;
     }
     for (const JsonNode& item : list.items(1))

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "harness/support/elapsed.hpp"
+
 namespace gla_bench {
 namespace {
 
@@ -15,10 +17,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double batch_seconds = 5e-3;
 constexpr double most_batch_calls = 10000;
 constexpr std::chrono::milliseconds between_readings{1};
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Readings at which the meter had moved since the one before.
 std::vector<MeterReading> steps_of(std::span<const MeterReading> readings) {

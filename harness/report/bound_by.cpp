@@ -1,7 +1,6 @@
 #include "harness/report/bound_by.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "harness/backends/sources/architecture.hpp"
 #include "harness/report/text/measured.hpp"
@@ -9,8 +8,6 @@
 
 namespace gla_bench {
 namespace {
-
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 std::string_view told(BytesFrom from) {
   switch (from) {
@@ -27,7 +24,7 @@ std::string_view told(BytesFrom from) {
 /// `amount` in a call, over what the ceiling does in its time.
 double share_of(double amount, double cold_ms, double per_second) {
   const bool known = cold_ms > 0 && per_second > 0 && amount >= 0;
-  return known ? amount / (cold_ms * 1e-3) / per_second : unknown;
+  return known ? amount / (cold_ms * 1e-3) / per_second : unknown_number;
 }
 
 std::string why_of(const RoofFigures& figures, const BoundVerdict& verdict) {
@@ -88,7 +85,7 @@ std::string_view name(BoundBy bound) {
 BoundVerdict bound_by(const RoofFigures& figures, double near) {
   BoundVerdict verdict;
   verdict.of_copy = share_of(figures.bytes, figures.cold_ms, figures.copy_gb_per_s * 1e9);
-  verdict.of_peak = share_of(figures.flops > 0 ? figures.flops : unknown, figures.cold_ms,
+  verdict.of_peak = share_of(figures.flops > 0 ? figures.flops : unknown_number, figures.cold_ms,
                              figures.tflop_per_s * 1e12);
   verdict.why = why_of(figures, verdict);
   const bool memory = verdict.of_copy >= near, units = verdict.of_peak >= near;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "harness/support/elapsed.hpp"
 #include "harness/support/statistics.hpp"
 
 namespace gla_bench::tuning {
@@ -13,10 +14,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t choice = 64;  // candidates of which the worker takes the first compiled
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 
@@ -126,14 +123,14 @@ std::vector<double> LiveMeasurer::sample(std::size_t candidate, int samples, Sea
       in_memory_.push_back(candidate);
       SampleRequest request{CacheState::cold, samples, 1, named(candidate)};
       const Samples taken = client_.sample(request, limit(candidate, RunStep::measure));
-      breakdown_.measure += since(start);
+      breakdown_.measure += seconds_since(start);
       note_clock(candidate, taken);
       return taken.seconds;
     } catch (const WorkerLost& gone) {
-      breakdown_.measure += since(start);
+      breakdown_.measure += seconds_since(start);
       lost(gone, candidate, search);
     } catch (const RunError& error) {
-      breakdown_.measure += since(start);
+      breakdown_.measure += seconds_since(start);
       held_.erase(candidate);
       give_up(candidate, Status::run_failed, error.what(), search);
     }
@@ -168,7 +165,7 @@ void LiveMeasurer::check(const Indices& candidates, Search& search) {
       held_.erase(candidate);
       give_up(candidate, Status::run_failed, error.what(), search);
     }
-    breakdown_.measure += since(start);
+    breakdown_.measure += seconds_since(start);
   }
 }
 

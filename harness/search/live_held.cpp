@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/search/live.hpp"
+#include "harness/support/elapsed.hpp"
 
 namespace gla_bench::tuning {
 namespace {
@@ -15,10 +16,6 @@ constexpr std::size_t most_in_memory = 48;
 constexpr std::string_view before_any = "before any candidate ran: ";  // of run_point()
 constexpr double share_of_memory = 0.5;  // of what is free beside the problem, for workspaces
 
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 }  // namespace
 
 /// One of them, verified or failed; nothing where the worker died.
@@ -27,7 +24,7 @@ std::optional<std::size_t> LiveMeasurer::hold_one(const Indices& few, Search& se
   auto mark = Clock::now();
   double* goes_to = &breakdown_.wait;
   const auto settle = [&](double* next) {
-    *goes_to += since(mark);
+    *goes_to += seconds_since(mark);
     mark = Clock::now();
     goes_to = next;
   };
@@ -49,7 +46,7 @@ std::optional<std::size_t> LiveMeasurer::hold_one(const Indices& few, Search& se
     held(few[place], record, search);
     return few[place];
   } catch (const WorkerLost& gone) {
-    *goes_to += since(mark);
+    *goes_to += seconds_since(mark);
     lost(gone, in_hand, search);
     return std::nullopt;
   }

@@ -1,9 +1,13 @@
 #pragma once
 // Numbers as reports write them. What is not known (NaN) is "-".
 
+#include <limits>
 #include <string>
 
 namespace gla_bench {
+
+/// A number that is not known.
+inline constexpr double unknown_number = std::numeric_limits<double>::quiet_NaN();
 
 /// By a printf format of one double.
 std::string format_number(double value, const char* format);

@@ -14,7 +14,7 @@
 namespace gla_bench {
 namespace {
 
-using Json = nlohmann::json;
+using HeaderJson = nlohmann::json;
 
 constexpr std::string_view metadata_key = "__metadata__";
 
@@ -45,24 +45,24 @@ unsigned bits_of(const std::string& where, const std::string& dtype) {
 }
 
 // What stood there, short enough for a message and printable whatever the file held.
-std::string excerpt(const Json& value) {
-  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+std::string excerpt(const HeaderJson& value) {
+  std::string text = value.dump(-1, ' ', true, HeaderJson::error_handler_t::replace);
   if (text.size() > 80) text = text.substr(0, 77) + "...";
   return text;
 }
 
-const Json& member(const std::string& where, const Json& tensor, const char* key) {
+const HeaderJson& member(const std::string& where, const HeaderJson& tensor, const char* key) {
   const auto found = tensor.find(key);
   if (found == tensor.end())
     throw InputError(where + ": no '" + key + "'; expected dtype, shape and data_offsets");
   return *found;
 }
 
-std::vector<std::int64_t> parse_shape(const std::string& where, const Json& shape) {
+std::vector<std::int64_t> parse_shape(const std::string& where, const HeaderJson& shape) {
   if (!shape.is_array())
     throw InputError(where + ": shape is " + excerpt(shape) + "; expected a list of extents");
   std::vector<std::int64_t> extents;
-  for (const Json& extent : shape) {
+  for (const HeaderJson& extent : shape) {
     constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > largest)
       throw InputError(where + ": extent " + excerpt(extent) + " in shape " + excerpt(shape) +
@@ -72,7 +72,7 @@ std::vector<std::int64_t> parse_shape(const std::string& where, const Json& shap
   return extents;
 }
 
-void parse_offsets(const std::string& where, const Json& offsets, SafetensorsEntry& entry) {
+void parse_offsets(const std::string& where, const HeaderJson& offsets, SafetensorsEntry& entry) {
   const bool pair = offsets.is_array() && offsets.size() == 2 && offsets[0].is_number_unsigned() &&
                     offsets[1].is_number_unsigned();
   if (!pair)
@@ -103,8 +103,8 @@ void check_offsets(const std::string& where, const SafetensorsEntry& entry,
                      std::to_string(expected) + " for " + describe(entry));
 }
 
-SafetensorsEntry parse_entry(const std::string& path, const std::string& name, const Json& tensor,
-                             std::uint64_t data_bytes) {
+SafetensorsEntry parse_entry(const std::string& path, const std::string& name,
+                             const HeaderJson& tensor, std::uint64_t data_bytes) {
   const std::string where = path + ": tensor " + in_quotes(name);
   if (!tensor.is_object())
     throw InputError(where + " is " + excerpt(tensor) +
@@ -115,7 +115,7 @@ SafetensorsEntry parse_entry(const std::string& path, const std::string& name, c
                        "; expected dtype, shape and data_offsets");
   SafetensorsEntry entry;
   entry.name = name;
-  const Json& dtype = member(where, tensor, "dtype");
+  const HeaderJson& dtype = member(where, tensor, "dtype");
   if (!dtype.is_string())
     throw InputError(where + ": dtype is " + excerpt(dtype) +
                      "; expected a string such as \"F32\"");
@@ -127,7 +127,8 @@ SafetensorsEntry parse_entry(const std::string& path, const std::string& name, c
   return entry;
 }
 
-std::map<std::string, std::string> parse_metadata(const std::string& path, const Json& metadata) {
+std::map<std::string, std::string> parse_metadata(const std::string& path,
+                                                  const HeaderJson& metadata) {
   if (!metadata.is_object())
     throw InputError(path + ": __metadata__ is " + excerpt(metadata) +
                      "; expected an object of strings");
@@ -220,7 +221,7 @@ SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_
   // exhaust the stack of whoever prints it.
   constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
   watch_json(text, path + ": header", {4, any, any});
-  const Json json = Json::parse(text.begin(), text.end());
+  const HeaderJson json = HeaderJson::parse(text.begin(), text.end());
   SafetensorsHeader header;
   for (const auto& [name, value] : json.items()) {
     if (name == metadata_key)

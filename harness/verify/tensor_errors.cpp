@@ -12,7 +12,7 @@
 namespace gla_bench {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 
 // How a tensor falls into chunks: for each leading pair, `pieces` of them along the second axis.
 struct Chunks {
@@ -262,7 +262,7 @@ ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
   }
   metrics.rel_l2 = ratio(std::sqrt(sum.error_squared), std::sqrt(sum.norm_squared));
   if (sum.first_bad >= 0) {
-    metrics.rel_l2 = metrics.max_abs = metrics.worst_chunk_rel_l2 = nan;
+    metrics.rel_l2 = metrics.max_abs = metrics.worst_chunk_rel_l2 = undefined;
     metrics.worst = element(spec, sum.first_bad, got, expected);
     return metrics;
   }

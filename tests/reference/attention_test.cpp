@@ -28,7 +28,7 @@ std::vector<Shape> shapes() {
           {1, 70, 4, 8, 16, 139, 2}, {1, 90, 2, 8, 4, 61, 0}, {1, 3, 2, 16, 16, 200, 1}};
 }
 
-double relative_difference(const std::vector<double>& a, const std::vector<double>& b) {
+double relative_difference_of_unequal(const std::vector<double>& a, const std::vector<double>& b) {
   EXPECT_EQ(a.size(), b.size());
   double difference = 0, norm = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -67,8 +67,9 @@ void expect_two_forms_agree(Direction direction, double bound) {
     const ReferenceTensors b = op.second_form(problem, inputs);
     ASSERT_EQ(a.size(), b.size());
     for (const auto& [name, values] : a)
-      EXPECT_TRUE(relative_difference(values, b.at(name)) <= bound)
-          << name << " of " << describe(problem) << ": " << relative_difference(values, b.at(name));
+      EXPECT_TRUE(relative_difference_of_unequal(values, b.at(name)) <= bound)
+          << name << " of " << describe(problem) << ": "
+          << relative_difference_of_unequal(values, b.at(name));
   }
 }
 
@@ -123,8 +124,9 @@ void expect_gradients(const Problem& problem) {
       const bool reset = std::isinf(inputs.at(input)[i]);  // its gradient is zero
       differences.push_back(reset ? 0.0 : central_difference(problem, inputs, input, i));
     }
-    EXPECT_TRUE(relative_difference(values, differences) <= 1e-6)
-        << name << " of " << describe(problem) << ": " << relative_difference(values, differences);
+    EXPECT_TRUE(relative_difference_of_unequal(values, differences) <= 1e-6)
+        << name << " of " << describe(problem) << ": "
+        << relative_difference_of_unequal(values, differences);
   }
 }
 
@@ -200,8 +202,8 @@ TEST(Attention, BaselinesFollowTheirArithmetic) {
       const ReferenceTensors truth = op.reference(problem, inputs);
       const auto error = [&](Arithmetic arithmetic, const std::string& tensor) {
         const HostTensors plain = op.baseline(problem, inputs, arithmetic);
-        return relative_difference({plain.at(tensor).begin(), plain.at(tensor).end()},
-                                   truth.at(tensor));
+        return relative_difference_of_unequal({plain.at(tensor).begin(), plain.at(tensor).end()},
+                                              truth.at(tensor));
       };
       for (const auto& [tensor, values] : truth) {
         const double exact = error(Arithmetic::float32, tensor);

@@ -1,7 +1,6 @@
 #include "harness/report/text/measured.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "core/tile.hpp"
 #include "harness/backends/counters.hpp"
@@ -11,13 +10,12 @@
 namespace gla_bench {
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double tolerated = 0.1;  // of measured over modelled bytes
 
 /// NaN where the variant gives none.
 double model_bytes(const Record& record) {
   const double bytes = record.io.model_read_bytes + record.io.model_write_bytes;
-  return bytes > 0 ? bytes : unknown;
+  return bytes > 0 ? bytes : unknown_number;
 }
 
 std::string bytes(const std::optional<double>& value) {
@@ -32,26 +30,27 @@ std::string over_model(const Record& record, double last_level_cache) {
 }
 
 double joules(const Record& record) {
-  return record.energy ? record.energy->joules_per_call.value_or(unknown) : unknown;
+  return record.energy ? record.energy->joules_per_call.value_or(unknown_number) : unknown_number;
 }
 
 std::vector<std::string> line(const Record& record, double last_level_cache) {
   const CounterReading none;
   const CounterReading& reading = record.io.measured ? *record.io.measured : none;
-  return {
-      record.variant,
-      record.tile.empty() ? "-" : describe(record.tile),
-      bytes(reading.dram_read_bytes),
-      bytes(reading.dram_write_bytes),
-      over_model(record, last_level_cache),
-      format_number(requested_bytes(reading).value_or(unknown) / model_bytes(record), "%.3f"),
-      format_number(measured_bytes(record) / record.io.floor_bytes, "%.3f"),
-      format_joules(joules(record)),
-      format_number(
-          record.energy && record.energy->joules_per_call ? record.energy->watts : unknown, "%.0f"),
-      reading.source == CounterSource::cupti
-          ? reading.reason
-          : std::string(name(reading.source)) + ": " + reading.reason};
+  return {record.variant,
+          record.tile.empty() ? "-" : describe(record.tile),
+          bytes(reading.dram_read_bytes),
+          bytes(reading.dram_write_bytes),
+          over_model(record, last_level_cache),
+          format_number(requested_bytes(reading).value_or(unknown_number) / model_bytes(record),
+                        "%.3f"),
+          format_number(measured_bytes(record) / record.io.floor_bytes, "%.3f"),
+          format_joules(joules(record)),
+          format_number(record.energy && record.energy->joules_per_call ? record.energy->watts
+                                                                        : unknown_number,
+                        "%.0f"),
+          reading.source == CounterSource::cupti
+              ? reading.reason
+              : std::string(name(reading.source)) + ": " + reading.reason};
 }
 
 /// Figures, or a reason why a GPU's are not there.
@@ -65,7 +64,7 @@ bool is_told(const Record& record) {
 
 double measured_bytes(const Record& record) {
   const auto& measured = record.io.measured;
-  if (!measured || !measured->dram_read_bytes || !measured->dram_write_bytes) return unknown;
+  if (!measured || !measured->dram_read_bytes || !measured->dram_write_bytes) return unknown_number;
   return *measured->dram_read_bytes + *measured->dram_write_bytes;
 }
 

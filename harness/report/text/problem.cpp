@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -16,15 +15,15 @@
 namespace gla_bench {
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
 /// A record and what its file says about the place where it was made.
 struct Row {
   const Record* record;
   const Facts* environment;
   double copy_gb_per_s;
 
-  double cold_ms() const { return record->timing ? record->timing->cold.median_ms : unknown; }
+  double cold_ms() const {
+    return record->timing ? record->timing->cold.median_ms : unknown_number;
+  }
   /// A right result is worth nothing from a candidate that crashed or hung later.
   bool verified() const {
     return record->verification && record->verification->ok && !is_failure(record->status);
@@ -75,9 +74,10 @@ std::vector<std::string> cells(const Row& row, bool winner) {
   const Record& record = *row.record;
   const double ms = row.cold_ms();
   const double floor_ms =
-      row.copy_gb_per_s > 0 ? record.io.floor_bytes / (row.copy_gb_per_s * 1e6) : unknown;
+      row.copy_gb_per_s > 0 ? record.io.floor_bytes / (row.copy_gb_per_s * 1e6) : unknown_number;
   const double moved = record.io.model_read_bytes + record.io.model_write_bytes;
-  const double hot = record.timing && record.timing->hot ? record.timing->hot->median_ms : unknown;
+  const double hot =
+      record.timing && record.timing->hot ? record.timing->hot->median_ms : unknown_number;
   return {record.variant,
           record.tile.empty() ? "-" : describe(record.tile),
           format_ms(ms),
@@ -85,7 +85,7 @@ std::vector<std::string> cells(const Row& row, bool winner) {
           rate(record.io.floor_bytes / (ms * 1e6)),
           rate(record.flops / (ms * 1e9)),
           format_number(100 * floor_ms / ms, "%.1f %%"),
-          format_number(moved > 0 ? moved / record.io.floor_bytes : unknown, "%.2f"),
+          format_number(moved > 0 ? moved / record.io.floor_bytes : unknown_number, "%.2f"),
           bound_of(row),
           error_of(record),
           notes_of(row, winner)};

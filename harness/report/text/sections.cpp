@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "harness/report/bound_by.hpp"
 #include "harness/report/text/measured.hpp"
@@ -12,8 +11,6 @@
 
 namespace gla_bench {
 namespace {
-
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 std::string tile_of(const Record& record) {
   return record.tile.empty() ? "-" : describe(record.tile);
@@ -83,7 +80,8 @@ std::string bound_name(const BoundVerdict& verdict) {
 
 double bytes_over_floor(const Record& record) {
   const RoofFigures figures = roof_figures(record, {});
-  return figures.bytes_from == BytesFrom::floor ? unknown : figures.bytes / record.io.floor_bytes;
+  return figures.bytes_from == BytesFrom::floor ? unknown_number
+                                                : figures.bytes / record.io.floor_bytes;
 }
 
 /// "1.42 counted", "1.00 modelled"
@@ -95,7 +93,7 @@ std::string bytes_text(const Record& record) {
 
 /// The largest share that an output has of its bound.
 double share_of_bound(const Record& record) {
-  double most = unknown;
+  double most = unknown_number;
   if (!record.verification) return most;
   for (const auto& [tensor, verdict] : record.verification->tensors) {
     const double share = verdict.rel_l2 / verdict.bound;
@@ -105,7 +103,7 @@ double share_of_bound(const Record& record) {
 }
 
 double joules_of(const Record& record) {
-  return record.energy ? record.energy->joules_per_call.value_or(unknown) : unknown;
+  return record.energy ? record.energy->joules_per_call.value_or(unknown_number) : unknown_number;
 }
 
 void add_costs(const Contest& contest, const std::string& problem, Lines& rows) {
@@ -152,7 +150,8 @@ std::vector<std::string> floor_line(const ContestGroup& group) {
           format_percent(median_known(shares)),
           format_percent(largest_known(shares)),
           std::to_string(ratios.size()),
-          format_times(ratios.empty() ? unknown : *std::min_element(ratios.begin(), ratios.end())),
+          format_times(ratios.empty() ? unknown_number
+                                      : *std::min_element(ratios.begin(), ratios.end())),
           format_times(median_known(ratios))};
 }
 
@@ -254,7 +253,7 @@ std::string peers_section(std::span<const Contest> contests) {
              [](const Contest& contest, const std::string& problem, Lines& rows) {
                const Entrant* winner = contest.winner();
                if (winner == nullptr) return;
-               const double peer = contest.peer ? contest.peer->ms() : unknown;
+               const double peer = contest.peer ? contest.peer->ms() : unknown_number;
                rows.push_back({problem, winner->record->variant, format_ms(winner->ms()),
                                format_ms(contest.floor_ms()), format_percent(contest.of_floor()),
                                contest.peer ? contest.peer->record->variant : "-", format_ms(peer),

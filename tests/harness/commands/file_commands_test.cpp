@@ -7,14 +7,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "harness/support/json.hpp"
 #include "harness/tensors/safetensors.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
-
-using Json = nlohmann::json;
 
 // One step from a state: o and the final state can be worked out by hand. With q = k = 1, v = 2, g
 // = log(1/2), a state of 4 and scale 3 over K = 1: S = 4 / 2 + 1 * 2 = 4 and o = 3 * 4.

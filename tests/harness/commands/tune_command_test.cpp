@@ -7,13 +7,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "harness/support/json.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
-
-using Json = nlohmann::json;
 
 class TuneCommand : public testing::Test {
  protected:

@@ -25,7 +25,7 @@ Json space() {
   return read_json_file(folder + "/space.t1.json");
 }
 
-Narrowing read(const Json& document) {
+Narrowing read_sweep(const Json& document) {
   return read_t1(JsonNode(document, "s.json"), known());
 }
 
@@ -34,7 +34,7 @@ std::string complaint(const std::string& pointer, const std::string& value) {
   Json document = space();
   document[Json::json_pointer(pointer)] = parse_json(value, "value");
   try {
-    read(document);
+    read_sweep(document);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -42,7 +42,7 @@ std::string complaint(const std::string& pointer, const std::string& value) {
 }
 
 TEST(T1, NamesValuesAndConditionsAreTheDocuments) {
-  const Narrowing narrowing = read(space());
+  const Narrowing narrowing = read_sweep(space());
   EXPECT_EQ(narrowing.axes.at("chunk"), (std::vector<int>{16, 32, 64}));
   EXPECT_EQ(narrowing.axes.at("block_v"), (std::vector<int>{32, 64, 128}));
   // An axis that the space does not have is not searched.
@@ -56,7 +56,7 @@ TEST(T1, ValuesMayBeAnArrayAndTruthANumber) {
   Json& parameters = document["ConfigurationSpace"]["TuningParameters"];
   parameters[0]["Values"] = {64, 16, 64};
   parameters.push_back({{"Name", "stages"}, {"Type", "bool"}, {"Values", "[True]"}});
-  const Narrowing narrowing = read(document);
+  const Narrowing narrowing = read_sweep(document);
   EXPECT_EQ(narrowing.axes.at("chunk"), (std::vector<int>{64, 16}));
   EXPECT_EQ(narrowing.axes.at("stages"), std::vector<int>{1});
 }
@@ -89,7 +89,7 @@ TEST(T1, WhatCanNotBeMappedIsRefusedByPointer) {
   }
   Json lower = space();
   lower.erase("ConfigurationSpace");
-  EXPECT_THROW(read(lower), InputError);
+  EXPECT_THROW(read_sweep(lower), InputError);
 }
 
 /// A config whose chunk_fused has these tiles.

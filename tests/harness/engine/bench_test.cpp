@@ -8,13 +8,12 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "harness/support/json.hpp"
 #include "tests/support/planted_variant.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
 namespace {
-
-using Json = nlohmann::json;
 
 Problem small_problem() {
   Problem problem;

@@ -19,7 +19,7 @@ Config config(const std::string& seed = "1") {
   return read_config(JsonNode(document, "c.json"), toy::catalog(), "");
 }
 
-const Facts here{{"backend", "host"}, {"device", "toy"}, {"git_commit", "abc"}};
+const Facts this_machine{{"backend", "host"}, {"device", "toy"}, {"git_commit", "abc"}};
 
 std::string error_of(const std::function<void()>& action) {
   try {
@@ -33,21 +33,22 @@ std::string error_of(const std::function<void()>& action) {
 TEST(Resume, NeedsTheSameConfig) {
   const TemporaryFolder folder;
   const std::string path = folder.file("r.json");
-  { create_run(path, here, config(), RecordFile::Existing::refuse); }
+  { create_run(path, this_machine, config(), RecordFile::Existing::refuse); }
   Results results;
   std::string note;
-  EXPECT_EQ(error_of([&] { resume_run(path, here, config(), results, note); }), "no error");
-  const std::string error = error_of([&] { resume_run(path, here, config("2"), results, note); });
+  EXPECT_EQ(error_of([&] { resume_run(path, this_machine, config(), results, note); }), "no error");
+  const std::string error =
+      error_of([&] { resume_run(path, this_machine, config("2"), results, note); });
   EXPECT_NE(error.find("/config/sweeps/0/seed: 2 here, 1 there"), std::string::npos) << error;
 }
 
 TEST(Resume, NeedsTheSameDeviceButNotTheSameCommit) {
   const TemporaryFolder folder;
   const std::string path = folder.file("r.json");
-  { create_run(path, here, config(), RecordFile::Existing::refuse); }
+  { create_run(path, this_machine, config(), RecordFile::Existing::refuse); }
   Results results;
   std::string note;
-  Facts other = here;
+  Facts other = this_machine;
   EXPECT_EQ(error_of([&] { resume_run(path, other, config(), results, note); }), "no error");
   EXPECT_EQ(note, "");
   other["git_commit"] = std::string("def");
@@ -62,7 +63,7 @@ TEST(Resume, StartsAFileThatIsNotThere) {
   const TemporaryFolder folder;
   Results results;
   std::string note;
-  { resume_run(folder.file("r.json"), here, config(), results, note); }
+  { resume_run(folder.file("r.json"), this_machine, config(), results, note); }
   EXPECT_TRUE(read_results(folder.file("r.json")).records.empty());
 }
 

@@ -12,7 +12,7 @@
 namespace gla_bench {
 namespace {
 
-Config config_of(const std::string& variants, const std::string& more = "") {
+Config config_with_shapes(const std::string& variants, const std::string& more = "") {
   const Json document = parse_json(R"({"sweeps": [{"operator": "toy", "dtypes": ["float32"],
         "shapes": [[1, 8, 2, 4, 4], [1, 16, 2, 4, 4]], "variants": )" +
                                        variants + more + "}]}",
@@ -36,7 +36,7 @@ struct Ran {
 Ran run_toy(toy::Script& script, const std::string& variants, BackendId id = BackendId::host,
             bool measure = true) {
   toy::ToyBackend backend(id, script);
-  const auto work = assignments(config_of(variants), toy::catalog(), place(id));
+  const auto work = assignments(config_with_shapes(variants), toy::catalog(), place(id));
   RunPlan plan;
   plan.place = place(id);
   plan.measure = measure;
@@ -223,7 +223,7 @@ TEST(Run, NothingButRefusalsIsNotOk) {
 TEST(Assignments, TooLargeProblemsAreRefusedWithTheirSize) {
   Place small = place(BackendId::host);
   small.host_memory = 100;
-  const auto work = assignments(config_of(R"(["slow"])"), toy::catalog(), small);
+  const auto work = assignments(config_with_shapes(R"(["slow"])"), toy::catalog(), small);
   ASSERT_EQ(work.size(), 2u);
   EXPECT_TRUE(work[0].accepted.empty());
   ASSERT_EQ(work[0].refused.size(), 1u);
@@ -261,7 +261,7 @@ TEST(Assignments, RefusedTilesOfOneReasonAreOneRecordWithTheirCount) {
 TEST(Assignments, WhatIsRecordedIsDropped) {
   toy::Script script;
   const Ran ran = run_toy(script, R"(["fast", "slow", "picky"])");
-  auto work = assignments(config_of(R"(["fast", "slow", "picky"])"), toy::catalog(),
+  auto work = assignments(config_with_shapes(R"(["fast", "slow", "picky"])"), toy::catalog(),
                           place(BackendId::host));
   std::vector<Record> some(ran.records.begin(), ran.records.begin() + 3);
   EXPECT_EQ(drop_recorded(work, some), 3u);
@@ -276,7 +276,7 @@ TEST(Assignments, RecordsOfAnotherTileOrSeedDropNothing) {
   toy::Script script;
   Ran ran = run_toy(script, R"(["fast"])");
   for (Record& record : ran.records) record.problem.seed += 1;
-  auto work = assignments(config_of(R"(["fast"])"), toy::catalog(), place(BackendId::host));
+  auto work = assignments(config_with_shapes(R"(["fast"])"), toy::catalog(), place(BackendId::host));
   EXPECT_EQ(drop_recorded(work, ran.records), 0u);
 }
 

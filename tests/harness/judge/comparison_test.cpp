@@ -57,7 +57,7 @@ Record paired(std::uint64_t seed, double base_ms, double new_ms, std::size_t rou
   return record;
 }
 
-Results file(std::vector<Record> records, const std::string& name = "new.json") {
+Results rounds_file(std::vector<Record> records, const std::string& name = "new.json") {
   Results results;
   results.file = name;
   results.environment = {{"device", "toy"}, {"git_commit", "a"}, {"against_git_commit", "a"}};
@@ -81,7 +81,7 @@ const ComparedRow& only(const Comparison& comparison) {
 
 TEST(CompareRounds, JudgesEachRowByItsRounds) {
   const Comparison comparison =
-      compare_rounds(file({paired(1, 1, 1), paired(2, 1, 1.03), paired(3, 1, 0.9)}), {});
+      compare_rounds(rounds_file({paired(1, 1, 1), paired(2, 1, 1.03), paired(3, 1, 0.9)}), {});
   ASSERT_EQ(comparison.rows.size(), 3U);
   EXPECT_EQ(comparison.rows[0].verdict, "same");
   EXPECT_EQ(comparison.rows[1].verdict, "slower");
@@ -91,9 +91,10 @@ TEST(CompareRounds, JudgesEachRowByItsRounds) {
 }
 
 TEST(CompareRounds, NeedsRounds) {
-  EXPECT_NE(error_of([] { compare_rounds(file({measured(1, 1)}), {}); }).find("give two files"),
-            std::string::npos);
-  const Comparison few = compare_rounds(file({paired(1, 1, 1, 5)}), {});
+  EXPECT_NE(
+      error_of([] { compare_rounds(rounds_file({measured(1, 1)}), {}); }).find("give two files"),
+      std::string::npos);
+  const Comparison few = compare_rounds(rounds_file({paired(1, 1, 1, 5)}), {});
   EXPECT_EQ(only(few).verdict, "inconclusive");
   EXPECT_EQ(outcome_of(few), Outcome::inconclusive);
 }
@@ -103,19 +104,20 @@ TEST(CompareRounds, WhatOnlyTheOtherCouldRunIsNotPassed) {
   record.status = Status::wrong;
   record.reason = "o: rel_l2";
   record.verification->ok = false;
-  EXPECT_EQ(only(compare_rounds(file({record}), {})).verdict, "wrong");
-  EXPECT_EQ(outcome_of(compare_rounds(file({record}), {})), Outcome::wrong);
+  EXPECT_EQ(only(compare_rounds(rounds_file({record}), {})).verdict, "wrong");
+  EXPECT_EQ(outcome_of(compare_rounds(rounds_file({record}), {})), Outcome::wrong);
   record = paired(1, 1, 1);
   record.against->status = Status::crashed;
-  EXPECT_EQ(only(compare_rounds(file({record}), {})).verdict, "mended");
+  EXPECT_EQ(only(compare_rounds(rounds_file({record}), {})).verdict, "mended");
 }
 
 TEST(CompareFiles, WithoutControlsSmallChangesAreInconclusive) {
-  const Results base = file({measured(1, 1, "old")}, "base.json");
-  EXPECT_EQ(only(compare_files(base, file({measured(1, 1.03)}), {})).verdict, "inconclusive");
-  EXPECT_EQ(only(compare_files(base, file({measured(1, 1)}), {})).verdict, "inconclusive");
-  EXPECT_EQ(only(compare_files(base, file({measured(1, 1.2)}), {})).verdict, "slower");
-  EXPECT_EQ(only(compare_files(base, file({measured(1, 0.8)}), {})).verdict, "faster");
+  const Results base = rounds_file({measured(1, 1, "old")}, "base.json");
+  EXPECT_EQ(only(compare_files(base, rounds_file({measured(1, 1.03)}), {})).verdict,
+            "inconclusive");
+  EXPECT_EQ(only(compare_files(base, rounds_file({measured(1, 1)}), {})).verdict, "inconclusive");
+  EXPECT_EQ(only(compare_files(base, rounds_file({measured(1, 1.2)}), {})).verdict, "slower");
+  EXPECT_EQ(only(compare_files(base, rounds_file({measured(1, 0.8)}), {})).verdict, "faster");
 }
 
 TEST(CompareFiles, RowsOfUnchangedSourcesShowTheDrift) {
@@ -124,13 +126,13 @@ TEST(CompareFiles, RowsOfUnchangedSourcesShowTheDrift) {
     before.push_back(measured(seed, 1));
     now.push_back(measured(seed, 1.002));
   }
-  Comparison comparison = compare_files(file(before, "base.json"), file(now), {});
+  Comparison comparison = compare_files(rounds_file(before, "base.json"), rounds_file(now), {});
   EXPECT_NEAR(comparison.drift, 0.002, 1e-9);
   EXPECT_EQ(comparison.rows[0].verdict, "slower");
   EXPECT_EQ(comparison.rows[1].verdict, "same");
   for (Record& record : now)  // the whole machine is slower: nobody is to blame
     record = measured(record.problem.seed, 1.04, record.source_hash);
-  comparison = compare_files(file(before, "base.json"), file(now), {});
+  comparison = compare_files(rounds_file(before, "base.json"), rounds_file(now), {});
   for (const ComparedRow& row : comparison.rows) EXPECT_EQ(row.verdict, "inconclusive");
 }
 
@@ -139,7 +141,8 @@ TEST(CompareFiles, AnotherClockIsADrift) {
   before.timing->clock_mhz_before = before.timing->clock_mhz_after = 1980;
   now.timing->clock_mhz_before = 1980;
   now.timing->clock_mhz_after = 1755;
-  const Comparison comparison = compare_files(file({before}, "base.json"), file({now}), {});
+  const Comparison comparison =
+      compare_files(rounds_file({before}, "base.json"), rounds_file({now}), {});
   EXPECT_EQ(only(comparison).verdict, "inconclusive");
   ASSERT_EQ(only(comparison).labels.size(), 1U);
   EXPECT_NE(only(comparison).labels[0].find("1755"), std::string::npos);
@@ -160,7 +163,8 @@ class Standings : public testing::TestWithParam<Standing> {};
 TEST_P(Standings, AreListedAndJudged) {
   std::vector<Record> base{measured(1, 1)}, fresh{measured(1, 1)};
   GetParam().change(base, fresh);
-  const Comparison comparison = compare_files(file(base, "base.json"), file(fresh), {});
+  const Comparison comparison =
+      compare_files(rounds_file(base, "base.json"), rounds_file(fresh), {});
   EXPECT_EQ(only(comparison).verdict, GetParam().verdict);
   EXPECT_EQ(only(comparison).outcome, GetParam().outcome);
 }
@@ -213,11 +217,11 @@ INSTANTIATE_TEST_SUITE_P(
                  }}));
 
 TEST(CompareFiles, NothingComparedIsNoPass) {
-  EXPECT_EQ(outcome_of(compare_files(file({}), file({}), {})), Outcome::inconclusive);
+  EXPECT_EQ(outcome_of(compare_files(rounds_file({}), rounds_file({}), {})), Outcome::inconclusive);
 }
 
 TEST(CompareFiles, RefusesOtherDevicesAndRowsThatStandTwice) {
-  Results base = file({measured(1, 1)}, "base.json"), fresh = file({measured(1, 1)});
+  Results base = rounds_file({measured(1, 1)}, "base.json"), fresh = rounds_file({measured(1, 1)});
   fresh.environment["device"] = std::string("other");
   EXPECT_NE(error_of([&] { compare_files(base, fresh, {}); }).find("device: toy before, other now"),
             std::string::npos);
@@ -237,7 +241,7 @@ TEST(CompareFiles, LessAccurateFailsInsideTheTolerance) {
     fresh.push_back(base.back());
   }
   const auto verdict = [&] {
-    return compare_files(file(base, "base.json"), file(fresh), {}).rows[2].verdict;
+    return compare_files(rounds_file(base, "base.json"), rounds_file(fresh), {}).rows[2].verdict;
   };
   EXPECT_NE(verdict(), "less accurate");
   fresh[2].verification = right(1.39e-3);
@@ -249,7 +253,7 @@ TEST(CompareFiles, LessAccurateFailsInsideTheTolerance) {
 TEST(NoiseFloor, IsTheSmallestGate) {
   std::vector<Record> rows;
   for (std::uint64_t seed = 0; seed < 40; ++seed) rows.push_back(paired(seed, 1, 1.004));
-  const NoiseFloor floor = noise_floor(file(rows, "aa.json"), {});
+  const NoiseFloor floor = noise_floor(rounds_file(rows, "aa.json"), {});
   EXPECT_NEAR(floor.effect, 0.006, 1e-3);
   EXPECT_EQ(floor.rows, 40U);
   EXPECT_EQ(gate_effect(std::nullopt, floor), 0.02);
@@ -264,23 +268,24 @@ TEST(NoiseFloor, ComesFromOneProgramAndEnoughRows) {
   std::vector<Record> rows;
   for (std::uint64_t seed = 0; seed < least_calibration_rows; ++seed)
     rows.push_back(paired(seed, 1, 1));
-  Results aa = file(rows, "aa.json");
+  Results aa = rounds_file(rows, "aa.json");
   EXPECT_EQ(error_of([&] { noise_floor(aa, {}); }), "no error");
   aa.environment["against_git_commit"] = std::string("b");
   EXPECT_NE(error_of([&] { noise_floor(aa, {}); }).find("commit a against b"), std::string::npos);
-  aa = file(rows, "aa.json");
+  aa = rounds_file(rows, "aa.json");
   aa.environment["planted_slowdown_percent"] = 3.0;
   EXPECT_NE(error_of([&] { noise_floor(aa, {}); }).find("made longer"), std::string::npos);
-  aa = file(rows, "aa.json");
+  aa = rounds_file(rows, "aa.json");
   aa.records[3].against->source_hash = "other";
   EXPECT_NE(error_of([&] { noise_floor(aa, {}); }).find("sources of chunk"), std::string::npos);
   rows.pop_back();
-  EXPECT_NE(error_of([&] { noise_floor(file(rows, "aa.json"), {}); }).find("19 rows"),
+  EXPECT_NE(error_of([&] { noise_floor(rounds_file(rows, "aa.json"), {}); }).find("19 rows"),
             std::string::npos);
 }
 
 TEST(ComparisonReport, SaysItInEveryForm) {
-  const Comparison comparison = compare_rounds(file({paired(1, 1, 1), paired(2, 1, 1.03)}), {});
+  const Comparison comparison =
+      compare_rounds(rounds_file({paired(1, 1, 1), paired(2, 1, 1.03)}), {});
   const std::string text = comparison_text(comparison, {});
   EXPECT_NE(text.find("slower"), std::string::npos);
   EXPECT_EQ(text.find("seed=1"), std::string::npos) << "what did not change is not listed";

@@ -50,7 +50,7 @@ class MeteredBackend final : public toy::ToyBackend {
   int looks_ = 0;
 };
 
-class CountingPlan final : public Plan {
+class SleepingPlan final : public Plan {
  public:
   BuildInfo info() const override { return {}; }
   void prepare(Workset&) override {}
@@ -67,7 +67,7 @@ class CountingPlan final : public Plan {
 TEST(Energy, RepeatsTheCandidateUntilTheMeterHasCoveredTheWindow) {
   toy::Script script;
   MeteredBackend backend(BackendId::cuda, script);
-  CountingPlan plan;
+  SleepingPlan plan;
   const Energy energy = measure_energy(plan, backend, 1e-3, {Which::all, 2.0});
   ASSERT_TRUE(energy.joules_per_call) << energy.reason;
   EXPECT_GT(energy.window_seconds, 0);
@@ -92,7 +92,7 @@ TEST(Energy, AFaultOfTheCandidateGetsOutAndTheReadingEnds) {
 TEST(Energy, WithoutAMeterThereIsAReason) {
   toy::Script script;
   toy::ToyBackend backend(BackendId::cuda, script);
-  CountingPlan plan;
+  SleepingPlan plan;
   const Energy energy = measure_energy(plan, backend, 1e-3, {});
   EXPECT_FALSE(energy.joules_per_call);
   EXPECT_NE(energy.reason.find("no energy meter"), std::string::npos);

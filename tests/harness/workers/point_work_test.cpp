@@ -10,7 +10,7 @@ namespace {
 using Indices = std::vector<std::size_t>;
 
 const WorkerEnd crash{false, "SIGSEGV"};
-const WorkerEnd hang{true, "it was not done after 30 s"};
+const WorkerEnd hung{true, "it was not done after 30 s"};
 
 void record(PointWork& work, std::size_t place) {
   work.starting({RunStep::verify, place});
@@ -67,7 +67,7 @@ TEST(PointWork, AHangIsNotTriedAgain) {
   work.next();
   work.starting({RunStep::verify, 0});
   std::vector<GivenUp> given_up;
-  work.died(hang, given_up);
+  work.died(hung, given_up);
   ASSERT_EQ(given_up.size(), 1u);
   EXPECT_EQ(given_up[0].status, Status::timeout);
   EXPECT_EQ(given_up[0].reason, "verify: it was not done after 30 s");
@@ -82,7 +82,7 @@ TEST(PointWork, WhatWasVerifiedAndNotMeasuredIsAskedForAgain) {
   work.recorded(0);
   work.starting({RunStep::measure, 1});
   std::vector<GivenUp> given_up;
-  work.died(hang, given_up);
+  work.died(hung, given_up);
   EXPECT_EQ(work.next().candidates, (Indices{2}));
 }
 

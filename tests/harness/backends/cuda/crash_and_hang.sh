@@ -12,7 +12,7 @@ grep -q '^cuda$' <<<"$info" || { echo "no GPU to run on"; exit 77; }
 rm -rf "$folder"
 mkdir -p "$folder/tree"
 cp -r "$source/kernels" "$folder/tree/kernels"
-python3 - "$folder/tree/kernels/linear_recurrence/recurrent.cuh" <<'PYTHON'
+python3 - "$folder/tree/kernels/linear_recurrence/recurrent/recurrent.cuh" <<'PYTHON'
 import sys
 path = sys.argv[1]
 text = open(path).read()

@@ -52,7 +52,7 @@ std::vector<Problem> problems() {
 }
 
 template <class A, class B>
-double relative_l2(const std::vector<A>& got, const std::vector<B>& expected) {
+double relative_l2_of_finite(const std::vector<A>& got, const std::vector<B>& expected) {
   double difference = 0, norm = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto a = static_cast<double>(got.at(i)), b = static_cast<double>(expected[i]);
@@ -72,7 +72,7 @@ TEST_F(GpuAttention, IsTheHostsReference) {
         ReferenceRunner(*device_, *compiler_).reference(op, problem, inputs);
     ASSERT_EQ(got.size(), expected.size());
     for (const auto& [tensor, values] : expected)
-      EXPECT_TRUE(relative_l2(got.at(tensor), values) <= 1e-12)
+      EXPECT_TRUE(relative_l2_of_finite(got.at(tensor), values) <= 1e-12)
           << describe(problem) << " " << tensor;
   }
 }
@@ -87,8 +87,8 @@ TEST_F(GpuAttention, PlainComputationErrsLikeTheHosts) {
       const HostTensors got =
           ReferenceRunner(*device_, *compiler_).baseline(op, problem, inputs, arithmetic);
       for (const auto& [tensor, values] : truth) {
-        const double error = relative_l2(got.at(tensor), values);
-        const double host_error = relative_l2(host.at(tensor), values);
+        const double error = relative_l2_of_finite(got.at(tensor), values);
+        const double host_error = relative_l2_of_finite(host.at(tensor), values);
         EXPECT_TRUE(error <= 3 * host_error + 1e-7 && host_error <= 3 * error + 1e-7)
             << describe(problem) << " " << tensor << ": " << error << ", " << host_error;
       }

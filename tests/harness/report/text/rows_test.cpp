@@ -14,7 +14,7 @@ namespace {
 
 using toy::timed;
 
-std::vector<Results> file(std::vector<Record> records) {
+std::vector<Results> files_of(std::vector<Record> records) {
   return {toy::results_of(std::move(records))};
 }
 
@@ -27,7 +27,7 @@ std::vector<std::string> chosen(const std::vector<Results>& files, const std::st
 
 std::string complaint(const std::string& where) {
   try {
-    RecordFilter(where).of(file({timed("a", 1)}));
+    RecordFilter(where).of(files_of({timed("a", 1)}));
   } catch (const InputError& error) {
     return error.what();
   }
@@ -37,7 +37,7 @@ std::string complaint(const std::string& where) {
 TEST(ReportRows, HaveTheWorstOutputAndTheShareOfTheFloor) {
   Record record = timed("a", 0.2);
   record.verification->tensors["final_state"] = {5e-4, 0, 0, 1e-3, 0, 0, 0, {}, true};
-  const Json row = flat_row(file({record})[0], 0);
+  const Json row = flat_row(files_of({record})[0], 0);
   EXPECT_EQ(row["error"], 5e-4);
   EXPECT_EQ(row["bound"], 1e-3);
   EXPECT_DOUBLE_EQ(row["of_floor"].get<double>(), 0.5);  // 1 MB at 10 GB/s takes 0.1 ms
@@ -54,7 +54,7 @@ TEST(ReportRows, OfRecordsWithoutATimeHaveNothingThere) {
   record.reason = "too much, says \"a\"";
   record.timing.reset();
   record.verification.reset();
-  const Json row = flat_row(file({record})[0], 0);
+  const Json row = flat_row(files_of({record})[0], 0);
   for (const char* key : {"cold_ms", "of_floor", "error", "bound", "suspect"})
     EXPECT_TRUE(row[key].is_null()) << key;
   EXPECT_EQ(row["reason"], record.reason);
@@ -70,7 +70,7 @@ TEST(ReportRows, ConditionsChooseByTextNumberTileAndSeveralValues) {
   Record other = timed("b", 2, 64);
   other.problem.dtype = DType::bfloat16;
   other.problem.shape.seq = 5000;
-  const auto files = file({timed("a", 1), other});
+  const auto files = files_of({timed("a", 1), other});
   const std::vector<std::string> a{"a"}, b{"b"}, both{"a", "b"};
   EXPECT_EQ(chosen(files, "dtype=bf16"), b);
   EXPECT_EQ(chosen(files, "dtype=fp32"), a);
@@ -88,7 +88,7 @@ TEST(ReportRows, KeepTheirNumberInTheFileWhenOthersAreLeftOut) {
   const auto some =
       RecordFilter("variant=b|d")
           .of(RecordFilter("variant!=a")
-                  .of(file({timed("a", 1), timed("b", 1), timed("c", 1), timed("d", 1)})));
+                  .of(files_of({timed("a", 1), timed("b", 1), timed("c", 1), timed("d", 1)})));
   ASSERT_EQ(some[0].records.size(), 2u);
   EXPECT_EQ(flat_row(some[0], 0)["row"], 2);
   EXPECT_EQ(flat_row(some[0], 1)["row"], 4);
@@ -98,7 +98,7 @@ TEST(ReportRows, SayWhatHoldsACandidateUp) {
   Record record = timed("a", 0.25);
   record.verification->arithmetic = Arithmetic::bfloat16;
   record.backend = BackendId::cuda;
-  auto files = file({record});
+  auto files = files_of({record});
   files[0].environment["matrix_tflop_per_s"] = 240.0;  // 6e9 operations in 0.25 ms are 24
   const Json row = flat_row(files[0], 0);
   EXPECT_EQ(row["bound_by"], "memory") << "2 MB in 0.25 ms are 8 GB/s of 10";
@@ -106,7 +106,7 @@ TEST(ReportRows, SayWhatHoldsACandidateUp) {
   EXPECT_DOUBLE_EQ(row["of_peak"].get<double>(), 0.1);
   EXPECT_NE(row["bound_why"].get<std::string>().find("80 % of the copy rate"), std::string::npos);
   record.timing.reset();
-  EXPECT_TRUE(flat_row(file({record})[0], 0)["bound_by"].is_null());
+  EXPECT_TRUE(flat_row(files_of({record})[0], 0)["bound_by"].is_null());
 }
 
 TEST(ReportRows, ConditionsOfNoSenseAreNamed) {
@@ -122,7 +122,7 @@ TEST(ReportBest, NamesTheFastestTheNextAndThePeer) {
   peer.peer = true;
   Record wrong = timed("wrong", 0.1);
   wrong.status = Status::wrong;
-  const auto files = file({timed("a", 2), timed("b", 1, 32), timed("b", 1.5), peer, wrong});
+  const auto files = files_of({timed("a", 2), timed("b", 1, 32), timed("b", 1.5), peer, wrong});
   const auto tables = best_tables(files);
   ASSERT_EQ(tables.size(), 1u);
   EXPECT_NE(tables[0].title.find("toy forward float32, seq_first"), std::string::npos);
@@ -137,14 +137,14 @@ TEST(ReportBest, NamesTheFastestTheNextAndThePeer) {
 }
 
 TEST(ReportBest, NamesATie) {
-  const auto tables = best_tables(file({timed("a", 1), timed("b", 1.001)}));
+  const auto tables = best_tables(files_of({timed("a", 1), timed("b", 1.001)}));
   EXPECT_EQ(tables.at(0).table.rows.at(0)[4], "= b 1.00x");
 }
 
 TEST(ReportBest, SaysWhereNothingRightWasTimed) {
   Record wrong = timed("wrong", 0.1);
   wrong.status = Status::wrong;
-  EXPECT_EQ(best_tables(file({wrong})).at(0).table.rows.at(0)[1], "nothing right was timed");
+  EXPECT_EQ(best_tables(files_of({wrong})).at(0).table.rows.at(0)[1], "nothing right was timed");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace gla_bench::linear_recurrence {
 namespace {
 
-const Variant& variant() {
+const Variant& fused_variant() {
   static const Variant v = chunk_fused(gla_member());
   return v;
 }
@@ -17,10 +17,10 @@ const Variant& variant() {
 TEST(ChunkFused, LaunchCoversEverySliceOfEverySequence) {
   int accepted = 0;
   for (const Problem& problem : assorted_problems())
-    for (const Tile& tile : all_tiles(variant().space)) {
-      if (variant().reject(problem, tile, h200())) continue;
+    for (const Tile& tile : all_tiles(fused_variant().space)) {
+      if (fused_variant().reject(problem, tile, h200())) continue;
       ++accepted;
-      const Recipe recipe = std::get<0>(variant().code)(problem, tile);
+      const Recipe recipe = std::get<0>(fused_variant().code)(problem, tile);
       ASSERT_EQ(recipe.steps.size(), 1u);
       const auto& launch = std::get<KernelLaunch>(recipe.steps[0]);
       const std::int64_t block_v = tile.at("block_v"), blocks = launch.grid.x;
@@ -40,49 +40,50 @@ TEST(ChunkFused, LaunchCoversEverySliceOfEverySequence) {
 TEST(ChunkFused, DefaultTileServesCommonShapes) {
   for (const std::int64_t dim : {64, 128, 256}) {
     const Problem problem = gla(DType::bfloat16, {2, 1000, 3, dim, dim});
-    EXPECT_EQ(variant().reject(problem, default_tile(variant().space), h200()), std::nullopt)
+    EXPECT_EQ(fused_variant().reject(problem, default_tile(fused_variant().space), h200()),
+              std::nullopt)
         << dim;
   }
 }
 
 TEST(ChunkFused, EveryShapeAndDtypeHasATile) {
-  expect_a_tile_for_all_sizes(variant());
+  expect_a_tile_for_all_sizes(fused_variant());
 }
 
 TEST(ChunkFused, RejectsByNameAndNeverThrows) {
-  expect_total_reject(variant());
+  expect_total_reject(fused_variant());
 }
 
 TEST(ChunkFused, AcceptedTilesFitTheLimits) {
-  expect_launches_within(variant(), h200());
+  expect_launches_within(fused_variant(), h200());
 }
 
 TEST(ChunkFused, MovesAtLeastTheFloor) {
-  expect_traffic_above_floor(variant());
+  expect_traffic_above_floor(fused_variant());
 }
 
 TEST(ChunkFused, SlicesShareWhatTheyReadInTheCache) {
   const Problem problem = gla(DType::bfloat16, {2, 100, 3, 64, 128});
-  Tile tile = default_tile(variant().space);
+  Tile tile = default_tile(fused_variant().space);
   tile["block_v"] = 128;
-  const double once = variant().traffic(problem, tile).read_bytes;
+  const double once = fused_variant().traffic(problem, tile).read_bytes;
   tile["block_v"] = 32;
-  EXPECT_EQ(variant().traffic(problem, tile).read_bytes, once);
+  EXPECT_EQ(fused_variant().traffic(problem, tile).read_bytes, once);
 }
 
 TEST(ChunkFused, DeclaresTheArithmeticOfItsProducts) {
-  Tile tile = default_tile(variant().space);
-  EXPECT_EQ(variant().arithmetic(gla(DType::bfloat16, {}), tile), Arithmetic::bfloat16);
-  EXPECT_EQ(variant().arithmetic(gla(DType::float16, {}), tile), Arithmetic::float16);
-  EXPECT_EQ(variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::tf32);
+  Tile tile = default_tile(fused_variant().space);
+  EXPECT_EQ(fused_variant().arithmetic(gla(DType::bfloat16, {}), tile), Arithmetic::bfloat16);
+  EXPECT_EQ(fused_variant().arithmetic(gla(DType::float16, {}), tile), Arithmetic::float16);
+  EXPECT_EQ(fused_variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::tf32);
   tile["terms"] = 3;
-  EXPECT_EQ(variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::float32);
+  EXPECT_EQ(fused_variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::float32);
 }
 
 TEST(ChunkFused, RefusesThreeTermsForSixteenBits) {
-  Tile tile = default_tile(variant().space);
+  Tile tile = default_tile(fused_variant().space);
   tile["terms"] = 3;
-  const auto reason = variant().reject(gla(DType::float16, {1, 64, 1, 64, 64}), tile, h200());
+  const auto reason = fused_variant().reject(gla(DType::float16, {1, 64, 1, 64, 64}), tile, h200());
   ASSERT_TRUE(reason);
   EXPECT_NE(reason->find("terms=3"), std::string::npos);
 }
@@ -111,7 +112,8 @@ TEST(ChunkFused, ReadsWhatDecaysOnce) {
 TEST(ChunkFused, RaggedSequencesEachHaveBlocks) {
   Problem problem = gla(DType::bfloat16, {1, 1000, 3, 64, 64});
   problem.shape.sequences = 7;
-  const Recipe recipe = std::get<0>(variant().code)(problem, default_tile(variant().space));
+  const Recipe recipe =
+      std::get<0>(fused_variant().code)(problem, default_tile(fused_variant().space));
   EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[0]).grid.x, 7u * 3);
 }
 

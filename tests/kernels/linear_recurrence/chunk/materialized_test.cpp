@@ -11,18 +11,18 @@
 namespace gla_bench::linear_recurrence {
 namespace {
 
-const Variant& variant() {
+const Variant& materialized_variant() {
   static const Variant v = chunk_materialized(gla_member());
   return v;
 }
 
 Recipe recipe_of(const Problem& problem, const Tile& tile) {
-  return std::get<0>(variant().code)(problem, tile);
+  return std::get<0>(materialized_variant().code)(problem, tile);
 }
 
 TEST(ChunkMaterialized, LaunchesStatesScanAndOutputs) {
   const Problem problem = gla(DType::bfloat16, {2, 1000, 3, 100, 72});
-  const Recipe recipe = recipe_of(problem, default_tile(variant().space));
+  const Recipe recipe = recipe_of(problem, default_tile(materialized_variant().space));
   ASSERT_EQ(recipe.steps.size(), 3u);
   EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[0]).entry, "chunk_states");
   EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[1]).entry, "chunk_scan");
@@ -33,7 +33,7 @@ TEST(ChunkMaterialized, GridsCoverEveryChunkAndEveryElementOfTheState) {
   for (const std::int64_t seq : {1, 255, 256, 257, 1000})
     for (const std::int64_t value_dim : {1, 19, 64, 72}) {
       const Problem problem = gla(DType::float32, {2, seq, 3, 37, value_dim});
-      Tile tile = default_tile(variant().space);
+      Tile tile = default_tile(materialized_variant().space);
       tile["block_v"] = 16;
       const Recipe recipe = recipe_of(problem, tile);
       const std::int64_t tuples = sequences(problem) * ceil_div(seq, tile.at("chunk")) *
@@ -49,7 +49,8 @@ TEST(ChunkMaterialized, GridsCoverEveryChunkAndEveryElementOfTheState) {
 
 TEST(ChunkMaterialized, WorkspaceHoldsAStateAndItsDecaysPerChunk) {
   const Problem problem = gla(DType::bfloat16, {2, 513, 3, 100, 72});
-  const auto regions = variant().workspace(problem, default_tile(variant().space));
+  const auto regions =
+      materialized_variant().workspace(problem, default_tile(materialized_variant().space));
   ASSERT_EQ(regions.size(), 2u);
   EXPECT_EQ(regions[0].bytes, 6u * 3 * 100 * 72 * 4);
   EXPECT_EQ(regions[1].bytes, 6u * 3 * 100 * 4);
@@ -57,29 +58,29 @@ TEST(ChunkMaterialized, WorkspaceHoldsAStateAndItsDecaysPerChunk) {
 
 TEST(ChunkMaterialized, LongerChunksMoveLess) {
   const Problem problem = gla(DType::bfloat16, {2, 4096, 3, 128, 128});
-  Tile tile = default_tile(variant().space);
+  Tile tile = default_tile(materialized_variant().space);
   tile["chunk"] = 64;
-  const Traffic small = variant().traffic(problem, tile);
+  const Traffic small = materialized_variant().traffic(problem, tile);
   tile["chunk"] = 256;
-  const Traffic large = variant().traffic(problem, tile);
+  const Traffic large = materialized_variant().traffic(problem, tile);
   EXPECT_LT(large.read_bytes, small.read_bytes);
   EXPECT_LT(large.write_bytes, small.write_bytes);
 }
 
 TEST(ChunkMaterialized, EveryShapeAndDtypeHasATile) {
-  expect_a_tile_for_all_sizes(variant());
+  expect_a_tile_for_all_sizes(materialized_variant());
 }
 
 TEST(ChunkMaterialized, RejectsByNameAndNeverThrows) {
-  expect_total_reject(variant());
+  expect_total_reject(materialized_variant());
 }
 
 TEST(ChunkMaterialized, AcceptedTilesFitTheLimits) {
-  expect_launches_within(variant(), h200());
+  expect_launches_within(materialized_variant(), h200());
 }
 
 TEST(ChunkMaterialized, MovesAtLeastTheFloor) {
-  expect_traffic_above_floor(variant());
+  expect_traffic_above_floor(materialized_variant());
 }
 
 TEST(ChunkMaterialized, ServesEveryMemberWithEveryOption) {
@@ -109,7 +110,7 @@ TEST(ChunkMaterialized, KeepsPerChunkWhatItsMemberNeeds) {
 // those of the next, whatever the lengths, and all must lie in the workspace.
 TEST(ChunkMaterialized, RaggedSlotsHoldEveryChunk) {
   std::uint64_t state = 1;
-  const Tile tile = default_tile(variant().space);
+  const Tile tile = default_tile(materialized_variant().space);
   const std::int64_t chunk = tile.at("chunk");
   for (int round = 0; round < 200; ++round) {
     std::vector<std::int64_t> begins{0};
@@ -120,7 +121,7 @@ TEST(ChunkMaterialized, RaggedSlotsHoldEveryChunk) {
     }
     Problem problem = gla(DType::bfloat16, {1, std::max<std::int64_t>(begins.back(), 1), 2, 16, 8});
     problem.shape.sequences = static_cast<std::int64_t>(begins.size()) - 1;
-    const std::size_t bytes = variant().workspace(problem, tile)[0].bytes;
+    const std::size_t bytes = materialized_variant().workspace(problem, tile)[0].bytes;
     const auto slots = static_cast<std::int64_t>(bytes / (2 * 16 * 8 * sizeof(float)));
     for (std::size_t n = 0; n + 1 < begins.size(); ++n) {
       const auto index = static_cast<std::int64_t>(n);

@@ -12,7 +12,7 @@
 namespace gla_bench::linear_recurrence {
 namespace {
 
-const Variant& variant() {
+const Variant& cublas_variant() {
   static const Variant v = parallel_cublas(gla_member());
   return v;
 }
@@ -61,7 +61,7 @@ std::vector<int> score_writes(const Problem& problem, const Tile& tile) {
 
 TEST(ParallelCublas, ScoresCoverTheLowerTriangleExactlyOnce) {
   for (const std::int64_t seq : {1, 3, 31, 32, 33, 63, 64, 65, 100, 129, 200})
-    for (const Tile& tile : all_tiles(variant().space)) {
+    for (const Tile& tile : all_tiles(cublas_variant().space)) {
       if (tile.at("tf32") != 0) continue;
       const Problem problem = gla(DType::bfloat16, {2, seq, 1, 8, 8});
       const std::vector<int> count = score_writes(problem, tile);
@@ -78,7 +78,7 @@ TEST(ParallelCublas, ScoresCoverTheLowerTriangleExactlyOnce) {
 TEST(ParallelCublas, ScoreOperandsAreTheRowsAndColumnsThatTheyFill) {
   for (const std::int64_t seq : {33, 100, 257}) {
     const Problem problem = gla(DType::float32, {2, seq, 3, 24, 8});
-    const Tile tile = default_tile(variant().space);
+    const Tile tile = default_tile(cublas_variant().space);
     const CublasTree tree = tree_of(problem, tile);
     const CublasLayout at{24, 8, 4, tile.at("leaf")};
     const std::int64_t slot = sequences(problem) * tree.padded;
@@ -103,7 +103,7 @@ TEST(ParallelCublas, ScoreOperandsAreTheRowsAndColumnsThatTheyFill) {
 
 TEST(ParallelCublas, OutputBandsCoverEveryRowOnceAndReachTheirDiagonal) {
   for (const std::int64_t seq : {1, 64, 65, 1000, 4096})
-    for (const Tile& tile : all_tiles(variant().space)) {
+    for (const Tile& tile : all_tiles(cublas_variant().space)) {
       if (tile.at("tf32") != 0) continue;
       Problem problem = gla(DType::bfloat16, {1, seq, 2, 16, 16});
       problem.final_state = false;
@@ -126,7 +126,7 @@ TEST(ParallelCublas, OutputBandsCoverEveryRowOnceAndReachTheirDiagonal) {
 TEST(ParallelCublas, Float32IsAddedUpOverBlocksOfKeys) {
   Problem problem = gla(DType::float32, {1, 2000, 2, 16, 24});
   problem.final_state = true;
-  const Tile tile = default_tile(variant().space);
+  const Tile tile = default_tile(cublas_variant().space);
   const CublasTree tree = tree_of(problem, tile);
   const CublasLayout at{16, 24, 4, tile.at("leaf")};
   std::map<std::string, std::int64_t> next;  // key, by what is written
@@ -185,7 +185,7 @@ void expect_products_inside(const Problem& problem, const Tile& tile) {
 TEST(ParallelCublas, ProductsStayInsideTheirBuffers) {
   for (const Layout layout : {Layout::seq_first, Layout::head_first})
     for (const std::int64_t seq : {1, 65, 1000})
-      for (const Tile& tile : all_tiles(variant().space)) {
+      for (const Tile& tile : all_tiles(cublas_variant().space)) {
         Problem problem = gla(DType::float32, {2, seq, 3, 100, 72});
         problem.layout = layout;
         problem.initial_state = true;
@@ -193,7 +193,7 @@ TEST(ParallelCublas, ProductsStayInsideTheirBuffers) {
       }
   for (const Member& member : members())
     for (const Problem& problem : problems_with_options(member.op)) {
-      const Tile tile = default_tile(variant().space);
+      const Tile tile = default_tile(cublas_variant().space);
       if (!parallel_cublas(member).reject(problem, tile, h200()))
         expect_products_inside(problem, tile);
     }
@@ -223,7 +223,7 @@ TEST(ParallelCublas, ServesEveryMemberAndRefusesTwoOptionsByName) {
 // been written, and the kernel behind each product meets all leaves of its band.
 TEST(ParallelCublas, BandsOfPlainScoresCoverWhatTheOutputsRead) {
   for (const std::int64_t seq : {1, 33, 64, 100, 1000})
-    for (const Tile& tile : all_tiles(variant().space)) {
+    for (const Tile& tile : all_tiles(cublas_variant().space)) {
       if (tile.at("tf32") != 0) continue;
       const Problem problem = problem_of("simple_gla", DType::bfloat16, {2, seq, 3, 24, 16});
       std::int64_t rows = 0, columns = 0, outputs = 0;
@@ -257,10 +257,10 @@ TEST(ParallelCublas, BandsOfPlainScoresCoverWhatTheOutputsRead) {
 // Params has six places; their order is the kernels' order.
 TEST(ParallelCublas, RegionsStandWhereTheKernelsLook) {
   Problem problem = gla(DType::bfloat16, {2, 100, 3, 64, 60});
-  const Tile tile = default_tile(variant().space);
+  const Tile tile = default_tile(cublas_variant().space);
   for (const bool initial : {false, true}) {
     problem.initial_state = initial;
-    const std::vector<Region> regions = variant().workspace(problem, tile);
+    const std::vector<Region> regions = cublas_variant().workspace(problem, tile);
     ASSERT_EQ(regions.size(), initial ? 6u : 5u);
     EXPECT_EQ(regions[1].name, "operands");
     EXPECT_EQ(regions[2].name, "scores");
@@ -272,7 +272,7 @@ TEST(ParallelCublas, RegionsStandWhereTheKernelsLook) {
 
 TEST(ParallelCublas, TakesHeadFirstValuesWhereTheyLie) {
   Problem problem = gla(DType::bfloat16, {2, 100, 3, 64, 64});
-  const Tile tile = default_tile(variant().space);
+  const Tile tile = default_tile(cublas_variant().space);
   const auto reads_v = [&] {
     bool found = false;
     for (const MatrixProduct& p : products(problem, tile)) found |= p.b.buffer == "v";
@@ -287,7 +287,7 @@ TEST(ParallelCublas, TakesHeadFirstValuesWhereTheyLie) {
 // is the bound: bfloat16 sequences of one leaf are multiplied in tf32, longer ones in bfloat16.
 TEST(ParallelCublas, ScoresOfAFewTokensAreNotRoundedToBfloat16) {
   for (const Member& member : members())
-    for (const Tile& tile : all_tiles(variant().space)) {
+    for (const Tile& tile : all_tiles(cublas_variant().space)) {
       if (tile.at("tf32") != 0) continue;
       const int leaf = tile.at("leaf");
       for (const std::int64_t seq : {1, 2, leaf, leaf + 1}) {
@@ -311,34 +311,36 @@ TEST(ParallelCublas, ScoresOfAFewTokensAreNotRoundedToBfloat16) {
         expect_products_inside(problem, tile);
       }
     }
-  const Tile tile = default_tile(variant().space);
+  const Tile tile = default_tile(cublas_variant().space);
   for (const MatrixProduct& p : products(gla(DType::float16, {2, 2, 3, 32, 32}), tile))
     EXPECT_EQ(p.a.dtype, DType::float16);
 }
 
 TEST(ParallelCublas, RefusesScoresBeyondTheMemoryWithTheirSize) {
   const Problem problem = gla(DType::bfloat16, {8, 32768, 16, 128, 128});
-  const auto reason = variant().reject(problem, default_tile(variant().space), h200());
+  const auto reason =
+      cublas_variant().reject(problem, default_tile(cublas_variant().space), h200());
   ASSERT_TRUE(reason);
   EXPECT_NE(reason->find("MiB of workspace"), std::string::npos) << *reason;
   Limits unknown = h200();
   unknown.memory_bytes = 0;
-  EXPECT_EQ(variant().reject(problem, default_tile(variant().space), unknown), std::nullopt);
+  EXPECT_EQ(cublas_variant().reject(problem, default_tile(cublas_variant().space), unknown),
+            std::nullopt);
 }
 
 TEST(ParallelCublas, EveryShapeAndDtypeHasATile) {
-  expect_a_tile_for_all_sizes(variant());
+  expect_a_tile_for_all_sizes(cublas_variant());
 }
 
 TEST(ParallelCublas, RejectsByNameAndNeverThrows) {
-  expect_total_reject(variant());
+  expect_total_reject(cublas_variant());
 }
 
 TEST(ParallelCublas, AcceptedTilesFitTheLimitsAndMoveAtLeastTheFloor) {
   int accepted = 0;
   for (const Problem& problem : assorted_problems())
-    for (const Tile& tile : all_tiles(variant().space)) {
-      if (variant().reject(problem, tile, h200())) continue;
+    for (const Tile& tile : all_tiles(cublas_variant().space)) {
+      if (cublas_variant().reject(problem, tile, h200())) continue;
       ++accepted;
       for (const Step& step : steps(problem, tile))
         if (const auto* launch = std::get_if<KernelLaunch>(&step)) {
@@ -346,22 +348,22 @@ TEST(ParallelCublas, AcceptedTilesFitTheLimitsAndMoveAtLeastTheFloor) {
           EXPECT_LE(launch->block.x, 1024u);
           EXPECT_LE(launch->grid.y, 65535u);
         }
-      const Traffic traffic = variant().traffic(problem, tile);
+      const Traffic traffic = cublas_variant().traffic(problem, tile);
       EXPECT_GE(traffic.read_bytes + traffic.write_bytes,
                 find_operator("gla")->work(problem).floor_bytes)
           << describe(problem) << " " << describe(tile);
-      EXPECT_GT(variant().flops(problem, tile), 0);
+      EXPECT_GT(cublas_variant().flops(problem, tile), 0);
     }
   EXPECT_GT(accepted, 50);
 }
 
 TEST(ParallelCublas, DeclaresFloat32UnlessTf32IsAskedFor) {
-  Tile tile = default_tile(variant().space);
-  EXPECT_EQ(variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::float32);
-  EXPECT_EQ(variant().arithmetic(gla(DType::bfloat16, {}), tile), Arithmetic::bfloat16);
+  Tile tile = default_tile(cublas_variant().space);
+  EXPECT_EQ(cublas_variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::float32);
+  EXPECT_EQ(cublas_variant().arithmetic(gla(DType::bfloat16, {}), tile), Arithmetic::bfloat16);
   tile["tf32"] = 1;
-  EXPECT_EQ(variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::tf32);
-  EXPECT_TRUE(variant().reject(gla(DType::bfloat16, {1, 64, 1, 64, 64}), tile, h200()));
+  EXPECT_EQ(cublas_variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::tf32);
+  EXPECT_TRUE(cublas_variant().reject(gla(DType::bfloat16, {1, 64, 1, 64, 64}), tile, h200()));
 }
 
 }  // namespace

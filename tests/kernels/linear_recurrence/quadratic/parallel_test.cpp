@@ -10,7 +10,7 @@
 namespace gla_bench::linear_recurrence {
 namespace {
 
-const Variant& variant() {
+const Variant& parallel_variant() {
   static const Variant v = parallel(gla_member());
   return v;
 }
@@ -18,10 +18,10 @@ const Variant& variant() {
 TEST(Parallel, LaunchesCoverEveryQueryBlockColumnAndKey) {
   int accepted = 0;
   for (const Problem& problem : assorted_problems())
-    for (const Tile& tile : all_tiles(variant().space)) {
-      if (variant().reject(problem, tile, h200())) continue;
+    for (const Tile& tile : all_tiles(parallel_variant().space)) {
+      if (parallel_variant().reject(problem, tile, h200())) continue;
       ++accepted;
-      const Recipe recipe = std::get<0>(variant().code)(problem, tile);
+      const Recipe recipe = std::get<0>(parallel_variant().code)(problem, tile);
       ASSERT_EQ(recipe.steps.size(), problem.final_state ? 2u : 1u);
       const auto& outputs = std::get<KernelLaunch>(recipe.steps[0]);
       const std::int64_t slices = ceil_div(problem.shape.value_dim, tile.at("block_v"));
@@ -125,54 +125,55 @@ TEST(Parallel, ScalarDecaysNeedLessSharedMemory) {
 
 TEST(Parallel, DefaultTileServesCommonShapes) {
   for (const std::int64_t dim : {1, 64, 100, 128, 256, 512})
-    EXPECT_EQ(variant().reject(gla(DType::bfloat16, {2, 1000, 3, dim, dim}),
-                               default_tile(variant().space), h200()),
+    EXPECT_EQ(parallel_variant().reject(gla(DType::bfloat16, {2, 1000, 3, dim, dim}),
+                                        default_tile(parallel_variant().space), h200()),
               std::nullopt)
         << dim;
 }
 
 TEST(Parallel, EveryShapeAndDtypeHasATile) {
-  expect_a_tile_for_all_sizes(variant());
+  expect_a_tile_for_all_sizes(parallel_variant());
 }
 
 TEST(Parallel, RejectsByNameAndNeverThrows) {
-  expect_total_reject(variant());
+  expect_total_reject(parallel_variant());
 }
 
 TEST(Parallel, AcceptedTilesFitTheLimits) {
-  expect_launches_within(variant(), h200());
+  expect_launches_within(parallel_variant(), h200());
 }
 
 // Bytes only: with few tokens the quadratic form has fewer operations than the recurrence.
 TEST(Parallel, MovesAtLeastTheFloor) {
   for (const Problem& problem : assorted_problems())
-    for (const Tile& tile : all_tiles(variant().space)) {
-      if (variant().reject(problem, tile, h200())) continue;
-      const Traffic traffic = variant().traffic(problem, tile);
+    for (const Tile& tile : all_tiles(parallel_variant().space)) {
+      if (parallel_variant().reject(problem, tile, h200())) continue;
+      const Traffic traffic = parallel_variant().traffic(problem, tile);
       EXPECT_GE(traffic.read_bytes + traffic.write_bytes,
                 find_operator("gla")->work(problem).floor_bytes)
           << describe(problem) << " " << describe(tile);
-      EXPECT_GT(variant().flops(problem, tile), 0);
+      EXPECT_GT(parallel_variant().flops(problem, tile), 0);
     }
 }
 
 TEST(Parallel, WorkGrowsWithTheSquareOfTheLength) {
-  const Tile tile = default_tile(variant().space);
+  const Tile tile = default_tile(parallel_variant().space);
   Problem problem = gla(DType::bfloat16, {1, 64 * 100, 1, 64, 64});
   problem.final_state = false;
-  const double once = variant().flops(problem, tile);
+  const double once = parallel_variant().flops(problem, tile);
   problem.shape.seq *= 2;
-  EXPECT_NEAR(variant().flops(problem, tile) / once, 4.0, 0.05);
+  EXPECT_NEAR(parallel_variant().flops(problem, tile) / once, 4.0, 0.05);
 }
 
 TEST(Parallel, DeclaresTheArithmeticOfItsProducts) {
-  Tile tile = default_tile(variant().space);
-  EXPECT_EQ(variant().arithmetic(gla(DType::bfloat16, {}), tile), Arithmetic::bfloat16);
-  EXPECT_EQ(variant().arithmetic(gla(DType::float16, {}), tile), Arithmetic::float16);
-  EXPECT_EQ(variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::tf32);
+  Tile tile = default_tile(parallel_variant().space);
+  EXPECT_EQ(parallel_variant().arithmetic(gla(DType::bfloat16, {}), tile), Arithmetic::bfloat16);
+  EXPECT_EQ(parallel_variant().arithmetic(gla(DType::float16, {}), tile), Arithmetic::float16);
+  EXPECT_EQ(parallel_variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::tf32);
   tile["terms"] = 3;
-  EXPECT_EQ(variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::float32);
-  const auto reason = variant().reject(gla(DType::float16, {1, 64, 1, 64, 64}), tile, h200());
+  EXPECT_EQ(parallel_variant().arithmetic(gla(DType::float32, {}), tile), Arithmetic::float32);
+  const auto reason =
+      parallel_variant().reject(gla(DType::float16, {1, 64, 1, 64, 64}), tile, h200());
   ASSERT_TRUE(reason);
   EXPECT_NE(reason->find("terms=3"), std::string::npos);
 }

@@ -1,0 +1,56 @@
+# The unit tests as entries of ctest: one for each room's folder of tests, since a process for each
+# case would take longer to start than to run. Each entry has one of the labels `fast` and `slow`.
+
+# The rooms whose tests take long: how many entries share them, and the seconds of one entry, by
+# which ctest starts the longest first.
+set(GLA_BENCH_SLOW_kernels 2 30)
+set(GLA_BENCH_SLOW_harness_workers 2 30)
+set(GLA_BENCH_SLOW_harness_commands 2 30)
+
+set(GLA_BENCH_RUN_TESTS python3 ${CMAKE_CURRENT_SOURCE_DIR}/support/run_tests.py)
+
+# One entry; `arguments` say which cases it runs.
+function(gla_bench_unit_test_entry name labels)
+  add_test(NAME ${name} COMMAND ${GLA_BENCH_RUN_TESTS} $<TARGET_FILE:unit_tests> ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" SKIP_RETURN_CODE 77 TIMEOUT 1200)
+endfunction()
+
+function(gla_bench_unit_test_entries sources)
+  set(rooms "")
+  foreach(source IN LISTS sources)
+    file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${source})
+    if(path MATCHES "^(harness/[^/]+|[^/]+)/.*_test\\.cpp$")
+      list(APPEND rooms ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES rooms)
+  foreach(room IN LISTS rooms)
+    string(REPLACE "/" "_" key ${room})
+    if(NOT DEFINED GLA_BENCH_SLOW_${key})
+      gla_bench_unit_test_entry(Unit.${room} fast ${room})
+      continue()
+    endif()
+    list(GET GLA_BENCH_SLOW_${key} 0 parts)
+    list(GET GLA_BENCH_SLOW_${key} 1 seconds)
+    math(EXPR last "${parts} - 1")
+    foreach(part RANGE ${last})
+      gla_bench_unit_test_entry(Unit.${room}.${part} slow ${room} --shard ${part}/${parts})
+      set_tests_properties(Unit.${room}.${part} PROPERTIES COST ${seconds})
+    endforeach()
+  endforeach()
+  # What needs a GPU is in a suite named Gpu..., and skips by name without one. It times, so it has
+  # the GPU to itself.
+  gla_bench_unit_test_entry(Unit.Gpu "gpu;slow" --gpu)
+  set_tests_properties(Unit.Gpu PROPERTIES RESOURCE_LOCK gpu TIMEOUT 3600)
+endfunction()
+
+# What has no label yet in this folder is fast. To be called last.
+function(gla_bench_label_the_rest_fast)
+  get_property(entries DIRECTORY PROPERTY TESTS)
+  foreach(entry IN LISTS entries)
+    get_test_property(${entry} LABELS labels)
+    if(NOT labels)
+      set_tests_properties(${entry} PROPERTIES LABELS fast)
+    endif()
+  endforeach()
+endfunction()
