@@ -8,12 +8,11 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/error.hpp"
+#include "harness/commands/shared/session.hpp"
 #include "harness/commands/shared/workers.hpp"
 #include "harness/duel/against.hpp"
-#include "harness/engine/resume.hpp"
 #include "harness/judge/comparison_report.hpp"
 #include "harness/judge/seeds.hpp"
-#include "harness/records/environment.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -58,25 +57,16 @@ Contestants start_contestants(const AgainstOptions& options, std::optional<Backe
   return both;
 }
 
-AgainstPlan plan_of(const Config& config, const Place& place, const Facts& environment) {
-  AgainstPlan plan;
-  plan.place = place;
-  plan.policy = config.policy;
-  plan.copy_gb_per_s = fact_number(environment, "copy_gb_per_s");
-  plan.last_level_cache = last_level_cache(environment);
-  plan.rates = rates_of(environment, place.backend);
-  plan.rounds.max_seconds = config.policy.timing.max_seconds;
-  return plan;
-}
-
-Facts environment_of(Contestants& both, const AgainstOptions& options,
+/// As for any run, and what is special to the other program.
+Session open_session(Contestants& both, const AgainstOptions& options, const Config& config,
                      const std::string& command_line) {
-  Facts environment =
-      environment_against(both.fresh->hello().environment, both.base->hello(), options.other);
-  environment["command_line"] = command_line;
-  if (options.planted > 0) environment["planted_slowdown_percent"] = options.planted;
-  if (const auto ceilings = both.fresh->measure_ceilings()) add_ceilings(environment, *ceilings);
-  return environment;
+  const Hello& hello = both.fresh->hello();
+  Session session = open_session(hello, both.fresh->measure_ceilings(), config, options.backend,
+                                 command_line, false);
+  session.environment =
+      environment_against(std::move(session.environment), both.base->hello(), options.other);
+  if (options.planted > 0) session.environment["planted_slowdown_percent"] = options.planted;
+  return session;
 }
 
 }  // namespace
@@ -93,29 +83,26 @@ bool is_results_file(const std::string& path) {
 
 int run_against_program(const AgainstOptions& options, const std::string& command_line) {
   const Catalog catalog = program_catalog();
-  const Config config = with_seeds(load_config(options.config, catalog), options.seeds);
+  const Config config = with_seeds(load_session_config(options.config, catalog), options.seeds);
   Contestants both = start_contestants(options, config.backend);
   if (!config.policy.counters.metrics.empty())
     both.fresh->plan_counters(config.policy.counters, options.config);
-  const Hello& hello = both.fresh->hello();
-  if (!hello.can_run)
-    throw InputError("--against: nothing can run here: " + fact_text(hello.environment, "device"));
-  const Place place =
-      place_of(hello.backend, hello.limits, fact_text(hello.environment, "uuid"), options.backend);
+  expect_device(both.fresh->hello(), "--against");
   Results results;
-  results.environment = environment_of(both, options, command_line);
-  const AgainstPlan plan = plan_of(config, place, results.environment);
-  const WorkSettings settings{false, config.policy, plan.copy_gb_per_s, plan.last_level_cache};
-  both.fresh->configure(settings);
-  both.base->configure(settings);
+  const Session session = open_session(both, options, config, command_line);
+  results.environment = session.environment;
+  both.fresh->configure(session.conditions.settings);
+  both.base->configure(session.conditions.settings);
+  const Place& place = session.conditions.place;
   const auto chooser = open_chooser(config, options.choice, catalog, place, results.environment);
   const auto work = assignments(config, catalog, place, pointer_to(chooser));
-  RecordFile file =
-      create_run(options.output, results.environment, config,
-                 options.force ? RecordFile::Existing::replace : RecordFile::Existing::refuse);
+  RecordFile file = open_output({options.output, false, false, options.force}, config,
+                                results.environment, results);
+  RoundPolicy rounds;
+  rounds.max_seconds = config.policy.timing.max_seconds;
   Progress progress(std::cerr, progress_steps(work, true), stderr_style());
   const RunSummary summary = run_against(
-      *both.base, *both.fresh, work, plan,
+      *both.base, *both.fresh, work, session.conditions, rounds,
       [&](Record record) {
         note_choice(work, record);
         file.append(record);

@@ -12,7 +12,7 @@
 #include "harness/commands/shared/auto_choice.hpp"
 #include "harness/config/sweep.hpp"
 #include "harness/engine/duration.hpp"
-#include "harness/measure/counting.hpp"
+#include "harness/measure/readings.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/support/progress.hpp"
 #include "harness/support/table.hpp"

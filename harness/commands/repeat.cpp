@@ -48,7 +48,7 @@ Results run_one(Backend& backend, const Candidate& candidate, const RepeatOption
   results.file = options.row;
   results.environment = make_environment(
       backend, command_line, measure ? backend.measure_ceilings() : std::optional<Ceilings>{});
-  RunPlan plan;
+  RunRules plan;
   plan.place = place_of(backend, options.backend);
   plan.measure = measure;
   plan.tolerance = default_tolerance();

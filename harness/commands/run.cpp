@@ -13,23 +13,22 @@
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/auto_choice.hpp"
 #include "harness/commands/shared/random_config.hpp"
+#include "harness/commands/shared/session.hpp"
 #include "harness/commands/shared/workers.hpp"
 #include "harness/config/sweep.hpp"
 #include "harness/engine/extend.hpp"
-#include "harness/engine/resume.hpp"
 #include "harness/engine/run.hpp"
 #include "harness/engine/throttled.hpp"
 #include "harness/judge/seeds.hpp"
-#include "harness/records/environment.hpp"
-#include "harness/records/record_file.hpp"
 #include "harness/report/text/report.hpp"
 
 namespace gla_bench::commands {
 namespace {
 
 struct RunOptions {
-  std::string config, output, gpus, against, keep_wrong;
-  bool resume = false, extend = false, force = false, quiet = false, measure = true;
+  std::string config, gpus, against, keep_wrong;
+  OutputOptions output;
+  bool quiet = false, measure = true;
   int seeds = 1;
   double planted = 0, most_seconds = 0;
   BackendOptions backend;
@@ -47,33 +46,12 @@ std::string default_output(const std::string& config) {
   return std::filesystem::path(config).stem().string() + stamp.data();
 }
 
-SupervisedPlan plan_of(const Config& config, const Place& place, const Facts& environment,
-                       bool measure) {
-  SupervisedPlan plan;
-  plan.run.place = place;
-  plan.run.measure = measure;
-  plan.run.copy_gb_per_s = fact_number(environment, "copy_gb_per_s");
-  plan.run.last_level_cache = last_level_cache(environment);
-  plan.policy = config.policy;
-  plan.rates = rates_of(environment, place.backend);
-  plan.memory = worker_share_of_memory * place.host_memory;
-  return plan;
-}
-
-/// Fails at once where the file can not be written to later.
-void expect_output(const RunOptions& options) {
-  using Existing = RecordFile::Existing;
-  if (options.output.empty()) return;
-  RecordFile::expect_writable(options.output, options.resume || options.extend || options.force
-                                                  ? Existing::replace
-                                                  : Existing::refuse);
-}
-
 /// Goes on with a file that was made from an earlier form of the config.
 RecordFile extend_output(const RunOptions& options, const Config& config, const Facts& environment,
                          const Asked& asked, const Place& place, Results& results) {
   std::string note;
-  RecordFile file = extend_run(options.output, environment, config, asked, place, results, note);
+  RecordFile file =
+      extend_run(options.output.path, environment, config, asked, place, results, note);
   if (!note.empty()) std::cerr << note << "\n";
   const auto untimed =
       std::count_if(results.records.begin(), results.records.end(),
@@ -86,17 +64,10 @@ RecordFile extend_output(const RunOptions& options, const Config& config, const 
 /// The file to write to, or none: a verification keeps records only where it is told to.
 std::optional<RecordFile> open_output(const RunOptions& options, const Config& config,
                                       const Facts& environment, Results& results) {
-  std::string path = options.output;
-  if (options.resume) {
-    std::string note;
-    auto file = resume_run(path, environment, config, results, note);
-    if (!note.empty()) std::cerr << "warning: " << note << "\n";
-    return file;
-  }
-  if (path.empty() && !options.measure) return std::nullopt;
-  if (path.empty()) path = default_output(options.config);
-  return create_run(path, environment, config,
-                    options.force ? RecordFile::Existing::replace : RecordFile::Existing::refuse);
+  OutputOptions output = options.output;
+  if (output.path.empty() && !options.measure) return std::nullopt;
+  if (output.path.empty()) output.path = default_output(options.config);
+  return open_output(output, config, environment, results);
 }
 
 void print_summary(const SupervisedEnd& end, const std::string& path) {
@@ -109,21 +80,17 @@ void print_summary(const SupervisedEnd& end, const std::string& path) {
   std::string why = end.broken;
   if (end.out_of_time) why = "ended by --max-seconds";
   if (end.signal != 0) why = "ended by " + signal_text(end.signal);
-  if (why.empty()) return;
-  std::cout.flush();
-  std::cerr << why << (path.empty() ? "" : "; what is recorded is kept, --resume goes on behind it")
-            << "\n";
+  if (!why.empty()) print_early_end(why, !path.empty(), "what is left");
 }
 
-/// The environment of the results file: what the first worker says of its place, and the ceilings.
-Facts environment_of(Supervisor& supervisor, const RunOptions& options,
+/// By what the first of the workers says.
+Session open_session(Supervisor& supervisor, const RunOptions& options, const Config& config,
                      const std::string& command_line) {
-  Facts environment = supervisor.hello().environment;
-  environment["command_line"] = command_line;
-  if (supervisor.size() > 1) environment["gpus"] = static_cast<double>(supervisor.size());
-  if (options.measure)
-    if (const auto ceilings = supervisor.measure_ceilings()) add_ceilings(environment, *ceilings);
-  return environment;
+  Session session = open_session(
+      supervisor.hello(), options.measure ? supervisor.first().measure_ceilings() : std::nullopt,
+      config, options.backend, command_line, options.measure);
+  if (supervisor.size() > 1) session.environment["gpus"] = static_cast<double>(supervisor.size());
+  return session;
 }
 
 /// @throws InputError where there is neither a config nor --random
@@ -141,9 +108,9 @@ int exit_code(const SupervisedEnd& end) {
 
 /// All work, and then what was throttled once more. `file` may be null.
 SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work,
-                        const SupervisedPlan& plan, RecordFile* file,
+                        const WorkConditions& conditions, RecordFile* file,
                         std::vector<Record>& records) {
-  Progress progress(std::cerr, progress_steps(work, plan.run.measure), stderr_style());
+  Progress progress(std::cerr, progress_steps(work, conditions.settings.measure), stderr_style());
   RunHooks hooks;
   hooks.starting = [&](const Candidate& candidate, RunStep step, const std::string& where) {
     if (file != nullptr) file->starting(candidate, name(step), where);
@@ -153,18 +120,18 @@ SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work
     if (file != nullptr) file->append(record);
     records.push_back(std::move(record));
   };
-  SupervisedEnd end = supervisor.run(work, plan, hooks, progress);
+  SupervisedEnd end = supervisor.run(work, conditions, hooks, progress);
   progress.finish();
   const auto again = throttled_work(work, records);
   if (end.signal != 0 || end.out_of_time || !end.broken.empty() || again.empty()) return end;
-  Progress second(std::cerr, progress_steps(again, plan.run.measure), stderr_style());
+  Progress second(std::cerr, progress_steps(again, conditions.settings.measure), stderr_style());
   second.message("what was throttled is measured again");
   hooks.record = [&](Record record) {
     note_choice(work, record);
     const Record& merged = replace_throttled(records, record);
     if (file != nullptr) file->append(merged);
   };
-  end = supervisor.run(again, plan, hooks, second);
+  end = supervisor.run(again, conditions, hooks, second);
   second.finish();
   return end;
 }
@@ -179,44 +146,45 @@ int execute(const RunOptions& options, const std::string& command_line) {
   if (!options.against.empty() && !is_results_file(options.against))
     return run_against_program(
         {options.config, options.against,
-         options.output.empty() ? default_output(options.config) : options.output, options.seeds,
-         options.force, options.quiet, options.planted, options.backend, options.choice},
+         options.output.path.empty() ? default_output(options.config) : options.output.path,
+         options.seeds, options.output.force, options.quiet, options.planted, options.backend,
+         options.choice},
         command_line);
   const Catalog catalog = program_catalog();
   Config config = with_seeds(config_of(options, catalog), options.seeds);
   if (!options.keep_wrong.empty())
     config.policy.keep_wrong.folder = std::filesystem::absolute(options.keep_wrong).string();
-  // Read here, too, so that a bad file is the parent's to tell.
-  if (!config.policy.tolerance.empty()) load_tolerance(config.policy.tolerance);
-  expect_output(options);
+  expect_tolerance(config);
+  expect_output(options.output);
   Supervisor supervisor;
   start_workers(supervisor, options.backend, config.backend, options.gpus);
   const Hello& hello = supervisor.hello();
   // A metric that is not there would leave every row without counts.
   if (options.measure && !config.policy.counters.metrics.empty())
-    supervisor.plan_counters(config.policy.counters, options.config);
+    supervisor.first().plan_counters(config.policy.counters, options.config);
   std::cerr << "running on " << name(hello.backend) << " ("
             << fact_text(hello.environment, "device") << ")";
   if (supervisor.size() > 1) std::cerr << ", " << supervisor.size() << " of them";
   std::cerr << "\n";
-  const Place place =
-      place_of(hello.backend, hello.limits, fact_text(hello.environment, "uuid"), options.backend);
+  const Session session = open_session(supervisor, options, config, command_line);
+  const Place& place = session.conditions.place;
+  const Facts& here = session.environment;
   Results results;
-  results.environment = environment_of(supervisor, options, command_line);
-  const Facts here = results.environment;  // that of a file to go on with takes its place
+  results.environment = here;  // that of a file to go on with takes its place
   const auto chooser = open_chooser(config, options.choice, catalog, place, here);
   auto work = assignments(config, catalog, place, pointer_to(chooser));
-  auto file = options.extend
+  auto file = options.output.extend
                   ? extend_output(options, config, here,
                                   asked_of(config, catalog, place, pointer_to(chooser), work),
                                   place, results)
                   : open_output(options, config, here, results);
   const std::size_t dropped = drop_recorded(work, results.records);
-  if (options.resume || options.extend)
+  if (options.output.resume || options.output.extend)
     std::cerr << dropped << " candidates are recorded already\n";
-  SupervisedPlan plan = plan_of(config, place, here, options.measure);
-  if (options.most_seconds > 0) plan.ends = begun + duration_of(options.most_seconds);
-  SupervisedEnd end = supervise(supervisor, work, plan, file ? &*file : nullptr, results.records);
+  WorkConditions conditions = session.conditions;
+  if (options.most_seconds > 0) conditions.ends = begun + duration_of(options.most_seconds);
+  SupervisedEnd end =
+      supervise(supervisor, work, conditions, file ? &*file : nullptr, results.records);
   if (file) file->finish();
   end.summary.counts.clear();
   for (const Record& record : results.records) ++end.summary.counts[record.status];
@@ -242,20 +210,21 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
   else
     options->random.add_to(*command, *config);
   auto* output = command->add_option(
-      "-o,--output", options->output,
+      "-o,--output", options->output.path,
       measure ? "results file (default: <config>-<date>-<time>.json in this folder)"
               : "results file (default: none is written)");
   auto* resume =
-      command->add_flag("--resume", options->resume, "go on with the results file given by -o")
+      command
+          ->add_flag("--resume", options->output.resume, "go on with the results file given by -o")
           ->needs(output);
   auto* extend =
       command
-          ->add_flag("--extend", options->extend,
+          ->add_flag("--extend", options->output.extend,
                      "go on with the results file given by -o, which was made from an earlier "
                      "form of the config: only what it lacks is tried")
           ->needs(output)
           ->excludes(resume);
-  command->add_flag("--force", options->force, "replace the results file where there is one")
+  command->add_flag("--force", options->output.force, "replace the results file where there is one")
       ->excludes(resume)
       ->excludes(extend);
   command->add_flag("-q,--quiet", options->quiet, "no tables, only the counts");

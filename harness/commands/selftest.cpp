@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/error.hpp"
+#include "harness/backends/host/machine.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/workers.hpp"
 #include "harness/selftest/selftest.hpp"
@@ -20,20 +21,22 @@ struct SelftestOptions {
 
 /// Every candidate by itself, so that what one of them breaks can not be another's. With the limits
 /// of the self-test itself: what hangs need not hang for long, what hoards not take much.
-SupervisedPlan plan_of(const Place& place) {
-  SupervisedPlan plan;
-  plan.run.place = place;
-  plan.policy.timing.warmup = 2;
-  plan.policy.timing.min_samples = 3;
-  plan.policy.timing.max_samples = 5;
-  plan.policy.timing.min_seconds = 0;
-  plan.policy.timing.max_seconds = 1;
-  plan.policy.limits.least_seconds = 6;
-  plan.policy.counters.of = Which::none;
-  plan.policy.energy.of = Which::none;
-  plan.rates = rates_or_assumed({}, place.backend);
-  if (place.backend == BackendId::host) plan.memory = 0x1p30;
-  return plan;
+WorkConditions conditions_of(const Place& place) {
+  WorkConditions conditions;
+  conditions.place = place;
+  Policy& policy = conditions.settings.policy;
+  policy.timing.warmup = 2;
+  policy.timing.min_samples = 3;
+  policy.timing.max_samples = 5;
+  policy.timing.min_seconds = 0;
+  policy.timing.max_seconds = 1;
+  policy.limits.least_seconds = 6;
+  policy.counters.of = Which::none;
+  policy.energy.of = Which::none;
+  conditions.rates = rates_or_assumed({}, place.backend);
+  if (place.backend == BackendId::host)
+    conditions.memory = 0x1p30 + static_cast<double>(CacheFlush::bytes());
+  return conditions;
 }
 
 std::vector<Assignment> work_of(const Catalog& catalog, BackendId backend) {
@@ -73,8 +76,8 @@ int execute(const SelftestOptions& options) {
   Progress progress(expected_trouble, progress_steps(work, true), {});
   const SupervisedEnd end =
       supervisor.run(work,
-                     plan_of(place_of(hello.backend, hello.limits,
-                                      fact_text(hello.environment, "uuid"), options.backend)),
+                     conditions_of(place_of(hello.backend, hello.limits,
+                                            fact_text(hello.environment, "uuid"), options.backend)),
                      hooks, progress);
   progress.finish();
   const auto rows = selftest::judge(hello.backend, outcomes);

@@ -24,8 +24,8 @@ struct TuneOptions {
   bool no_table = false;
 };
 
-tuning::Budget budget_of(const TuneOptions& options) {
-  tuning::Budget budget;
+search::Budget budget_of(const TuneOptions& options) {
+  search::Budget budget;
   if (options.seconds > 0) budget.seconds = options.seconds;
   if (options.candidates > 0) budget.candidates = options.candidates;
   return budget;
@@ -34,10 +34,10 @@ tuning::Budget budget_of(const TuneOptions& options) {
 int replay_files(const TuneOptions& options) {
   std::vector<Results> files;
   for (const std::string& path : options.replay) files.push_back(read_results(path));
-  const auto problems = tuning::recorded_problems(files);
+  const auto problems = search::recorded_problems(files);
   if (problems.empty())
     throw InputError("--replay: no problem there has two candidates that were measured in full");
-  std::cout << tuning::replay_table(problems, *tuning::parse_strategy(options.strategy),
+  std::cout << search::replay_table(problems, *search::parse_strategy(options.strategy),
                                     budget_of(options), options.live.seed, options.seeds);
   return done;
 }
@@ -49,10 +49,10 @@ int execute(const TuneOptions& options, const std::string& command_line) {
       1)
     throw InputError(
         "tune: takes one of a config, --replay, or --from, --export-header and --evaluate");
-  if (options.table.asked()) return tune_table(options.table, options.live.output);
+  if (options.table.asked()) return tune_table(options.table, options.live.output.path);
   if (replays) return replay_files(options);
   LiveTuneOptions live = options.live;
-  live.strategy = *tuning::parse_strategy(options.strategy);
+  live.strategy = *search::parse_strategy(options.strategy);
   live.budget = budget_of(options);
   live.allowed = options.table.allowed;
   if (!options.no_table) live.table = options.table.tuned;
@@ -61,16 +61,16 @@ int execute(const TuneOptions& options, const std::string& command_line) {
 
 void add_live_options(CLI::App& command, LiveTuneOptions& live) {
   command.add_option("config", live.config, "the config whose problems are searched");
-  auto* output = command.add_option("-o,--output", live.output,
+  auto* output = command.add_option("-o,--output", live.output.path,
                                     "results file of the search (default: <config>-tuned.json in "
                                     "this folder); with --from: the table, merged with what is "
                                     "there (default: results/tuned/<device>.json)");
   auto* resume = command
-                     .add_flag("--resume", live.resume,
+                     .add_flag("--resume", live.output.resume,
                                "go on with the results file given by -o: problems whose search "
                                "was cut short are searched again")
                      ->needs(output);
-  command.add_flag("--force", live.force, "replace the results file where there is one")
+  command.add_flag("--force", live.output.force, "replace the results file where there is one")
       ->excludes(resume);
   command.add_flag("-q,--quiet", live.quiet, "no table of the problems");
   live.backend.add_to(command);
@@ -92,11 +92,11 @@ void add_tune(CLI::App& program, Context& context) {
   command->add_option("--replay", options->replay,
                       "results files in which every candidate was measured: what the search would "
                       "have found there, and at what cost; needs no GPU");
-  command->add_option("--strategy", options->strategy, "how to search: " + tuning::strategy_list())
+  command->add_option("--strategy", options->strategy, "how to search: " + search::strategy_list())
       ->check([](const std::string& text) {
-        return tuning::parse_strategy(text)
+        return search::parse_strategy(text)
                    ? std::string()
-                   : "\"" + text + "\", expected one of " + tuning::strategy_list();
+                   : "\"" + text + "\", expected one of " + search::strategy_list();
       })
       ->capture_default_str();
   command

@@ -10,8 +10,6 @@
 #include "core/error.hpp"
 #include "harness/commands/shared/workers.hpp"
 #include "harness/commands/tune_table.hpp"
-#include "harness/engine/resume.hpp"
-#include "harness/records/environment.hpp"
 #include "harness/search/tune.hpp"
 #include "harness/tuned_table/choose.hpp"
 #include "harness/workers/signals.hpp"
@@ -32,37 +30,14 @@ void refuse_auto(const std::string& path) {
   }
 }
 
-tuning::LivePlan live_plan(const Config& config, const Place& place, const Facts& environment) {
-  tuning::LivePlan plan;
-  plan.place = place;
-  plan.policy = config.policy;
-  plan.copy_gb_per_s = fact_number(environment, "copy_gb_per_s");
-  plan.last_level_cache = last_level_cache(environment);
-  plan.rates = rates_of(environment, place.backend);
-  plan.memory = worker_share_of_memory * place.host_memory;
-  return plan;
-}
-
-RecordFile open_output(const LiveTuneOptions& options, const Config& config,
-                       const Facts& environment, Results& results) {
-  using Existing = RecordFile::Existing;
-  if (!options.resume)
-    return create_run(options.output, environment, config,
-                      options.force ? Existing::replace : Existing::refuse);
-  std::string note;
-  RecordFile file = resume_run(options.output, environment, config, results, note);
-  if (!note.empty()) std::cerr << "warning: " << note << "\n";
-  return file;
-}
-
-bool has_winner(const tuning::TuneEnd& end) {
+bool has_winner(const search::TuneEnd& end) {
   return std::any_of(end.problems.begin(), end.problems.end(),
-                     [](const tuning::TunedProblem& tuned) { return tuned.best.has_value(); });
+                     [](const search::SearchedProblem& tuned) { return tuned.best.has_value(); });
 }
 
-int exit_code(const tuning::TuneEnd& end) {
+int exit_code(const search::TuneEnd& end) {
   if (end.signal != 0) return signalled + end.signal;
-  for (const tuning::TunedProblem& tuned : end.problems)
+  for (const search::SearchedProblem& tuned : end.problems)
     if (!tuned.best) return check_failed;
   return done;
 }
@@ -71,57 +46,49 @@ int exit_code(const tuning::TuneEnd& end) {
 
 int tune_live(LiveTuneOptions options, const std::string& command_line) {
   const Catalog catalog = program_catalog();
-  const Config config = load_config(options.config, catalog);
+  const Config config = load_session_config(options.config, catalog);
   refuse_auto(options.config);
-  if (!config.policy.tolerance.empty()) load_tolerance(config.policy.tolerance);
-  if (options.output.empty())
-    options.output = std::filesystem::path(options.config).stem().string() + "-tuned.json";
-  RecordFile::expect_writable(options.output, options.resume || options.force
-                                                  ? RecordFile::Existing::replace
-                                                  : RecordFile::Existing::refuse);
+  if (options.output.path.empty())
+    options.output.path = std::filesystem::path(options.config).stem().string() + "-tuned.json";
+  expect_output(options.output);
   WorkerClient client("worker", worker_command(options.backend, config.backend));
-  const Hello& hello = client.hello();
-  if (!hello.can_run)
-    throw InputError("tune: nothing can run here: " + fact_text(hello.environment, "device"));
-  const Place place =
-      place_of(hello.backend, hello.limits, fact_text(hello.environment, "uuid"), options.backend);
+  expect_device(client.hello(), "tune");
+  const Session session = open_session(client.hello(), client.measure_ceilings(), config,
+                                       options.backend, command_line, true);
+  client.configure(session.conditions.settings);
+  search::TuneRequest request;
+  request.conditions = session.conditions;
+  request.strategy = options.strategy;
+  request.budget = options.budget;
+  request.seed = options.seed;
   Results results;
-  results.environment = hello.environment;
-  results.environment["command_line"] = command_line;
-  if (const auto ceilings = client.measure_ceilings()) add_ceilings(results.environment, *ceilings);
-  tuning::TunePlan plan;
-  plan.live = live_plan(config, place, results.environment);
-  plan.strategy = options.strategy;
-  plan.budget = options.budget;
-  plan.seed = options.seed;
-  client.configure({true, config.policy, plan.live.copy_gb_per_s, plan.live.last_level_cache});
-  auto work = assignments(config, catalog, place);
-  RecordFile file = open_output(options, config, results.environment, results);
-  const std::size_t searched = tuning::drop_searched(work, results.records);
-  if (options.resume) std::cerr << searched << " problems are searched already\n";
+  results.environment = session.environment;
+  auto work = assignments(config, catalog, session.conditions.place);
+  RecordFile file = open_output(options.output, config, session.environment, results);
+  const std::size_t searched = search::drop_searched(work, results.records);
+  if (options.output.resume) std::cerr << searched << " problems are searched already\n";
   std::size_t candidates = 0;
   for (const Assignment& point : work) candidates += point.accepted.size();
   Progress progress(std::cerr, candidates, stderr_style());
   SignalWatch signals;
-  plan.signal = [&] { return signals.take(); };
-  tuning::LiveHooks journal;
+  request.signal = [&] { return signals.take(); };
+  search::LiveHooks journal;
   journal.starting = [&](const Candidate& candidate, RunStep step) {
     file.starting(candidate, name(step));
   };
   journal.record = [&](const Record& record) { file.append(record); };
-  const tuning::TuneEnd end = tuning::tune(client, work, plan, journal, progress);
+  const search::TuneEnd end = search::tune(client, work, request, journal, progress);
   progress.finish();
   if (end.problems.empty()) {  // all were searched before: what it took stays in the file
     file.finish();
   } else {
-    for (const auto& [key, fact] : tuning::facts_of(end.breakdown)) results.environment[key] = fact;
+    for (const auto& [key, fact] : search::facts_of(end.breakdown)) results.environment[key] = fact;
     file.finish(results.environment, config_to_json(config));
-    if (!options.quiet) std::cout << tuning::tune_report(end);
+    if (!options.quiet) std::cout << search::tune_report(end);
   }
   std::cout << "written to " << file.path() << "\n";
   if (end.signal != 0)
-    std::cerr << "ended by " << signal_text(end.signal)
-              << "; what is recorded is kept, --resume goes on with the problems that are left\n";
+    print_early_end("ended by " + signal_text(end.signal), true, "the problems that are left");
   if (options.table && end.signal == 0 && has_winner(end)) {
     const Results written = read_results(file.path());
     update_table(std::span(&written, 1), *options.table, options.allowed, false);

@@ -5,18 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "harness/commands/commands.hpp"
+#include "harness/commands/shared/session.hpp"
 #include "harness/search/searcher.hpp"
 #include "harness/search/stop_condition.hpp"
 
 namespace gla_bench::commands {
 
 struct LiveTuneOptions {
-  std::string config, output;
-  tuning::Strategy strategy = tuning::Strategy::halving;
-  tuning::Budget budget;
+  std::string config;
+  OutputOptions output;
+  search::Strategy strategy = search::Strategy::halving;
+  search::Budget budget;
   std::uint64_t seed = 1;
-  bool resume = false, force = false, quiet = false;
+  bool quiet = false;
   BackendOptions backend;
   /// The table that is made of the results, empty for the device's own; nothing: none.
   std::optional<std::string> table;

@@ -1,7 +1,7 @@
 // gla-bench worker: the process that `run` and `verify` start to do their work in. Hidden: it takes
 // its requests from descriptor 3 (workers/protocol.hpp).
 
-#include "harness/workers/serve.hpp"
+#include "harness/workers/serving/serve.hpp"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -11,19 +11,13 @@ namespace {
 class Side {
  public:
   Side(WorkerClient& client, const Assignment& work, const Candidate& candidate,
-       const AgainstPlan& plan)
+       const WorkConditions& conditions)
       : client_(client),
         candidate_(candidate),
-        record_(new_record(*work.op, candidate, plan.place)) {
-    const Traffic traffic = candidate.variant->traffic(candidate.problem, candidate.tile);
-    const Work least = work.op->work(candidate.problem);
-    const StepWork step{
-        std::max(least.floor_bytes, traffic.read_bytes + traffic.write_bytes),
-        std::max(least.flops, candidate.variant->flops(candidate.problem, candidate.tile))};
-    limit_ = [step, &plan](RunStep what) {
-      return step_limit(what, step, plan.rates, plan.policy.limits, plan.policy.timing);
-    };
-  }
+        record_(new_record(*work.op, candidate, conditions.place)),
+        limit_([&work, &candidate, &conditions](RunStep step) {
+          return step_limit(conditions, step, *work.op, candidate.problem, &candidate);
+        }) {}
 
   const Record& record() const { return record_; }
   bool ready() const { return record_.status == Status::verified; }
@@ -63,7 +57,7 @@ class Side {
     try {
       action();
     } catch (const WorkerLost& lost) {
-      record_.status = lost.timed_out ? Status::timeout : Status::crashed;
+      record_.status = status_of(lost.end);
       record_.reason = lost.what();
       client_.restart();
     } catch (const WorkerError&) {
@@ -90,16 +84,17 @@ Series series_of(const std::vector<double>& times_ms) {
   return summarize(seconds, "samples");
 }
 
-Timing timing_of(const Against& against, const Side& fresh, const Io& io, const AgainstPlan& plan) {
+Timing timing_of(const Against& against, const Side& fresh, const Io& io,
+                 const WorkSettings& settings) {
   Timing timing;
   timing.cold = series_of(against.new_ms);
   fresh.add_clocks(timing);
   timing.suspect = is_suspect(timing.cold.median_ms * 1e-3,
-                              {io.floor_bytes, plan.copy_gb_per_s, plan.last_level_cache});
+                              {io.floor_bytes, settings.copy_gb_per_s, settings.last_level_cache});
   return timing;
 }
 
-void take_rounds(Side& base, Side& fresh, const AgainstPlan& plan, Against& against) {
+void take_rounds(Side& base, Side& fresh, const RoundPolicy& rounds, Against& against) {
   const auto taker = [](Side& side) {
     return [&side](int samples) {
       std::vector<double> seconds = side.sample(samples);
@@ -108,7 +103,7 @@ void take_rounds(Side& base, Side& fresh, const AgainstPlan& plan, Against& agai
     };
   };
   try {
-    take_rounds(taker(base), taker(fresh), plan.rounds, against);
+    take_rounds(taker(base), taker(fresh), rounds, against);
     base.check();
     fresh.check();
   } catch (const SideFailed&) {
@@ -120,22 +115,24 @@ void take_rounds(Side& base, Side& fresh, const AgainstPlan& plan, Against& agai
 }
 
 Record one_row(WorkerClient& base_client, WorkerClient& fresh_client, const Assignment& work,
-               const Candidate& candidate, const AgainstPlan& plan, Progress& progress) {
-  Side base(base_client, work, candidate, plan), fresh(fresh_client, work, candidate, plan);
+               const Candidate& candidate, const WorkConditions& conditions,
+               const RoundPolicy& rounds, Progress& progress) {
+  Side base(base_client, work, candidate, conditions);
+  Side fresh(fresh_client, work, candidate, conditions);
   progress.at("verify " + describe(candidate));
   fresh.prepare();
   base.prepare();
   progress.advance();
   progress.at("rounds of " + describe(candidate));
   Against against;
-  if (base.ready() && fresh.ready()) take_rounds(base, fresh, plan, against);
+  if (base.ready() && fresh.ready()) take_rounds(base, fresh, rounds, against);
   against.status = base.record().status;
   against.reason = base.record().reason;
   against.source_hash = base.record().source_hash;
   against.verification = base.record().verification;
   Record record = fresh.record();
   if (!against.first.empty()) {
-    record.timing = timing_of(against, fresh, record.io, plan);
+    record.timing = timing_of(against, fresh, record.io, conditions.settings);
     if (record.status == Status::verified) record.status = Status::measured;
   }
   record.against = std::move(against);
@@ -146,18 +143,18 @@ Record one_row(WorkerClient& base_client, WorkerClient& fresh_client, const Assi
 }  // namespace
 
 RunSummary run_against(WorkerClient& base, WorkerClient& fresh, std::span<const Assignment> work,
-                       const AgainstPlan& plan, const RecordSink& sink, Progress& progress) {
+                       const WorkConditions& conditions, RoundPolicy rounds, const RecordSink& sink,
+                       Progress& progress) {
   RunSummary summary;
   const auto emit = [&](const Record& record) {
     ++summary.counts[record.status];
     sink(record);
   };
-  AgainstPlan row = plan;
   for (const Assignment& point : work) {
     for (const Record& record : point.refused) emit(record);
     for (const Candidate& candidate : point.accepted) {
-      ++row.rounds.seed;  // who goes first is drawn anew for each row
-      emit(one_row(base, fresh, point, candidate, row, progress));
+      ++rounds.seed;  // who goes first is drawn anew for each row
+      emit(one_row(base, fresh, point, candidate, conditions, rounds, progress));
     }
   }
   return summary;

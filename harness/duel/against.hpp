@@ -8,18 +8,9 @@
 #include "harness/judge/rounds.hpp"
 #include "harness/support/progress.hpp"
 #include "harness/workers/client.hpp"
-#include "harness/workers/step_limit.hpp"
+#include "harness/workers/conditions.hpp"
 
 namespace gla_bench {
-
-struct AgainstPlan {
-  RoundPolicy rounds;
-  Place place;
-  Policy policy;    ///< as both workers are to have it
-  WorkRates rates;  ///< for the limits of steps
-  double copy_gb_per_s = 0;
-  double last_level_cache = 0;
-};
 
 /// Each candidate: prepared and verified by both programs from the same problem, then rounds, then
 /// the last samples of both verified. One record each, the other program's side in `against`; one
@@ -27,7 +18,8 @@ struct AgainstPlan {
 /// costs the row and is replaced. @throws InputError, WorkerError where a worker can not be
 /// replaced, and what the sink throws
 RunSummary run_against(WorkerClient& base, WorkerClient& fresh, std::span<const Assignment> work,
-                       const AgainstPlan& plan, const RecordSink& sink, Progress& progress);
+                       const WorkConditions& conditions, RoundPolicy rounds, const RecordSink& sink,
+                       Progress& progress);
 
 /// The environment of a file of rounds: this program's, and what is special to the other.
 Facts environment_against(Facts environment, const Hello& base, const std::string& path);

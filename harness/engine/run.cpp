@@ -10,7 +10,7 @@
 #include "core/error.hpp"
 #include "harness/engine/run_progress.hpp"
 #include "harness/engine/wrong_tensors.hpp"
-#include "harness/measure/counting.hpp"
+#include "harness/measure/readings.hpp"
 #include "harness/tensors/tensor_file.hpp"
 
 namespace gla_bench {
@@ -61,7 +61,7 @@ std::string reason_of(const Verification& verification) {
 /// One problem being worked on.
 class PointRun {
  public:
-  PointRun(Backend& backend, const Assignment& work, const RunPlan& plan, RunObserver& observer,
+  PointRun(Backend& backend, const Assignment& work, const RunRules& plan, RunObserver& observer,
            Staged& staged)
       : backend_(backend), work_(work), plan_(plan), observer_(observer), staged_(staged) {}
 
@@ -138,7 +138,7 @@ class PointRun {
     for (std::size_t i = 0; i < work_.accepted.size(); ++i) {
       Record record = new_record(*work_.op, work_.accepted[i], plan_.place);
       record.status = failed.status;
-      record.reason = "before any candidate ran: " + failed.reason;
+      record.reason = std::string(before_any_candidate) + failed.reason;
       lost_ = outcome == Outcome::device_lost;
       if (lost_) {
         observer_.lost(record, std::nullopt);
@@ -222,7 +222,7 @@ class PointRun {
     observer_.timed(trial.record, trial.index);
     observer_.starting(RunStep::counters, trial.index);
     try {
-      record_counts(plan, backend_, plan_.counters, plan_.energy, best, trial.record);
+      record_readings(plan, backend_, plan_.counters, plan_.energy, best, trial.record);
     } catch (const DeviceLost&) {
       gone_ = true;  // the reason stands in the record
     }
@@ -230,7 +230,7 @@ class PointRun {
 
   Backend& backend_;
   const Assignment& work_;
-  const RunPlan& plan_;
+  const RunRules& plan_;
   RunObserver& observer_;
   Staged& staged_;
   std::map<std::string, double> fastest_;  ///< milliseconds of each variant on the problem
@@ -295,8 +295,8 @@ void Staged::clear() {
   baselines.clear();
 }
 
-bool run_point(Backend& backend, const Assignment& work, const RunPlan& plan, RunObserver& observer,
-               Staged& staged) {
+bool run_point(Backend& backend, const Assignment& work, const RunRules& plan,
+               RunObserver& observer, Staged& staged) {
   return PointRun(backend, work, plan, observer, staged).run();
 }
 
@@ -323,7 +323,7 @@ std::size_t progress_steps(std::span<const Assignment> work, bool measure) {
   return candidate_count(work) * (measure ? 2 : 1);
 }
 
-RunSummary run(Backend& backend, std::span<const Assignment> work, const RunPlan& plan,
+RunSummary run(Backend& backend, std::span<const Assignment> work, const RunRules& plan,
                const RecordSink& sink, Progress& progress) {
   std::vector<Candidate> ahead;
   for (const Assignment& point : work)

@@ -18,7 +18,8 @@
 
 namespace gla_bench {
 
-struct RunPlan {
+/// How the candidates of a problem are verified and measured, and where.
+struct RunRules {
   Place place;
   bool measure = true;  ///< false: verification alone
   TimingPolicy timing;
@@ -30,6 +31,9 @@ struct RunPlan {
   double copy_gb_per_s = 0;     ///< of the backend; 0: not measured
   double last_level_cache = 0;  ///< bytes; 0: unknown
 };
+
+/// Begins the reason of a row whose problem could not be worked on.
+constexpr std::string_view before_any_candidate = "before any candidate ran: ";
 
 /// What may take long, or go wrong, on a problem's way to its records. Each has a limit of its own
 /// where a worker does it (workers/step_limit.hpp).
@@ -77,8 +81,8 @@ struct Staged {
 /// All candidates of one problem: verified one after the other, then those that are right are
 /// measured. Stages the problem unless `staged` holds it. False when the device was lost.
 /// @throws InputError from reading tensors
-bool run_point(Backend& backend, const Assignment& work, const RunPlan& plan, RunObserver& observer,
-               Staged& staged);
+bool run_point(Backend& backend, const Assignment& work, const RunRules& plan,
+               RunObserver& observer, Staged& staged);
 
 struct RunSummary {
   std::map<Status, std::size_t> counts;
@@ -102,7 +106,7 @@ std::size_t progress_steps(std::span<const Assignment> work, bool measure);
 /// Candidates that fail end in a status with a reason, and the run goes on; a lost device ends it.
 /// Without a device candidates end as `built`. @throws InputError from reading tensors and from the
 /// sink
-RunSummary run(Backend& backend, std::span<const Assignment> work, const RunPlan& plan,
+RunSummary run(Backend& backend, std::span<const Assignment> work, const RunRules& plan,
                const RecordSink& sink, Progress& progress);
 
 }  // namespace gla_bench

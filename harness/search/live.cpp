@@ -8,25 +8,27 @@
 #include "harness/support/elapsed.hpp"
 #include "harness/support/statistics.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t choice = 64;  // candidates of which the worker takes the first compiled
+constexpr std::size_t compile_ahead = 64;  // candidates that are compiled before it is their turn
 
 }  // namespace
 
-LiveMeasurer::LiveMeasurer(WorkerClient& client, const Assignment& work, const LivePlan& plan,
-                           const LiveHooks& hooks, std::uint64_t seed)
+LiveMeasurer::LiveMeasurer(WorkerClient& client, const Assignment& work,
+                           const WorkConditions& conditions, const LiveHooks& hooks,
+                           std::uint64_t seed)
     : client_(client),
       work_(work),
-      plan_(plan),
+      conditions_(conditions),
       hooks_(hooks),
       random_(seed),
       deaths_(work.accepted.size()) {
   for (const Candidate& candidate : work.accepted)
-    records_.push_back(new_record(*work.op, candidate, plan.place));
+    records_.push_back(new_record(*work.op, candidate, conditions.place));
 }
 
 void LiveMeasurer::measure(const Batch& batch, const std::vector<std::size_t>& outlook,
@@ -94,7 +96,7 @@ LiveMeasurer::Indices LiveMeasurer::next_few(std::deque<std::size_t>& pending,
 }
 
 void LiveMeasurer::tell_ahead(const std::deque<std::size_t>& pending) {
-  if (plan_.place.backend != BackendId::cuda || suspect_) return;
+  if (conditions_.place.backend != BackendId::cuda || suspect_) return;
   Indices fresh;
   const auto consider = [&](std::size_t candidate) {
     if (!told_.contains(candidate) && !barred_.contains(candidate) && !held_.contains(candidate))
@@ -103,7 +105,7 @@ void LiveMeasurer::tell_ahead(const std::deque<std::size_t>& pending) {
   std::size_t considered = 0;
   for (const std::deque<std::size_t>* list : {&pending, &std::as_const(outlook_)})
     for (const std::size_t candidate : *list)
-      if (considered++ < plan_.compile_ahead) consider(candidate);
+      if (considered++ < compile_ahead) consider(candidate);
   if (fresh.empty()) return;
   told_.insert(fresh.begin(), fresh.end());
   client_.ahead(named(fresh));
@@ -128,7 +130,7 @@ std::vector<double> LiveMeasurer::sample(std::size_t candidate, int samples, Sea
       return taken.seconds;
     } catch (const WorkerLost& gone) {
       breakdown_.measure += seconds_since(start);
-      lost(gone, candidate, search);
+      lost(gone, StepEvent{RunStep::measure, candidate}, search);
     } catch (const RunError& error) {
       breakdown_.measure += seconds_since(start);
       held_.erase(candidate);
@@ -160,7 +162,7 @@ void LiveMeasurer::check(const Indices& candidates, Search& search) {
       }
       if (is_failure(records_[candidate].status) || timing.suspect) search.fail(candidate);
     } catch (const WorkerLost& gone) {
-      lost(gone, candidate, search);
+      lost(gone, StepEvent{RunStep::verify, candidate}, search);
     } catch (const RunError& error) {
       held_.erase(candidate);
       give_up(candidate, Status::run_failed, error.what(), search);
@@ -177,18 +179,13 @@ void LiveMeasurer::note_clock(std::size_t candidate, const Samples& samples) {
 }
 
 bool LiveMeasurer::is_suspect_now(std::size_t candidate, const Search& search) const {
-  return is_suspect(
-      median(search.searcher().findings()[candidate].samples),
-      {records_[candidate].io.floor_bytes, plan_.copy_gb_per_s, plan_.last_level_cache});
+  return is_suspect(median(search.searcher().findings()[candidate].samples),
+                    {records_[candidate].io.floor_bytes, conditions_.settings.copy_gb_per_s,
+                     conditions_.settings.last_level_cache});
 }
 
 double LiveMeasurer::limit(std::size_t candidate, RunStep step) const {
-  const Candidate& of = work_.accepted[candidate];
-  const Traffic traffic = of.variant->traffic(of.problem, of.tile);
-  const Work least = work_.op->work(work_.problem);
-  const StepWork work{std::max(least.floor_bytes, traffic.read_bytes + traffic.write_bytes),
-                      std::max(least.flops, of.variant->flops(of.problem, of.tile))};
-  return step_limit(step, work, plan_.rates, plan_.policy.limits, plan_.policy.timing);
+  return step_limit(conditions_, step, *work_.op, work_.problem, &work_.accepted[candidate]);
 }
 
 NamedCandidate LiveMeasurer::named(std::size_t candidate) const {
@@ -215,4 +212,4 @@ Breakdown& Breakdown::operator+=(const Breakdown& other) {
   return *this;
 }
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

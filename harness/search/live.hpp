@@ -9,20 +9,9 @@
 #include "harness/engine/run.hpp"
 #include "harness/search/search.hpp"
 #include "harness/workers/client.hpp"
-#include "harness/workers/step_limit.hpp"
+#include "harness/workers/conditions.hpp"
 
-namespace gla_bench::tuning {
-
-/// How live work is to be done.
-struct LivePlan {
-  Place place;
-  Policy policy;
-  WorkRates rates;  ///< for the limits of steps
-  double copy_gb_per_s = 0;
-  double last_level_cache = 0;
-  double memory = 0;               ///< bytes that the worker may have resident; 0: any
-  std::size_t compile_ahead = 64;  ///< candidates that are compiled before it is their turn
-};
+namespace gla_bench::search {
 
 /// Where the time went, in seconds of the wall clock unless said.
 struct Breakdown {
@@ -47,7 +36,7 @@ struct LiveHooks {
 
 class LiveMeasurer final : public Measurer {
  public:
-  LiveMeasurer(WorkerClient& client, const Assignment& work, const LivePlan& plan,
+  LiveMeasurer(WorkerClient& client, const Assignment& work, const WorkConditions& conditions,
                const LiveHooks& hooks, std::uint64_t seed);
 
   /// @throws WorkerError where workers end before they begin anything, and what the hooks throw
@@ -72,7 +61,7 @@ class LiveMeasurer final : public Measurer {
   std::vector<double> sample(std::size_t candidate, int samples, Search& search);
   void tell_ahead(const std::deque<std::size_t>& pending);
   void make_room(std::size_t candidate);
-  void lost(const WorkerLost& lost, std::optional<std::size_t> in_hand, Search& search);
+  void lost(const WorkerLost& lost, const std::optional<StepEvent>& in_hand, Search& search);
   void give_up(std::size_t candidate, Status status, const std::string& reason, Search& search);
   void give_up_all(Status status, const std::string& reason, Search& search);
   void note_clock(std::size_t candidate, const Samples& samples);
@@ -83,7 +72,7 @@ class LiveMeasurer final : public Measurer {
 
   WorkerClient& client_;
   const Assignment& work_;
-  const LivePlan& plan_;
+  const WorkConditions& conditions_;
   const LiveHooks& hooks_;
   std::mt19937_64 random_;
   std::vector<Record> records_;
@@ -94,10 +83,9 @@ class LiveMeasurer final : public Measurer {
   std::set<std::size_t> barred_;        ///< from that: one of them may have killed a worker
   std::optional<std::size_t> suspect_;  ///< is tried alone
   std::deque<std::size_t> outlook_;
-  bool on_problem_ = false;  ///< the step in hand is of the problem as a whole
   int problem_deaths_ = 0;
   int blameless_ = 0;
   Breakdown breakdown_;
 };
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -7,20 +7,19 @@
 #include "harness/search/live.hpp"
 #include "harness/support/elapsed.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_in_memory = 48;
-constexpr std::string_view before_any = "before any candidate ran: ";  // of run_point()
 constexpr double share_of_memory = 0.5;  // of what is free beside the problem, for workspaces
 
 }  // namespace
 
 /// One of them, verified or failed; nothing where the worker died.
 std::optional<std::size_t> LiveMeasurer::hold_one(const Indices& few, Search& search) {
-  std::optional<std::size_t> in_hand;
+  std::optional<StepEvent> in_hand;
   auto mark = Clock::now();
   double* goes_to = &breakdown_.wait;
   const auto settle = [&](double* next) {
@@ -34,13 +33,13 @@ std::optional<std::size_t> LiveMeasurer::hold_one(const Indices& few, Search& se
     }));
     const auto [place, record] = client_.hold(named(few), [&](const StepEvent& event) {
       settle(event.step == RunStep::measure ? &breakdown_.measure : &breakdown_.verify);
-      in_hand.reset();
-      on_problem_ = !event.candidate;
-      if (on_problem_) return limit(few.front(), event.step);
-      in_hand = few.at(*event.candidate);
-      search.trying(*in_hand);
-      if (hooks_.starting) hooks_.starting(work_.accepted[*in_hand], event.step);
-      return limit(*in_hand, event.step);
+      in_hand = event;
+      if (!event.candidate) return limit(few.front(), event.step);
+      const std::size_t candidate = few.at(*event.candidate);
+      in_hand->candidate = candidate;
+      search.trying(candidate);
+      if (hooks_.starting) hooks_.starting(work_.accepted[candidate], event.step);
+      return limit(candidate, event.step);
     });
     settle(nullptr);
     held(few[place], record, search);
@@ -56,10 +55,7 @@ void LiveMeasurer::held(std::size_t candidate, Record record, Search& search) {
   blameless_ = 0;
   if (suspect_ == candidate) {
     suspect_.reset();
-    if (hooks_.message)
-      hooks_.message(
-          "it went through when tried alone; what was being compiled ahead is compiled in "
-          "its turn");
+    if (hooks_.message) hooks_.message(std::string(acquittal_text));
   }
   if (record.build && !record.build->cached && !records_[candidate].build)
     breakdown_.compile += record.build->seconds;
@@ -73,13 +69,14 @@ void LiveMeasurer::held(std::size_t candidate, Record record, Search& search) {
     search.fail(candidate);
   }
   if (hooks_.record) hooks_.record(now);
-  if (now.reason.starts_with(before_any)) give_up_all(now.status, std::string(now.reason), search);
+  if (now.reason.starts_with(before_any_candidate))
+    give_up_all(now.status, std::string(now.reason), search);
 }
 
 /// Workspaces of those that were not sampled for the longest time go.
 void LiveMeasurer::make_room(std::size_t candidate) {
   const auto bytes = [&](std::size_t c) { return records_[c].io.workspace_bytes; };
-  double room = static_cast<double>(plan_.place.limits.memory_bytes);
+  double room = static_cast<double>(conditions_.place.limits.memory_bytes);
   for (const TensorSpec& spec : work_.op->tensors(work_.problem))
     room -= static_cast<double>(spec.bytes());
   room *= share_of_memory;
@@ -97,9 +94,8 @@ void LiveMeasurer::make_room(std::size_t candidate) {
   if (!going.empty()) client_.release(named(going));
 }
 
-void LiveMeasurer::lost(const WorkerLost& lost, std::optional<std::size_t> in_hand,
+void LiveMeasurer::lost(const WorkerLost& lost, const std::optional<StepEvent>& in_hand,
                         Search& search) {
-  constexpr int most_blameless = 3;
   held_.clear();
   in_memory_.clear();
   // What was being compiled beside it may be to blame: it is compiled in its turn, unless the
@@ -107,22 +103,30 @@ void LiveMeasurer::lost(const WorkerLost& lost, std::optional<std::size_t> in_ha
   barred_.insert(told_.begin(), told_.end());
   told_.clear();
   suspect_.reset();
-  const Status status = lost.timed_out ? Status::timeout : Status::crashed;
-  if (std::exchange(on_problem_, false)) {
-    if (lost.timed_out || ++problem_deaths_ > 1)
-      give_up_all(status, std::string(before_any) + lost.what(), search);
-  } else if (!in_hand) {
-    if (++blameless_ >= most_blameless) throw WorkerError(lost.what());
-  } else if (lost.timed_out || ++deaths_[*in_hand] > 1) {
-    barred_.clear();
-    give_up(*in_hand, status,
-            std::string(lost.what()) + (lost.timed_out ? "" : "; when tried again alone, too"),
-            search);
-  } else {
-    suspect_ = in_hand;
-    if (hooks_.message)
-      hooks_.message(std::string(lost.what()) + ", in " + describe(work_.accepted[*in_hand]) +
-                     ", which is tried again alone");
+  const auto candidate = in_hand ? in_hand->candidate : std::nullopt;
+  int nobody = 0;
+  int& deaths = !in_hand ? nobody : candidate ? deaths_[*candidate] : problem_deaths_;
+  const DeathDecision decision = after_death({lost.end, in_hand, deaths++, blameless_, false});
+  switch (decision.action) {
+    case AfterDeath::go_on:
+      ++blameless_;
+      break;
+    case AfterDeath::stop:
+      throw WorkerError(decision.reason);
+    case AfterDeath::try_again:
+      suspect_ = candidate;
+      if (hooks_.message)
+        hooks_.message(
+            retry_text(lost.end, in_hand->step, candidate ? &work_.accepted[*candidate] : nullptr));
+      break;
+    case AfterDeath::keep_timing:
+    case AfterDeath::give_up:
+      barred_.clear();
+      give_up(*candidate, decision.status, decision.reason, search);
+      break;
+    case AfterDeath::give_up_problem:
+      give_up_all(decision.status, decision.reason, search);
+      break;
   }
   client_.restart();
 }
@@ -141,4 +145,4 @@ void LiveMeasurer::give_up(std::size_t candidate, Status status, const std::stri
   if (hooks_.record) hooks_.record(records_[candidate]);
 }
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

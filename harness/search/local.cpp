@@ -5,7 +5,7 @@
 
 #include "harness/search/strategies.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 constexpr std::size_t least_starts = 8;
@@ -100,4 +100,4 @@ std::vector<std::size_t> Local::look() {
   return list;
 }
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -10,7 +10,7 @@
 #include "harness/support/table.hpp"
 #include "harness/support/text.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 std::string seconds_text(double seconds) {
@@ -118,7 +118,7 @@ std::string tune_report(const TuneEnd& end) {
                    {"ms", true},
                    {"interval", false},
                    {"not to be told apart", true}};
-  for (const TunedProblem& tuned : end.problems) {
+  for (const SearchedProblem& tuned : end.problems) {
     std::vector<std::string> row{describe(tuned.problem), std::to_string(tuned.candidates),
                                  std::to_string(tuned.tried)};
     if (tuned.best) {
@@ -145,4 +145,4 @@ std::string tune_report(const TuneEnd& end) {
   return text.str();
 }
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -6,7 +6,7 @@
 #include "harness/measure/measure.hpp"
 #include "harness/support/statistics.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 
 Pool::Pool(std::vector<SearchCandidate> candidates, const SearchOptions& options)
     : candidates_(std::move(candidates)),
@@ -112,4 +112,4 @@ void Pool::close(Left measured, Left others) {
     if (is_open(i)) leave(i, is_measured(i) ? measured : others);
 }
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -3,7 +3,7 @@
 
 #include "harness/search/searcher.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 
 class Pool {
  public:
@@ -50,4 +50,4 @@ class Pool {
   std::vector<std::vector<double>> joint_;
 };
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

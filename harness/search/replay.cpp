@@ -9,7 +9,7 @@
 #include "harness/support/statistics.hpp"
 #include "harness/support/table.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 bool was_sampled_in_full(const Record& record) {
@@ -180,4 +180,4 @@ std::string replay_table(std::span<const RecordedProblem> problems, Strategy str
   return table.text();
 }
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

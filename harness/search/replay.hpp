@@ -9,7 +9,7 @@
 #include "harness/records/record_file.hpp"
 #include "harness/search/search.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 
 /// One problem's candidates with the samples that an exhaustive measurement took of them.
 struct RecordedProblem {
@@ -68,4 +68,4 @@ Replayed replay(const RecordedProblem& recorded, Strategy strategy, const Budget
 std::string replay_table(std::span<const RecordedProblem> problems, Strategy strategy,
                          const Budget& budget, std::uint64_t first_seed, int seeds);
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 constexpr int samples_of_a_turn = 4;
@@ -79,4 +79,4 @@ std::vector<Turn> turns_of(const Batch& batch, std::mt19937_64& random) {
   return turns;
 }
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -8,7 +8,7 @@
 #include "harness/search/searcher.hpp"
 #include "harness/search/stop_condition.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 
 /// What a measurer reports to, and asks before it spends anything.
 class Search {
@@ -70,4 +70,4 @@ struct Turn {
 /// still lack samples, in an order drawn anew, so that no candidate always follows the same.
 std::vector<Turn> turns_of(const Batch& batch, std::mt19937_64& random);
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -14,7 +14,7 @@
 #include "harness/config/config.hpp"
 #include "harness/support/interval.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 
 enum class Strategy { halving, exhaustive, random, local };
 std::string_view name(Strategy strategy);
@@ -108,4 +108,4 @@ class Searcher {
 std::unique_ptr<Searcher> make_searcher(Strategy strategy, std::vector<SearchCandidate> candidates,
                                         const SearchOptions& options);
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 class Seconds final : public StopCondition {
@@ -46,4 +46,4 @@ std::vector<std::unique_ptr<StopCondition>> stop_conditions(const Budget& budget
   return list;
 }
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

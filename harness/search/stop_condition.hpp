@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 
 /// What a search has cost so far.
 struct Spent {
@@ -34,4 +34,4 @@ struct Budget {
 
 std::vector<std::unique_ptr<StopCondition>> stop_conditions(const Budget& budget);
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

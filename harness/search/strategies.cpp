@@ -7,7 +7,7 @@
 
 #include "harness/support/statistics.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 constexpr std::array<std::pair<Strategy, std::string_view>, 4> strategy_names{
@@ -173,4 +173,4 @@ std::unique_ptr<Searcher> make_searcher(Strategy strategy, std::vector<SearchCan
   return std::make_unique<HalveAll>(std::move(candidates), options);
 }
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -5,7 +5,7 @@
 
 #include "harness/search/pool.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 
 /// What all strategies do the same way.
 class PoolSearcher : public Searcher {
@@ -100,4 +100,4 @@ class Local final : public Halving {
   std::optional<std::size_t> centre_;  ///< whose neighbours were looked at last
 };
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -9,7 +9,7 @@
 #include "harness/support/statistics.hpp"
 #include "harness/support/text.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -29,12 +29,12 @@ std::vector<SearchCandidate> search_candidates(const Assignment& work) {
   return list;
 }
 
-SearchOptions search_options(const TunePlan& plan) {
-  SearchOptions options = plan.search;
-  options.seed = plan.seed;
-  options.copy_bytes_per_second = 1e9 * plan.live.copy_gb_per_s;
-  options.last_level_cache = plan.live.last_level_cache;
-  options.timing = plan.live.policy.timing;
+SearchOptions search_options(const TuneRequest& request) {
+  SearchOptions options = request.search;
+  options.seed = request.seed;
+  options.copy_bytes_per_second = 1e9 * request.conditions.settings.copy_gb_per_s;
+  options.last_level_cache = request.conditions.settings.last_level_cache;
+  options.timing = request.conditions.settings.policy.timing;
   options.most_samples = std::min(options.most_samples, options.timing.max_samples);
   return options;
 }
@@ -54,17 +54,18 @@ std::vector<std::size_t> contenders(const Searcher& searcher, Strategy strategy)
   return list;
 }
 
-class ProblemTuning {
+class ProblemSearch {
  public:
-  ProblemTuning(WorkerClient& client, const Assignment& work, const TunePlan& plan,
+  ProblemSearch(WorkerClient& client, const Assignment& work, const TuneRequest& request,
                 const LiveHooks& journal, Progress& progress)
       : work_(work),
-        plan_(plan),
+        request_(request),
         journal_(journal),
         progress_(progress),
-        searcher_(make_searcher(plan.strategy, search_candidates(work), search_options(plan))),
-        search_(*searcher_, plan.budget, [this] { return seconds(); }),
-        measurer_(client, work, plan.live, hooks_, plan.seed) {
+        searcher_(
+            make_searcher(request.strategy, search_candidates(work), search_options(request))),
+        search_(*searcher_, request.budget, [this] { return seconds(); }),
+        measurer_(client, work, request.conditions, hooks_, request.seed) {
     hooks_.starting = [this](const Candidate& candidate, RunStep step) {
       starting(candidate, step);
     };
@@ -77,7 +78,7 @@ class ProblemTuning {
     int signal = 0;
     try {
       run_search(*searcher_, search_, measurer_);
-      measurer_.check(contenders(*searcher_, plan_.strategy), search_);
+      measurer_.check(contenders(*searcher_, request_.strategy), search_);
     } catch (const Interrupted& interrupted) {
       signal = interrupted.signal;
       searcher_->stop();
@@ -87,9 +88,10 @@ class ProblemTuning {
   }
 
   std::vector<Record> records(int signal) const {
-    return searched_records(work_, measurer_.records(), *searcher_, plan_.strategy,
+    return searched_records(work_, measurer_.records(), *searcher_, request_.strategy,
                             signal != 0 ? "a signal ended the search" : search_.stop_text(),
-                            {0, plan_.live.copy_gb_per_s, plan_.live.last_level_cache});
+                            {0, request_.conditions.settings.copy_gb_per_s,
+                             request_.conditions.settings.last_level_cache});
   }
 
   Breakdown breakdown() const {
@@ -119,7 +121,7 @@ class ProblemTuning {
   }
 
   const Assignment& work_;
-  const TunePlan& plan_;
+  const TuneRequest& request_;
   const LiveHooks& journal_;
   Progress& progress_;
   LiveHooks hooks_;
@@ -130,8 +132,8 @@ class ProblemTuning {
   std::set<RecordKey> seen_;
 };
 
-TunedProblem tuned_problem(const Assignment& work, const std::vector<Record>& records) {
-  TunedProblem tuned{work.problem, work.accepted.size(), 0, {}, 0};
+SearchedProblem searched_problem(const Assignment& work, const std::vector<Record>& records) {
+  SearchedProblem tuned{work.problem, work.accepted.size(), 0, {}, 0};
   std::size_t stayed = 0;
   for (const Record& record : records) {
     tuned.tried += was_tried(record) ? 1 : 0;
@@ -148,30 +150,28 @@ TunedProblem tuned_problem(const Assignment& work, const std::vector<Record>& re
 
 }  // namespace
 
-TuneEnd tune(WorkerClient& client, std::span<const Assignment> work, const TunePlan& plan,
+TuneEnd tune(WorkerClient& client, std::span<const Assignment> work, const TuneRequest& request,
              const LiveHooks& journal, Progress& progress) {
   TuneEnd end;
   client.while_waiting([&](WorkerProcess& process) -> std::string {
     for (const std::string& line : process.take_output())
       progress.message("worker: " + printable(line, 500));
-    if (plan.signal)
-      if (const auto signal = plan.signal()) throw Interrupted{*signal};
-    const double resident = plan.live.memory > 0 ? process.resident_bytes() : 0;
-    if (!(resident > plan.live.memory)) return "";
-    return "out of host memory: it held " + format_bytes(resident) + ", " +
-           format_bytes(plan.live.memory) + " are there";
+    if (request.signal)
+      if (const auto signal = request.signal()) throw Interrupted{*signal};
+    if (!(request.conditions.memory > 0)) return "";
+    return memory_fault(process.resident_bytes(), request.conditions.memory);
   });
   for (const Assignment& point : work) {
     for (const Record& record : point.refused)
       if (journal.record) journal.record(record);
     if (point.accepted.empty()) continue;
-    ProblemTuning tuning(client, point, plan, journal, progress);
-    end.signal = tuning.run();
-    const auto records = tuning.records(end.signal);
+    ProblemSearch problem_search(client, point, request, journal, progress);
+    end.signal = problem_search.run();
+    const auto records = problem_search.records(end.signal);
     for (const Record& record : records)
       if (journal.record) journal.record(record);
-    end.breakdown += tuning.breakdown();
-    end.problems.push_back(tuned_problem(point, records));
+    end.breakdown += problem_search.breakdown();
+    end.problems.push_back(searched_problem(point, records));
     if (end.signal != 0) break;
   }
   client.while_waiting({});
@@ -205,4 +205,4 @@ std::size_t drop_searched(std::vector<Assignment>& work, std::span<const Record>
   return done;
 }
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

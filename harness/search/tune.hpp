@@ -7,13 +7,14 @@
 #include "harness/search/live.hpp"
 #include "harness/support/progress.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 
-struct TunePlan {
-  LivePlan live;
+/// What is searched for, at what cost, and where.
+struct TuneRequest {
+  WorkConditions conditions;
   Strategy strategy = Strategy::halving;
   Budget budget;         ///< of each problem
-  SearchOptions search;  ///< but seed, rates and timing, which stand in the plan; the timing
+  SearchOptions search;  ///< its seed, rates and timing are those of the request; the timing
                          ///< policy's max_samples bounds its most_samples
   std::uint64_t seed = 1;
   /// A signal that has come, or nothing: ends the search in hand, with everything kept.
@@ -21,7 +22,7 @@ struct TunePlan {
 };
 
 /// What a problem's search came to.
-struct TunedProblem {
+struct SearchedProblem {
   Problem problem;
   std::size_t candidates = 0, tried = 0;
   std::optional<Record> best;  ///< right and measured; nothing where none is
@@ -29,7 +30,7 @@ struct TunedProblem {
 };
 
 struct TuneEnd {
-  std::vector<TunedProblem> problems;
+  std::vector<SearchedProblem> problems;
   Breakdown breakdown;
   int signal = 0;
 };
@@ -37,7 +38,7 @@ struct TuneEnd {
 /// Searches each problem; `journal` sees steps and records as they come, a later record of a
 /// candidate in the place of an earlier one. Every candidate ends with a record: measured, failed,
 /// or left_out and why. @throws WorkerError where no worker can be kept alive, and what hooks throw
-TuneEnd tune(WorkerClient& client, std::span<const Assignment> work, const TunePlan& plan,
+TuneEnd tune(WorkerClient& client, std::span<const Assignment> work, const TuneRequest& request,
              const LiveHooks& journal, Progress& progress);
 
 /// Takes out the problems whose search has come to its end in these records, and of the others the
@@ -58,4 +59,4 @@ Facts facts_of(const Breakdown& breakdown);
 /// For people: a line per problem, and where the time went.
 std::string tune_report(const TuneEnd& end);
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -6,7 +6,7 @@
 
 #include "harness/support/statistics.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench {
 namespace {
 
 constexpr double assumed_relative = 0.02;
@@ -62,4 +62,4 @@ bool is_clear_of(const Interval& slow, const Interval& best, double drift) {
   return slow.low > best.high * (1 + drift);
 }
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench

@@ -3,7 +3,7 @@
 
 #include <span>
 
-namespace gla_bench::tuning {
+namespace gla_bench {
 
 /// Seconds between which a median lies, with 95 % confidence.
 struct Interval {
@@ -27,4 +27,4 @@ double relative_half_width(std::span<const double> samples);
 /// by a factor of 1 + `drift` between the two.
 bool is_clear_of(const Interval& slow, const Interval& best, double drift);
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench

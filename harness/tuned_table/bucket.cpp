@@ -1,38 +1,64 @@
 #include "harness/tuned_table/bucket.hpp"
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "harness/records/dtype_json.hpp"
+#include "harness/tuned_table/nearest.h"
 
 namespace gla_bench {
 namespace {
 
-constexpr double per_batch_heads = 2, per_round = 2, per_head_dimension = 4, per_layout = 1,
-                 per_state = 2, per_raggedness = 8, per_option = 16;
-
-double doublings(std::int64_t here, std::int64_t there) {
-  if (here < 1 || there < 1) return 0;  // an extent that the operator lacks
-  return std::abs(std::log2(static_cast<double>(here)) - std::log2(static_cast<double>(there)));
+std::string text_of(const std::map<std::string, std::string>& options) {
+  std::string text;
+  for (const auto& [option, value] : options)
+    text += (text.empty() ? "" : ",") + option + "=" + value;
+  return text;
 }
 
-double raggedness(std::int64_t here, std::int64_t there) {
-  return (here > 0) == (there > 0) ? doublings(here, there) : per_raggedness;
+/// The problem as nearest.h takes it; `options` must outlive it.
+gla_bench_tuned::Problem as_question(const Problem& problem, std::string_view options) {
+  const Shape& shape = problem.shape;
+  gla_bench_tuned::Problem question;
+  question.direction = name(problem.direction);
+  question.dtype = name(problem.dtype);
+  question.layout = name(problem.layout);
+  question.batch = shape.batch;
+  question.seq = shape.seq;
+  question.heads = shape.heads;
+  question.key_dim = shape.key_dim;
+  question.value_dim = shape.value_dim;
+  question.key_seq = shape.key_seq;
+  question.key_heads = shape.key_heads;
+  question.model_dim = shape.model_dim;
+  question.columns = shape.columns;
+  question.sequences = shape.sequences;
+  question.initial_state = problem.initial_state;
+  question.final_state = problem.final_state;
+  question.options = options;
+  return question;
 }
 
-double differing_options(const std::map<std::string, std::string>& here,
-                         const std::map<std::string, std::string>& there) {
-  double count = 0;
-  for (const auto& [key, value] : here) {
-    const auto found = there.find(key);
-    count += found == there.end() || found->second != value ? 1 : 0;
-  }
-  for (const auto& [key, value] : there) count += here.contains(key) ? 0 : 1;
-  return count;
+/// What a distance is to, as nearest.h takes it; `options` must outlive it.
+gla_bench_tuned::Entry as_entry(const Bucket& bucket, std::string_view options,
+                                double multiprocessors) {
+  gla_bench_tuned::Entry entry{};
+  entry.layout = name(bucket.layout);
+  entry.options = options;
+  entry.initial_state = bucket.initial_state;
+  entry.final_state = bucket.final_state;
+  entry.key_dim = bucket.key_dim;
+  entry.value_dim = bucket.value_dim;
+  entry.model_dim = bucket.model_dim;
+  entry.group = bucket.group;
+  entry.seq = bucket.seq;
+  entry.batch_heads = bucket.batch_heads;
+  entry.key_seq = bucket.key_seq;
+  entry.columns = bucket.columns;
+  entry.sequences = bucket.sequences;
+  entry.multiprocessors = multiprocessors;
+  return entry;
 }
 
 /// The integer members of a bucket by their names in JSON.
@@ -53,24 +79,23 @@ constexpr std::array extents{Extent{"seq", &Bucket::seq},
 }  // namespace
 
 std::int64_t nearest_power_of_two(std::int64_t value) {
-  if (value < 1) return 0;
-  const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
-  // Exact for what a shape can be; the header has the same expression.
-  const bool up = static_cast<double>(value) > 1.4142135623730951 * static_cast<double>(below);
-  return up && below <= std::numeric_limits<std::int64_t>::max() / 2 ? 2 * below : below;
+  return gla_bench_tuned::detail::nearest_power_of_two(value);
 }
 
 std::int64_t nearest_quarter(std::int64_t value) {
-  if (value < 8) return std::max<std::int64_t>(0, value);
-  const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
-  const std::int64_t step = below / 4, low = value / step * step;
-  if (low > std::numeric_limits<std::int64_t>::max() - step) return low;
-  const double middle = static_cast<double>(low) * static_cast<double>(low + step);
-  return static_cast<double>(value) * static_cast<double>(value) > middle ? low + step : low;
+  return gla_bench_tuned::detail::nearest_quarter(value);
+}
+
+double rounds_apart(double here, double there, double multiprocessors) {
+  return gla_bench_tuned::detail::rounds_apart(here, there, multiprocessors);
+}
+
+std::string options_text(const Bucket& bucket) {
+  return text_of(bucket.options);
 }
 
 Bucket bucket_of(const Problem& problem) {
-  const Shape& shape = problem.shape;
+  const auto extents = gla_bench_tuned::detail::extents_of(as_question(problem, ""));
   Bucket bucket;
   bucket.op = problem.op;
   bucket.direction = problem.direction;
@@ -79,52 +104,27 @@ Bucket bucket_of(const Problem& problem) {
   bucket.initial_state = problem.initial_state;
   bucket.final_state = problem.final_state;
   bucket.options = problem.options;
-  // Rows of a softmax have no heads; the members keep their defaults there and say nothing.
-  bucket.key_dim = shape.columns > 0 ? 0 : shape.key_dim;
-  bucket.value_dim = shape.columns > 0 ? 0 : shape.value_dim;
-  bucket.model_dim = shape.model_dim;
-  bucket.group =
-      std::max<std::int64_t>(1, shape.heads / std::max<std::int64_t>(1, shape.keys_heads()));
-  bucket.seq = nearest_power_of_two(shape.seq);
-  bucket.batch_heads = nearest_quarter(shape.batch * shape.heads);
-  bucket.key_seq = shape.keys_seq() == shape.seq ? 0 : nearest_power_of_two(shape.keys_seq());
-  bucket.columns = nearest_power_of_two(shape.columns);
-  bucket.sequences = nearest_power_of_two(shape.sequences);
+  bucket.key_dim = extents.key_dim;
+  bucket.value_dim = extents.value_dim;
+  bucket.model_dim = problem.shape.model_dim;
+  bucket.group = extents.group;
+  bucket.seq = extents.seq;
+  bucket.batch_heads = extents.batch_heads;
+  bucket.key_seq = extents.key_seq;
+  bucket.columns = extents.columns;
+  bucket.sequences = extents.sequences;
   return bucket;
-}
-
-double rounds_apart(double here, double there, double multiprocessors) {
-  if (!(here > 0) || !(there > 0) || !(multiprocessors > 0)) return 0;
-  double sum = 0;
-  for (const double slices : {1.0, 2.0, 4.0}) {
-    const double need = slices * here / multiprocessors, other = slices * there / multiprocessors;
-    const double rounds = std::log2(std::ceil(need)) - std::log2(std::ceil(other));
-    sum += std::min(std::abs(rounds), std::abs(std::log2(need) - std::log2(other) - rounds));
-  }
-  return sum;
 }
 
 std::optional<double> distance(const Problem& problem, const Bucket& bucket,
                                double multiprocessors) {
-  const Bucket own = bucket_of(problem);
-  if (!own.same_family(bucket)) return std::nullopt;
-  const Shape& shape = problem.shape;
-  const std::int64_t keys = bucket.key_seq > 0 ? bucket.key_seq : bucket.seq;
-  double sum = doublings(shape.seq, bucket.seq) +
-               per_batch_heads * doublings(shape.batch * shape.heads, bucket.batch_heads) +
-               doublings(shape.columns, bucket.columns) +
-               doublings(own.model_dim, bucket.model_dim) + doublings(own.group, bucket.group);
-  sum += per_round * rounds_apart(static_cast<double>(shape.batch * shape.heads),
-                                  static_cast<double>(bucket.batch_heads), multiprocessors);
-  // As many keys as queries on both sides: one extent, counted once.
-  if (own.key_seq > 0 || bucket.key_seq > 0) sum += doublings(shape.keys_seq(), keys);
-  sum += per_head_dimension *
-         (doublings(own.key_dim, bucket.key_dim) + doublings(own.value_dim, bucket.value_dim));
-  sum += own.layout != bucket.layout ? per_layout : 0;
-  sum += own.initial_state != bucket.initial_state ? per_state : 0;
-  sum += own.final_state != bucket.final_state ? per_state : 0;
-  sum += raggedness(shape.sequences, bucket.sequences);
-  return sum + per_option * differing_options(own.options, bucket.options);
+  if (problem.op != bucket.op || problem.direction != bucket.direction ||
+      problem.dtype != bucket.dtype)
+    return std::nullopt;
+  const std::string here = text_of(problem.options), there = text_of(bucket.options);
+  const gla_bench_tuned::Problem question = as_question(problem, here);
+  return gla_bench_tuned::detail::distance(question, gla_bench_tuned::detail::extents_of(question),
+                                           as_entry(bucket, there, multiprocessors));
 }
 
 std::string describe(const Bucket& bucket) {

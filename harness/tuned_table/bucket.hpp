@@ -1,6 +1,6 @@
 #pragma once
 // Which problems share a tuned choice. Pure functions of the problem: the same on every machine,
-// and the same in an exported header (header.hpp).
+// and, by nearest.h, the same in an exported header (header.hpp).
 
 #include <compare>
 #include <map>
@@ -33,10 +33,6 @@ struct Bucket {
   std::int64_t key_seq = 0;  ///< 0 where it is as many as seq
   std::int64_t columns = 0, sequences = 0;
   auto operator<=>(const Bucket&) const = default;
-
-  bool same_family(const Bucket& other) const {
-    return op == other.op && direction == other.direction && dtype == other.dtype;
-  }
 };
 
 /// The power of two nearest to a number in ratio: 4096 for 2897 to 5792; 0 for what is below 1.
@@ -56,12 +52,11 @@ Bucket bucket_of(const Problem& problem);
 std::optional<double> distance(const Problem& problem, const Bucket& bucket,
                                double multiprocessors = 0);
 
-/// How differently two numbers of blocks fill a device. A block for each, or 2, or 4: how many
-/// rounds of the multiprocessors that takes, and how full they are. For each of the three,
-/// doublings between the rounds, or between how full they are, whichever is less, so that only a
-/// step between the two counts: neither a small device nearly empty nor a large number of rounds.
-/// Their sum.
+/// How differently two numbers of blocks fill a device (nearest.h).
 double rounds_apart(double here, double there, double multiprocessors);
+
+/// The options as exported headers have them: "causal=false,lse=true".
+std::string options_text(const Bucket& bucket);
 
 /// The bucket without its family, for people and records: "T~4096 BH~128 K=128 V=128 h0".
 std::string describe(const Bucket& bucket);

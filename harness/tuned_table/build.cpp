@@ -103,7 +103,7 @@ Facts comparable_facts(const Facts& environment) {
   return facts;
 }
 
-TunedTable build_table(std::span<const Results> files, const TuningPolicy& policy) {
+TunedTable build_table(std::span<const Results> files, const TablePolicy& policy) {
   TunedTable table;
   if (files.empty()) return table;
   expect_one_device(files);

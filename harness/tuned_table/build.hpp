@@ -13,7 +13,7 @@
 
 namespace gla_bench {
 
-struct TuningPolicy {
+struct TablePolicy {
   /// What medians of one run may be apart for the same code: intervals are widened by it. A
   /// candidate whose interval over the fastest reaches down to 1 is a tie.
   double drift = 0.01;
@@ -30,7 +30,7 @@ struct TuningPolicy {
 /// geometric mean of time over the problem's best is the fastest; it wins, unless ties have a
 /// smaller error (by more than a tenth) or, among such, a smaller workspace.
 /// @throws InputError for files of different devices or backends, or that can not be compared
-TunedTable build_table(std::span<const Results> files, const TuningPolicy& policy = {});
+TunedTable build_table(std::span<const Results> files, const TablePolicy& policy = {});
 
 /// The records of several runs, peers aside: of a row that several have the newest one, and none of
 /// sources that a later run has in another version.

@@ -10,7 +10,6 @@
 #include "harness/records/comparability.hpp"
 #include "harness/support/printable.hpp"
 #include "harness/tuned_table/choose.hpp"
-#include "harness/tuned_table/header_text.hpp"
 
 namespace gla_bench {
 namespace {
@@ -40,13 +39,6 @@ std::string text_of(const Fact& fact) {
     return text.str();
   }
   return std::get<std::string>(fact);
-}
-
-std::string options_text(const Bucket& bucket) {
-  std::string text;
-  for (const auto& [option, value] : bucket.options)
-    text += (text.empty() ? "" : ",") + option + "=" + value;
-  return text;
 }
 
 void expect_name(const std::string& op) {
@@ -120,9 +112,8 @@ std::string export_header(const TunedTable& table) {
   std::ostringstream out;
   out << "// Which variant and tile to use for a problem on one device, as measured. Written by\n"
          "// gla-bench tune --export-header: a change is lost with the next export.\n";
-  out << header_types;
+  out << nearest_text() << "\nnamespace gla_bench_tuned {\n";
   write_environments(out, table);
-  out << header_search;
   for (const auto& [op, entries] : operators) {
     expect_name(op);
     write_operator(out, table, op, entries);

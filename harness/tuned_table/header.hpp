@@ -2,6 +2,7 @@
 // A tuned table as a C++ header that depends on nothing but C++17's library.
 
 #include <string>
+#include <string_view>
 
 #include "harness/tuned_table/table.hpp"
 
@@ -13,5 +14,8 @@ namespace gla_bench {
 /// dtype that the table lacks. @throws InputError for an operator whose name is no C++ name, and a
 /// table without entries
 std::string export_header(const TunedTable& table);
+
+/// The text of nearest.h, which every exported header begins with.
+std::string_view nearest_text();
 
 }  // namespace gla_bench

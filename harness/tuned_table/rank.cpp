@@ -99,7 +99,7 @@ void sort_by_time(std::vector<Contender>& list, const Best& best) {
 
 /// Time of `other` over `base`: the geometric mean over the problems that both have. The problems'
 /// intervals are independent, so that their squares add; the drift is not, and widens the whole.
-RatioEstimate ratio_of(const Contender& base, const Contender& other, const TuningPolicy& policy) {
+RatioEstimate ratio_of(const Contender& base, const Contender& other, const TablePolicy& policy) {
   double center = 0, below = 0, above = 0, count = 0;
   std::size_t least = 0;
   for (const auto& [problem, record] : other.timed) {
@@ -122,7 +122,7 @@ RatioEstimate ratio_of(const Contender& base, const Contender& other, const Tuni
 }
 
 TunedChoice choice_of(const Contender& contender, const Contender& winner,
-                      const TuningPolicy& policy) {
+                      const TablePolicy& policy) {
   TunedChoice choice{contender.variant,
                      contender.tile,
                      contender.source_hash,
@@ -156,7 +156,7 @@ std::string decide(std::vector<const Contender*>& tied) {
 }
 
 void add_problems(TunedEntry& entry, const Contender& winner, const Best& best,
-                  const TuningPolicy& policy) {
+                  const TablePolicy& policy) {
   std::vector<double> regrets;
   for (const auto& [problem, fastest] : best) {
     TunedProblem row;
@@ -180,7 +180,7 @@ void add_problems(TunedEntry& entry, const Contender& winner, const Best& best,
 }
 
 void add_others(TunedEntry& entry, const std::vector<Contender>& list, const Contender& winner,
-                const TuningPolicy& policy) {
+                const TablePolicy& policy) {
   std::set<std::string> seen{winner.variant};
   for (const Contender& contender : list)
     if (seen.insert(contender.variant).second)
@@ -204,7 +204,7 @@ RatioEstimate median_estimate(const std::vector<double>& samples_ms,
 }
 
 std::optional<TunedEntry> rank_bucket(const Bucket& bucket, std::span<const Record* const> rows,
-                                      const TuningPolicy& policy) {
+                                      const TablePolicy& policy) {
   TunedEntry entry;
   entry.bucket = bucket;
   std::vector<Contender> list = contenders_of(rows, entry);

@@ -17,7 +17,7 @@ bool may_win(const Record& record);
 /// The entry of a bucket, but for where its records came from; nothing where no candidate may win.
 /// `rows`: all records of the bucket, each candidate and problem once.
 std::optional<TunedEntry> rank_bucket(const Bucket& bucket, std::span<const Record* const> rows,
-                                      const TuningPolicy& policy);
+                                      const TablePolicy& policy);
 
 /// Median of a series in milliseconds with its bootstrapped interval: `ratio` is the median.
 RatioEstimate median_estimate(const std::vector<double>& samples_ms, const BootstrapPolicy& policy);

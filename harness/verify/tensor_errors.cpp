@@ -236,8 +236,8 @@ ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
   return errors;
 }
 
-ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
-                     std::span<const double> expected) {
+ErrorMetrics tensor_errors(const TensorSpec& spec, std::span<const float> got,
+                           std::span<const double> expected) {
   if (static_cast<std::int64_t>(got.size()) != spec.elements() || got.size() != expected.size())
     throw std::invalid_argument("'" + spec.name + "' does not have the size of its spec");
   ErrorMetrics metrics;

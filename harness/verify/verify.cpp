@@ -185,7 +185,7 @@ const std::map<std::string, BaselineError>& ProblemTruth::baseline(Arithmetic ar
   std::map<std::string, BaselineError> errors;
   for (const TensorSpec& spec : outputs_)
     errors[spec.name] =
-        baseline_error(compare(spec, plain->at(spec.name), expected_.at(spec.name)));
+        baseline_error(tensor_errors(spec, plain->at(spec.name), expected_.at(spec.name)));
   return baselines_[arithmetic] = std::move(errors);
 }
 
@@ -207,7 +207,7 @@ Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic a
                 "'" + spec.name + "' is missing or of the wrong size");
       continue;
     }
-    const ErrorMetrics metrics = compare(spec, found->second, truth.expected().at(spec.name));
+    const ErrorMetrics metrics = tensor_errors(spec, found->second, truth.expected().at(spec.name));
     verdict = judge_tensor(metrics, bound, baseline);
     if (verdict.ok) continue;
     const Explanation why = explain(spec, metrics, verdict);

@@ -33,7 +33,7 @@ struct ErrorMetrics {
   /// max |got - expected| over the largest of the reference's RMS, the RMS of its row (one token's
   /// of one head, where a tensor has such rows) and |expected|
   double max_abs = 0;
-  double worst_chunk_rel_l2 = 0;    ///< largest rel_l2 of a chunk (see compare)
+  double worst_chunk_rel_l2 = 0;    ///< largest rel_l2 of a chunk (see tensor_errors)
   std::int64_t elements = 0;        ///< without those that are the infinity that is expected
   std::int64_t smallest_chunk = 0;  ///< elements of the smallest chunk that has any
   std::int64_t unwritten = 0;       ///< elements that still hold the poison
@@ -48,10 +48,11 @@ struct ErrorMetrics {
 /// With any other element that is not finite, or any other value there, every error is NaN. The
 /// result does not depend on the number of threads.
 /// @throws std::invalid_argument when a size does not fit the spec.
-ErrorMetrics compare(const TensorSpec& spec, std::span<const float> got,
-                     std::span<const double> expected);
+ErrorMetrics tensor_errors(const TensorSpec& spec, std::span<const float> got,
+                           std::span<const double> expected);
 
-/// rel_l2 of each chunk as compare() takes it, [B, H, chunks of T]; NaN where one is not finite.
+/// rel_l2 of each chunk as tensor_errors() takes it, [B, H, chunks of T]; NaN where one is not
+/// finite.
 struct ChunkErrors {
   std::vector<std::int64_t> extents;
   std::vector<float> rel_l2;

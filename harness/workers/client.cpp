@@ -4,12 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/records/record_json.hpp"
-#include "harness/workers/supervisor.hpp"
 
 namespace gla_bench {
 namespace {
 
-constexpr double ceilings_seconds = 300;
 constexpr double seconds_between_looks = 0.2;
 
 WorkerClient::Started limited(const WorkerClient::Limit& limit) {
@@ -25,14 +23,7 @@ WorkerClient::WorkerClient(const std::string& label, const WorkerCommand& comman
 }
 
 void WorkerClient::restart() {
-  slot_.start(Supervisor::hello_seconds);
-  const auto line = slot_.process()->channel().receive(Supervisor::hello_seconds);
-  if (!line) lose(!slot_.process()->channel().ended(), "no hello");
-  const Json document = parse_json(*line, slot_.label());
-  const JsonNode message(document, slot_.label());
-  if (message_kind(message) == "error") throw InputError(message.at("what").text());
-  if (message_kind(message) != "hello") message.fail("a worker's hello");
-  slot_.greeted(read_hello(message));
+  slot_.open();
   if (settings_) slot_.process()->channel().send(configure_message(*settings_));
 }
 
@@ -43,13 +34,11 @@ void WorkerClient::configure(const WorkSettings& settings) {
 
 void WorkerClient::lose(bool timed_out, const std::string& why) {
   const Death death = slot_.end(timed_out);
-  std::string text = slot_.label() + ": " + why;
-  if (!timed_out) text += ": " + death.cause;
-  throw WorkerLost(text, timed_out);
+  throw WorkerLost(slot_.label(), {timed_out, timed_out ? why : why + ": " + death.cause});
 }
 
 void WorkerClient::send(const Json& request) {
-  if (slot_.process() == nullptr) throw WorkerLost(slot_.label() + ": was lost before", false);
+  if (slot_.process() == nullptr) throw WorkerLost(slot_.label(), {false, "was lost before"});
   slot_.process()->channel().send(request);
 }
 
@@ -71,7 +60,7 @@ void WorkerClient::look() {
   const std::string why = look_(*slot_.process());
   if (why.empty()) return;
   slot_.end(true);
-  throw WorkerLost(slot_.label() + ": " + why, false);
+  throw WorkerLost(slot_.label(), {false, why});
 }
 
 /// Sends a request and takes the answer of that kind, giving leave to the steps before it.
@@ -103,21 +92,10 @@ Json WorkerClient::ask(const Json& request, const std::string& answer, double se
   }
 }
 
-std::string WorkerClient::plan_counters(const CounterPolicy& policy, const std::string& config) {
-  const Json answer =
-      ask(counters_request(policy, config), "counters", Supervisor::hello_seconds, {});
-  return JsonNode(answer, slot_.label()).at("plan").text();
-}
-
-std::optional<Ceilings> WorkerClient::measure_ceilings() {
-  const Json answer = ask(ceilings_request(), "ceilings", ceilings_seconds, {});
-  return read_ceilings(JsonNode(answer, slot_.label()));
-}
-
 Record WorkerClient::prepare(const Problem& problem, const NamedCandidate& candidate,
                              const Limit& limit) {
-  const Json answer = ask(prepare_message(problem, candidate), "prepared",
-                          Supervisor::hello_seconds, limited(limit));
+  const Json answer =
+      ask(prepare_message(problem, candidate), "prepared", Slot::hello_seconds, limited(limit));
   return read_record(JsonNode(answer, slot_.label()).at("record"));
 }
 
@@ -133,7 +111,7 @@ void WorkerClient::ahead(const NamedPoint& point) {
 std::pair<std::size_t, Record> WorkerClient::hold(const NamedPoint& point, const Started& started) {
   // The first step begins when one of them is compiled.
   const double seconds =
-      Supervisor::hello_seconds + (settings_ ? settings_->policy.limits.build_seconds : 0);
+      Slot::hello_seconds + (settings_ ? settings_->policy.limits.build_seconds : 0);
   const Json answer = ask(hold_message(point), "held", seconds, started);
   const JsonNode message(answer, slot_.label());
   const std::size_t place = read_candidate(message).value_or(0);

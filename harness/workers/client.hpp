@@ -8,15 +8,17 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "harness/workers/death_policy.hpp"
 #include "harness/workers/slot.hpp"
 
 namespace gla_bench {
 
-/// The worker is gone: it crashed (`timed_out` false) or was killed after its limit. What it was
-/// asked for has no answer; restart() makes a new one.
+/// The worker is gone: it crashed or was killed after its limit. What it was asked for has no
+/// answer; restart() makes a new one.
 struct WorkerLost : WorkerError {
-  WorkerLost(const std::string& what, bool timeout) : WorkerError(what), timed_out(timeout) {}
-  bool timed_out;
+  WorkerLost(const std::string& label, WorkerEnd how)
+      : WorkerError(label + ": " + how.cause), end(std::move(how)) {}
+  WorkerEnd end;
 };
 
 class WorkerClient {
@@ -33,8 +35,11 @@ class WorkerClient {
   /// How all that follows is to be done; a restarted worker is told again.
   void configure(const WorkSettings& settings);
 
-  /// As Supervisor::plan_counters().
-  std::string plan_counters(const CounterPolicy& policy, const std::string& config);
+  /// See Slot.
+  std::string plan_counters(const CounterPolicy& policy, const std::string& config) {
+    return slot_.plan_counters(policy, config);
+  }
+  std::optional<Ceilings> measure_ceilings() { return slot_.measure_ceilings(); }
 
   /// Seconds that a step may take, which is about to begin.
   using Started = std::function<double(const StepEvent&)>;
@@ -53,9 +58,6 @@ class WorkerClient {
 
   /// Held candidates give their memory back until they are sampled again.
   void release(const NamedPoint& point);
-
-  /// The ceilings of its place, or nothing where nothing can run. @throws WorkerLost
-  std::optional<Ceilings> measure_ceilings();
 
   /// Verifies the candidate and keeps it ready. `verified`: samples can be taken; `rejected`: that
   /// program has no such operator or variant. @throws WorkerLost, InputError

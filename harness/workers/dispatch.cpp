@@ -22,24 +22,26 @@ std::vector<Candidate> picked(const Assignment& point, const std::vector<std::si
 }
 
 // What the run should take: workers share the steps, so that one is over so many times as often.
-TimeLeft time_left(std::span<const Assignment> work, const SupervisedPlan& plan,
+TimeLeft time_left(std::span<const Assignment> work, const WorkConditions& conditions,
                    std::size_t workers) {
   CandidateSeconds expected =
-      mean_seconds(work, plan.rates, plan.policy.timing, plan.run.place.backend);
+      mean_seconds(work, conditions.rates, conditions.settings.policy.timing,
+                   conditions.place.backend);
   const auto share = static_cast<double>(std::max<std::size_t>(workers, 1));
   expected.verify /= share, expected.measure /= share;
-  return TimeLeft(expected, candidate_count(work), plan.run.measure);
+  return TimeLeft(expected, candidate_count(work), conditions.settings.measure);
 }
 
 }  // namespace
 
 Dispatch::Dispatch(std::vector<std::unique_ptr<Slot>>& slots, std::span<const Assignment> work,
-                   const SupervisedPlan& plan, const RunHooks& hooks, Progress& progress)
+                   const WorkConditions& conditions, const RunHooks& hooks, Progress& progress)
     : slots_(slots),
       work_(work),
-      plan_(plan),
+      conditions_(conditions),
       hooks_(hooks),
-      progress_(progress, plan.run.measure, time_left(work, plan, slots.size())),
+      progress_(progress, conditions.settings.measure,
+                time_left(work, conditions, slots.size())),
       ahead_(work) {
   for (std::size_t i = 0; i < work.size(); ++i) queue_.push_back({i, nullptr});
 }
@@ -47,7 +49,7 @@ Dispatch::Dispatch(std::vector<std::unique_ptr<Slot>>& slots, std::span<const As
 SupervisedEnd Dispatch::run() {
   SignalWatch signals;
   while (!finished()) {
-    if (plan_.ends && std::chrono::steady_clock::now() >= *plan_.ends) {
+    if (conditions_.ends && std::chrono::steady_clock::now() >= *conditions_.ends) {
       end_.out_of_time = true;
       break;
     }
@@ -88,7 +90,7 @@ void Dispatch::feed(Slot& slot) {
     slot.take(open.point, std::move(open.work));
   }
   if (slot.work() == nullptr) return;
-  if (slot.state() == Slot::State::empty) slot.start(Supervisor::hello_seconds);
+  if (slot.state() == Slot::State::empty) slot.start(Slot::hello_seconds);
   if (slot.state() == Slot::State::idle) next_order(slot);
 }
 
@@ -101,9 +103,8 @@ void Dispatch::next_order(Slot& slot) {
   }
   const Assignment& point = work_[*slot.point()];
   Channel& channel = slot.process()->channel();
-  bool heard = slot.configure(
-      {plan_.run.measure, plan_.policy, plan_.run.copy_gb_per_s, plan_.run.last_level_cache});
-  if (heard && !order.alone && plan_.run.place.backend == BackendId::cuda) {
+  bool heard = slot.configure(conditions_.settings);
+  if (heard && !order.alone && conditions_.place.backend == BackendId::cuda) {
     const auto index =
         static_cast<std::size_t>(std::find_if(slots_.begin(), slots_.end(),
                                               [&](const auto& s) { return s.get() == &slot; }) -
@@ -113,7 +114,7 @@ void Dispatch::next_order(Slot& slot) {
   }
   if (heard) channel.send(point_message(named(point.problem, picked(point, order.candidates))));
   // Opening the device and taking the request in; what fails is seen as the end of the socket.
-  slot.expect_within(Supervisor::hello_seconds);
+  slot.expect_within(Slot::hello_seconds);
 }
 
 void Dispatch::wait(int signals) {
@@ -193,17 +194,11 @@ void Dispatch::starting(Slot& slot, const StepEvent& event) {
   slot.work()->starting(event);
   const auto in_hand = slot.work()->in_hand();
   const Candidate* of = in_hand->candidate ? &candidate(slot, *in_hand->candidate) : nullptr;
-  progress_.starting(event.step, work_[*slot.point()].problem, of);
-  if (of != nullptr && hooks_.starting) hooks_.starting(*of, event.step, slot.label());
-  slot.expect_within(step_limit(event.step, step_work(slot, *in_hand), plan_.rates,
-                                plan_.policy.limits, plan_.policy.timing));
-  slot.process()->channel().send(go_message());
-}
-
-StepWork Dispatch::step_work(const Slot& slot, const StepEvent& event) const {
   const Assignment& point = work_[*slot.point()];
-  if (!event.candidate) return work_of(*point.op, point.problem);
-  return work_of(*point.op, candidate(slot, *event.candidate));
+  progress_.starting(event.step, point.problem, of);
+  if (of != nullptr && hooks_.starting) hooks_.starting(*of, event.step, slot.label());
+  slot.expect_within(step_limit(conditions_, event.step, *point.op, point.problem, of));
+  slot.process()->channel().send(go_message());
 }
 
 void Dispatch::recorded(Slot& slot, Record record, std::size_t place) {
@@ -219,10 +214,7 @@ void Dispatch::recorded(Slot& slot, Record record, std::size_t place) {
 void Dispatch::point_done(Slot& slot) {
   slot.work()->done();
   if (slot.work()->acquitted()) {
-    progress_.message(
-        slot.label() +
-        ": it went through when tried alone, so something else ended the worker; what "
-        "was being compiled ahead is compiled in its turn");
+    progress_.message(slot.label() + ": " + std::string(acquittal_text));
     ahead_.bar(barred_until_);
   }
   slot.idle();

@@ -11,7 +11,7 @@ namespace gla_bench {
 class Dispatch {
  public:
   Dispatch(std::vector<std::unique_ptr<Slot>>& slots, std::span<const Assignment> work,
-           const SupervisedPlan& plan, const RunHooks& hooks, Progress& progress);
+           const WorkConditions& conditions, const RunHooks& hooks, Progress& progress);
 
   SupervisedEnd run();
 
@@ -34,17 +34,15 @@ class Dispatch {
   void check_limits(Slot& slot);
   void print_output(Slot& slot);
   void buried(Slot& slot, const WorkerEnd& end, const Death& death);
-  void blame(Slot& slot, const WorkerEnd& end);
-  void keep_timing(Slot& slot, std::size_t index, const WorkerEnd& end);
-  void give_up(Slot& slot, const GivenUp& verdict);
+  void keep_timing(Slot& slot, std::size_t index, const DeathDecision& decision);
+  void give_up(Slot& slot, std::size_t index, const DeathDecision& decision);
   void retire(Slot& slot, const std::string& why);
   void emit(const Record& record);
   const Candidate& candidate(const Slot& slot, std::size_t index) const;
-  StepWork step_work(const Slot& slot, const StepEvent& event) const;
 
   std::vector<std::unique_ptr<Slot>>& slots_;
   std::span<const Assignment> work_;
-  const SupervisedPlan& plan_;
+  const WorkConditions& conditions_;
   const RunHooks& hooks_;
   RunProgress progress_;
   AheadWindow ahead_;

@@ -3,26 +3,19 @@
 #include <algorithm>
 #include <sstream>
 
-#include "harness/support/text.hpp"
+#include "harness/support/printable.hpp"
 #include "harness/workers/dispatch.hpp"
 
 namespace gla_bench {
 namespace {
 
-constexpr int most_blameless = 3;
-constexpr int most_lines = 20;  // that a worker may print per record
+constexpr int most_lines = 20;             // that a worker may print per record
+constexpr std::size_t longest_line = 500;  // bytes
 
 std::string seconds_text(double seconds) {
   std::ostringstream text;
   text << seconds << " s";
   return text.str();
-}
-
-/// Without what could do something to a terminal.
-std::string printable(std::string line) {
-  for (char& c : line)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
-  return line;
 }
 
 /// The last line of what a process printed that says something, shortened.
@@ -31,9 +24,7 @@ std::string last_line(const std::string& words) {
   std::string line, last;
   while (std::getline(lines, line))
     if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
-  constexpr std::size_t longest = 200;
-  if (last.size() > longest) last = last.substr(0, longest) + "...";
-  return printable(last);
+  return printable(last, 200);
 }
 
 std::string with_last_words(std::string cause, const Death& death) {
@@ -63,20 +54,17 @@ void Dispatch::check_limits(Slot& slot) {
            death);
     return;
   }
-  if (!(plan_.memory > 0)) return;
-  const double resident = slot.process()->resident_bytes();
-  if (resident <= plan_.memory) return;
+  if (!(conditions_.memory > 0)) return;
+  const std::string fault = memory_fault(slot.process()->resident_bytes(), conditions_.memory);
+  if (fault.empty()) return;
   const Death death = slot.end(true);
-  buried(slot,
-         {false, "out of host memory: it held " + format_bytes(resident) + ", " +
-                     format_bytes(plan_.memory) + " are there"},
-         death);
+  buried(slot, {false, fault}, death);
 }
 
 void Dispatch::print_output(Slot& slot) {
   for (const std::string& line : slot.process()->take_output()) {
     if (slot.printed++ < most_lines)
-      progress_.message(slot.label() + ": " + printable(line));
+      progress_.message(slot.label() + ": " + printable(line, longest_line));
     else if (slot.printed == most_lines + 1)
       progress_.message(slot.label() + ": (it prints more)");
   }
@@ -84,59 +72,55 @@ void Dispatch::print_output(Slot& slot) {
 
 void Dispatch::buried(Slot& slot, const WorkerEnd& end, const Death& death) {
   barred_until_ = std::max(barred_until_, slot.ahead_until);
-  if (slot.work() != nullptr) {
-    const auto in_hand = slot.work()->in_hand();
-    if (in_hand && in_hand->step == RunStep::counters && slot.timed_record)
-      keep_timing(slot, *in_hand->candidate, end);
-    else
-      blame(slot, end);
-  } else {
-    ++slot.blameless_deaths;
+  const PointDeath of_point =
+      slot.work() != nullptr
+          ? slot.work()->died(end, slot.blameless_deaths, slot.timed_record.has_value())
+          : PointDeath{after_death({end, std::nullopt, 0, slot.blameless_deaths, false})};
+  const DeathDecision& decision = of_point.decision;
+  switch (decision.action) {
+    case AfterDeath::go_on:
+    case AfterDeath::stop:
+      ++slot.blameless_deaths;
+      break;
+    case AfterDeath::try_again:
+      progress_.message(slot.label() + ": " +
+                        retry_text(end, of_point.step.step,
+                                   of_point.step.candidate
+                                       ? &candidate(slot, *of_point.step.candidate)
+                                       : nullptr));
+      break;
+    case AfterDeath::keep_timing:
+      keep_timing(slot, of_point.closed.front(), decision);
+      break;
+    case AfterDeath::give_up:
+    case AfterDeath::give_up_problem:
+      for (const std::size_t index : of_point.closed) give_up(slot, index, decision);
+      break;
   }
   if (!death.buried)
     retire(slot, "its process can not be killed");
-  else if (slot.blameless_deaths >= most_blameless)
-    retire(slot, std::to_string(most_blameless) +
-                     " workers ended one after the other before they " +
-                     "began any work: " + end.cause);
-}
-
-/// The candidate in hand is suspected or given up.
-void Dispatch::blame(Slot& slot, const WorkerEnd& end) {
-  const auto in_hand = slot.work()->in_hand();
-  std::vector<GivenUp> given_up;
-  if (!slot.work()->died(end, given_up)) {
-    ++slot.blameless_deaths;
-    return;
-  }
-  for (const GivenUp& verdict : given_up) give_up(slot, verdict);
-  if (!given_up.empty()) return;
-  std::string what = "the reference, which is tried again";
-  if (in_hand->candidate)
-    what = std::string(name(in_hand->step)) + " of " +
-           describe(candidate(slot, *in_hand->candidate)) + ", which is tried again alone";
-  progress_.message(slot.label() + ": " + end.cause + ", in " + what);
+  else if (decision.action == AfterDeath::stop)
+    retire(slot, decision.reason);
 }
 
 /// What was to be counted after timing ended the worker: the timing stands.
-void Dispatch::keep_timing(Slot& slot, std::size_t index, const WorkerEnd& end) {
+void Dispatch::keep_timing(Slot& slot, std::size_t index, const DeathDecision& decision) {
   Record record = *slot.timed_record;
   CounterReading& reading = record.io.measured.emplace();
   reading.source = CounterSource::failed;
-  reading.reason = end.cause;
-  slot.work()->close(index);
+  reading.reason = decision.reason;
   progress_.recorded(candidate(slot, index), record);
   emit(record);
 }
 
-void Dispatch::give_up(Slot& slot, const GivenUp& verdict) {
-  const Candidate& of = candidate(slot, verdict.candidate);
-  Record record = new_record(*work_[*slot.point()].op, of, plan_.run.place);
+void Dispatch::give_up(Slot& slot, std::size_t index, const DeathDecision& decision) {
+  const Candidate& of = candidate(slot, index);
+  Record record = new_record(*work_[*slot.point()].op, of, conditions_.place);
   if (slot.last_record && slot.last_record->variant == of.variant->name &&
       slot.last_record->tile == of.tile)
     record = *slot.last_record;
-  record.status = verdict.status;
-  record.reason = verdict.reason;
+  record.status = decision.status;
+  record.reason = decision.reason;
   record.device = fact_text(slot.hello()->environment, "uuid");
   progress_.recorded(of, record);
   emit(record);

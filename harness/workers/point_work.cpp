@@ -1,5 +1,7 @@
 #include "harness/workers/point_work.hpp"
 
+#include <utility>
+
 #include "core/error.hpp"
 
 namespace gla_bench {
@@ -42,7 +44,6 @@ void PointWork::recorded(std::size_t place) {
 
 void PointWork::close(std::size_t candidate) {
   states_[candidate].recorded = true;
-  in_hand_.reset();
   if (suspect_ == candidate) suspect_.reset();
 }
 
@@ -51,29 +52,30 @@ void PointWork::done() {
   if (!progressed_) throw WorkerError("a worker ended an order without a record of any candidate");
 }
 
-void PointWork::give_up(std::size_t candidate, const WorkerEnd& end, const std::string& before,
-                        std::vector<GivenUp>& given_up) {
-  states_[candidate].recorded = true;
-  if (suspect_ == candidate) suspect_.reset();
-  given_up.push_back({candidate, end.timed_out ? Status::timeout : Status::crashed,
-                      before + end.cause + (end.timed_out ? "" : ", also when tried again alone")});
-}
-
-bool PointWork::died(const WorkerEnd& end, std::vector<GivenUp>& given_up) {
-  if (!in_hand_) return false;
-  const StepEvent step = *in_hand_;
-  in_hand_.reset();
-  if (!step.candidate) {
-    if (++deaths_ == 1 && !end.timed_out) return true;
-    for (std::size_t i = 0; i < states_.size(); ++i)
-      if (!states_[i].recorded) give_up(i, end, "before any candidate ran: ", given_up);
-    return true;
+PointDeath PointWork::died(const WorkerEnd& end, int blameless, bool timed) {
+  const std::optional<StepEvent> step = std::exchange(in_hand_, std::nullopt);
+  int nobody = 0;
+  int& deaths = !step ? nobody : step->candidate ? states_[*step->candidate].deaths : deaths_;
+  PointDeath death{after_death({end, step, deaths++, blameless, timed}),
+                   step.value_or(StepEvent{})};
+  switch (death.decision.action) {
+    case AfterDeath::go_on:
+    case AfterDeath::stop:
+      break;
+    case AfterDeath::try_again:
+      if (death.step.candidate) suspect_ = death.step.candidate;
+      break;
+    case AfterDeath::keep_timing:
+    case AfterDeath::give_up:
+      death.closed = {*death.step.candidate};
+      break;
+    case AfterDeath::give_up_problem:
+      for (std::size_t i = 0; i < states_.size(); ++i)
+        if (!states_[i].recorded) death.closed.push_back(i);
+      break;
   }
-  if (++states_[*step.candidate].deaths == 1 && !end.timed_out)
-    suspect_ = *step.candidate;
-  else
-    give_up(*step.candidate, end, std::string(name(step.step)) + ": ", given_up);
-  return true;
+  for (const std::size_t candidate : death.closed) close(candidate);
+  return death;
 }
 
 bool PointWork::acquitted() {

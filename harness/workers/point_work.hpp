@@ -3,24 +3,19 @@
 // next, who is suspected, who is given up. Knows no processes.
 
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "harness/workers/protocol.hpp"
+#include "harness/workers/death_policy.hpp"
 
 namespace gla_bench {
 
-/// Why a worker ended in the middle of its work.
-struct WorkerEnd {
-  bool timed_out = false;  ///< it was killed, because a step was over its limit
-  std::string cause;       ///< "SIGSEGV (Segmentation fault)", "a call took more than 30 s"
-};
-
-/// A candidate that no worker will be asked for again.
-struct GivenUp {
-  std::size_t candidate = 0;
-  Status status = Status::crashed;
-  std::string reason;
+/// What follows for a point when its worker dies.
+struct PointDeath {
+  DeathDecision decision;
+  StepEvent step = {};  ///< what was in hand, unless the decision blames nobody
+  /// Candidates that no worker will be asked for again, by their places in the point: their rows
+  /// are what the decision says.
+  std::vector<std::size_t> closed = {};
 };
 
 class PointWork {
@@ -42,16 +37,12 @@ class PointWork {
   void recorded(std::size_t place);
   void done();
 
-  /// A candidate, by its place in the point, is recorded though its worker died.
-  void close(std::size_t candidate);
-
   /// The step in hand, candidates by their place in the point; nothing between steps.
   const std::optional<StepEvent>& in_hand() const { return in_hand_; }
 
-  /// The worker died: the candidate in hand becomes a suspect, or, where it was one already or
-  /// hung, is given up; all that are left where the problem itself was in hand. False where no step
-  /// had begun, so that nobody is to blame.
-  bool died(const WorkerEnd& end, std::vector<GivenUp>& given_up);
+  /// The worker died. `blameless` and `timed`: see WorkerDeath. What after_death() decides is done
+  /// here as far as it concerns who is asked next; rows and messages are the caller's.
+  PointDeath died(const WorkerEnd& end, int blameless = 0, bool timed = false);
 
   /// A suspect went through when tried alone: something else killed the worker. Resets itself.
   bool acquitted();
@@ -61,8 +52,7 @@ class PointWork {
     bool recorded = false;
     int deaths = 0;
   };
-  void give_up(std::size_t candidate, const WorkerEnd& end, const std::string& before,
-               std::vector<GivenUp>& given_up);
+  void close(std::size_t candidate);
 
   std::vector<State> states_;
   int deaths_ = 0;  ///< in steps for the problem as a whole

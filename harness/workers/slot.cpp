@@ -11,7 +11,53 @@ namespace {
 // A process that has closed its socket ends by itself, or is helped along.
 constexpr double patience_seconds = 10;
 
+// Ceilings take a second or two, the first use of a GPU and its libraries some more.
+constexpr double ceilings_seconds = 300;
+
 }  // namespace
+
+/// The next message of a worker that is asked for nothing else. @throws InputError, WorkerError
+Json Slot::expect(const std::string& kind, double seconds) {
+  const auto line = process_->channel().receive(seconds);
+  if (!line) {
+    const bool ended = process_->channel().ended();
+    const Death death = end(!ended);
+    throw WorkerError(label_ + ": no " + kind + " from the worker: " +
+                      (ended ? death.cause : "it said nothing for a long time") +
+                      (death.last_words.empty() ? "" : "; it printed: " + death.last_words));
+  }
+  try {
+    Json document = parse_json(*line, label_);
+    const JsonNode message(document, label_);
+    const std::string got = message_kind(message);
+    if (got == kind) return document;
+    if (got != "error") message.fail(kind);
+    if (message.at("kind").text() != "input")
+      throw WorkerError(label_ + ": " + message.at("what").text());
+    throw InputError(message.at("what").text());
+  } catch (...) {
+    end(true);
+    throw;
+  }
+}
+
+void Slot::open() {
+  start(hello_seconds);
+  const Json message = expect("hello", hello_seconds);
+  greeted(read_hello(JsonNode(message, label_)));
+}
+
+std::string Slot::plan_counters(const CounterPolicy& policy, const std::string& config) {
+  process_->channel().send(counters_request(policy, config));
+  const Json message = expect("counters", hello_seconds);
+  return JsonNode(message, label_).at("plan").text();
+}
+
+std::optional<Ceilings> Slot::measure_ceilings() {
+  process_->channel().send(ceilings_request());
+  const Json message = expect("ceilings", ceilings_seconds);
+  return read_ceilings(JsonNode(message, label_));
+}
 
 void Slot::start(double seconds) {
   process_ = std::make_unique<WorkerProcess>(command_);

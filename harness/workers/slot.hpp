@@ -36,6 +36,18 @@ class Slot {
   /// Which of the run's problems is in work here.
   std::optional<std::size_t> point() const { return point_; }
 
+  /// Seconds within which a worker must say hello: a driver that opens eight GPUs takes its time.
+  static constexpr double hello_seconds = 180;
+
+  /// Starts a process and waits for its hello. @throws InputError for what the worker says is the
+  /// user's mistake, WorkerError when it can not be started
+  void open();
+  /// plan_counters() by the worker, whose device decides which metrics there are; `config` is the
+  /// file of the policy. @throws InputError for a metric that it lacks, WorkerError
+  std::string plan_counters(const CounterPolicy& policy, const std::string& config);
+  /// Of the worker's place, or nothing where nothing can run. @throws WorkerError
+  std::optional<Ceilings> measure_ceilings();
+
   /// Starts a process, which must say hello within `seconds`. @throws WorkerError
   void start(double seconds);
   /// The hello of the process that was started. @throws WorkerError where the place has changed
@@ -71,6 +83,8 @@ class Slot {
   std::size_t ahead_until = 0;
 
  private:
+  Json expect(const std::string& kind, double seconds);
+
   std::string label_;
   WorkerCommand command_;
   State state_ = State::empty;

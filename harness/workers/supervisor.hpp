@@ -14,20 +14,10 @@
 #include "harness/engine/run.hpp"
 #include "harness/engine/run_progress.hpp"
 #include "harness/support/progress.hpp"
+#include "harness/workers/conditions.hpp"
 #include "harness/workers/slot.hpp"
-#include "harness/workers/step_limit.hpp"
 
 namespace gla_bench {
-
-/// What the supervised run is to do, and how.
-struct SupervisedPlan {
-  RunPlan run;        ///< place, measure, rates; its timing and tolerance are the policy's
-  Policy policy;      ///< as the workers are to have it
-  WorkRates rates;    ///< for the limits of steps
-  double memory = 0;  ///< bytes that a worker may have resident; 0: any
-  /// When the run ends, whatever is left to do; nothing: when all is done.
-  std::optional<std::chrono::steady_clock::time_point> ends = {};
-};
 
 struct RunHooks {
   /// Before a step of a candidate, with the worker's name; the worker waits for it to return.
@@ -44,9 +34,6 @@ struct SupervisedEnd {
 
 class Supervisor {
  public:
-  /// Seconds within which a worker must say hello: a driver that opens eight GPUs takes its time.
-  static constexpr double hello_seconds = 180;
-
   Supervisor() = default;
 
   /// Starts a worker and waits for its hello. @throws InputError for what the worker says is the
@@ -57,15 +44,11 @@ class Supervisor {
   const Hello& hello() const { return *slots_.front()->hello(); }
   std::size_t size() const { return slots_.size(); }
 
-  /// plan_counters() by the first worker, whose device decides which metrics there are; `config` is
-  /// the file of the policy. @throws InputError for a metric that it lacks, WorkerError
-  std::string plan_counters(const CounterPolicy& policy, const std::string& config);
-
-  /// Measured by the first worker. @throws WorkerError
-  std::optional<Ceilings> measure_ceilings();
+  /// Where the first worker runs, which is asked for what is true of all.
+  Slot& first() { return *slots_.front(); }
 
   /// Everything to its record; refused candidates too. @throws InputError, and what the hooks throw
-  SupervisedEnd run(std::span<const Assignment> work, const SupervisedPlan& plan,
+  SupervisedEnd run(std::span<const Assignment> work, const WorkConditions& conditions,
                     const RunHooks& hooks, Progress& progress);
 
  private:

@@ -112,11 +112,12 @@ Ceilings measure_host_ceilings() {
   return ceilings;
 }
 
+std::size_t CacheFlush::bytes() {
+  return std::clamp(2 * last_level_cache_bytes(), 64 * mebibyte, 1024 * mebibyte);
+}
+
 void CacheFlush::run() {
-  if (buffer_.empty()) {
-    const std::size_t wanted = std::max(2 * last_level_cache_bytes(), 64 * mebibyte);
-    buffer_.assign(std::min(wanted, 1024 * mebibyte), 1);
-  }
+  if (buffer_.empty()) buffer_.assign(bytes(), 1);
   constexpr std::int64_t line = 64;
   const unsigned char* bytes = buffer_.data();
   const auto lines = static_cast<std::int64_t>(buffer_.size()) / line;

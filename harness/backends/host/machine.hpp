@@ -27,6 +27,8 @@ Ceilings measure_host_ceilings();
 /// level cache, with all OpenMP threads. Reading leaves no dirty lines to be written back later.
 class CacheFlush {
  public:
+  /// The size of its buffer: what a process that times candidates holds besides their tensors.
+  static std::size_t bytes();
   void run();
 
  private:

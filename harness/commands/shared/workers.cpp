@@ -29,12 +29,6 @@ WorkerCommand worker_command(const BackendOptions& options, std::optional<Backen
   return command;
 }
 
-WorkRates rates_of(const Facts& environment, BackendId backend) {
-  return rates_or_assumed(
-      {fact_number(environment, "copy_gb_per_s"), fact_number(environment, "matrix_tflop_per_s")},
-      backend);
-}
-
 void start_workers(Supervisor& supervisor, const BackendOptions& options,
                    std::optional<BackendId> configured, const std::string& gpus) {
   if (gpus.empty()) {

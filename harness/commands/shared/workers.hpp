@@ -5,7 +5,6 @@
 #include <string>
 
 #include "harness/commands/commands.hpp"
-#include "harness/workers/step_limit.hpp"
 #include "harness/workers/supervisor.hpp"
 
 namespace gla_bench::commands {
@@ -17,11 +16,5 @@ WorkerCommand worker_command(const BackendOptions& options, std::optional<Backen
 /// named). @throws InputError also for GPUs of different kinds, WorkerError
 void start_workers(Supervisor& supervisor, const BackendOptions& options,
                    std::optional<BackendId> configured, const std::string& gpus);
-
-/// What steps are timed against at a place with this environment: its ceilings, or modest ones.
-WorkRates rates_of(const Facts& environment, BackendId backend);
-
-/// Of the memory that is free when work starts: the rest is the parent's and the system's.
-constexpr double worker_share_of_memory = 0.95;
 
 }  // namespace gla_bench::commands

@@ -76,7 +76,7 @@ void put_timing(const Record& record, Columns& columns) {
   if (!cold.samples_ms.empty() && cold.median_ms > 0) {
     std::vector<double> seconds = cold.samples_ms;
     for (double& sample : seconds) sample *= 1e-3;
-    columns.number("cold_half", known(tuning::relative_half_width(seconds)), error_digits);
+    columns.number("cold_half", known(relative_half_width(seconds)), error_digits);
   }
   if (record.timing->hot) columns.number("hot_ms", record.timing->hot->median_ms, time_digits);
   columns.number("suspect", flag(record.timing->suspect), 1);

@@ -37,7 +37,7 @@ Ran run_toy(toy::Script& script, const std::string& variants, BackendId id = Bac
             bool measure = true) {
   toy::ToyBackend backend(id, script);
   const auto work = assignments(config_with_shapes(variants), toy::catalog(), place(id));
-  RunPlan plan;
+  RunRules plan;
   plan.place = place(id);
   plan.measure = measure;
   plan.tolerance = default_tolerance();

@@ -7,12 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/backends/host/machine.hpp"
 #include "harness/search/tune.hpp"
 #include "tests/harness/workers/planted_catalog.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 struct Tuned {
@@ -42,25 +43,27 @@ class LiveTest : public testing::Test {
     return read_config(JsonNode(document, "c.json"), catalog_, "");
   }
 
-  static TunePlan plan(const Config& config, Strategy strategy = Strategy::halving) {
-    TunePlan plan;
-    plan.live.place.source_hash = [](const Variant& variant) { return "hash of " + variant.name; };
-    plan.live.policy = config.policy;
-    plan.live.rates = rates_or_assumed({}, BackendId::host);
-    plan.live.memory = 900e6;
-    plan.strategy = strategy;
-    plan.search.most_samples = 6;  // a cold sample on a busy host takes a tenth of a second
-    return plan;
+  static TuneRequest request(const Config& config, Strategy strategy = Strategy::halving) {
+    TuneRequest request;
+    request.conditions.place.source_hash = [](const Variant& variant) {
+      return "hash of " + variant.name;
+    };
+    request.conditions.settings.policy = config.policy;
+    request.conditions.rates = rates_or_assumed({}, BackendId::host);
+    request.conditions.memory = 900e6 + static_cast<double>(CacheFlush::bytes());
+    request.strategy = strategy;
+    request.search.most_samples = 6;  // a cold sample on a busy host takes a tenth of a second
+    return request;
   }
 
   Tuned tune_these(const std::string& variants, Strategy strategy = Strategy::halving,
-                   const std::function<void(TunePlan&)>& change = {}) {
+                   const std::function<void(TuneRequest&)>& change = {}) {
     const Config asked = config(variants);
-    TunePlan how = plan(asked, strategy);
+    TuneRequest how = request(asked, strategy);
     if (change) change(how);
     WorkerClient client("worker", {places::planted_worker, {"serve", state_}});
     client.configure({true, asked.policy, 0, 0});
-    const auto work = assignments(asked, catalog_, how.live.place);
+    const auto work = assignments(asked, catalog_, how.conditions.place);
     Tuned tuned;
     std::ostringstream output;
     Progress progress(output, 100, {});
@@ -86,7 +89,7 @@ TEST_F(LiveTest, WhatIsWrongOrCrashesCostsARowAndNeverWins) {
   EXPECT_EQ(tuned.of("wrong").search->left, "failed");
   EXPECT_FALSE(tuned.of("wrong").timing);
   EXPECT_EQ(tuned.of("segfault").status, Status::crashed);
-  EXPECT_NE(tuned.of("segfault").reason.find("when tried again alone, too"), std::string::npos)
+  EXPECT_NE(tuned.of("segfault").reason.find("also when tried again alone"), std::string::npos)
       << tuned.of("segfault").reason;
   const Record& moody = tuned.of("moody");  // it crashed once
   EXPECT_TRUE(moody.status == Status::measured || moody.status == Status::verified) << moody.reason;
@@ -114,9 +117,9 @@ TEST_F(LiveTest, WhatIsWrongOrCrashesCostsARowAndNeverWins) {
 }
 
 TEST_F(LiveTest, AHangCostsACandidateAndTheSearchGoesOn) {
-  const Tuned tuned = tune_these(R"(["hang", "good"])", Strategy::halving, [](TunePlan& plan) {
-    plan.live.policy.limits.least_seconds = 1.5;
-  });
+  const Tuned tuned = tune_these(
+      R"(["hang", "good"])", Strategy::halving,
+      [](TuneRequest& request) { request.conditions.settings.policy.limits.least_seconds = 1.5; });
   for (const int chunk : {16, 32}) {
     const Record& hung = tuned.of("hang", chunk);
     EXPECT_EQ(hung.status, Status::timeout);
@@ -163,7 +166,7 @@ TEST_F(LiveTest, WithoutACandidateThatIsRightThereIsNoBest) {
 
 TEST_F(LiveTest, ABudgetOfCandidatesLeavesTheOthersOutAndSaysSo) {
   const Tuned tuned = tune_these(R"(["good", "also_good"])", Strategy::halving,
-                                 [](TunePlan& plan) { plan.budget.candidates = 2; });
+                                 [](TuneRequest& request) { request.budget.candidates = 2; });
   std::size_t left_out = 0;
   for (const auto& [key, record] : tuned.records) {
     if (record.status != Status::left_out) continue;
@@ -179,8 +182,8 @@ TEST_F(LiveTest, ABudgetOfCandidatesLeavesTheOthersOutAndSaysSo) {
 TEST_F(LiveTest, ASignalKeepsWhatIsKnownAndResumeSearchesAgain) {
   int looks = 0;
   const Tuned tuned =
-      tune_these(R"(["good", "wrong", "also_good"])", Strategy::halving, [&](TunePlan& plan) {
-        plan.signal = [&]() -> std::optional<int> {
+      tune_these(R"(["good", "wrong", "also_good"])", Strategy::halving, [&](TuneRequest& request) {
+        request.signal = [&]() -> std::optional<int> {
           return ++looks > 8 ? std::optional(SIGINT) : std::nullopt;
         };
       });
@@ -194,7 +197,7 @@ TEST_F(LiveTest, ASignalKeepsWhatIsKnownAndResumeSearchesAgain) {
   }
   EXPECT_GE(stopped, 1u);
   const Config asked = config(R"(["good", "wrong", "also_good"])");
-  auto work = assignments(asked, catalog_, plan(asked).live.place);
+  auto work = assignments(asked, catalog_, request(asked).conditions.place);
   EXPECT_EQ(drop_searched(work, kept), 0u);
   std::size_t failed = 0;
   for (const Record& record : kept) failed += is_failure(record.status) ? 1 : 0;
@@ -205,4 +208,4 @@ TEST_F(LiveTest, ASignalKeepsWhatIsKnownAndResumeSearchesAgain) {
 }
 
 }  // namespace
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -11,7 +11,7 @@
 #include "tests/support/places.hpp"
 #include "tests/support/sample_record.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 struct Figures {
@@ -160,4 +160,4 @@ TEST(Replay, RecordsGiveTheProblemTheirFailuresStayAndWhatOnlyASearchSawDoesNotC
 }
 
 }  // namespace
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

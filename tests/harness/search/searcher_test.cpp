@@ -9,7 +9,7 @@
 
 #include "harness/search/search.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 namespace {
 
 std::vector<SearchCandidate> line(int count) {
@@ -221,4 +221,4 @@ TEST(StopConditions, SkippedCandidatesAreStoppedAndTheSearchSaysWhy) {
 }
 
 }  // namespace
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -8,7 +8,7 @@
 
 #include "harness/search/replay.hpp"
 
-namespace gla_bench::tuning {
+namespace gla_bench::search {
 
 class Synthetic {
  public:
@@ -56,4 +56,4 @@ class Synthetic {
   std::mt19937_64 random_;
 };
 
-}  // namespace gla_bench::tuning
+}  // namespace gla_bench::search

@@ -39,7 +39,7 @@ std::vector<Record> outcomes_of(const std::vector<std::string>& variants,
         {catalog.find_variant("gla", variant, BackendId::host, Direction::forward),
          work.problem,
          {{"chunk", 32}}});
-  RunPlan plan;
+  RunRules plan;
   plan.place.source_hash = [](const Variant& v) { return source_hash(v); };
   plan.tolerance = default_tolerance();
   plan.timing = {2, 3, 5, 0, 1, 1, true};

@@ -26,12 +26,12 @@ TunedTable committed_table() {
   for (const char* file : {"gla", "linear_recurrence", "decode", "attention", "softmax"})
     files.push_back(
         read_results(std::string(places::source_dir) + "/results/h200/" + file + ".json"));
-  TuningPolicy policy;
+  TablePolicy policy;
   policy.bootstrap.resamples = 20;  // the intervals do not matter here
   return build_table(files, policy);
 }
 
-/// Some of the table's own problems, and each with extents drawn anew, some of them nowhere near.
+/// A problem of each entry, and more with extents drawn anew, some of them nowhere near.
 std::vector<Problem> asked(const TunedTable& table) {
   std::mt19937 random(1);
   const auto near = [&](std::int64_t extent) {
@@ -39,19 +39,22 @@ std::vector<Problem> asked(const TunedTable& table) {
   };
   std::vector<Problem> list;
   for (const TunedEntry& entry : table.entries) {
-    Problem problem = entry.problems.front().problem;
-    list.push_back(problem);
-    problem.shape.seq = near(problem.shape.seq);
-    problem.shape.batch = near(problem.shape.batch);
-    if (problem.shape.columns > 0) problem.shape.columns = near(problem.shape.columns);
-    list.push_back(problem);
-    if (random() % 2 == 0) problem.shape.key_dim = 64;
-    if (random() % 2 == 0) problem.initial_state = !problem.initial_state;
-    if (random() % 3 == 0) problem.options.clear();
-    if (random() % 3 == 0) problem.options["in_place"] = "true";
-    if (random() % 4 == 0) problem.shape.sequences = 12;
-    if (random() % 4 == 0) problem.layout = Layout::head_first;
-    list.push_back(problem);
+    list.push_back(entry.problems.front().problem);
+    for (int draw = 0; draw < 4; ++draw) {
+      Problem problem = entry.problems.front().problem;
+      problem.shape.seq = near(problem.shape.seq);
+      problem.shape.batch = near(problem.shape.batch);
+      if (problem.shape.columns > 0) problem.shape.columns = near(problem.shape.columns);
+      list.push_back(problem);
+      if (random() % 2 == 0) problem.shape.key_dim = 64;
+      if (random() % 2 == 0) problem.initial_state = !problem.initial_state;
+      if (random() % 3 == 0) problem.options.clear();
+      if (random() % 3 == 0) problem.options["in_place"] = "true";
+      if (random() % 3 == 0) problem.shape.key_seq = near(problem.shape.seq);
+      if (random() % 4 == 0) problem.shape.sequences = 12;
+      if (random() % 4 == 0) problem.layout = Layout::head_first;
+      list.push_back(problem);
+    }
   }
   return list;
 }

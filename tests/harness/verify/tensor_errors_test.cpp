@@ -28,10 +28,10 @@ std::vector<float> as_float(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-TEST(Compare, ExactIsZero) {
+TEST(TensorErrors, ExactIsZero) {
   const auto spec = token_spec({2, 70, 3, 4});
   const auto expected = ramp(spec.elements());
-  const ErrorMetrics m = compare(spec, as_float(expected), expected);
+  const ErrorMetrics m = tensor_errors(spec, as_float(expected), expected);
   EXPECT_EQ(m.rel_l2, 0);
   EXPECT_EQ(m.max_abs, 0);
   EXPECT_EQ(m.worst_chunk_rel_l2, 0);
@@ -39,53 +39,53 @@ TEST(Compare, ExactIsZero) {
   EXPECT_EQ(m.smallest_chunk, 70 * 4);  // 64 tokens and the ragged 6
 }
 
-TEST(Compare, AnElementFarAboveTheRmsIsHeldToItsOwnSize) {
+TEST(TensorErrors, AnElementFarAboveTheRmsIsHeldToItsOwnSize) {
   const auto spec = token_spec({1, 64, 1, 1});
   std::vector<double> expected(64, 0.0);
   expected[3] = 80.0;  // RMS 10
   auto got = as_float(expected);
   got[3] = 80.5f;
-  EXPECT_DOUBLE_EQ(compare(spec, got, expected).max_abs, 0.5 / 80);
+  EXPECT_DOUBLE_EQ(tensor_errors(spec, got, expected).max_abs, 0.5 / 80);
   got[4] = 0.5f;  // a small one is held to the RMS
-  const ErrorMetrics m = compare(spec, got, expected);
+  const ErrorMetrics m = tensor_errors(spec, got, expected);
   EXPECT_DOUBLE_EQ(m.max_abs, 0.05);
   EXPECT_EQ(m.worst.index, (std::vector<std::int64_t>{0, 4, 0, 0}));
 }
 
-TEST(Compare, AnElementOfALargeRowIsHeldToItsRow) {
+TEST(TensorErrors, AnElementOfALargeRowIsHeldToItsRow) {
   const auto spec = token_spec({1, 64, 1, 4});
   std::vector<double> expected(256, 1.0);
   for (std::size_t i = 0; i < 4; ++i) expected[i] = i == 2 ? 0.0 : 200.0;  // RMS 173, tensor 21.7
   auto got = as_float(expected);
   got[2] = 1.5f;  // as the row's other elements would be rounded
-  EXPECT_NEAR(compare(spec, got, expected).max_abs, 1.5 / std::sqrt(30000.0), 1e-12);
+  EXPECT_NEAR(tensor_errors(spec, got, expected).max_abs, 1.5 / std::sqrt(30000.0), 1e-12);
   got[2] = 100.0f;  // a fault in such a row shows
-  const ErrorMetrics m = compare(spec, got, expected);
+  const ErrorMetrics m = tensor_errors(spec, got, expected);
   EXPECT_GT(m.max_abs, 0.5);
   EXPECT_EQ(m.worst.index, (std::vector<std::int64_t>{0, 0, 0, 2}));
   got[2] = 0.0f;
   got[7] = 20.0f;  // a small row is still held to the tensor
-  EXPECT_NEAR(compare(spec, got, expected).max_abs, 19 / std::sqrt((3 * 40000.0 + 252) / 256),
+  EXPECT_NEAR(tensor_errors(spec, got, expected).max_abs, 19 / std::sqrt((3 * 40000.0 + 252) / 256),
               1e-9);
 }
 
-TEST(Compare, RowsOfAStateAndOfLseHaveNoSizeOfTheirOwn) {
+TEST(TensorErrors, RowsOfAStateAndOfLseHaveNoSizeOfTheirOwn) {
   std::vector<double> expected(256, 1.0);
   for (std::size_t i = 0; i < 4; ++i) expected[i] = i == 2 ? 0.0 : 200.0;
   auto got = as_float(expected);
   got[2] = 1.5f;
   const double rms = std::sqrt((3 * 40000.0 + 252) / 256);
-  EXPECT_NEAR(compare(token_spec({1, 64, 4}), got, expected).max_abs, 1.5 / rms, 1e-9);
+  EXPECT_NEAR(tensor_errors(token_spec({1, 64, 4}), got, expected).max_abs, 1.5 / rms, 1e-9);
   const TensorSpec state{"s", TensorSpec::Role::output, DType::float32, {1, 64, 2, 2}, false};
-  EXPECT_NEAR(compare(state, got, expected).max_abs, 1.5 / rms, 1e-9);
+  EXPECT_NEAR(tensor_errors(state, got, expected).max_abs, 1.5 / rms, 1e-9);
 }
 
-TEST(Compare, OneWrongElementByHand) {
+TEST(TensorErrors, OneWrongElementByHand) {
   const auto spec = token_spec({1, 130, 2, 1});
   std::vector<double> expected(260, 2.0);
   auto got = as_float(expected);
   got[2 * 129 + 1] = 2.5f;  // token 129 of head 1: in the chunk of its last 66 tokens
-  const ErrorMetrics m = compare(spec, got, expected);
+  const ErrorMetrics m = tensor_errors(spec, got, expected);
   EXPECT_DOUBLE_EQ(m.rel_l2, 0.5 / (2.0 * std::sqrt(260.0)));
   EXPECT_DOUBLE_EQ(m.max_abs, 0.25);
   EXPECT_DOUBLE_EQ(m.worst_chunk_rel_l2, 0.5 / (2.0 * std::sqrt(66.0)));
@@ -94,51 +94,51 @@ TEST(Compare, OneWrongElementByHand) {
   EXPECT_EQ(m.worst.expected, 2.0);
 }
 
-TEST(Compare, HeadsAreChunksOfTheirOwn) {
+TEST(TensorErrors, HeadsAreChunksOfTheirOwn) {
   const auto spec = token_spec({1, 64, 4, 8});
   const auto expected = ramp(spec.elements());
   auto got = as_float(expected);
   for (std::size_t t = 0; t < 64; ++t)
     for (std::size_t i = 0; i < 8; ++i) got[(t * 4 + 2) * 8 + i] *= 1.1f;
-  const ErrorMetrics m = compare(spec, got, expected);
+  const ErrorMetrics m = tensor_errors(spec, got, expected);
   EXPECT_NEAR(m.worst_chunk_rel_l2, 0.1, 1e-6);
   EXPECT_NEAR(m.rel_l2, 0.05, 3e-3);
 }
 
-TEST(Compare, StatesAreJudgedPerPair) {
+TEST(TensorErrors, StatesAreJudgedPerPair) {
   const TensorSpec spec{
       "final_state", TensorSpec::Role::output, DType::float32, {2, 3, 4, 5}, false};
   const auto expected = ramp(spec.elements());
   auto got = as_float(expected);
   for (std::size_t i = 20 * 4; i < 20 * 5; ++i) got[i] *= 2;
-  const ErrorMetrics m = compare(spec, got, expected);
+  const ErrorMetrics m = tensor_errors(spec, got, expected);
   EXPECT_DOUBLE_EQ(m.worst_chunk_rel_l2, 1.0);
   EXPECT_EQ(m.smallest_chunk, 20);
 }
 
-TEST(Compare, AChunkOfAlmostNothingIsMeasuredAgainstTheTensor) {
+TEST(TensorErrors, AChunkOfAlmostNothingIsMeasuredAgainstTheTensor) {
   const auto spec = token_spec({1, 128, 1, 1});
   std::vector<double> expected(128, 1.0);
   for (std::size_t t = 64; t < 128; ++t) expected[t] = 1e-12;
   auto got = as_float(expected);
   for (std::size_t t = 64; t < 128; ++t) got[t] = 3e-12f;
-  const ErrorMetrics m = compare(spec, got, expected);
+  const ErrorMetrics m = tensor_errors(spec, got, expected);
   const double rms = std::sqrt(0.5);
   EXPECT_NEAR(m.worst_chunk_rel_l2, 2e-12 / (chunk_norm_floor * rms), 1e-13);
 }
 
-TEST(Compare, NothingOverNothing) {
+TEST(TensorErrors, NothingOverNothing) {
   const auto spec = token_spec({1, 2, 1, 2});
   const std::vector<double> zero(4, 0.0);
-  EXPECT_EQ(compare(spec, as_float(zero), zero).rel_l2, 0);
-  EXPECT_EQ(compare(spec, as_float(zero), zero).worst_chunk_rel_l2, 0);
-  const ErrorMetrics m = compare(spec, std::vector<float>{0, 0, 1e-30f, 0}, zero);
+  EXPECT_EQ(tensor_errors(spec, as_float(zero), zero).rel_l2, 0);
+  EXPECT_EQ(tensor_errors(spec, as_float(zero), zero).worst_chunk_rel_l2, 0);
+  const ErrorMetrics m = tensor_errors(spec, std::vector<float>{0, 0, 1e-30f, 0}, zero);
   EXPECT_TRUE(std::isinf(m.rel_l2));
   EXPECT_TRUE(std::isinf(m.max_abs));
   EXPECT_TRUE(std::isinf(m.worst_chunk_rel_l2));
 }
 
-TEST(Compare, AnyNaNOrInfinityMakesEveryErrorNaN) {
+TEST(TensorErrors, AnyNaNOrInfinityMakesEveryErrorNaN) {
   const auto spec = token_spec({1, 200, 2, 3});
   const auto expected = ramp(spec.elements());
   for (const float bad : {NAN, INFINITY, -INFINITY}) {
@@ -146,7 +146,7 @@ TEST(Compare, AnyNaNOrInfinityMakesEveryErrorNaN) {
     got[777] = bad;
     got[800] = bad;
     got[3] = 100.0f;
-    const ErrorMetrics m = compare(spec, got, expected);
+    const ErrorMetrics m = tensor_errors(spec, got, expected);
     EXPECT_TRUE(std::isnan(m.rel_l2) && std::isnan(m.max_abs) && std::isnan(m.worst_chunk_rel_l2));
     EXPECT_EQ(m.not_finite, 2);
     EXPECT_EQ(m.unwritten, 0);
@@ -154,63 +154,65 @@ TEST(Compare, AnyNaNOrInfinityMakesEveryErrorNaN) {
   }
 }
 
-TEST(Compare, ANaNInTheReferenceIsNoPass) {
+TEST(TensorErrors, ANaNInTheReferenceIsNoPass) {
   const auto spec = token_spec({1, 4, 1, 1});
   const std::vector<double> expected{1, NAN, 1, 1};
-  EXPECT_TRUE(std::isnan(compare(spec, std::vector<float>{1, 1, 1, 1}, expected).rel_l2));
+  EXPECT_TRUE(std::isnan(tensor_errors(spec, std::vector<float>{1, 1, 1, 1}, expected).rel_l2));
 }
 
-TEST(Compare, PoisonIsCountedInEveryDtype) {
+TEST(TensorErrors, PoisonIsCountedInEveryDtype) {
   for (const std::uint32_t bits : {0xffffffffu, 0xffff0000u, 0xffffe000u}) {
     const auto spec = token_spec({1, 4, 1, 1});
     const float poison = std::bit_cast<float>(bits);
-    const ErrorMetrics m =
-        compare(spec, std::vector<float>{1, poison, NAN, poison}, std::vector<double>(4, 1.0));
+    const ErrorMetrics m = tensor_errors(spec, std::vector<float>{1, poison, NAN, poison},
+                                         std::vector<double>(4, 1.0));
     EXPECT_EQ(m.unwritten, 2);
     EXPECT_EQ(m.not_finite, 1);
   }
 }
 
-TEST(Compare, SameForEveryNumberOfThreads) {
+TEST(TensorErrors, SameForEveryNumberOfThreads) {
   const auto spec = token_spec({2, 1000, 5, 33});
   const auto expected = ramp(spec.elements());
   auto got = as_float(expected);
   for (std::size_t i = 0; i < got.size(); ++i) got[i] *= 1.0f + 1e-6f * static_cast<float>(i % 13);
   const int before = omp_get_max_threads();
   omp_set_num_threads(1);
-  const ErrorMetrics one = compare(spec, got, expected);
+  const ErrorMetrics one = tensor_errors(spec, got, expected);
   omp_set_num_threads(7);
-  const ErrorMetrics many = compare(spec, got, expected);
+  const ErrorMetrics many = tensor_errors(spec, got, expected);
   omp_set_num_threads(before);
   EXPECT_EQ(one.rel_l2, many.rel_l2);
   EXPECT_EQ(one.worst_chunk_rel_l2, many.worst_chunk_rel_l2);
   EXPECT_EQ(one.worst.index, many.worst.index);
 }
 
-TEST(Compare, SizesMustFit) {
+TEST(TensorErrors, SizesMustFit) {
   const auto spec = token_spec({1, 4, 1, 1});
-  EXPECT_THROW(compare(spec, std::vector<float>(3), std::vector<double>(4)), std::invalid_argument);
-  EXPECT_THROW(compare(spec, std::vector<float>(4), std::vector<double>(3)), std::invalid_argument);
+  EXPECT_THROW(tensor_errors(spec, std::vector<float>(3), std::vector<double>(4)),
+               std::invalid_argument);
+  EXPECT_THROW(tensor_errors(spec, std::vector<float>(4), std::vector<double>(3)),
+               std::invalid_argument);
 }
 
-TEST(Compare, ExpectedInfinitiesAreRightAndInNoNorm) {
+TEST(TensorErrors, ExpectedInfinitiesAreRightAndInNoNorm) {
   const auto spec = token_spec({1, 130, 2});
   std::vector<double> expected(260, 2.0);
   for (std::size_t i = 0; i < 2 * 64; i += 2) expected[i] = -infinity;  // a whole chunk of head 0
   auto got = as_float(expected);
-  const ErrorMetrics exact = compare(spec, got, expected);
+  const ErrorMetrics exact = tensor_errors(spec, got, expected);
   EXPECT_EQ(exact.rel_l2, 0);
   EXPECT_EQ(exact.worst_chunk_rel_l2, 0);
   EXPECT_EQ(exact.not_finite, 0);
   EXPECT_EQ(exact.elements, 260 - 64);
   EXPECT_EQ(exact.smallest_chunk, 64);
   got[259] = 2.5f;
-  const ErrorMetrics off = compare(spec, got, expected);
+  const ErrorMetrics off = tensor_errors(spec, got, expected);
   EXPECT_DOUBLE_EQ(off.rel_l2, 0.5 / (2.0 * std::sqrt(196.0)));
   EXPECT_DOUBLE_EQ(off.max_abs, 0.25);
 }
 
-TEST(Compare, OtherValuesWhereInfinityIsExpectedFail) {
+TEST(TensorErrors, OtherValuesWhereInfinityIsExpectedFail) {
   const auto spec = token_spec({1, 70, 2});
   std::vector<double> expected(140, 2.0);
   expected[6] = -infinity;
@@ -218,7 +220,7 @@ TEST(Compare, OtherValuesWhereInfinityIsExpectedFail) {
   for (const float wrong : {-1e38f, 0.0f, INFINITY, NAN, poison}) {
     auto got = as_float(expected);
     got[6] = wrong;
-    const ErrorMetrics m = compare(spec, got, expected);
+    const ErrorMetrics m = tensor_errors(spec, got, expected);
     EXPECT_TRUE(std::isnan(m.rel_l2)) << wrong;
     EXPECT_TRUE(std::isnan(m.worst_chunk_rel_l2)) << wrong;
     EXPECT_TRUE(std::isnan(m.max_abs)) << wrong;
@@ -227,13 +229,13 @@ TEST(Compare, OtherValuesWhereInfinityIsExpectedFail) {
   }
   auto got = as_float(expected);
   got[7] = -INFINITY;  // infinite where it is not expected
-  EXPECT_TRUE(std::isnan(compare(spec, got, expected).rel_l2));
+  EXPECT_TRUE(std::isnan(tensor_errors(spec, got, expected).rel_l2));
 }
 
-TEST(Compare, NothingButExpectedInfinities) {
+TEST(TensorErrors, NothingButExpectedInfinities) {
   const auto spec = token_spec({1, 3, 1});
   const std::vector<double> expected(3, -infinity);
-  const ErrorMetrics m = compare(spec, as_float(expected), expected);
+  const ErrorMetrics m = tensor_errors(spec, as_float(expected), expected);
   EXPECT_EQ(m.rel_l2, 0);
   EXPECT_EQ(m.not_finite, 0);
   EXPECT_EQ(m.elements, 0);

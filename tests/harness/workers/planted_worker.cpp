@@ -10,7 +10,7 @@
 
 #include "harness/backends/counters.hpp"
 #include "harness/workers/protocol.hpp"
-#include "harness/workers/serve.hpp"
+#include "harness/workers/serving/serve.hpp"
 #include "tests/harness/workers/planted_catalog.hpp"
 #include "tests/support/toy_backend.hpp"
 

@@ -32,18 +32,17 @@ TEST(PointWork, ASuspectIsTriedAloneAndThenGivenUp) {
   work.next();
   record(work, 0);
   work.starting({RunStep::verify, 1});
-  std::vector<GivenUp> given_up;
-  EXPECT_TRUE(work.died(crash, given_up));
-  EXPECT_TRUE(given_up.empty());
+  PointDeath death = work.died(crash);
+  EXPECT_EQ(death.decision.action, AfterDeath::try_again);
+  EXPECT_TRUE(death.closed.empty());
   EXPECT_EQ(work.next().candidates, (Indices{1}));
   EXPECT_TRUE(work.next().alone);
   work.starting({RunStep::measure, 0});
   EXPECT_EQ(work.in_hand()->candidate, 1u) << "named by its place in the point";
-  EXPECT_TRUE(work.died(crash, given_up));
-  ASSERT_EQ(given_up.size(), 1u);
-  EXPECT_EQ(given_up[0].candidate, 1u);
-  EXPECT_EQ(given_up[0].status, Status::crashed);
-  EXPECT_EQ(given_up[0].reason, "measure: SIGSEGV, also when tried again alone");
+  death = work.died(crash);
+  EXPECT_EQ(death.closed, (Indices{1}));
+  EXPECT_EQ(death.decision.status, Status::crashed);
+  EXPECT_EQ(death.decision.reason, "measure: SIGSEGV, also when tried again alone");
   EXPECT_EQ(work.next().candidates, (Indices{2}));
   EXPECT_FALSE(work.next().alone);
 }
@@ -52,8 +51,7 @@ TEST(PointWork, ASuspectThatGoesThroughIsAcquittedOnce) {
   PointWork work(2);
   work.next();
   work.starting({RunStep::verify, 0});
-  std::vector<GivenUp> given_up;
-  work.died(crash, given_up);
+  work.died(crash);
   work.next();
   record(work, 0);
   work.done();
@@ -66,11 +64,10 @@ TEST(PointWork, AHangIsNotTriedAgain) {
   PointWork work(2);
   work.next();
   work.starting({RunStep::verify, 0});
-  std::vector<GivenUp> given_up;
-  work.died(hung, given_up);
-  ASSERT_EQ(given_up.size(), 1u);
-  EXPECT_EQ(given_up[0].status, Status::timeout);
-  EXPECT_EQ(given_up[0].reason, "verify: it was not done after 30 s");
+  const PointDeath death = work.died(hang);
+  EXPECT_EQ(death.closed, (Indices{0}));
+  EXPECT_EQ(death.decision.status, Status::timeout);
+  EXPECT_EQ(death.decision.reason, "verify: it was not done after 30 s");
   EXPECT_EQ(work.next().candidates, (Indices{1}));
 }
 
@@ -81,8 +78,7 @@ TEST(PointWork, WhatWasVerifiedAndNotMeasuredIsAskedForAgain) {
   work.starting({RunStep::measure, 0});
   work.recorded(0);
   work.starting({RunStep::measure, 1});
-  std::vector<GivenUp> given_up;
-  work.died(hung, given_up);
+  work.died(hang);
   EXPECT_EQ(work.next().candidates, (Indices{2}));
 }
 
@@ -90,25 +86,24 @@ TEST(PointWork, AProblemThatKillsTwiceEndsAllItsCandidates) {
   PointWork work(2);
   work.next();
   work.starting({RunStep::reference, std::nullopt});
-  std::vector<GivenUp> given_up;
-  EXPECT_TRUE(work.died(crash, given_up));
-  EXPECT_TRUE(given_up.empty());
+  PointDeath death = work.died(crash);
+  EXPECT_EQ(death.decision.action, AfterDeath::try_again);
+  EXPECT_TRUE(death.closed.empty());
   EXPECT_EQ(work.next().candidates, (Indices{0, 1}));
   work.starting({RunStep::reference, std::nullopt});
-  work.died(crash, given_up);
-  ASSERT_EQ(given_up.size(), 2u);
-  EXPECT_TRUE(given_up[1].reason.starts_with("before any candidate ran: SIGSEGV"));
+  death = work.died(crash);
+  EXPECT_EQ(death.closed, (Indices{0, 1}));
+  EXPECT_TRUE(death.decision.reason.starts_with("before any candidate ran: SIGSEGV"));
   EXPECT_TRUE(work.next().candidates.empty());
 }
 
 TEST(PointWork, BetweenStepsNobodyIsToBlame) {
   PointWork work(2);
   work.next();
-  std::vector<GivenUp> given_up;
-  EXPECT_FALSE(work.died(crash, given_up));
+  EXPECT_EQ(work.died(crash).decision.action, AfterDeath::go_on);
   record(work, 0);
-  EXPECT_FALSE(work.died(crash, given_up)) << "after its record, before the next step";
-  EXPECT_TRUE(given_up.empty());
+  EXPECT_EQ(work.died(crash).decision.action, AfterDeath::go_on)
+      << "after its record, before the next step";
   EXPECT_EQ(work.next().candidates, (Indices{1}));
 }
 

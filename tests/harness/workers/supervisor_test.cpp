@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "core/error.hpp"
-#include "harness/workers/client.hpp"
+#include "harness/backends/host/machine.hpp"
 #include "tests/harness/workers/planted_catalog.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -67,13 +67,13 @@ class SupervisorTest : public testing::Test {
     Supervisor supervisor;
     for (int i = 0; i < workers; ++i) supervisor.add("w" + std::to_string(i), command(mode));
     const Config asked = config(variants);
-    SupervisedPlan plan;
-    plan.run.place.source_hash = [](const Variant& variant) { return "hash of " + variant.name; };
-    plan.run.measure = measure;
-    plan.policy = asked.policy;
-    plan.rates = rates_or_assumed({}, BackendId::host);
-    plan.memory = 900e6;
-    const auto work = assignments(asked, catalog_, plan.run.place);
+    WorkConditions conditions;
+    conditions.place.source_hash = [](const Variant& variant) { return "hash of " + variant.name; };
+    conditions.settings.measure = measure;
+    conditions.settings.policy = asked.policy;
+    conditions.rates = rates_or_assumed({}, BackendId::host);
+    conditions.memory = 900e6 + static_cast<double>(CacheFlush::bytes());
+    const auto work = assignments(asked, catalog_, conditions.place);
     Ran ran;
     RunHooks hooks;
     hooks.record = [&](const Record& record) {
@@ -86,7 +86,7 @@ class SupervisorTest : public testing::Test {
     std::ostringstream out;
     {
       Progress progress(out, progress_steps(work, measure), {});
-      ran.end = supervisor.run(work, plan, hooks, progress);
+      ran.end = supervisor.run(work, conditions, hooks, progress);
     }
     ran.output = out.str();
     return ran;
@@ -184,11 +184,11 @@ TEST_F(SupervisorTest, AWorkerThatDiesAtItsStartIsAFaultOfTheMachine) {
 TEST_F(SupervisorTest, AMetricThatTheWorkersDeviceLacksIsTheUsersMistake) {
   Supervisor supervisor;
   supervisor.add("w", command("poor"));
-  EXPECT_EQ(supervisor.plan_counters({}, "c.json").substr(0, 10), "10 metrics");
+  EXPECT_EQ(supervisor.first().plan_counters({}, "c.json").substr(0, 10), "10 metrics");
   WorkerClient client("w", command("poor"));
   const CounterPolicy bad{Which::all, {"no_such.sum"}};
   for (const auto& ask :
-       std::vector<std::function<void()>>{[&] { supervisor.plan_counters(bad, "c.json"); },
+       std::vector<std::function<void()>>{[&] { supervisor.first().plan_counters(bad, "c.json"); },
                                           [&] { client.plan_counters(bad, "c.json"); }})
     try {
       ask();

@@ -1,4 +1,4 @@
-#include "harness/measure/counting.hpp"
+#include "harness/measure/readings.hpp"
 
 #include <algorithm>
 
@@ -66,8 +66,8 @@ std::string plan_counters(const CounterPolicy& policy, const Backend& backend,
   return text;
 }
 
-void record_counts(Plan& plan, Backend& backend, const CounterPolicy& counters,
-                   const EnergyPolicy& energy, bool best, Record& record) {
+void record_readings(Plan& plan, Backend& backend, const CounterPolicy& counters,
+                     const EnergyPolicy& energy, bool best, Record& record) {
   count(plan, counters, best, record.io.measured.emplace());
   if (!takes_in(energy.of, best)) return;
   try {

@@ -1,8 +1,6 @@
-#include "harness/tuned_table/header_text.hpp"
-
-namespace gla_bench {
-
-const std::string_view header_types = R"(#pragma once
+#pragma once
+// How far a problem is from what was measured, and which entry of a table is nearest to it: the
+// rules by which both the program and every exported header choose. Needs nothing but C++17.
 
 #include <cmath>
 #include <cstddef>
@@ -49,8 +47,8 @@ struct Entry {
   std::size_t tile_values;
   /// Time of the runner-up over this one's with its 95 % interval; 1 where there was no other.
   double margin, margin_low, margin_high;
-  double error;   ///< the largest relative error (L2) of an output against float64
-  double regret;  ///< the worst of using it on the problems that it was measured on
+  double error;               ///< the largest relative error (L2) of an output against float64
+  double regret;              ///< the worst of using it on the problems that it was measured on
   std::string_view measured;  ///< when, UTC
   std::size_t environment;    ///< row of the facts that it holds for
   double multiprocessors;     ///< of the device that it holds for; 0: unknown
@@ -77,19 +75,20 @@ struct Fact {
   std::size_t environment;
   std::string_view key, value;
 };
-)";
 
-const std::string_view header_search = R"(
 namespace detail {
 
+/// The power of two nearest to a number in ratio; 0 for what is below 1.
 inline std::int64_t nearest_power_of_two(std::int64_t value) {
   if (value < 1) return 0;
   std::int64_t below = 1;
   while (below <= value / 2) below *= 2;
-  return static_cast<double>(value) > 1.4142135623730951 * static_cast<double>(below) ? 2 * below
-                                                                                      : below;
+  const bool up = static_cast<double>(value) > 1.4142135623730951 * static_cast<double>(below);
+  return up && below <= INT64_MAX / 2 ? 2 * below : below;
 }
 
+/// The nearest in ratio among the powers of two and the three numbers that part each octave evenly;
+/// below 8 each number itself; 0 for what is below 1.
 inline std::int64_t nearest_quarter(std::int64_t value) {
   if (value < 8) return value < 0 ? 0 : value;
   std::int64_t below = 1;
@@ -100,12 +99,17 @@ inline std::int64_t nearest_quarter(std::int64_t value) {
   return static_cast<double>(value) * static_cast<double>(value) > middle ? low + step : low;
 }
 
+/// How often one number has to be doubled to give the other; 0 where there is no such extent.
 inline double doublings(std::int64_t here, std::int64_t there) {
   if (here < 1 || there < 1) return 0;
   return std::abs(std::log2(static_cast<double>(here)) - std::log2(static_cast<double>(there)));
 }
 
-/// How differently two numbers of blocks fill a device: only a step between them counts.
+/// How differently two numbers of blocks fill a device. A block for each, or 2, or 4: how many
+/// rounds of the multiprocessors that takes, and how full they are. For each of the three,
+/// doublings between the rounds, or between how full they are, whichever is less, so that only a
+/// step between the two counts: neither a small device nearly empty nor a large number of rounds.
+/// Their sum.
 inline double rounds_apart(double here, double there, double multiprocessors) {
   if (!(here > 0) || !(there > 0) || !(multiprocessors > 0)) return 0;
   double sum = 0;
@@ -145,19 +149,24 @@ inline double differing_options(std::string_view here, std::string_view there) {
   return count;
 }
 
-/// Extents as an entry has them.
+/// A problem's extents as the entry of its own bucket has them, and its number of keys as it is.
 struct Extents {
-  std::int64_t key_dim, value_dim, group, keys, key_seq;
+  std::int64_t key_dim, value_dim, group, seq, batch_heads, key_seq, columns, sequences, keys;
 };
 
 inline Extents extents_of(const Problem& p) {
   Extents e{};
   const std::int64_t key_heads = p.key_heads > 0 ? p.key_heads : p.heads;
+  // Rows of a softmax have no heads; the members keep their defaults there and say nothing.
   e.key_dim = p.columns > 0 ? 0 : p.key_dim;
   e.value_dim = p.columns > 0 ? 0 : p.value_dim;
   e.group = key_heads > 0 && p.heads / key_heads > 1 ? p.heads / key_heads : 1;
+  e.seq = nearest_power_of_two(p.seq);
+  e.batch_heads = nearest_quarter(p.batch * p.heads);
   e.keys = p.key_seq > 0 ? p.key_seq : p.seq;
   e.key_seq = e.keys == p.seq ? 0 : nearest_power_of_two(e.keys);
+  e.columns = nearest_power_of_two(p.columns);
+  e.sequences = nearest_power_of_two(p.sequences);
   return e;
 }
 
@@ -165,26 +174,33 @@ inline bool own_bucket(const Problem& p, const Extents& own, const Entry& e) {
   return p.layout == e.layout && p.initial_state == e.initial_state &&
          p.final_state == e.final_state && differing_options(p.options, e.options) == 0 &&
          own.key_dim == e.key_dim && own.value_dim == e.value_dim && p.model_dim == e.model_dim &&
-         own.group == e.group && nearest_power_of_two(p.seq) == e.seq &&
-         nearest_quarter(p.batch * p.heads) == e.batch_heads && own.key_seq == e.key_seq &&
-         nearest_power_of_two(p.columns) == e.columns &&
-         nearest_power_of_two(p.sequences) == e.sequences;
+         own.group == e.group && own.seq == e.seq && own.batch_heads == e.batch_heads &&
+         own.key_seq == e.key_seq && own.columns == e.columns && own.sequences == e.sequences;
 }
 
+// What a doubling, or a difference, counts: how much it changes which launch is best.
+inline constexpr double per_batch_heads = 2, per_round = 2, per_head_dimension = 4, per_layout = 1,
+                        per_state = 2, per_raggedness = 8, per_option = 16;
+
+/// How far a problem is from the middle of an entry's bucket, both of one direction and dtype.
 inline double distance(const Problem& p, const Extents& own, const Entry& e) {
-  double sum = doublings(p.seq, e.seq) + 2 * doublings(p.batch * p.heads, e.batch_heads) +
+  double sum = doublings(p.seq, e.seq) +
+               per_batch_heads * doublings(p.batch * p.heads, e.batch_heads) +
                doublings(p.columns, e.columns) + doublings(p.model_dim, e.model_dim) +
                doublings(own.group, e.group);
-  sum += 2 * rounds_apart(static_cast<double>(p.batch * p.heads),
-                          static_cast<double>(e.batch_heads), e.multiprocessors);
+  sum += per_round * rounds_apart(static_cast<double>(p.batch * p.heads),
+                                  static_cast<double>(e.batch_heads), e.multiprocessors);
+  // As many keys as queries on both sides: one extent, counted once.
   if (own.key_seq > 0 || e.key_seq > 0)
     sum += doublings(own.keys, e.key_seq > 0 ? e.key_seq : e.seq);
-  sum += 4 * (doublings(own.key_dim, e.key_dim) + doublings(own.value_dim, e.value_dim));
-  sum += p.layout != e.layout ? 1 : 0;
-  sum += p.initial_state != e.initial_state ? 2 : 0;
-  sum += p.final_state != e.final_state ? 2 : 0;
-  sum += (p.sequences > 0) == (e.sequences > 0) ? doublings(p.sequences, e.sequences) : 8;
-  return sum + 16 * differing_options(p.options, e.options);
+  sum += per_head_dimension *
+         (doublings(own.key_dim, e.key_dim) + doublings(own.value_dim, e.value_dim));
+  sum += p.layout != e.layout ? per_layout : 0;
+  sum += p.initial_state != e.initial_state ? per_state : 0;
+  sum += p.final_state != e.final_state ? per_state : 0;
+  sum +=
+      (p.sequences > 0) == (e.sequences > 0) ? doublings(p.sequences, e.sequences) : per_raggedness;
+  return sum + per_option * differing_options(p.options, e.options);
 }
 
 /// The nearest entry of its direction and dtype: mostly that of its own bucket.
@@ -203,6 +219,5 @@ inline Choice choose(const Problem& problem, const Entry* entries, std::size_t c
 }
 
 }  // namespace detail
-)";
 
-}  // namespace gla_bench
+}  // namespace gla_bench_tuned

@@ -1,4 +1,4 @@
-#include "harness/workers/held.hpp"
+#include "harness/workers/serving/held.hpp"
 
 #include <chrono>
 #include <thread>
@@ -46,7 +46,7 @@ std::size_t first_ready(Backend& backend, std::span<const Candidate> candidates)
 }
 
 std::pair<std::size_t, Record> Held::hold(Backend& backend, const Assignment& work,
-                                          const RunPlan& plan, RunObserver& observer,
+                                          const RunRules& plan, RunObserver& observer,
                                           Staged& staged) {
   if (!(problem_ == work.problem)) clear();
   problem_ = work.problem;

@@ -1,4 +1,4 @@
-#include "harness/measure/counting.hpp"
+#include "harness/measure/readings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,16 +27,16 @@ class CountedPlan final : public toy::ToyPlan {
   std::function<CounterReading()> count_;
 };
 
-class CountingTest : public ::testing::Test {
+class ReadingsTest : public ::testing::Test {
  protected:
-  CountingTest() {
+  ReadingsTest() {
     record.status = Status::measured;
     record.timing.emplace().cold.median_ms = 1;
   }
 
   CounterReading count(std::function<CounterReading()> reading, bool best = true) {
     CountedPlan plan(script, std::move(reading));
-    record_counts(plan, backend, counters, energy, best, record);
+    record_readings(plan, backend, counters, energy, best, record);
     asked = plan.asked;
     return *record.io.measured;
   }
@@ -56,7 +56,7 @@ class CountingTest : public ::testing::Test {
   std::vector<std::string> asked;
 };
 
-TEST_F(CountingTest, FiguresGoIntoTheRecord) {
+TEST_F(ReadingsTest, FiguresGoIntoTheRecord) {
   counters.metrics = {"lts__t_sector_hit_rate.pct"};
   EXPECT_EQ(count(figures).dram_read_bytes, 100);
   EXPECT_EQ(asked.back(), "lts__t_sector_hit_rate.pct");
@@ -64,7 +64,7 @@ TEST_F(CountingTest, FiguresGoIntoTheRecord) {
   EXPECT_FALSE(record.energy);
 }
 
-TEST_F(CountingTest, AFaultInThePassIsAReasonAndTheTimingStands) {
+TEST_F(ReadingsTest, AFaultInThePassIsAReasonAndTheTimingStands) {
   const CounterReading reading =
       count([]() -> CounterReading { throw RunError("launch of 'x' failed"); });
   EXPECT_EQ(reading.source, CounterSource::failed);
@@ -73,21 +73,21 @@ TEST_F(CountingTest, AFaultInThePassIsAReasonAndTheTimingStands) {
   EXPECT_EQ(record.timing->cold.median_ms, 1);
 }
 
-TEST_F(CountingTest, ALostDeviceIsToldOnWithTheReasonFilledIn) {
+TEST_F(ReadingsTest, ALostDeviceIsToldOnWithTheReasonFilledIn) {
   EXPECT_THROW(count([]() -> CounterReading { throw DeviceLost("an illegal address"); }),
                DeviceLost);
   EXPECT_EQ(record.io.measured->source, CounterSource::failed);
   EXPECT_EQ(record.io.measured->reason, "an illegal address");
 }
 
-TEST_F(CountingTest, WhatIsNotAskedForDoesNotRun) {
+TEST_F(ReadingsTest, WhatIsNotAskedForDoesNotRun) {
   counters.of = Which::none;
   EXPECT_EQ(count(figures).source, CounterSource::not_asked);
   EXPECT_FALSE(record.io.measured->reason.empty());
   EXPECT_TRUE(asked.empty());
 }
 
-TEST_F(CountingTest, OfTheBestOnlyTheBest) {
+TEST_F(ReadingsTest, OfTheBestOnlyTheBest) {
   counters.of = energy.of = Which::best;
   EXPECT_EQ(count(figures, false).source, CounterSource::not_asked);
   EXPECT_FALSE(record.energy);
@@ -113,7 +113,7 @@ class CheckedBackend final : public toy::ToyBackend {
   std::vector<std::string> lacks_;
 };
 
-TEST_F(CountingTest, PlansPassesWithoutADevice) {
+TEST_F(ReadingsTest, PlansPassesWithoutADevice) {
   EXPECT_EQ(plan_counters({}, CheckedBackend(script, {}), "c.json"), "10 metrics in 1 pass");
   EXPECT_EQ(plan_counters({Which::all, {"lts__t_sector_hit_rate.pct"}},
                           CheckedBackend(script, {"dram__bytes_read.sum"}), "c.json"),
@@ -123,7 +123,7 @@ TEST_F(CountingTest, PlansPassesWithoutADevice) {
             "none: the config asks for none");
 }
 
-TEST_F(CountingTest, AMetricThatTheConfigNamesAndTheChipLacksIsBadInput) {
+TEST_F(ReadingsTest, AMetricThatTheConfigNamesAndTheChipLacksIsBadInput) {
   try {
     plan_counters({Which::all, {"good.sum", "bad.sum"}}, CheckedBackend(script, {"bad.sum"}),
                   "c.json");
@@ -135,9 +135,9 @@ TEST_F(CountingTest, AMetricThatTheConfigNamesAndTheChipLacksIsBadInput) {
   }
 }
 
-TEST_F(CountingTest, ABackendWithoutCountersSaysSo) {
+TEST_F(ReadingsTest, ABackendWithoutCountersSaysSo) {
   toy::ToyPlan plan(script, "plain");
-  record_counts(plan, backend, counters, energy, true, record);
+  record_readings(plan, backend, counters, energy, true, record);
   EXPECT_EQ(record.io.measured->source, CounterSource::absent);
   EXPECT_FALSE(record.io.measured->reason.empty());
 }

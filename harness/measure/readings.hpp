@@ -10,7 +10,7 @@
 
 namespace gla_bench {
 
-/// Whether a pass that `of` names takes in this candidate; `best` as for record_counts().
+/// Whether a pass that `of` names takes in this candidate; `best` as for record_readings().
 bool takes_in(Which of, bool best);
 
 /// "10 metrics in 1 pass", "11 metrics in 2 passes, without dram__bytes_read.sum, which the chip
@@ -24,7 +24,7 @@ std::string plan_counters(const CounterPolicy& policy, const Backend& backend,
 /// what it leaves in the outputs is judged no more. `best`: no candidate of its variant was faster
 /// on the problem so far. Whatever goes wrong, the timing stands: a fault is a reason.
 /// @throws DeviceLost, with the reasons filled in
-void record_counts(Plan& plan, Backend& backend, const CounterPolicy& counters,
-                   const EnergyPolicy& energy, bool best, Record& record);
+void record_readings(Plan& plan, Backend& backend, const CounterPolicy& counters,
+                     const EnergyPolicy& energy, bool best, Record& record);
 
 }  // namespace gla_bench

@@ -1,4 +1,4 @@
-#include "harness/workers/serve.hpp"
+#include "harness/workers/serving/serve.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,13 +7,13 @@
 
 #include "core/error.hpp"
 #include "harness/backends/devices.hpp"
-#include "harness/measure/counting.hpp"
+#include "harness/measure/readings.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/support/git_version.hpp"
 #include "harness/workers/channel.hpp"
-#include "harness/workers/held.hpp"
-#include "harness/workers/prepared.hpp"
 #include "harness/workers/protocol.hpp"
+#include "harness/workers/serving/held.hpp"
+#include "harness/workers/serving/prepared.hpp"
 
 namespace gla_bench {
 namespace {
@@ -236,7 +236,7 @@ class Server {
   const WorkerSetup& setup_;
   Reporter reporter_;
   std::unique_ptr<Backend> backend_;
-  RunPlan plan_;
+  RunRules plan_;
   Staged staged_;
   Prepared prepared_;  // refers to staged_: goes first
   Held held_;          // the same

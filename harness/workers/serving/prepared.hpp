@@ -16,7 +16,7 @@ class Prepared {
  public:
   /// Verifies the only candidate of `work` and keeps it, where it is right, warmed up and with
   /// poisoned outputs. The record says how it went; `observer` sees the steps.
-  Record make(Backend& backend, const Assignment& work, const RunPlan& plan, RunObserver& observer,
+  Record make(Backend& backend, const Assignment& work, const RunRules& plan, RunObserver& observer,
               Staged& staged);
 
   /// @throws InputError when nothing is prepared; RunError

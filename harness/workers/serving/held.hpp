@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/workers/prepared.hpp"
+#include "harness/workers/serving/prepared.hpp"
 
 namespace gla_bench {
 
@@ -18,8 +18,8 @@ class Held {
  public:
   /// Verifies the first candidate of `work` that is ready, and keeps it where it is right. Its
   /// place in `work`, and the record. Of another problem than before: those that were held go.
-  std::pair<std::size_t, Record> hold(Backend& backend, const Assignment& work, const RunPlan& plan,
-                                      RunObserver& observer, Staged& staged);
+  std::pair<std::size_t, Record> hold(Backend& backend, const Assignment& work,
+                                      const RunRules& plan, RunObserver& observer, Staged& staged);
 
   /// One that was held, maybe released since. @throws InputError for any other
   Prepared& at(const NamedCandidate& candidate);

@@ -1,4 +1,4 @@
-#include "harness/workers/prepared.hpp"
+#include "harness/workers/serving/prepared.hpp"
 
 #include "core/error.hpp"
 #include "harness/measure/checks.hpp"
@@ -42,10 +42,10 @@ void open_device(Backend& backend) {
   backend.stage(op, problem, {{"x", {0.0F}}});
 }
 
-Record Prepared::make(Backend& backend, const Assignment& work, const RunPlan& plan,
+Record Prepared::make(Backend& backend, const Assignment& work, const RunRules& plan,
                       RunObserver& observer, Staged& staged) {
   clear();
-  RunPlan verification = plan;
+  RunRules verification = plan;
   verification.measure = false;
   Keeper keeper(observer, record_);
   run_point(backend, work, verification, keeper, staged);

@@ -1,0 +1,53 @@
+#pragma once
+// What every command that works through workers sets up in the same way: the config, the place, the
+// conditions of work and the results file.
+
+#include <optional>
+#include <string>
+
+#include "harness/commands/commands.hpp"
+#include "harness/records/record_file.hpp"
+#include "harness/workers/conditions.hpp"
+
+namespace gla_bench::commands {
+
+/// Loads a config, and reads the tolerances that it names, so that a bad file is told before any
+/// worker starts. @throws InputError
+Config load_session_config(const std::string& path, const Catalog& catalog);
+void expect_tolerance(const Config& config);
+
+/// The results file that a command is asked to write.
+struct OutputOptions {
+  std::string path;  ///< may be empty: the command says what stands for it
+  bool resume = false, extend = false, force = false;
+};
+
+/// Fails at once where the results file could not be written to later, before any time is spent.
+/// @throws InputError
+void expect_output(const OutputOptions& output);
+
+/// Makes the results file, or goes on with it: its earlier records are then in `results`, and what
+/// is worth a warning goes to standard error. @throws InputError
+RecordFile open_output(const OutputOptions& output, const Config& config, const Facts& environment,
+                       Results& results);
+
+/// Where a command's work is done.
+struct Session {
+  Facts environment;  ///< of the results file: the place's, the command line, the ceilings
+  WorkConditions conditions;
+};
+
+/// `hello` and `ceilings` are what the first worker says of its place; without ceilings, times are
+/// held against modest rates and none is suspect.
+Session open_session(const Hello& hello, const std::optional<Ceilings>& ceilings,
+                     const Config& config, const BackendOptions& options,
+                     const std::string& command_line, bool measure);
+
+/// @throws InputError beginning with `command` where there is no device to run on
+void expect_device(const Hello& hello, const std::string& command);
+
+/// Tells on standard error why work ended early and what `--resume` does; `kept`: whether a results
+/// file holds what was done.
+void print_early_end(const std::string& why, bool kept, const std::string& resume);
+
+}  // namespace gla_bench::commands

@@ -1,0 +1,31 @@
+#pragma once
+// Where work is done and by which rules, as whoever holds workers knows it: the same for a run, a
+// search and a comparison of two programs.
+
+#include <chrono>
+#include <optional>
+
+#include "harness/engine/assignment.hpp"
+#include "harness/workers/protocol.hpp"
+#include "harness/workers/step_limit.hpp"
+
+namespace gla_bench {
+
+struct WorkConditions {
+  Place place;
+  WorkSettings settings;  ///< what the workers are told
+  WorkRates rates;        ///< for the limits of steps
+  double memory = 0;      ///< bytes that a worker may have resident; 0: any
+  /// When a run ends, whatever is left to do; nothing: when all is done.
+  std::optional<std::chrono::steady_clock::time_point> ends = {};
+};
+
+/// Seconds that a step of this candidate may take; null for a step of the problem as a whole.
+inline double step_limit(const WorkConditions& conditions, RunStep step, const Operator& op,
+                         const Problem& problem, const Candidate* candidate) {
+  const Policy& policy = conditions.settings.policy;
+  const StepWork work = candidate == nullptr ? work_of(op, problem) : work_of(op, *candidate);
+  return step_limit(step, work, conditions.rates, policy.limits, policy.timing);
+}
+
+}  // namespace gla_bench
