@@ -7,7 +7,9 @@ function(gla_bench_embed_sources target)
     ${CMAKE_SOURCE_DIR}/reference/*.cuh ${CMAKE_SOURCE_DIR}/reference/*.h
     ${CMAKE_SOURCE_DIR}/harness/backends/cuda/*.cuh
     ${CMAKE_SOURCE_DIR}/harness/selftest/*.cuh ${CMAKE_SOURCE_DIR}/harness/selftest/*.h
-    ${CMAKE_SOURCE_DIR}/configs/tolerance.json)
+    ${CMAKE_SOURCE_DIR}/configs/tolerance.json ${CMAKE_SOURCE_DIR}/configs/schema/*.json)
+  # These two are made by the program itself.
+  list(FILTER sources EXCLUDE REGEX "configs/schema/(config|results)\\.schema")
   list(SORT sources)
   set(list_file ${CMAKE_BINARY_DIR}/embedded_sources.txt)
   set(table ${CMAKE_BINARY_DIR}/embedded_sources.cpp)

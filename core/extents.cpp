@@ -1,3 +1,5 @@
+// Extents by name, and how large a shape makes its tensors.
+
 #include "core/extents.hpp"
 
 #include <algorithm>

@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
   commands::add_repeat(program, context);
   commands::add_profile(program, context);
   commands::add_sanitize(program, context);
+  commands::add_schema(program, context);
   commands::add_worker(program, context);
   try {
     program.parse(argc, argv);

@@ -46,6 +46,7 @@ void add_export(CLI::App& program, Context& context);
 void add_selftest(CLI::App& program, Context& context);
 void add_repeat(CLI::App& program, Context& context);
 void add_profile(CLI::App& program, Context& context);
+void add_schema(CLI::App& program, Context& context);
 void add_sanitize(CLI::App& program, Context& context);
 /// Hidden: what `run` and `verify` start to do their work.
 void add_worker(CLI::App& program, Context& context);

@@ -1,7 +1,6 @@
 #pragma once
 // What a config says about counters and energy: "policy": {"counters": .., "energy": ..}.
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +13,6 @@ namespace gla_bench {
 /// far when their turn comes, so that whatever wins in the end is among them.
 enum class Which { none, best, all };
 std::string_view name(Which which);
-std::optional<Which> parse_which(std::string_view text);
 
 /// What a call moves is a check of the variant's model, at about a fifth of a second a candidate.
 struct CounterPolicy {
@@ -31,8 +29,6 @@ struct EnergyPolicy {
 
 /// @throws InputError with the pointer, what stood there and what was expected
 CounterPolicy read_counter_policy(const JsonNode& node);
-EnergyPolicy read_energy_policy(const JsonNode& node);
 Json counter_policy_to_json(const CounterPolicy& policy);
-Json energy_policy_to_json(const EnergyPolicy& policy);
 
 }  // namespace gla_bench

@@ -52,31 +52,6 @@ Json sweep_to_json(const Sweep& sweep) {
 
 }  // namespace
 
-Json policy_to_json(const Policy& policy) {
-  const TimingPolicy& timing = policy.timing;
-  Json json;
-  json["timing"] = {{"warmup", timing.warmup},
-                    {"min_samples", timing.min_samples},
-                    {"max_samples", timing.max_samples},
-                    {"min_seconds", timing.min_seconds},
-                    {"max_seconds", timing.max_seconds},
-                    {"max_noise", timing.max_noise},
-                    {"hot", timing.hot}};
-  json["verification"]["reference"] = name(policy.verification.reference);
-  json["counters"] = counter_policy_to_json(policy.counters);
-  json["energy"] = energy_policy_to_json(policy.energy);
-  const LimitPolicy& limits = policy.limits;
-  json["limits"] = {{"least_seconds", limits.least_seconds},
-                    {"factor", limits.factor},
-                    {"build_seconds", limits.build_seconds},
-                    {"reference_seconds", limits.reference_seconds}};
-  if (!policy.keep_wrong.folder.empty())
-    json["keep_wrong"] = {{"folder", policy.keep_wrong.folder},
-                          {"most_mib", policy.keep_wrong.most_mib}};
-  if (!policy.tolerance.empty()) json["tolerance"] = policy.tolerance;
-  return json;
-}
-
 Json config_to_json(const Config& config) {
   Json json;
   json["description"] = config.description;

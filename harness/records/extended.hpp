@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/support/facts.hpp"
+#include "harness/support/fields/fields.hpp"
 #include "harness/support/json.hpp"
 
 namespace gla_bench {
@@ -15,16 +16,40 @@ namespace gla_bench {
 struct Extension {
   std::string git_commit;
   bool git_dirty = false;
-  std::string started;               ///< UTC, as in the environment
-  std::string driver;                ///< empty on the host
-  std::string uuid;                  ///< of the GPU; empty on the host and in files from before it
-  std::int64_t records_kept = 0;     ///< what it found done
-  std::int64_t records_dropped = 0;  ///< what its config no longer asks for
-  std::int64_t records_stale = 0;    ///< of sources that had changed: made again
+  std::string started;
+  std::string driver;
+  std::string uuid;
+  std::int64_t records_kept = 0;
+  std::int64_t records_dropped = 0;
+  std::int64_t records_stale = 0;
 
   /// True where both are of the same program on the same driver and GPU.
   bool same_program(const Extension& other) const;
 };
+
+template <class Visitor>
+void fields(Visitor& visit, Of<Extension>) {
+  visit.of("extension", "One continuation of the file under another config (--extend).");
+  visit("git_commit", &Extension::git_commit, {"The program's commit."});
+  visit("git_dirty", &Extension::git_dirty,
+        {"Whether the program was built from uncommitted sources."});
+  visit("started", &Extension::started, {"When it started, UTC."});
+  visit("driver", &Extension::driver, {"The version of the GPU's driver; empty on the host."});
+  visit("uuid", &Extension::uuid,
+        {.about = "The UUID of the GPU; empty on the host, missing in files from before it was "
+                  "kept.",
+         .presence = Presence::added});
+  visit("records_kept", &Extension::records_kept,
+        {.about = "How many records were tried before, are still asked for, and are of sources "
+                  "that had not changed.",
+         .least = 0});
+  visit("records_dropped", &Extension::records_dropped,
+        {.about = "How many records were tried before and are no longer asked for.", .least = 0});
+  visit("records_stale", &Extension::records_stale,
+        {.about = "How many records were tried before with sources that had changed, and so were "
+                  "made again.",
+         .least = 0});
+}
 
 /// An extension by the program and the driver that an environment names, without its counts.
 Extension extension_by(const Facts& environment);

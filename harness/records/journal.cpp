@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "harness/records/record_json.hpp"
 #include "harness/support/atomic_file.hpp"
 
 namespace gla_bench {
@@ -57,16 +56,8 @@ std::string journal_head(const Json& environment, const Json& config) {
 }
 
 std::string journal_starting(const Started& started) {
-  const auto& [problem, variant, backend, tile] = started.candidate;
-  Json step;
-  step["step"] = started.step;
-  if (!started.where.empty()) step["where"] = started.where;
-  step["variant"] = variant;
-  step["backend"] = name(backend);
-  step["tile"] = tile.empty() ? Json::object() : Json(tile);
-  step.update(problem_to_json(problem));
   Json line;
-  line["starting"] = std::move(step);
+  line["starting"] = started_to_json(started);
   return line_of(line);
 }
 

@@ -26,10 +26,25 @@ std::string journal_path(const std::string& results);
 
 /// A step of a candidate that was begun.
 struct Started {
-  std::string step;   ///< "verify", "measure", ...
-  std::string where;  ///< the worker, where there are several
+  std::string step;
+  std::string where;
   RecordKey candidate;
 };
+
+template <class Visitor>
+void fields(Visitor& visit, Of<Started>) {
+  visit.of("starting", "A step of a candidate that was begun.");
+  visit("step", &Started::step, {"What was begun: verify, measure, ..."});
+  visit("where", &Started::where,
+        {.about = "The worker, where there are several.", .presence = Presence::sparse});
+  visit.inlined(
+      [](const Started& started) -> const RecordKey& { return started.candidate; },
+      [](Started& started, RecordKey candidate) { started.candidate = std::move(candidate); });
+}
+
+/// The step as an object, both ways. @throws InputError
+Json started_to_json(const Started& started);
+Started read_started(const JsonNode& node);
 
 /// "measure chunk_fused [cuda] chunk=64 on gla forward ..., on GPU-12ab...", for people.
 std::string describe(const Started& started);

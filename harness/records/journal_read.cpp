@@ -14,17 +14,6 @@ namespace {
 
 constexpr std::size_t most_in_flight = 1000;  // one in each worker
 
-Started read_started(const JsonNode& node) {
-  node.expect_keys({"step", "where", "variant", "backend", "tile", "operator", "direction", "dtype",
-                    "layout", "shape", "gate", "seed", "initial_state", "final_state", "scale",
-                    "tensors", "options"});
-  Started started;
-  started.step = node.at("step").text();
-  if (const auto where = node.find("where")) started.where = where->text();
-  started.candidate = read_key(node);
-  return started;
-}
-
 void begin(std::vector<Started>& in_flight, Started started) {
   for (Started& other : in_flight)
     if (other.where == started.where) {

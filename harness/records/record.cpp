@@ -1,51 +1,49 @@
 #include "harness/records/record.hpp"
 
-#include <utility>
-
 namespace gla_bench {
-namespace {
-
-constexpr std::array<std::pair<Status, std::string_view>, 10> status_names{
-    {{Status::measured, "measured"},
-     {Status::verified, "verified"},
-     {Status::wrong, "wrong"},
-     {Status::rejected, "rejected"},
-     {Status::left_out, "left_out"},
-     {Status::build_failed, "build_failed"},
-     {Status::run_failed, "run_failed"},
-     {Status::crashed, "crashed"},
-     {Status::timeout, "timeout"},
-     {Status::built, "built"}}};
-
-constexpr std::array<std::pair<CounterSource, std::string_view>, 6> source_names{
-    {{CounterSource::cupti, "cupti"},
-     {CounterSource::not_asked, "not_asked"},
-     {CounterSource::absent, "absent"},
-     {CounterSource::unsupported, "unsupported"},
-     {CounterSource::denied, "denied"},
-     {CounterSource::failed, "failed"}}};
-
-}  // namespace
 
 std::string_view name(Status status) {
-  for (const auto& [value, text] : status_names)
-    if (value == status) return text;
+  switch (status) {
+    case Status::measured:
+      return "measured";
+    case Status::verified:
+      return "verified";
+    case Status::wrong:
+      return "wrong";
+    case Status::rejected:
+      return "rejected";
+    case Status::left_out:
+      return "left_out";
+    case Status::build_failed:
+      return "build_failed";
+    case Status::run_failed:
+      return "run_failed";
+    case Status::crashed:
+      return "crashed";
+    case Status::timeout:
+      return "timeout";
+    case Status::built:
+      return "built";
+  }
   return "?";
 }
 
-std::optional<Status> parse_status(std::string_view text) {
-  for (const auto& [value, name] : status_names)
-    if (name == text) return value;
-  return std::nullopt;
-}
-
-std::string status_list() {
-  std::string list;
-  for (const auto& [value, text] : status_names) {
-    if (!list.empty()) list += ", ";
-    list += text;
+std::string_view name(CounterSource source) {
+  switch (source) {
+    case CounterSource::cupti:
+      return "cupti";
+    case CounterSource::not_asked:
+      return "not_asked";
+    case CounterSource::absent:
+      return "absent";
+    case CounterSource::unsupported:
+      return "unsupported";
+    case CounterSource::denied:
+      return "denied";
+    case CounterSource::failed:
+      return "failed";
   }
-  return list;
+  return "?";
 }
 
 bool is_failure(Status status) {
@@ -72,18 +70,6 @@ RecordKey key_of(const Record& record) {
 
 bool was_tried(const Record& record) {
   return record.status != Status::rejected && record.status != Status::left_out;
-}
-
-std::string_view name(CounterSource source) {
-  for (const auto& [value, text] : source_names)
-    if (value == source) return text;
-  return "?";
-}
-
-std::optional<CounterSource> parse_counter_source(std::string_view text) {
-  for (const auto& [value, name] : source_names)
-    if (name == text) return value;
-  return std::nullopt;
 }
 
 std::string describe(const Record& record) {

@@ -11,22 +11,6 @@
 namespace gla_bench {
 namespace {
 
-Selection read_object(const JsonNode& node) {
-  node.expect_keys({"variant", "backend", "tile", "operator", "direction", "dtype", "layout",
-                    "shape", "gate", "seed", "initial_state", "final_state", "scale", "tensors",
-                    "options"});
-  Selection selection;
-  selection.problem = read_problem(node);
-  selection.variant = node.at("variant").text();
-  const auto backend = parse_backend(node.at("backend").text());
-  if (!backend) node.at("backend").fail("a backend: host, cuda");
-  selection.backend = *backend;
-  if (const auto tile = node.find("tile"))
-    for (const auto& [axis, value] : tile->members())
-      selection.tile[axis] = static_cast<int>(value.integer(-1'000'000'000, 1'000'000'000));
-  return selection;
-}
-
 Selection read_row(const std::string& text, std::size_t hash) {
   const std::string file = text.substr(0, hash), number = text.substr(hash + 1);
   std::size_t row = 0;
@@ -50,12 +34,9 @@ Selection selection_of(const Record& record) {
 }
 
 std::string selection_text(const Selection& selection) {
+  const Json whole = selection_to_json(selection);
   Json json;
-  json["variant"] = selection.variant;
-  json["backend"] = name(selection.backend);
-  json["tile"] = selection.tile.empty() ? Json::object() : Json(selection.tile);
-  const Json problem = problem_to_json(selection.problem);
-  for (const auto& [key, value] : problem.items())
+  for (const auto& [key, value] : whole.items())
     if (!value.is_null()) json[key] = value;
   return json.dump();
 }
@@ -63,7 +44,7 @@ std::string selection_text(const Selection& selection) {
 Selection read_selection(const std::string& text) {
   if (!text.empty() && text.front() == '{') {
     const Json document = parse_json(text, "selection");
-    return read_object(JsonNode(document, "selection"));
+    return read_selection(JsonNode(document, "selection"));
   }
   const std::size_t hash = text.rfind('#');
   if (hash == std::string::npos)

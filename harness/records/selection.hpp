@@ -26,10 +26,6 @@ std::string selection_text(const Selection& selection);
 /// @throws InputError
 Selection read_selection(const std::string& text);
 
-/// A shell command that verifies and measures the record's candidate again: gla-bench repeat
-/// '{...}'.
-std::string repeat_command(const Record& record);
-
 /// The candidate in a catalog. @throws InputError for what the catalog lacks, for a tile that is
 /// not in the variant's space, and with the variant's reason where it refuses
 Candidate find_candidate(const Selection& selection, const Catalog& catalog, const Limits& limits);

@@ -44,4 +44,19 @@ Json shape_to_json(const Shape& shape) {
   return json;
 }
 
+Json shape_schema() {
+  Json schema{{"type", "object"},
+              {"properties", Json::object()},
+              {"required", {"batch"}},
+              {"additionalProperties", false}};
+  for (const ExtentAxis& axis : extent_axes)
+    schema["properties"][std::string(axis.name)] = {
+        {"type", "integer"}, {"minimum", 1}, {"maximum", axis.most}};
+  Json of_tokens = Json::array();
+  for (std::size_t i = 1; i < token_axes; ++i) of_tokens.push_back(extent_axes[i].name);
+  schema["anyOf"] =
+      Json::array({Json{{"required", {"columns"}}}, Json{{"required", std::move(of_tokens)}}});
+  return schema;
+}
+
 }  // namespace gla_bench

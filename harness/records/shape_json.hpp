@@ -14,6 +14,9 @@ Json shape_to_json(const Shape& shape);
 /// 64-bit offsets can hold with ease
 Shape read_shape(const JsonNode& node);
 
+/// The JSON Schema of what shape_to_json() writes.
+Json shape_schema();
+
 /// @throws InputError at the node where the shape has a tensor of more than most_elements
 void refuse_huge(const JsonNode& node, const Shape& shape);
 

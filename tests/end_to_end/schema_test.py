@@ -333,15 +333,6 @@ def check_committed():
             expect(False, results_schema, changed(document, entry), f"{path.name}: {name}")
 
 
-def check_current():
-    script = source / "scripts" / "update_schema.py"
-    done = subprocess.run([sys.executable, script, program, "--check"], capture_output=True,
-                          text=True, check=False)
-    if done.returncode != 0:
-        failures.append(done.stdout + done.stderr)
-
-
-check_current()
 checked = check_configs()
 check_produced()
 check_comparison()

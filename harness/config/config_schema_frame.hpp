@@ -1,0 +1,153 @@
+#pragma once
+// What the schema of configs says whatever operators, variants and policies there are.
+
+#include <string_view>
+
+namespace gla_bench {
+
+inline constexpr std::string_view config_schema_frame = R"json(
+{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "gla-bench config",
+  "description": "What `gla-bench run`, `verify`, `plan`, `compile` and `bench` take.",
+  "type": "object",
+  "properties": {
+    "$schema": {"type": "string"},
+    "description": {"type": "string", "description": "One line, echoed in the records."},
+    "backend": {
+      "enum": ["auto", "host", "cuda"],
+      "description": "auto: the GPU where there is one, else the host."
+    },
+    "sweeps": {"type": "array", "items": {"$ref": "#/$defs/sweep"}, "minItems": 1},
+    "policy": {"$ref": "#/$defs/policy"},
+    "tuned": {
+      "type": "string",
+      "minLength": 1,
+      "description": "Path of the tuned table that the variant \"auto\" goes by, from this file's folder (default: results/tuned/<device>.json from the working folder)."
+    }
+  },
+  "required": ["sweeps"],
+  "additionalProperties": false,
+  "$defs": {
+    "flags": {
+      "oneOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "boolean"}, "minItems": 1}]
+    },
+    "sweep": {
+      "type": "object",
+      "properties": {
+        "operator": {},
+        "direction": {},
+        "variants": {
+          "description": "all: every variant, which may then refuse a problem by name as long as it solves another. auto: what the tuned table chooses for each problem."
+        },
+        "refusals_allowed": {
+          "type": "boolean",
+          "description": "Whether `gate` accepts that a variant refuses every tile of a problem. Default: true for \"all\", else false."
+        },
+        "dtypes": {
+          "type": "array",
+          "items": {"enum": ["float32", "fp32", "float", "bfloat16", "bf16", "float16", "fp16", "half"]},
+          "minItems": 1
+        },
+        "layouts": {"type": "array", "items": {"enum": ["seq_first", "head_first"]}, "minItems": 1},
+        "gates": {"description": "Regimes of the inputs, or \"all\"."},
+        "shapes": {
+          "description": "A list of shapes (objects, or tuples of the operator's extents in their order), or {\"product\": axes} or {\"zip\": axes}."
+        },
+        "initial_state": {"$ref": "#/$defs/flags"},
+        "final_state": {"$ref": "#/$defs/flags"},
+        "scale": {
+          "oneOf": [
+            {"type": "null"},
+            {
+              "type": "number",
+              "minimum": -1000000.0,
+              "maximum": 1000000.0,
+              "not": {"const": 0}
+            }
+          ],
+          "description": "null: the operator's default."
+        },
+        "seed": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+        "tiles": {
+          "type": "object",
+          "additionalProperties": {
+            "type": "object",
+            "properties": {
+              "where": {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1, "maxLength": 2000},
+                "minItems": 1,
+                "description": "Conditions on the axes that all have to hold: \"block_v <= chunk and chunk % 16 == 0\"."
+              },
+              "t1": {
+                "type": "string",
+                "minLength": 1,
+                "description": "A T1 file (t1.schema.json) whose space is to be tried, in place of all else."
+              }
+            },
+            "additionalProperties": {"type": "array", "items": {"type": "integer"}, "minItems": 1},
+            "if": {"required": ["t1"]},
+            "then": {"maxProperties": 1}
+          },
+          "description": "By variant and axis: the values to try. An axis that an implementation lacks keeps its default."
+        },
+        "max_tiles": {
+          "type": "integer",
+          "minimum": 0,
+          "maximum": 1000000,
+          "description": "At most so many tiles of a variant per problem, in the order of its space; 0: all."
+        },
+        "tensors": {
+          "description": "Inputs from a .safetensors file in place of drawn ones, with the names that they have there."
+        },
+        "options": {
+          "description": "The operator's options: a value, or a list of values to try each. true and false stand for \"true\" and \"false\"."
+        },
+        "random": {
+          "type": "object",
+          "properties": {
+            "problems": {"type": "integer", "minimum": 1, "maximum": 20000},
+            "kernels": {
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 1000,
+              "description": "Combinations of what kernels are compiled for (dims, dtype, options, ragged or not); 12 where it is not given."
+            }
+          },
+          "required": ["problems"],
+          "additionalProperties": false,
+          "description": "In place of shapes, of the linear recurrences: so many problems drawn from `seed`; the other axes are what they are drawn from, all there are where not given. Of each variant one drawn tile, unless max_tiles says otherwise."
+        }
+      },
+      "required": ["operator", "variants"],
+      "additionalProperties": false,
+      "oneOf": [
+        {
+          "required": ["dtypes", "shapes"],
+          "not": {"anyOf": [{"required": ["tensors"]}, {"required": ["random"]}]}
+        },
+        {
+          "required": ["tensors"],
+          "not": {
+            "anyOf": [
+              {"required": ["shapes"]},
+              {"required": ["dtypes"]},
+              {"required": ["gates"]},
+              {"required": ["initial_state"]},
+              {"required": ["seed"]},
+              {"required": ["random"]}
+            ]
+          }
+        },
+        {
+          "required": ["random"],
+          "not": {"anyOf": [{"required": ["tensors"]}, {"required": ["shapes"]}]}
+        }
+      ]
+    }
+  }
+}
+)json";
+
+}  // namespace gla_bench
