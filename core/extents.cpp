@@ -16,6 +16,17 @@ const ExtentAxis& extent_axis(std::string_view name) {
   return *found;
 }
 
+std::string extents_text(const Shape& shape, std::string_view before, std::string_view between) {
+  std::string text;
+  for (const ExtentAxis& axis : extent_axes)
+    if (is_stated(axis, shape))
+      text.append(before)
+          .append(axis.symbol)
+          .append(between)
+          .append(std::to_string(shape.*axis.extent));
+  return text;
+}
+
 double largest_tensor(const Shape& s) {
   const auto product = [](auto... extents) { return (static_cast<double>(extents) * ... * 1.0); };
   const std::int64_t seq = std::max(s.seq, s.key_seq), states = std::max(s.batch, s.sequences);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/catalog.hpp"
+
 namespace gla_bench {
 
 std::optional<std::string> option_value(const OptionAxis& axis, std::string_view text) {
@@ -16,9 +18,7 @@ std::optional<std::string> option_value(const OptionAxis& axis, std::string_view
 }
 
 const Operator* find_operator(std::string_view name) {
-  for (const Operator& op : operators())
-    if (op.name == name) return &op;
-  return nullptr;
+  return Catalog{operators(), {}}.find_operator(name);
 }
 
 std::string default_gate(const Operator& op) {

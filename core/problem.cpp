@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/extents.hpp"
 #include "core/rounding.hpp"
 
 namespace gla_bench {
@@ -76,22 +77,11 @@ std::optional<Direction> parse_direction(std::string_view text) {
 }
 
 std::string describe(const Problem& problem) {
-  const Shape& s = problem.shape;
   std::string text = problem.op;
   text.append(" ").append(name(problem.direction));
   text.append(" ").append(name(problem.dtype));
   text.append(" ").append(name(problem.layout));
-  text += " B=" + std::to_string(s.batch);
-  if (s.columns > 0) {
-    text += " columns=" + std::to_string(s.columns);
-  } else {
-    text += " T=" + std::to_string(s.seq) + " H=" + std::to_string(s.heads) +
-            " K=" + std::to_string(s.key_dim) + " V=" + std::to_string(s.value_dim);
-  }
-  if (s.key_seq > 0) text += " Tk=" + std::to_string(s.key_seq);
-  if (s.key_heads > 0) text += " Hk=" + std::to_string(s.key_heads);
-  if (s.model_dim > 0) text += " d=" + std::to_string(s.model_dim);
-  if (s.sequences > 0) text += " N=" + std::to_string(s.sequences);
+  text += extents_text(problem.shape, " ", "=");
   text += " gate=" + problem.gate + " seed=" + std::to_string(problem.seed);
   for (const auto& [option, value] : problem.options) text += " " + option + "=" + value;
   if (problem.initial_state) text += " initial_state";

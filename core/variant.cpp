@@ -1,5 +1,7 @@
 #include "core/variant.hpp"
 
+#include "core/catalog.hpp"
+
 namespace gla_bench {
 
 std::string_view name(BackendId backend) {
@@ -18,11 +20,7 @@ const std::string& stage_of(const Step& step) {
 
 const Variant* find_variant(std::string_view op, std::string_view name, BackendId backend,
                             Direction direction) {
-  for (const Variant& variant : variants())
-    if (variant.op == op && variant.name == name && variant.backend == backend &&
-        variant.direction == direction)
-      return &variant;
-  return nullptr;
+  return Catalog{{}, variants()}.find_variant(op, name, backend, direction);
 }
 
 std::string describe(const Candidate& candidate) {

@@ -7,6 +7,7 @@
 #include "reference/attention_device.hpp"
 #include "reference/attention_second_form.hpp"
 #include "reference/inputs.hpp"
+#include "reference/round_outputs.hpp"
 
 namespace gla_bench {
 namespace {
@@ -181,13 +182,7 @@ HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmet
   const View view(self(problem), problem, inputs);
   HostTensors outputs = backward(problem) ? attention::backward<float>(view, arithmetic)
                                           : attention::forward<float>(view, arithmetic);
-  for (const TensorSpec& spec : tensors(problem)) {
-    if (spec.role != Role::output || spec.dtype == DType::float32) continue;
-    std::vector<float>& values = outputs.at(spec.name);
-    const auto count = static_cast<std::int64_t>(values.size());
-#pragma omp parallel for schedule(static) if (count > 65536)
-    for (std::int64_t i = 0; i < count; ++i) values[i] = round_to(spec.dtype, values[i]);
-  }
+  round_outputs(tensors(problem), outputs);
   return outputs;
 }
 

@@ -13,6 +13,7 @@
 // From the prologue: real_t, rounding::mantissa (explicit bits that an operand keeps).
 
 #include "reference/attention_params.h"
+#include "reference/rounded.cuh"
 
 namespace reference {
 
@@ -23,17 +24,6 @@ using gla_bench::attention::device::width;
 
 constexpr int columns = 32, depth = 16;
 constexpr int tile_ld = columns + 1;
-
-__device__ double rounded(double x) { return x; }
-
-// To nearest, ties to even, with float32's range.
-__device__ float rounded(float x) {
-  constexpr unsigned drop = rounding::mantissa < 23 ? 23 - rounding::mantissa : 1;
-  if (rounding::mantissa >= 23 || !isfinite(x)) return x;
-  const unsigned bits = __float_as_uint(x);
-  const unsigned even = (bits >> drop) & 1u;
-  return __uint_as_float((bits + (1u << (drop - 1)) - 1u + even) & ~((1u << drop) - 1u));
-}
 
 __device__ double exponential(double x) { return exp(x); }
 __device__ float exponential(float x) { return expf(x); }

@@ -9,6 +9,7 @@
 #include "core/rounding.hpp"
 #include "reference/linear_recurrence_quadratic.hpp"
 #include "reference/linear_recurrence_traits.hpp"
+#include "reference/round_outputs.hpp"
 
 namespace gla_bench {
 namespace {
@@ -198,13 +199,7 @@ HostTensors baseline(const Traits& traits, const Problem& problem, const HostTen
     return recurrence_of<float>(traits, problem, inputs, operand);
   };
   HostTensors outputs = with_operand_rounding(arithmetic, run);
-  for (const TensorSpec& spec : tensors(traits, problem)) {
-    if (spec.role != Role::output || spec.dtype == DType::float32) continue;
-    std::vector<float>& values = outputs.at(spec.name);
-    const auto count = static_cast<std::int64_t>(values.size());
-#pragma omp parallel for schedule(static) if (count > 65536)
-    for (std::int64_t i = 0; i < count; ++i) values[i] = round_to(spec.dtype, values[i]);
-  }
+  round_outputs(tensors(traits, problem), outputs);
   return outputs;
 }
 

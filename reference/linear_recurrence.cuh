@@ -14,6 +14,7 @@
 // ::before_update, ::elu_features, ::normalize, ::raw_gates, ::ragged.
 
 #include "reference/linear_recurrence_params.h"
+#include "reference/rounded.cuh"
 
 namespace reference {
 
@@ -27,17 +28,6 @@ constexpr int rows = (dim::key_dim + slices - 1) / slices;
 constexpr int keys = slices * rows;  // padded: rows past key_dim stay zero
 constexpr int tokens = keys >= 512 ? 2 : keys >= 64 ? 1024 / keys : 16;
 static_assert(rows <= columns, "a normalizer row for each lane");
-
-__device__ double rounded(double x) { return x; }
-
-// To nearest, ties to even, with float32's range.
-__device__ float rounded(float x) {
-  constexpr unsigned drop = rounding::mantissa < 23 ? 23 - rounding::mantissa : 1;
-  if (rounding::mantissa >= 23 || !isfinite(x)) return x;
-  const unsigned bits = __float_as_uint(x);
-  const unsigned even = (bits >> drop) & 1u;
-  return __uint_as_float((bits + (1u << (drop - 1)) - 1u + even) & ~((1u << drop) - 1u));
-}
 
 __device__ double exponential(double x) { return exp(x); }
 // Rounded right, as the host's is: of a decay that is the same for each token, the last bit counts T times.

@@ -6,6 +6,7 @@
 
 #include "core/rounding.hpp"
 #include "reference/inputs.hpp"
+#include "reference/round_outputs.hpp"
 
 namespace gla_bench {
 namespace {
@@ -112,11 +113,9 @@ ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs) 
 
 // There are no products: float32 in every arithmetic.
 HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic) {
-  std::vector<float> y = rows<float>(problem, inputs);
-  const auto count = static_cast<std::int64_t>(y.size());
-#pragma omp parallel for schedule(static) if (count > 65536)
-  for (std::int64_t i = 0; i < count; ++i) y[i] = round_to(problem.dtype, y[i]);
-  return {{"y", std::move(y)}};
+  HostTensors outputs{{"y", rows<float>(problem, inputs)}};
+  round_outputs(tensors(problem), outputs);
+  return outputs;
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // gla-bench list: what there is to run.
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/extents.hpp"
 #include "harness/backends/sources/architecture.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/dtype_argument.hpp"
@@ -18,9 +20,8 @@ namespace {
 struct ListOptions {
   std::string op;
   bool json = false;
-  std::vector<std::int64_t> shape{8, 4096, 16, 128, 128};
-  std::int64_t columns = 4096;
-  std::int64_t model_dim = 2048;
+  std::vector<std::int64_t> shape;             ///< Operator{}.extents in their order
+  std::map<std::string, std::int64_t> others;  ///< that some operator has besides
   std::string dtype = "bfloat16";
   std::string arch = "sm_90a";
 };
@@ -55,14 +56,43 @@ void print_variant(const Variant& variant, const Problem& problem, const Limits&
   print_constraints(variant, problem, limits);
 }
 
-/// The shape asked for, with what an operator has besides.
-Shape shape_for(const Operator& op, const ListOptions& options) {
-  const auto& s = options.shape;
-  Shape shape{s[0], s[1], s[2], s[3], s[4]};
-  for (const std::string& extent : op.extents) {
-    if (extent == "columns") shape.columns = options.columns;
-    if (extent == "model_dim") shape.model_dim = options.model_dim;
+/// Extents that every problem of some operator has, but not those of most operators.
+std::vector<ExtentAxis> other_extents() {
+  std::vector<ExtentAxis> list;
+  const std::vector<std::string> common = Operator{}.extents;
+  for (const ExtentAxis& axis : extent_axes) {
+    const auto has = [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), axis.name) != names.end();
+    };
+    if (!has(common) && std::any_of(operators().begin(), operators().end(),
+                                    [&](const Operator& op) { return has(op.extents); }))
+      list.push_back(axis);
   }
+  return list;
+}
+
+/// "--model-dim" for model_dim.
+std::string option_name(const ExtentAxis& axis) {
+  std::string text = "--" + std::string(axis.name);
+  std::replace(text.begin(), text.end(), '_', '-');
+  return text;
+}
+
+/// The shape asked for, with what an operator has besides. @throws InputError for an extent that is
+/// too large
+Shape shape_for(const Operator& op, const ListOptions& options) {
+  Shape shape;
+  const std::vector<std::string> common = Operator{}.extents;
+  for (std::size_t i = 0; i < common.size(); ++i) {
+    const ExtentAxis& axis = extent_axis(common[i]);
+    if (options.shape[i] > axis.most)
+      throw InputError("--shape: found " + std::to_string(options.shape[i]) + ", expected " +
+                       common[i] + " of 1 to " + std::to_string(axis.most));
+    shape.*axis.extent = options.shape[i];
+  }
+  for (const std::string& extent : op.extents)
+    if (const auto other = options.others.find(extent); other != options.others.end())
+      shape.*extent_axis(extent).extent = other->second;
   return shape;
 }
 
@@ -121,8 +151,6 @@ void list(const ListOptions& options) {
                      join(catalog.operator_names()));
   Problem problem;
   problem.dtype = *parse_dtype(options.dtype);
-  const auto& s = options.shape;
-  if (s[3] > 512 || s[4] > 512) throw InputError("--shape: key_dim and value_dim are 1 to 512");
   for (const Operator& op : catalog.operators) {
     if (!options.op.empty() && op.name != options.op) continue;
     problem.op = op.name;
@@ -152,18 +180,22 @@ void add_list(CLI::App& program, Context&) {
   CLI::App* command = program.add_subcommand(
       "list", "Operators, variants and tiles, and which tiles a variant refuses and why");
   command->add_option("operator", options->op, "only this operator");
+  for (const std::string& extent : Operator{}.extents)
+    options->shape.push_back(extent_axis(extent).usual);
   command
       ->add_option("--shape", options->shape,
-                   "batch seq heads key_dim value_dim of the problem that tiles are tried on")
-      ->expected(5)
+                   join(Operator{}.extents, " ") + " of the problem that tiles are tried on")
+      ->expected(static_cast<int>(options->shape.size()))
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32))
       ->capture_default_str();
-  command->add_option("--columns", options->columns, "columns of a row, for softmax")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
-      ->capture_default_str();
-  command->add_option("--model-dim", options->model_dim, "model_dim, for a layer")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
-      ->capture_default_str();
+  for (const ExtentAxis& axis : other_extents()) {
+    std::int64_t& value = options->others[std::string(axis.name)] = axis.usual;
+    command
+        ->add_option(option_name(axis), value,
+                     std::string(axis.name) + ", " + std::string(axis.meaning))
+        ->check(CLI::Range(std::int64_t{1}, axis.most))
+        ->capture_default_str();
+  }
   command->add_option("--dtype", options->dtype, "its dtype")
       ->transform(dtype_argument())
       ->capture_default_str();

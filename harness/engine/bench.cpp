@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/extents.hpp"
 #include "harness/measure/measure.hpp"
 #include "harness/support/output_file.hpp"
 #include "harness/tensors/tensor_file.hpp"
@@ -159,25 +160,6 @@ class Session {
   Verification verification_;
 };
 
-// "/B:8/T:4096/H:16/K:128/V:128", and those that the problem has besides.
-std::string extents(const Shape& s) {
-  std::string text;
-  const auto add = [&](const char* label, std::int64_t extent) {
-    text.append("/").append(label).append(":").append(std::to_string(extent));
-  };
-  add("B", s.batch);
-  if (s.columns > 0) {
-    add("columns", s.columns);
-    return text;
-  }
-  add("T", s.seq), add("H", s.heads), add("K", s.key_dim), add("V", s.value_dim);
-  if (s.key_seq > 0) add("Tk", s.key_seq);
-  if (s.key_heads > 0) add("Hk", s.key_heads);
-  if (s.model_dim > 0) add("d", s.model_dim);
-  if (s.sequences > 0) add("N", s.sequences);
-  return text;
-}
-
 // The library would end the program by itself, with the status of a failed check.
 void check_output_path(const std::string& argument) {
   constexpr std::string_view flag = "--benchmark_out=";
@@ -221,7 +203,7 @@ std::string benchmark_name(const Candidate& candidate, CacheState cache) {
   const Problem& problem = candidate.problem;
   std::string text = problem.op;
   text.append("/").append(name(problem.direction)).append("/").append(name(problem.dtype));
-  text.append("/").append(candidate.variant->name).append(extents(problem.shape));
+  text.append("/").append(candidate.variant->name).append(extents_text(problem.shape, "/", ":"));
   text.append("/gate:").append(problem.gate);
   for (const auto& [option, value] : problem.options)
     text.append("/").append(option).append(":").append(value);

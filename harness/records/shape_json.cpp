@@ -5,12 +5,6 @@
 #include "core/extents.hpp"
 
 namespace gla_bench {
-namespace {
-
-constexpr std::size_t token_axes = 5;  // batch .. value_dim
-
-}  // namespace
-
 void refuse_huge(const JsonNode& node, const Shape& shape) {
   if (!(largest_tensor(shape) <= most_elements))
     node.fail("a shape of at most 2^48 elements per tensor");
@@ -22,9 +16,9 @@ Shape read_shape(const JsonNode& node) {
   node.expect_keys(names);
   const bool rows = node.find("columns").has_value();
   Shape shape;
-  for (std::size_t i = 0; i < extent_axes.size(); ++i) {
-    const ExtentAxis& axis = extent_axes[i];
-    const bool needed = i == 0 || (i < token_axes && !rows);
+  for (const ExtentAxis& axis : extent_axes) {
+    const bool needed =
+        axis.stated == Stated::always || (axis.stated == Stated::with_tokens && !rows);
     if (const auto value = node.find(axis.name))
       shape.*axis.extent = value->integer(1, axis.most);
     else if (needed)
@@ -36,11 +30,8 @@ Shape read_shape(const JsonNode& node) {
 
 Json shape_to_json(const Shape& shape) {
   Json json;
-  for (std::size_t i = 0; i < extent_axes.size(); ++i) {
-    const std::int64_t extent = shape.*extent_axes[i].extent;
-    const bool written = i == 0 || (i < token_axes ? shape.columns == 0 : extent > 0);
-    if (written) json[std::string(extent_axes[i].name)] = extent;
-  }
+  for (const ExtentAxis& axis : extent_axes)
+    if (is_stated(axis, shape)) json[std::string(axis.name)] = shape.*axis.extent;
   return json;
 }
 

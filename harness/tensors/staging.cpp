@@ -167,17 +167,6 @@ void decode(DType dtype, std::span<const std::byte> bytes, std::span<float> valu
   unpack(flat(dtype, values.size()), Layout::seq_first, bytes, values);
 }
 
-void round_outputs(const Operator& op, const Problem& problem, HostTensors& outputs) {
-  std::vector<std::byte> stored;
-  for (const TensorSpec& spec : op.tensors(problem)) {
-    if (spec.role != TensorSpec::Role::output || spec.dtype == DType::float32) continue;
-    std::vector<float>& values = outputs.at(spec.name);
-    stored.resize(values.size() * size_of(spec.dtype));
-    encode(spec.dtype, values, stored);
-    decode(spec.dtype, stored, values);
-  }
-}
-
 const std::string& memory_name(const TensorSpec& spec) {
   return spec.in_place_of.empty() ? spec.name : spec.in_place_of;
 }

@@ -17,10 +17,6 @@ void encode(DType dtype, std::span<const float> values, std::span<std::byte> byt
 /// The inverse of encode(), exact.
 void decode(DType dtype, std::span<const std::byte> bytes, std::span<float> values);
 
-/// Rounds the values of each output to its tensor's dtype (ties to even), in place: what a plain
-/// computation ends with. @throws std::out_of_range for an output without values
-void round_outputs(const Operator& op, const Problem& problem, HostTensors& outputs);
-
 /// encode() and the layout's order in one parallel pass: `values` in logical order
 /// (spec.elements() of them) to `stored` (spec.bytes() bytes).
 /// @throws std::logic_error when the sizes do not fit the tensor

@@ -5,35 +5,14 @@
 #include <optional>
 #include <stdexcept>
 
+#include "core/extents.hpp"
 #include "harness/tensors/staging.hpp"
 
 namespace gla_bench {
 namespace {
 
-struct Extent {
-  std::string_view name, letter;
-  std::int64_t Shape::*member;
-};
-
-constexpr std::array<Extent, 10> all_extents{{{"batch", "B", &Shape::batch},
-                                              {"seq", "T", &Shape::seq},
-                                              {"heads", "H", &Shape::heads},
-                                              {"key_dim", "K", &Shape::key_dim},
-                                              {"value_dim", "V", &Shape::value_dim},
-                                              {"key_seq", "Tk", &Shape::key_seq},
-                                              {"key_heads", "Hk", &Shape::key_heads},
-                                              {"model_dim", "d", &Shape::model_dim},
-                                              {"columns", "n", &Shape::columns},
-                                              {"sequences", "N", &Shape::sequences}}};
-
 constexpr std::int64_t trial = 3;                              // of an extent that is not known yet
 constexpr std::int64_t largest = (std::int64_t{1} << 31) - 1;  // axes are products of two
-
-const Extent& extent_of(std::string_view name) {
-  for (const Extent& extent : all_extents)
-    if (extent.name == name) return extent;
-  throw std::out_of_range("no extent '" + std::string(name) + "'");
-}
 
 std::vector<TensorSpec> inputs(const Operator& op, const Problem& problem) {
   std::vector<TensorSpec> list;
@@ -50,9 +29,9 @@ const TensorSpec* by_name(const std::vector<TensorSpec>& specs, std::string_view
 
 // How each axis (in storage order) of an input grows with an extent.
 std::vector<std::int64_t> slopes(const Operator& op, const Problem& problem,
-                                 const TensorSpec& input, const Extent& extent) {
+                                 const TensorSpec& input, const ExtentAxis& extent) {
   Problem more = problem;
-  ++(more.shape.*extent.member);
+  ++(more.shape.*extent.extent);
   const std::vector<TensorSpec> grown = inputs(op, more);
   std::vector<std::int64_t> result = storage_extents(*by_name(grown, input.name), problem.layout);
   const std::vector<std::int64_t> before = storage_extents(input, problem.layout);
@@ -61,11 +40,11 @@ std::vector<std::int64_t> slopes(const Operator& op, const Problem& problem,
 }
 
 // The operator's extents; optional ones where the problem has them.
-std::vector<const Extent*> extents_of(const Operator& op, const Problem& problem) {
-  std::vector<const Extent*> list;
-  for (const std::string& name : op.extents) list.push_back(&extent_of(name));
+std::vector<const ExtentAxis*> extents_of(const Operator& op, const Problem& problem) {
+  std::vector<const ExtentAxis*> list;
+  for (const std::string& name : op.extents) list.push_back(&extent_axis(name));
   for (const std::string& name : op.optional_extents)
-    if (problem.shape.*extent_of(name).member > 0) list.push_back(&extent_of(name));
+    if (problem.shape.*extent_axis(name).extent > 0) list.push_back(&extent_axis(name));
   return list;
 }
 
@@ -80,8 +59,8 @@ void check_rank(const Operator& op, const Problem& problem, const TensorSpec& in
 
 // The extent's value, where one axis of a given tensor depends on it and on no other unknown.
 std::optional<std::int64_t> solve_one(const Operator& op, const Problem& problem,
-                                      const Extent& extent,
-                                      const std::vector<const Extent*>& unknown,
+                                      const ExtentAxis& extent,
+                                      const std::vector<const ExtentAxis*>& unknown,
                                       const GivenExtents& given) {
   for (const TensorSpec& input : inputs(op, problem)) {
     const std::vector<std::int64_t>* values = given(input.name);
@@ -89,12 +68,12 @@ std::optional<std::int64_t> solve_one(const Operator& op, const Problem& problem
     check_rank(op, problem, input, *values);
     const std::vector<std::int64_t> slope = slopes(op, problem, input, extent);
     for (std::size_t axis = 0; axis < slope.size(); ++axis) {
-      const bool shared = std::any_of(unknown.begin(), unknown.end(), [&](const Extent* other) {
+      const bool shared = std::any_of(unknown.begin(), unknown.end(), [&](const ExtentAxis* other) {
         return other != &extent && slopes(op, problem, input, *other)[axis] != 0;
       });
       if (slope[axis] == 0 || shared) continue;
       const std::int64_t beyond = (*values)[axis] - storage_extents(input, problem.layout)[axis];
-      const std::int64_t value = problem.shape.*extent.member + beyond / slope[axis];
+      const std::int64_t value = problem.shape.*extent.extent + beyond / slope[axis];
       if (value > largest)
         throw ExtentError(input.name, "expected " + axes_text(op, problem, input.name) +
                                           " with extents of at most 2^31 - 1");
@@ -111,7 +90,7 @@ std::optional<std::int64_t> solve_one(const Operator& op, const Problem& problem
 void take_optional(const Operator& op, Problem& problem, const GivenExtents& given) {
   for (const std::string& name : op.optional_extents) {
     Problem with = problem;
-    with.shape.*extent_of(name).member = trial;
+    with.shape.*extent_axis(name).extent = trial;
     const std::vector<TensorSpec> before = inputs(op, problem);
     bool told = true;
     for (const TensorSpec& input : inputs(op, with))
@@ -124,7 +103,7 @@ void take_optional(const Operator& op, Problem& problem, const GivenExtents& giv
 void drop_optional(const Operator& op, Problem& problem) {
   for (const std::string& name : op.optional_extents) {
     Problem without = problem;
-    without.shape.*extent_of(name).member = 0;
+    without.shape.*extent_axis(name).extent = 0;
     const std::vector<TensorSpec> a = op.tensors(problem), b = op.tensors(without);
     const bool same = std::equal(a.begin(), a.end(), b.begin(), b.end(),
                                  [](const TensorSpec& x, const TensorSpec& y) {
@@ -137,7 +116,7 @@ void drop_optional(const Operator& op, Problem& problem) {
 }  // namespace
 
 void give_extent(Shape& shape, std::string_view extent) {
-  shape.*extent_of(extent).member = 1;
+  shape.*extent_axis(extent).extent = 1;
 }
 
 std::string axes_text(const Operator& op, const Problem& problem, std::string_view input) {
@@ -148,10 +127,10 @@ std::string axes_text(const Operator& op, const Problem& problem, std::string_vi
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     std::string letters;
     std::int64_t product = 1;
-    for (const Extent* extent : extents_of(op, problem)) {
+    for (const ExtentAxis* extent : extents_of(op, problem)) {
       if (slopes(op, problem, spec, *extent)[axis] == 0) continue;
-      letters.append(letters.empty() ? "" : "*").append(extent->letter);
-      product *= problem.shape.*extent->member;
+      letters.append(letters.empty() ? "" : "*").append(extent->symbol);
+      product *= problem.shape.*extent->extent;
     }
     if (letters.empty())
       letters = std::to_string(sizes[axis]);
@@ -164,15 +143,15 @@ std::string axes_text(const Operator& op, const Problem& problem, std::string_vi
 
 Shape solve_extents(const Operator& op, Problem problem, const GivenExtents& given) {
   problem.shape = Shape{};
-  for (const std::string& name : op.extents) problem.shape.*extent_of(name).member = trial;
+  for (const std::string& name : op.extents) problem.shape.*extent_axis(name).extent = trial;
   take_optional(op, problem, given);
-  std::vector<const Extent*> unknown = extents_of(op, problem);
+  std::vector<const ExtentAxis*> unknown = extents_of(op, problem);
   for (bool found = true; found && !unknown.empty();) {
     found = false;
-    for (const Extent* extent : std::vector(unknown)) {
+    for (const ExtentAxis* extent : std::vector(unknown)) {
       const auto value = solve_one(op, problem, *extent, unknown, given);
       if (!value) continue;
-      problem.shape.*extent->member = *value;
+      problem.shape.*extent->extent = *value;
       std::erase(unknown, extent);
       found = true;
     }

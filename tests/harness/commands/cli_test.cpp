@@ -72,6 +72,14 @@ TEST_F(Cli, ListTakesOtherNamesOfDtypes) {
   EXPECT_EQ(outcome.text, program("list gla --dtype bfloat16").text);
 }
 
+TEST_F(Cli, ListSaysWhichExtentIsTooLarge) {
+  const Outcome outcome = program("list gla --shape 1 64 2 513 64");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(has(outcome, "--shape: found 513, expected key_dim of 1 to 512")) << outcome.text;
+  EXPECT_EQ(program("list gla_layer --model-dim 0").code, 2);
+  EXPECT_TRUE(has(program("list gla_layer --model-dim 96"), "H=16 K=128 V=128 d=96"));
+}
+
 TEST_F(Cli, ConfigErrorsNameFilePointerAndExpectation) {
   const std::string path = write_config(R"(, "gates": ["mildd"])");
   for (const std::string command : {"run", "verify", "plan", "compile", "bench"}) {

@@ -89,23 +89,5 @@ TEST(Staging, RefusesSizesThatDoNotFit) {
   EXPECT_THROW(to_storage_order(q, Layout::head_first, values), std::logic_error);
 }
 
-TEST(Staging, RoundsOutputsToTheirDtypes) {
-  Operator op;
-  op.tensors = [](const Problem& problem) {
-    using Role = TensorSpec::Role;
-    return std::vector<TensorSpec>{{"q", Role::input, problem.dtype, {2}},
-                                   {"o", Role::output, problem.dtype, {2}},
-                                   {"final_state", Role::output, DType::float32, {1}}};
-  };
-  Problem problem;
-  problem.dtype = DType::bfloat16;
-  const float fine = 1.0F + 0x1p-20F;
-  HostTensors outputs{{"o", {fine, -3.0F}}, {"final_state", {fine}}};
-  round_outputs(op, problem, outputs);
-  EXPECT_EQ(outputs, (HostTensors{{"o", {1.0F, -3.0F}}, {"final_state", {fine}}}));
-  outputs.erase("o");
-  EXPECT_THROW(round_outputs(op, problem, outputs), std::out_of_range);
-}
-
 }  // namespace
 }  // namespace gla_bench

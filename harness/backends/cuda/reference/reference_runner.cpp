@@ -7,7 +7,7 @@
 #include "harness/backends/batch_rows.hpp"
 #include "harness/backends/cuda/device/check.hpp"
 #include "harness/backends/sources/prologue.hpp"
-#include "harness/tensors/staging.hpp"
+#include "reference/round_outputs.hpp"
 
 namespace gla_bench::cuda {
 namespace {
@@ -197,7 +197,7 @@ HostTensors ReferenceRunner::baseline(const Operator& op, const Problem& problem
                                       const HostTensors& inputs, Arithmetic arithmetic) {
   HostTensors outputs =
       compute<float>(device_, compiler_, op, problem, inputs, arithmetic, memory_);
-  round_outputs(op, problem, outputs);
+  round_outputs(op.tensors(problem), outputs);
   return outputs;
 }
 

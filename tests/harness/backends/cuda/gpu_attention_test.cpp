@@ -5,26 +5,12 @@
 #include <cmath>
 
 #include "harness/backends/cuda/reference/reference_runner.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/harness/backends/cuda/gpu_device.hpp"
 
 namespace gla_bench::cuda {
 namespace {
 
-class GpuAttention : public testing::Test {
- protected:
-  void SetUp() override {
-    const DeviceProbe probe = probe_device(0);
-    if (!probe.properties) GTEST_SKIP() << "no CUDA device: " << probe.reason;
-    CudaOptions options;
-    options.cache_dir = folder_.file("cache");
-    compiler_ = std::make_unique<Compiler>(options, nullptr);
-    device_ = std::make_unique<Device>(0, *probe.properties, *compiler_);
-  }
-
-  TemporaryFolder folder_;
-  std::unique_ptr<Compiler> compiler_;
-  std::unique_ptr<Device> device_;
-};
+class GpuAttention : public GpuDevice {};
 
 // Grouped heads, Tk != T, several blocks and column blocks, every option, both directions.
 std::vector<Problem> problems() {

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "tests/support/temporary_folder.hpp"
+#include "tests/harness/backends/cuda/gpu_device.hpp"
 
 namespace gla_bench::cuda {
 namespace {
@@ -23,19 +23,8 @@ double relative_l2(const std::vector<A>& got, const std::vector<B>& expected) {
   return norm > 0 ? std::sqrt(difference / norm) : std::sqrt(difference);
 }
 
-class GpuRecurrence : public testing::Test {
+class GpuRecurrence : public GpuDevice {
  protected:
-  void SetUp() override {
-    const DeviceProbe probe = probe_device(0);
-    if (!probe.properties) GTEST_SKIP() << "no CUDA device: " << probe.reason;
-    CudaOptions options;
-    options.cache_dir = folder_.file("cache");
-    compiler_ = std::make_unique<Compiler>(options, nullptr);
-    device_ = std::make_unique<Device>(0, *probe.properties, *compiler_);
-    op_ = find_operator("gla");
-    ASSERT_NE(op_, nullptr);
-  }
-
   static Problem problem(Shape shape, const std::string& gate) {
     Problem p;
     p.op = "gla";
@@ -57,10 +46,7 @@ class GpuRecurrence : public testing::Test {
       EXPECT_TRUE(relative_l2(got.at(tensor), values) <= bound) << describe(p) << " " << tensor;
   }
 
-  TemporaryFolder folder_;
-  std::unique_ptr<Compiler> compiler_;
-  std::unique_ptr<Device> device_;
-  const Operator* op_ = nullptr;
+  const Operator* op_ = find_operator("gla");
 };
 
 TEST_F(GpuRecurrence, IsTheHostsReferenceInEveryRegime) {

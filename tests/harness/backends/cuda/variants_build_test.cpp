@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/extents.hpp"
 #include "harness/backends/backend.hpp"
 #include "harness/backends/cuda/run/plan.hpp"
 #include "harness/backends/sources/compile.hpp"
@@ -18,12 +19,9 @@ Problem problem_of(const Variant& variant, DType dtype, std::int64_t seq) {
   problem.direction = variant.direction;
   problem.dtype = dtype;
   problem.shape = {2, seq, 3, 64, 64};
-  const auto& extents = find_operator(variant.op)->extents;
-  const auto has = [&](const char* extent) {
-    return std::find(extents.begin(), extents.end(), extent) != extents.end();
-  };
-  if (has("model_dim")) problem.shape.model_dim = 96;
-  if (has("columns")) problem.shape.columns = seq;
+  for (const std::string& extent : find_operator(variant.op)->extents)
+    if (const ExtentAxis& axis = extent_axis(extent); axis.stated == Stated::where_given)
+      problem.shape.*axis.extent = 96;
   return problem;
 }
 

@@ -1,0 +1,14 @@
+#pragma once
+// The last step of every plain computation.
+
+#include <span>
+
+#include "core/tensor.hpp"
+
+namespace gla_bench {
+
+/// Rounds each of the outputs to the dtype that its tensor stores. @throws std::out_of_range for a
+/// missing output
+void round_outputs(std::span<const TensorSpec> specs, HostTensors& outputs);
+
+}  // namespace gla_bench

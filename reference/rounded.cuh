@@ -1,0 +1,18 @@
+#pragma once
+// The rounding of operands that an arithmetic asks for, on the device. From the prologue:
+// rounding::mantissa (explicit bits that an operand keeps).
+
+namespace reference {
+
+__device__ double rounded(double x) { return x; }
+
+// To nearest, ties to even, with float32's range.
+__device__ float rounded(float x) {
+  constexpr unsigned drop = rounding::mantissa < 23 ? 23 - rounding::mantissa : 1;
+  if (rounding::mantissa >= 23 || !isfinite(x)) return x;
+  const unsigned bits = __float_as_uint(x);
+  const unsigned even = (bits >> drop) & 1u;
+  return __uint_as_float((bits + (1u << (drop - 1)) - 1u + even) & ~((1u << drop) - 1u));
+}
+
+}  // namespace reference
