@@ -62,9 +62,10 @@ function(gla_bench_add_rooms)
     set(before ${target})
   endforeach()
   target_include_directories(gla_bench_core PUBLIC ${CMAKE_SOURCE_DIR})
+  target_link_libraries(gla_bench_harness_support PRIVATE ${CMAKE_DL_LIBS})
   target_link_libraries(gla_bench_kernels PRIVATE BLAS::BLAS)
   target_link_libraries(gla_bench_reference PRIVATE BLAS::BLAS)
-  target_link_libraries(gla_bench_harness_engine PRIVATE benchmark::benchmark)
+  target_link_libraries(gla_bench_harness_engine PRIVATE gla_bench_google_benchmark)
   target_link_libraries(gla_bench_harness_workers PRIVATE Threads::Threads)
   target_link_libraries(gla_bench_harness_commands PRIVATE CLI11::CLI11)
   if(CUDAToolkit_FOUND)
@@ -73,15 +74,14 @@ function(gla_bench_add_rooms)
 endfunction()
 
 function(gla_bench_link_cuda target)
-  # Never libcuda: the program must start where there is no driver. CMake's CUDA::nvrtc brings it
-  # along, so only libraries that something refers to may stay.
-  target_link_options(gla_bench_core PUBLIC LINKER:--as-needed)
+  # Only the static part of the runtime: the program must start where there is neither a driver nor a
+  # toolkit, so it opens NVRTC, cuBLAS, CUPTI and NVML when it needs them.
   if(GLA_BENCH_CUPTI_INCLUDE_DIR)
     target_include_directories(${target} SYSTEM PRIVATE ${GLA_BENCH_CUPTI_INCLUDE_DIR})
   endif()
   list(GET CUDAToolkit_INCLUDE_DIRS 0 cuda_include_dir)
   target_compile_definitions(gla_bench_core PUBLIC GLA_BENCH_WITH_CUDA=1)
   target_compile_definitions(${target} PRIVATE GLA_BENCH_CUDA_INCLUDE_DIR="${cuda_include_dir}")
-  target_link_libraries(${target} PUBLIC CUDA::cudart_static
-                                  PRIVATE CUDA::nvrtc CUDA::cublas ${CMAKE_DL_LIBS})
+  target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(${target} PUBLIC CUDA::cudart_static)
 endfunction()

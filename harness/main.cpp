@@ -1,6 +1,6 @@
-// gla-bench: the command line. Exit codes: 0 done, 1 a check failed, 2 bad usage or bad input, 5
-// the machine failed (nothing can be written), 128 + n ended by signal n.
+// gla-bench: the command line. Its exit codes: harness/commands/shared/exit_codes.hpp.
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <filesystem>
@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/exit_codes.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/records/selection.hpp"
 
@@ -21,6 +22,14 @@ std::string quoted(int count, char** arguments) {
   return line;
 }
 
+/// The exit codes for the help, one on a line.
+std::string exit_code_list() {
+  std::string text = "Exit codes:";
+  for (const auto& [code, meaning] : gla_bench::commands::exit_codes)
+    text.append("\n  ").append(code).append(8 - code.size(), ' ').append(meaning);
+  return text;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -28,12 +37,14 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is an error of the write, not the end
   commands::Context context;
   context.command_line = quoted(argc, argv);
+  context.arguments.assign(argv + std::min(argc, 1), argv + argc);
+#ifdef GLA_BENCH_WITH_GOOGLE_BENCHMARK
+  context.bench = &bench;
+#endif
   CLI::App program{
-      "Runs, verifies, measures and records gated linear attention, on a CPU and on "
-      "NVIDIA GPUs.\nExit codes: 0 done, 1 a check failed (a wrong result, a crash), 2 bad usage "
-      "or bad input,\n3 a regression (slower, or less accurate), 4 inconclusive, 5 the machine "
-      "failed (a full disk, say),\n128 + the signal's number: ended by SIGINT (130) or SIGTERM "
-      "(143), with everything kept.",
+      "Runs, verifies, measures and records gated linear attention, on a CPU and on NVIDIA "
+      "GPUs.\n" +
+          exit_code_list(),
       "gla-bench"};
   program.set_version_flag("--version", program_version());
   program.require_subcommand(1);
@@ -56,6 +67,8 @@ int main(int argc, char** argv) {
   commands::add_sanitize(program, context);
   commands::add_schema(program, context);
   commands::add_worker(program, context);
+  commands::add_manual(program, context);
+  commands::add_completion(program, context);
   try {
     program.parse(argc, argv);
     return context.exit_code;

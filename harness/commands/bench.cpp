@@ -1,5 +1,10 @@
 // gla-bench bench: a config's candidates under Google Benchmark.
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
 
 #include "core/error.hpp"
@@ -7,6 +12,7 @@
 #include "harness/commands/shared/auto_choice.hpp"
 #include "harness/engine/bench.hpp"
 #include "harness/records/environment.hpp"
+#include "harness/support/system/own_files.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -18,13 +24,36 @@ struct Options {
   AutoOptions choice;
 };
 
+/// Where Google Benchmark is a shared library, the program that needs it (cmake/Programs.cmake).
+constexpr const char* other_program = "gla-bench-google";
+
+/// Becomes that program, with the same arguments. @throws InputError where it cannot be started
+[[noreturn]] void become_other_program(const std::vector<std::string>& arguments) {
+  const std::filesystem::path folder = program_folder();
+  const std::filesystem::path installed =
+      folder.parent_path() / "libexec/gla-bench" / other_program;
+  std::error_code error;
+  const std::filesystem::path path =
+      std::filesystem::exists(installed, error) ? installed : folder / other_program;
+  static char name[] = "gla-bench";
+  std::vector<std::string> words = arguments;
+  std::vector<char*> pointers{name};
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv(path.c_str(), pointers.data());
+  const int number = errno;
+  throw InputError("bench: Google Benchmark is in a program of its own, " + path.string() +
+                   ", which cannot be started: " + std::strerror(number));
+}
+
 int execute(const Options& options, const std::vector<std::string>& arguments,
-            const std::string& command_line) {
+            const Context& context) {
+  if (context.bench == nullptr) become_other_program(context.arguments);
   const Catalog catalog = program_catalog();
   const Config config = load_config(options.config, catalog);
   const auto backend = open_backend(options.backend, config.backend);
   const Place place = place_of(*backend, options.backend);
-  const Facts environment = make_environment(*backend, command_line, std::nullopt);
+  const Facts environment = make_environment(*backend, context.command_line, std::nullopt);
   const auto chooser = open_chooser(config, options.choice, catalog, place, environment);
   std::vector<Candidate> candidates;
   for (const Assignment& work : assignments(config, catalog, place, pointer_to(chooser)))
@@ -37,7 +66,7 @@ int execute(const Options& options, const std::vector<std::string>& arguments,
     bench_options.tolerance = load_tolerance(config.policy.tolerance);
   for (const auto& [key, fact] : environment)
     bench_options.context[key] = fact_text(environment, key);
-  const BenchOutcome outcome = bench(*backend, candidates, bench_options);
+  const BenchOutcome outcome = context.bench(*backend, candidates, bench_options);
   for (const auto& [name, failure] : outcome.failures)
     std::cerr << "FAIL " << name << ": " << failure << "\n";
   return outcome.failures.empty() ? done : check_failed;
@@ -66,7 +95,7 @@ void add_bench(CLI::App& program, Context& context) {
     for (const std::string& extra : extras)
       if (!extra.starts_with("--benchmark_"))
         throw InputError("bench: unknown argument \"" + extra + "\"");
-    context.exit_code = execute(*options, extras, context.command_line);
+    context.exit_code = execute(*options, extras, context);
   });
 }
 

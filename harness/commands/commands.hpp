@@ -4,11 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "harness/backends/backend.hpp"
 #include "harness/config/config.hpp"
 #include "harness/engine/assignment.hpp"
+#include "harness/engine/bench.hpp"
 
 namespace gla_bench::commands {
 
@@ -23,9 +26,13 @@ enum Exit {
   signalled = 128  ///< plus the signal's number
 };
 
-/// What a command leaves for main().
+/// What main() gives to the commands, and what a command leaves for it.
 struct Context {
   std::string command_line;
+  std::vector<std::string> arguments;  ///< of the command line, without the program's name
+  /// Runs candidates under Google Benchmark; null in a program that is built without that library.
+  BenchOutcome (*bench)(Backend& backend, std::span<const Candidate> candidates,
+                        const BenchOptions& options) = nullptr;
   int exit_code = done;
 };
 
@@ -48,6 +55,9 @@ void add_repeat(CLI::App& program, Context& context);
 void add_profile(CLI::App& program, Context& context);
 void add_schema(CLI::App& program, Context& context);
 void add_sanitize(CLI::App& program, Context& context);
+/// Hidden: what the build installs, the manual page and the completions of shells.
+void add_manual(CLI::App& program, Context& context);
+void add_completion(CLI::App& program, Context& context);
 /// Hidden: what `run` and `verify` start to do their work.
 void add_worker(CLI::App& program, Context& context);
 

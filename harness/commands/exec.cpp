@@ -106,8 +106,12 @@ void add_exec(CLI::App& program, Context&) {
       ->required();
   command->add_option("-o,--output", options->output, "file to write o and final_state to")
       ->required();
-  command->add_option("--variant", options->variant, "the variant")->required();
-  command->add_option("--operator", options->op, "the operator")->capture_default_str();
+  command->add_option("--variant", options->variant, "the variant")
+      ->required()
+      ->type_name("VARIANT");
+  command->add_option("--operator", options->op, "the operator")
+      ->type_name("OPERATOR")
+      ->capture_default_str();
   command->add_option("--direction", options->direction, "forward or backward")
       ->check(CLI::IsMember({"forward", "backward"}))
       ->capture_default_str();

@@ -3,6 +3,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "harness/backends/devices.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/records/environment.hpp"
 
@@ -29,6 +30,7 @@ void print_backend(Backend& backend, bool measure) {
 void info(const BackendOptions& options, bool quick) {
   std::cout << "gla-bench " << program_version() << "\n  CUDA: " << cuda_build_description()
             << "\n";
+  for (const auto& [library, place] : cuda_libraries()) print(library, place);
   const bool only_host = options.backend == "host", only_cuda = options.backend == "cuda";
   if (!only_cuda) print_backend(*make_host_backend(options.host), !quick);
   if (only_host) return;

@@ -179,7 +179,7 @@ void add_list(CLI::App& program, Context&) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = program.add_subcommand(
       "list", "Operators, variants and tiles, and which tiles a variant refuses and why");
-  command->add_option("operator", options->op, "only this operator");
+  command->add_option("operator", options->op, "only this operator")->type_name("OPERATOR");
   for (const std::string& extent : Operator{}.extents)
     options->shape.push_back(extent_axis(extent).usual);
   command

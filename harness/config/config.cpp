@@ -11,6 +11,7 @@
 #include "harness/config/sweep.hpp"
 #include "harness/config/tiles.hpp"
 #include "harness/records/dtype_json.hpp"
+#include "harness/support/system/own_files.hpp"
 
 namespace gla_bench {
 namespace {
@@ -298,7 +299,8 @@ Config read_config(const JsonNode& node, const Catalog& catalog, const std::stri
   return config;
 }
 
-Config load_config(const std::string& path, const Catalog& catalog) {
+Config load_config(const std::string& name, const Catalog& catalog) {
+  const std::string path = existing_or_installed(name);
   const Json document = read_json_file(path);
   return read_config(JsonNode(document, path), catalog,
                      std::filesystem::path(path).parent_path().string());

@@ -110,7 +110,7 @@ struct Config {
   std::string tuned;  ///< path of the table that "auto" goes by; empty: the device's own
 };
 
-/// Reads and checks a config. Relative paths in it are taken from the config's own folder.
+/// Reads a config, or else the installed one of that path. Its relative paths start at its folder.
 /// @throws InputError with the file, the JSON pointer, what stood there and what was expected
 Config load_config(const std::string& path, const Catalog& catalog);
 

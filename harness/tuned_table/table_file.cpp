@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "harness/records/record_json.hpp"
 #include "harness/support/output_file.hpp"
+#include "harness/support/system/own_files.hpp"
 
 namespace gla_bench {
 namespace {
@@ -214,6 +215,14 @@ std::string default_table_path(const std::string& device) {
   }
   while (!slug.empty() && slug.back() == '-') slug.pop_back();
   return "results/tuned/" + (slug.empty() ? "unknown" : slug) + ".json";
+}
+
+std::optional<std::string> find_table(const std::string& device) {
+  const std::filesystem::path path = default_table_path(device);
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return path.string();
+  const std::string installed = installed_file("tuned/" + path.filename().string());
+  return installed.empty() ? std::nullopt : std::optional(installed);
 }
 
 }  // namespace gla_bench

@@ -1,6 +1,7 @@
 #pragma once
 // A tuned table as a file. Its format: configs/schema/tuned.schema.json.
 
+#include <optional>
 #include <string>
 
 #include "harness/support/json.hpp"
@@ -23,8 +24,12 @@ TunedTable load_table(const std::string& path);
 /// Replaces the file whole; missing folders are made. @throws OutputError
 void write_table(const TunedTable& table, const std::string& path);
 
-/// "results/tuned/nvidia-h200.json": where a device's table is looked for, from the working folder.
+/// "results/tuned/nvidia-h200.json": where a device's table is written, from the working folder.
 std::string default_table_path(const std::string& device);
+
+/// The table of a device: default_table_path() where there is one, else the one that is installed
+/// with the program (share/gla-bench/tuned/). Nothing where there is neither.
+std::optional<std::string> find_table(const std::string& device);
 
 /// "chunk_fused block_v=64,chunk=32"
 std::string describe(const TunedChoice& choice);

@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "harness/backends/sources/source_store.hpp"
 #include "harness/support/json.hpp"
+#include "harness/support/system/own_files.hpp"
 #include "harness/verify/tolerance.hpp"
 
 namespace gla_bench {
@@ -48,7 +49,8 @@ Tolerance parse_tolerance(const std::string& text, const std::string& origin) {
   return tolerance;
 }
 
-Tolerance load_tolerance(const std::string& path) {
+Tolerance load_tolerance(const std::string& name) {
+  const std::string path = existing_or_installed(name);
   return parse_tolerance(read_text_file(path), path);
 }
 

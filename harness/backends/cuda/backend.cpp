@@ -14,6 +14,9 @@
 #include "harness/backends/cuda/device/nvml.hpp"
 #include "harness/backends/cuda/reference/reference_runner.hpp"
 #include "harness/backends/cuda/run/plan.hpp"
+#include "harness/backends/cuda/toolkit/cublas_library.hpp"
+#include "harness/backends/cuda/toolkit/nvrtc_library.hpp"
+#include "harness/backends/devices.hpp"
 #include "harness/backends/sources/architecture.hpp"
 #include "harness/backends/sources/prologue.hpp"
 
@@ -31,10 +34,17 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-std::string cublas_version() {
+constexpr const char* missing = "not found";
+
+std::string found_nvrtc() {
+  return nvrtc_library().is_open() ? nvrtc_version() : missing;
+}
+
+std::string found_cublas() {
+  if (!cublas_library().is_open()) return missing;
   int major = 0, minor = 0;
-  check(cublasGetProperty(MAJOR_VERSION, &major), "cublasGetProperty");
-  check(cublasGetProperty(MINOR_VERSION, &minor), "cublasGetProperty");
+  check(cublas().property(MAJOR_VERSION, &major), "cublasGetProperty");
+  check(cublas().property(MINOR_VERSION, &minor), "cublasGetProperty");
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
@@ -141,6 +151,9 @@ class CudaBackend : public Backend {
   // Opened when it is first needed: planning and compiling do without.
   Device& device() {
     if (!can_run()) throw RunError("no CUDA device to run on: " + why_not());
+    // Before any work, rather than as a failure of each candidate.
+    nvrtc();
+    cublas();
     if (!device_)
       device_ = std::make_unique<Device>(options_.device, *probe_.properties, compiler_);
     return *device_;
@@ -172,8 +185,8 @@ Limits CudaBackend::limits() const {
 
 Environment CudaBackend::environment() const {
   Environment list{{"toolkit", version_text(CUDART_VERSION)},
-                   {"nvrtc", nvrtc_version()},
-                   {"cublas", cublas_version()},
+                   {"nvrtc", found_nvrtc()},
+                   {"cublas", found_cublas()},
                    {"architecture", architecture_name(arch_)}};
   int version = 0;
   if (cudaRuntimeGetVersion(&version) == cudaSuccess) list["runtime"] = version_text(version);
@@ -195,6 +208,7 @@ Environment CudaBackend::environment() const {
 }
 
 std::unique_ptr<Plan> CudaBackend::build(const Candidate& candidate) {
+  nvrtc();  // throws where it is missing
   Recipe recipe = recipe_of(candidate);
   try {
     std::vector<CodePtr> codes;
@@ -218,6 +232,7 @@ bool CudaBackend::is_ready(const Candidate& candidate) {
 }
 
 void CudaBackend::build_ahead(std::span<const Candidate> candidates) {
+  nvrtc();  // throws where it is missing
   for (const Candidate& candidate : candidates) {
     if (candidate.variant->backend != BackendId::cuda) continue;
     const Recipe recipe = recipe_of(candidate);
@@ -234,8 +249,15 @@ std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options) {
 }
 
 std::string cuda_build_description() {
-  return "CUDA " + cuda::version_text(CUDART_VERSION) + " (NVRTC " + cuda::nvrtc_version() +
-         ", cuBLAS " + cuda::cublas_version() + ")";
+  return "CUDA " + cuda::version_text(CUDART_VERSION) + " (NVRTC " + cuda::found_nvrtc() +
+         ", cuBLAS " + cuda::found_cublas() + ")";
+}
+
+std::map<std::string, std::string> cuda_libraries() {
+  const auto place = [](const SharedLibrary& library) {
+    return library.is_open() ? library.path() : "not found: " + library.reason();
+  };
+  return {{"NVRTC", place(cuda::nvrtc_library())}, {"cuBLAS", place(cuda::cublas_library())}};
 }
 
 }  // namespace gla_bench

@@ -13,6 +13,10 @@ std::string cuda_build_description() {
   return "built without CUDA (host only)";
 }
 
+std::map<std::string, std::string> cuda_libraries() {
+  return {};
+}
+
 int cuda_device_count() {
   return 0;
 }

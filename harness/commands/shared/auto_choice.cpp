@@ -1,7 +1,6 @@
 #include "harness/commands/shared/auto_choice.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 
 #include "harness/tuned_table/table_file.hpp"
@@ -12,7 +11,8 @@ void AutoOptions::add_to(CLI::App& command) {
   command
       .add_option("--tuned", tuned,
                   "the table that the variant auto goes by (default: as the config says, else "
-                  "results/tuned/<device>.json)")
+                  "results/tuned/<device>.json in the current folder, else the one that is "
+                  "installed with the program)")
       ->type_name("TABLE");
   command
       .add_option("--allow", allowed,
@@ -37,11 +37,14 @@ std::optional<Chooser> open_chooser(const Config& config, const AutoOptions& opt
   }
   std::string path = options.tuned.empty() ? config.tuned : options.tuned;
   if (path.empty()) {
-    path = default_table_path(fact_text(environment, "device"));
-    if (!std::filesystem::exists(path)) {
-      std::cerr << "warning: auto goes by defaults: there is no " << path << "\n";
-      return Chooser(catalog, place.backend, "there is no " + path);
+    const std::string device = fact_text(environment, "device");
+    const std::optional<std::string> found = find_table(device);
+    if (!found) {
+      const std::string missing = default_table_path(device);
+      std::cerr << "warning: auto goes by defaults: there is no " << missing << "\n";
+      return Chooser(catalog, place.backend, "there is no " + missing);
     }
+    path = *found;
   }
   Chooser chooser(catalog, place.backend, load_table(path), environment,
                   {options.allowed.begin(), options.allowed.end()}, place.source_hash);

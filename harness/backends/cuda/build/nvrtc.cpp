@@ -1,12 +1,11 @@
 #include "harness/backends/cuda/build/nvrtc.hpp"
 
-#include <dlfcn.h>
-#include <nvrtc.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "core/error.hpp"
+#include "harness/backends/cuda/toolkit/nvrtc_library.hpp"
+#include "harness/backends/cuda/toolkit/toolkit.hpp"
 #include "harness/backends/sources/architecture.hpp"
 
 namespace gla_bench::cuda {
@@ -16,7 +15,7 @@ namespace fs = std::filesystem;
 
 void check_nvrtc(nvrtcResult code, const char* call) {
   if (code == NVRTC_SUCCESS) return;
-  throw BuildError(std::string(call) + ": " + nvrtcGetErrorString(code) + " (" +
+  throw BuildError(std::string(call) + ": " + nvrtc().error_string(code) + " (" +
                    std::to_string(static_cast<int>(code)) + ")");
 }
 
@@ -28,42 +27,43 @@ class Program {
       texts.push_back(header.text.c_str());
       names.push_back(header.name.c_str());
     }
-    check_nvrtc(nvrtcCreateProgram(&program_, text.c_str(), "prologue.cu",
-                                   static_cast<int>(headers.size()), texts.data(), names.data()),
-                "nvrtcCreateProgram");
+    check_nvrtc(
+        nvrtc().create_program(&program_, text.c_str(), "prologue.cu",
+                               static_cast<int>(headers.size()), texts.data(), names.data()),
+        "nvrtcCreateProgram");
   }
-  ~Program() { nvrtcDestroyProgram(&program_); }
+  ~Program() { nvrtc().destroy_program(&program_); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   nvrtcResult compile(const std::vector<std::string>& options) {
     std::vector<const char*> texts;
     for (const std::string& option : options) texts.push_back(option.c_str());
-    return nvrtcCompileProgram(program_, static_cast<int>(texts.size()), texts.data());
+    return nvrtc().compile_program(program_, static_cast<int>(texts.size()), texts.data());
   }
 
   std::string log() const {
     std::size_t size = 0;
-    check_nvrtc(nvrtcGetProgramLogSize(program_, &size), "nvrtcGetProgramLogSize");
+    check_nvrtc(nvrtc().log_size(program_, &size), "nvrtcGetProgramLogSize");
     std::string text(size, '\0');
-    check_nvrtc(nvrtcGetProgramLog(program_, text.data()), "nvrtcGetProgramLog");
+    check_nvrtc(nvrtc().log(program_, text.data()), "nvrtcGetProgramLog");
     while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.pop_back();
     return text;
   }
 
   std::string cubin() const {
     std::size_t size = 0;
-    check_nvrtc(nvrtcGetCUBINSize(program_, &size), "nvrtcGetCUBINSize");
+    check_nvrtc(nvrtc().cubin_size(program_, &size), "nvrtcGetCUBINSize");
     std::string bytes(size, '\0');
-    check_nvrtc(nvrtcGetCUBIN(program_, bytes.data()), "nvrtcGetCUBIN");
+    check_nvrtc(nvrtc().cubin(program_, bytes.data()), "nvrtcGetCUBIN");
     return bytes;
   }
 
   std::string ptx() const {
     std::size_t size = 0;
-    check_nvrtc(nvrtcGetPTXSize(program_, &size), "nvrtcGetPTXSize");
+    check_nvrtc(nvrtc().ptx_size(program_, &size), "nvrtcGetPTXSize");
     std::string text(size, '\0');
-    check_nvrtc(nvrtcGetPTX(program_, text.data()), "nvrtcGetPTX");
+    check_nvrtc(nvrtc().ptx(program_, text.data()), "nvrtcGetPTX");
     return text;
   }
 
@@ -71,20 +71,11 @@ class Program {
   nvrtcProgram program_ = nullptr;
 };
 
-// The folder of the NVRTC library that this process has loaded, symbolic links resolved.
-fs::path nvrtc_library_folder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&nvrtcVersion), &info) == 0 || info.dli_fname == nullptr)
-    return {};
-  std::error_code error;
-  return fs::canonical(info.dli_fname, error).parent_path();
-}
-
 }  // namespace
 
 std::string nvrtc_version() {
   int major = 0, minor = 0;
-  check_nvrtc(nvrtcVersion(&major, &minor), "nvrtcVersion");
+  check_nvrtc(nvrtc().version(&major, &minor), "nvrtcVersion");
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
@@ -94,20 +85,20 @@ std::vector<std::string> nvrtc_options(int arch) {
   // From 13.0 on NVRTC keeps results beside the driver's own and then leaves the assembler's
   // account out of the log. What is known of a binary is kept in this project's cache instead.
   int major = 0, minor = 0;
-  check_nvrtc(nvrtcVersion(&major, &minor), "nvrtcVersion");
+  check_nvrtc(nvrtc().version(&major, &minor), "nvrtcVersion");
   if (major >= 13) options.emplace_back("--no-cache");
   return options;
 }
 
 std::vector<std::string> toolkit_include_folders() {
-  const fs::path library = nvrtc_library_folder();
-  std::vector<fs::path> candidates = {GLA_BENCH_CUDA_INCLUDE_DIR};
+  const fs::path library = fs::path(nvrtc_library().path()).parent_path();
+  std::vector<fs::path> candidates;
   if (!library.empty())
     // <toolkit>/lib64, <toolkit>/targets/<target>/lib, and the layout of the Python packages.
     for (const char* path : {"../include", "../../../include", "../../cuda_runtime/include"})
       candidates.push_back(library / path);
-  for (const char* path : {"/usr/local/cuda/include", "/usr/include", "/opt/cuda/include"})
-    candidates.emplace_back(path);
+  for (const std::string& folder : toolkit_folders({"/include"})) candidates.emplace_back(folder);
+  candidates.emplace_back("/usr/include");
   std::vector<std::string> folders;
   for (const fs::path& path : candidates) {
     std::error_code error;
@@ -133,7 +124,7 @@ Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& he
   std::string log = program.log();
   if (code == NVRTC_ERROR_COMPILATION) throw BuildError("does not compile:\n" + log);
   if (code != NVRTC_SUCCESS)
-    throw BuildError(std::string("nvrtcCompileProgram: ") + nvrtcGetErrorString(code) + " (" +
+    throw BuildError(std::string("nvrtcCompileProgram: ") + nvrtc().error_string(code) + " (" +
                      std::to_string(static_cast<int>(code)) + ")\n" + log);
   return {program.cubin(), std::move(log), program.ptx()};
 }

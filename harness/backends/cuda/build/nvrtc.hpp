@@ -19,18 +19,18 @@ struct Binary {
   std::string ptx = {};  ///< what was assembled; empty for a binary out of a cache
 };
 
-/// "13.0"
+/// "13.0". @throws InputError where NVRTC is missing
 std::string nvrtc_version();
 
 /// Options that decide what comes out, for NVRTC and for the key of a cache.
 std::vector<std::string> nvrtc_options(int arch);
 
-/// Folders that hold the toolkit's headers: where the program was built, beside the loaded NVRTC
-/// library, and the usual places, as far as they hold cuda_fp16.h.
+/// Folders that hold the toolkit's headers: beside the NVRTC library, whose version they then have,
+/// and in the toolkits that toolkit_folders() finds, as far as they hold cuda_fp16.h.
 std::vector<std::string> toolkit_include_folders();
 
 /// Compiles. Safe to call from several threads at once.
-/// @throws BuildError with the compiler's log
+/// @throws BuildError with the compiler's log; InputError where NVRTC is missing
 Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& headers, int arch);
 
 }  // namespace gla_bench::cuda

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "harness/backends/cuda/device/check.hpp"
+#include "harness/backends/cuda/toolkit/cublas_library.hpp"
 
 namespace gla_bench::cuda {
 namespace {
@@ -49,7 +50,7 @@ double matrix_tflop_per_s(Device& device, std::int64_t extent) {
   device.helpers().fill_random(b.data(), bytes, device.stream());
   const float one = 1, zero = 0;
   const double seconds = median_seconds(device, 3, [&] {
-    check(cublasGemmStridedBatchedEx_64(device.cublas(), CUBLAS_OP_N, CUBLAS_OP_N, extent, extent,
+    check(cublas().gemm_strided_batched(device.cublas(), CUBLAS_OP_N, CUBLAS_OP_N, extent, extent,
                                         extent, &one, a.data(), CUDA_R_16BF, extent, 0, b.data(),
                                         CUDA_R_16BF, extent, 0, &zero, c.data(), CUDA_R_16BF,
                                         extent, 0, 1, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),

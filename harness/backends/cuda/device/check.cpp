@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "harness/backends/cuda/toolkit/cublas_library.hpp"
 
 namespace gla_bench::cuda {
 namespace {
@@ -43,8 +44,8 @@ void check(cudaError_t code, const char* call) {
 
 void check(cublasStatus_t code, const char* call) {
   if (code == CUBLAS_STATUS_SUCCESS) return;
-  throw RunError(std::string(call) + ": " + cublasGetStatusName(code) + " (" +
-                 std::to_string(static_cast<int>(code)) + "): " + cublasGetStatusString(code));
+  throw RunError(std::string(call) + ": " + cublas().status_name(code) + " (" +
+                 std::to_string(static_cast<int>(code)) + "): " + cublas().status_string(code));
 }
 
 }  // namespace gla_bench::cuda

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "harness/backends/cuda/device/check.hpp"
+#include "harness/backends/cuda/toolkit/cublas_library.hpp"
 #include "harness/backends/devices.hpp"
 
 namespace gla_bench::cuda {
@@ -40,7 +41,7 @@ Device::Device(int index, const cudaDeviceProp& properties, Compiler& compiler)
 }
 
 Device::~Device() {
-  if (cublas_ != nullptr) ignore(cublasDestroy(cublas_));
+  if (cublas_ != nullptr) ignore(cuda::cublas().destroy(cublas_));
   counters_.reset();
   timer_.reset();
   helpers_.reset();
@@ -49,10 +50,11 @@ Device::~Device() {
 
 cublasHandle_t Device::cublas() {
   if (cublas_ == nullptr) {
-    check(cublasCreate(&cublas_), "cublasCreate");
-    check(cublasSetStream(cublas_, stream_), "cublasSetStream");
+    const CublasFunctions& call = cuda::cublas();
+    check(call.create(&cublas_), "cublasCreate");
+    check(call.set_stream(cublas_, stream_), "cublasSetStream");
     cublas_workspace_ = DeviceMemory(cublas_workspace_bytes, "cuBLAS's workspace");
-    check(cublasSetWorkspace(cublas_, cublas_workspace_.data(), cublas_workspace_bytes),
+    check(call.set_workspace(cublas_, cublas_workspace_.data(), cublas_workspace_bytes),
           "cublasSetWorkspace");
   }
   return cublas_;

@@ -1,7 +1,5 @@
 #include "harness/backends/cuda/device/nvml.hpp"
 
-#include <dlfcn.h>
-
 #include <array>
 
 namespace gla_bench::cuda {
@@ -10,14 +8,14 @@ namespace {
 // The few declarations that are needed, as NVML's ABI has them: its header is not part of every
 // toolkit.
 using Status = int;  // 0: success
-using Init = Status (*)();
-using Shutdown = Status (*)();
-using DeviceByPciAddress = Status (*)(const char*, void**);
-using ClockInfo = Status (*)(void*, int, unsigned*);
-using DeviceCount64 = Status (*)(void*, unsigned long long*);
-using DriverVersion = Status (*)(char*, unsigned);
-using DeviceCount = Status (*)(void*, unsigned*);
-using DeviceMode = Status (*)(void*, unsigned*, unsigned*);  // what holds, and what will
+using Init = Status();
+using Shutdown = Status();
+using DeviceByPciAddress = Status(const char*, void**);
+using ClockInfo = Status(void*, int, unsigned*);
+using DeviceCount64 = Status(void*, unsigned long long*);
+using DriverVersion = Status(char*, unsigned);
+using DeviceCount = Status(void*, unsigned*);
+using DeviceMode = Status(void*, unsigned*, unsigned*);  // what holds, and what will
 constexpr int sm_clock = 1;
 constexpr int memory_clock = 2;
 
@@ -39,16 +37,17 @@ constexpr std::array<ClockReason, 9> clock_reason_bits{{{0x1, "idle"},
 }  // namespace
 
 template <class Function>
-Function Nvml::find(const char* name) const {
-  return library_ == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library_, name));
+Function* Nvml::find(const char* name) const {
+  Function* function = nullptr;
+  library_.find(function, name);
+  return function;
 }
 
-Nvml::Nvml(const std::string& pci_address) : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW)) {
-  if (library_ == nullptr) return;
+Nvml::Nvml(const std::string& pci_address)
+    : library_(SharedLibrary::open(std::vector<std::string>{"libnvidia-ml.so.1"})) {
   const auto init = find<Init>("nvmlInit_v2");
   if (init == nullptr || init() != 0) {
-    dlclose(library_);
-    library_ = nullptr;
+    library_ = {};
     return;
   }
   const auto by_address = find<DeviceByPciAddress>("nvmlDeviceGetHandleByPciBusId_v2");
@@ -57,7 +56,6 @@ Nvml::Nvml(const std::string& pci_address) : library_(dlopen("libnvidia-ml.so.1"
 
 Nvml::~Nvml() {
   if (const auto shutdown = find<Shutdown>("nvmlShutdown")) shutdown();
-  if (library_ != nullptr) dlclose(library_);
 }
 
 std::optional<unsigned> Nvml::clock(const char* function, int domain) const {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/support/system/shared_library.hpp"
+
 namespace gla_bench::cuda {
 
 class Nvml {
@@ -33,11 +35,11 @@ class Nvml {
 
  private:
   template <class Function>
-  Function find(const char* name) const;
+  Function* find(const char* name) const;
   std::optional<unsigned> clock(const char* function, int domain) const;
   std::optional<std::string> mode(const char* function) const;
 
-  void* library_ = nullptr;
+  SharedLibrary library_;
   void* device_ = nullptr;  // nvmlDevice_t
 };
 

@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "harness/backends/cuda/device/check.hpp"
 #include "harness/backends/cuda/run/tensor_map.hpp"
+#include "harness/backends/cuda/toolkit/cublas_library.hpp"
 #include "harness/backends/stage_times.hpp"
 
 namespace gla_bench::cuda {
@@ -157,7 +158,7 @@ std::optional<std::string> CudaPlan::damage() {
 
 void CudaPlan::multiply(const BoundProduct& product) const {
   const ColumnMajorProduct& call = product.call;
-  check(cublasGemmStridedBatchedEx_64(
+  check(cublas().gemm_strided_batched(
             device_->cublas(), operation(call.transpose_a), operation(call.transpose_b), call.m,
             call.n, call.k, &product.alpha, product.a, data_type(call.a.dtype), call.a.ld,
             call.a.stride, product.b, data_type(call.b.dtype), call.b.ld, call.b.stride,

@@ -1,10 +1,12 @@
 #include "harness/backends/cuda/counters/cupti/library.hpp"
 
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
-#include <nvrtc.h>
 
 #include <filesystem>
+#include <vector>
+
+#include "harness/backends/cuda/toolkit/nvrtc_library.hpp"
+#include "harness/backends/cuda/toolkit/toolkit.hpp"
 
 namespace gla_bench::cuda::cupti {
 namespace {
@@ -19,12 +21,14 @@ constexpr std::uint32_t generation(std::uint32_t version) {
   return version / 10000;
 }
 
-void* open_in(const std::string& folder) {
-  const std::string path = folder + "/" + file_name();
-  if (!std::filesystem::exists(path)) return nullptr;
-  // It looks for this one by name, and need not find it where it lies itself.
-  dlopen((folder + "/libnvperf_host.so").c_str(), RTLD_NOW);
-  return dlopen(path.c_str(), RTLD_NOW);
+/// Beside NVRTC first, whose version it then has.
+std::vector<std::string> library_folders() {
+  std::vector<std::string> folders;
+  const std::filesystem::path nvrtc = nvrtc_library().path();
+  if (!nvrtc.empty()) folders.push_back(nvrtc.parent_path().string());
+  for (const std::string& folder : toolkit_folders({"/extras/CUPTI/lib64", "/lib64", "/lib"}))
+    folders.push_back(folder);
+  return folders;
 }
 
 }  // namespace
@@ -50,30 +54,10 @@ CounterSource source_of(CUptiResult result) {
   }
 }
 
-std::vector<std::string> library_folders() {
-  std::vector<std::string> folders;
-  Dl_info nvrtc{};
-  if (dladdr(reinterpret_cast<const void*>(&::nvrtcVersion), &nvrtc) != 0 &&
-      nvrtc.dli_fname != nullptr)
-    folders.push_back(std::filesystem::path(nvrtc.dli_fname).parent_path().string());
-  const std::string built_with =
-      std::filesystem::path(GLA_BENCH_CUDA_INCLUDE_DIR).parent_path().string();
-  const std::string version = std::to_string(CUDART_VERSION / 1000);
-  for (const std::string& toolkit : {built_with, std::string("/usr/local/cuda"),
-                                     "/usr/local/cuda-" + version, std::string("/opt/cuda")})
-    for (const char* below : {"/extras/CUPTI/lib64", "/lib64", "/lib"})
-      folders.push_back(toolkit + below);
-  return folders;
-}
-
-Library::Library() {
-  handle_ = dlopen(file_name().c_str(), RTLD_NOW);
-  const std::vector<std::string> folders = library_folders();
-  for (auto folder = folders.begin(); handle_ == nullptr && folder != folders.end(); ++folder)
-    handle_ = open_in(*folder);
-  if (handle_ == nullptr)
-    throw Fault(CounterSource::absent,
-                file_name() + " is neither on the loader's path nor in " + "the toolkit's folders");
+Library::Library()
+    : library_(
+          SharedLibrary::open(std::vector{file_name()}, library_folders(), "libnvperf_host.so")) {
+  if (!library_.is_open()) throw Fault(CounterSource::absent, library_.reason());
   load();
   std::uint32_t version = 0;
   check(functions_.get_version(&version), "cuptiGetVersion");
@@ -85,10 +69,8 @@ Library::Library() {
 
 void Library::load() {
   const auto find = [&](auto& function, const char* name) {
-    void* address = dlsym(handle_, name);
-    if (address == nullptr)
+    if (!library_.find(function, name))
       throw Fault(CounterSource::unsupported, file_name() + " has no function " + name);
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
   };
   Functions& f = functions_;
   find(f.get_version, "cuptiGetVersion");

@@ -10,9 +10,9 @@
 
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "harness/backends/backend.hpp"
+#include "harness/support/system/shared_library.hpp"
 
 namespace gla_bench::cuda::cupti {
 
@@ -54,10 +54,6 @@ struct Functions {
   decltype(&::cuptiRangeProfilerCounterDataGetRangeInfo) range_info = nullptr;
 };
 
-/// Where the library may lie besides the loader's own path: beside NVRTC, which is loaded already,
-/// in the toolkit that this was built with, in the usual one.
-std::vector<std::string> library_folders();
-
 class Library {
  public:
   /// @throws Fault: absent, or too old
@@ -72,7 +68,7 @@ class Library {
  private:
   void load();
 
-  void* handle_ = nullptr;  // stays open: CUPTI has threads and callbacks of its own
+  SharedLibrary library_;
   Functions functions_;
 };
 

@@ -1,0 +1,34 @@
+#pragma once
+// Fills a table of functions from a library of the toolkit.
+
+#include <string>
+
+#include "core/error.hpp"
+#include "harness/backends/cuda/toolkit/toolkit.hpp"
+
+namespace gla_bench::cuda {
+
+class Binder {
+ public:
+  /// `purpose` begins the message: "cuBLAS, which multiplies matrices,".
+  /// @throws InputError where the library is not open
+  Binder(const SharedLibrary& library, const std::string& purpose) : library_(library) {
+    if (!library.is_open())
+      throw InputError(purpose + " is missing: " + library.reason() +
+                       "; install the CUDA toolkit, or set CUDA_HOME or LD_LIBRARY_PATH to where "
+                       "it lies; --backend host needs none");
+  }
+
+  /// @throws InputError where the library has no such function
+  template <class Function>
+  void operator()(Function*& function, const char* name) const {
+    if (!library_.find(function, name))
+      throw InputError(library_.path() + " has no function " + name +
+                       ": it is too old for this program");
+  }
+
+ private:
+  const SharedLibrary& library_;
+};
+
+}  // namespace gla_bench::cuda

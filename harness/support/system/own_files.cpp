@@ -1,0 +1,30 @@
+#include "harness/support/system/own_files.hpp"
+
+#include <filesystem>
+
+namespace gla_bench {
+
+namespace fs = std::filesystem;
+
+std::string program_folder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+std::string installed_file(const std::string& path) {
+  const std::string folder = program_folder();
+  if (folder.empty() || fs::path(path).is_absolute()) return {};
+  const fs::path file =
+      (fs::path(folder).parent_path() / "share" / "gla-bench" / path).lexically_normal();
+  std::error_code error;
+  return fs::is_regular_file(file, error) ? file.string() : std::string();
+}
+
+std::string existing_or_installed(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error)) return path;
+  const std::string installed = installed_file(path);
+  return installed.empty() ? path : installed;
+}
+
+}  // namespace gla_bench

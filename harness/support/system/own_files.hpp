@@ -1,0 +1,20 @@
+#pragma once
+// What belongs to the program but lies outside it: its own file, and the data installed with it.
+
+#include <string>
+
+namespace gla_bench {
+
+/// The folder of the program's own file; empty where the system does not tell it.
+std::string program_folder();
+
+/// A file of the data that are installed with the program, by its path below share/gla-bench
+/// ("tuned/nvidia-h200.json"). The folder is found from the program's own place (bin/ beside
+/// share/), so an installation may be moved. Empty where there is no such file.
+std::string installed_file(const std::string& path);
+
+/// A file that the user names by a path: the path as it stands where there is such a file, else the
+/// installed file of that path ("configs/quick.json"), else the path as it stands.
+std::string existing_or_installed(const std::string& path);
+
+}  // namespace gla_bench
