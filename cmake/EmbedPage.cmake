@@ -24,7 +24,8 @@ PageShell embedded_page() { return {}; }
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/page/*.js
        ${CMAKE_SOURCE_DIR}/page/*.css ${CMAKE_SOURCE_DIR}/page/*.html)
-  set(writer ${CMAKE_SOURCE_DIR}/cmake/WriteEmbeddedPage.cmake)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(writer ${CMAKE_SOURCE_DIR}/cmake/write_embedded_page.py)
   set(folder ${CMAKE_BINARY_DIR}/page)
   add_custom_command(
     OUTPUT ${table}
@@ -33,8 +34,7 @@ PageShell embedded_page() { return {}; }
             --legal-comments=none --log-level=warning --outfile=${folder}/page.js
     COMMAND ${GLA_BENCH_ESBUILD} ${CMAKE_SOURCE_DIR}/page/page.css --minify
             --log-level=warning --outfile=${folder}/page.css
-    COMMAND ${CMAKE_COMMAND} -DSKELETON=${CMAKE_SOURCE_DIR}/page/index.html -DFOLDER=${folder}
-            -DTABLE=${table} -P ${writer}
+    COMMAND Python3::Interpreter ${writer} ${CMAKE_SOURCE_DIR}/page/index.html ${folder} ${table}
     DEPENDS ${sources} ${writer}
     COMMENT "Embedding the report's page"
     VERBATIM)

@@ -68,6 +68,12 @@ function(gla_bench_add_rooms)
   target_link_libraries(gla_bench_harness_engine PRIVATE gla_bench_google_benchmark)
   target_link_libraries(gla_bench_harness_workers PRIVATE Threads::Threads)
   target_link_libraries(gla_bench_harness_commands PRIVATE CLI11::CLI11)
+  # Boost.Math is headers alone.
+  find_path(GLA_BENCH_BOOST_INCLUDE_DIR boost/math/distributions/students_t.hpp REQUIRED)
+  target_include_directories(gla_bench_harness_support SYSTEM PRIVATE ${GLA_BENCH_BOOST_INCLUDE_DIR})
+  # Static, so that the program needs no library of the build's machine. Tests unpack what it packs.
+  find_library(GLA_BENCH_ZLIB libz.a REQUIRED)
+  target_link_libraries(gla_bench_harness_report PUBLIC ${GLA_BENCH_ZLIB})
   if(CUDAToolkit_FOUND)
     gla_bench_link_cuda(gla_bench_harness_backends)
   endif()

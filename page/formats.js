@@ -17,10 +17,9 @@ export const factor = present(units.factor);
 /** An error: "1.2e-3" */
 export const error = present(units.error);
 /** Three significant digits. */
-export const significant = present(units.digits);
+export const significant = present(units.rate);
 /** Joules: "12.3 mJ" */
-export const energy = present(joules => joules < 1 ? `${units.digits(joules * 1e3)} mJ`
-  : `${units.digits(joules)} J`);
+export const energy = present(units.joules);
 /** 12345 -> "12,345" */
 export const count = value => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 

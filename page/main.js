@@ -10,7 +10,7 @@ import * as formats from './formats.js';
 import {Hover} from './hover.js';
 import {byDevice, machineSection} from './machine.js';
 import {Panel} from './panel.js';
-import {decode} from './rows.js';
+import {decode, unpacked} from './rows.js';
 import {everything, filtered, firstState, fromFragment, picked, refiltered, toFragment, toggled}
   from './state.js';
 import {Table} from './table.js';
@@ -43,7 +43,7 @@ class Page {
     this.table_ = new Table({
       isDark, open: this.open_,
       sort: key => this.go(Object.assign({}, this.state_, {sort: {key,
-        descending: this.state_.sort.key === key && !this.state_.sort.descending}})),
+        descending: this.state_.sort.key === key && !this.state_.sort.descending}}), ['table']),
       search: search => this.go(Object.assign({}, this.state_, {search}), ['table'])
     });
     this.cards_ = [];
@@ -240,11 +240,11 @@ class Page {
   }
 }
 
-function start() {
+async function start() {
   const root = document.getElementById('page');
   try {
-    const text = document.getElementById('data').textContent;
-    return new Page(root, JSON.parse(text));
+    const data = await unpacked(document.getElementById('data').textContent);
+    return new Page(root, data);
   } catch (error) {
     fill(root, element('p', {class: 'broken', role: 'alert'},
       `This page can not show its data: ${error.message}`));

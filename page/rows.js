@@ -1,53 +1,40 @@
-// The data of a page (harness/report/page/data.cpp) -> rows: plain objects, null where there is nothing.
+// The data of a page (harness/report/page/data.cpp) as rows: plain objects, null where there is
+// nothing.
 
-/** "1*2,,2" -> ["1", "1", "", "2"]: the cells that packed_cells() joined. */
-export function unpack(text, count) {
-  const cells = new Array(count);
-  let at = 0;
-  if (count > 0) {
-    for (const part of text.split(',')) {
-      const star = part.indexOf('*');
-      if (star < 0) {
-        cells[at++] = part;
-      } else {
-        const cell = part.slice(0, star);
-        for (let left = Number(part.slice(star + 1)); left > 0; --left) cells[at++] = cell;
-      }
-    }
-  }
-  if (at !== count) throw new Error(`a column holds ${at} cells, expected ${count}`);
-  return cells;
+/** The bytes of a text in base64. */
+function bytesOf(base64) {
+  const text = atob(base64.trim());
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; ++at) bytes[at] = text.charCodeAt(at);
+  return bytes;
 }
 
-function number(cell) {
-  if (cell === '') return null;
-  if (cell === 'nan') return NaN;
-  if (cell === 'inf') return Infinity;
-  return cell === '-inf' ? -Infinity : Number(cell);
+/** The data that packed() of the program made of a text (harness/report/page/packed.hpp). */
+export async function unpacked(base64) {
+  const stream = new Blob([bytesOf(base64)]).stream()
+    .pipeThrough(new DecompressionStream('deflate'));
+  return JSON.parse(await new Response(stream).text());
 }
 
-/** The different texts of a column: patterns with a number for each "#". */
-function textsOf(column) {
-  const patterns = column.patterns.map(pattern => pattern.split('#'));
-  return (column.of === '' ? [] : column.of.split(',')).map(cell => {
-    const [place, ...numbers] = cell.split(' ');
-    const parts = patterns[Number(place)];
-    return parts.slice(1).reduce((text, part, at) => text + numbers[at] + part, parts[0]);
-  });
-}
+const noNumbers = {nan: NaN, inf: Infinity, '-inf': -Infinity};
 
 /** A column by name as a function of a row's place; of one that is not there, always null. */
 function reader(columns, count) {
   return (name, convert = value => value) => {
     const column = columns[name];
     if (column === undefined) return () => null;
-    if (typeof column === 'string') {
-      const cells = unpack(column, count);
-      return at => number(cells[at]);
+    const values = Array.isArray(column) ? column : column.at;
+    if (values.length !== count) {
+      throw new Error(`${name} holds ${values.length} values, expected ${count}`);
     }
-    const values = textsOf(column).map(convert);
-    const places = unpack(column.at, count).map(Number);
-    return at => values[places[at]];
+    if (values !== column) {
+      const texts = column.texts.map(convert);
+      return at => values[at] === null ? null : texts[values[at]];
+    }
+    return at => {
+      const value = values[at];
+      return typeof value === 'string' ? noNumbers[value] : value;
+    };
   };
 }
 
@@ -119,11 +106,9 @@ function ceilingsOf(files) {
   return ceilings;
 }
 
-const plainNumbers = ['cold_ms', 'cold_half', 'hot_ms', 'samples', 'floor_bytes', 'model_bytes',
-  'workspace_bytes', 'flops', 'joules', 'registers', 'spill_bytes', 'shared_bytes',
-  'refused_tiles', 'of_copy', 'of_peak'];
 const counted = ['dram_read_bytes', 'dram_write_bytes', 'l2_bytes', 'tensor_instructions'];
-const texts = ['variant', 'backend', 'device', 'status', 'source_hash'];
+/** Columns that do not become a field as they are. */
+const derived = new Set([...counted, 'problem', 'tile_text']);
 
 /** A function of a row's place: [{name, error, bound}], empty where nothing was compared. */
 function tensorReader(document) {
@@ -133,16 +118,6 @@ function tensorReader(document) {
   const columns = names.map(name => [name, read(`${name}/error`), read(`${name}/bound`)]);
   return at => columns.filter(([, error]) => error(at) !== null)
     .map(([name, error, bound]) => ({name, error: error(at), bound: bound(at)}));
-}
-
-/** The tensor that uses most of its bound; a NaN is worse than anything. */
-export function worstTensor(tensors) {
-  let worst = null;
-  for (const tensor of tensors) {
-    if (Number.isNaN(tensor.error)) return tensor;
-    if (!worst || tensor.error / tensor.bound > worst.error / worst.bound) worst = tensor;
-  }
-  return worst;
 }
 
 /** What the device of a file reaches: as the file itself measured it, where it did. */
@@ -169,23 +144,13 @@ class Row {
 function derive(row) {
   row.tile_label = pairs(row.tile);
   row.record = `${row.file}#${row.row}`;
-  row.error = row.bound = null;
-  const worst = worstTensor(row.tensors);
-  if (worst) {
-    row.error = worst.error;
-    row.bound = worst.bound;
-  }
   // The 95 % interval of the median, of which the data have half the width, relative to it.
   const half = row.cold_half;
   row.cold_low = half === null ? null : row.cold_ms * Math.max(0, 1 - half);
   row.cold_high = half === null ? null : row.cold_ms * (1 + half);
-  const counters = row.counters;
-  row.measured_bytes = counters && counters.dram_read_bytes !== null
-    ? counters.dram_read_bytes + counters.dram_write_bytes : null;
   const floor = row.floor_bytes !== null && row.copy_gbs !== null;
   row.floor_ms = floor ? row.floor_bytes / (row.copy_gbs * 1e6) : null;
   const timed = row.cold_ms !== null && row.cold_ms > 0;
-  row.of_floor = timed && row.floor_ms !== null ? row.floor_ms / row.cold_ms : null;
   row.tflops = timed && row.flops !== null ? row.flops / (row.cold_ms * 1e9) : null;
   row.gbs = timed && row.floor_bytes !== null ? row.floor_bytes / (row.cold_ms * 1e6) : null;
 }
@@ -211,19 +176,13 @@ function counterReader(read) {
 /** What stands in columns, as a function that puts it into the row of a place. */
 function fieldReader(document) {
   const read = reader(document.columns, document.count);
-  const columns = [...plainNumbers, ...texts].map(name => [name, read(name)]);
-  const flags = ['right', 'deterministic'].map(name => [name, read(name)]);
-  const timed = ['suspect', 'throttled'].map(name => [name, read(name)]);
-  const orNull = ['reason', 'check', 'bound_by', 'bound_why'].map(name => [name, read(name)]);
-  const [peer, tileText] = [read('peer'), read('tile')];
-  const tile = read('tile', text => JSON.parse(text));
+  const columns = Object.keys(document.columns).filter(name => !derived.has(name))
+    .map(name => [name, read(name)]);
+  const tileText = read('tile_text');
+  const tile = read('tile_text', text => JSON.parse(text));
   const [counters, tensors] = [counterReader(read), tensorReader(document)];
   return (row, at) => {
     for (const [name, value] of columns) row[name] = value(at);
-    for (const [name, value] of flags) row[name] = value(at) === null ? null : value(at) === 1;
-    for (const [name, value] of timed) row[name] = row.cold_ms === null ? null : value(at) === 1;
-    for (const [name, value] of orNull) row[name] = value(at) || null;
-    row.peer = peer(at) === 1;
     row.tile = tile(at);
     row.tile_text = tileText(at);
     row.counters = counters(at);
@@ -234,7 +193,7 @@ function fieldReader(document) {
 
 /** The rows of a page's data, in the order of its files. */
 export function decode(document) {
-  if (document.format !== 1) throw new Error(`found data of format ${document.format}, expected 1`);
+  if (document.format !== 2) throw new Error(`found data of format ${document.format}, expected 2`);
   const problem = reader(document.columns, document.count)('problem', problemOf);
   const putFields = fieldReader(document);
   const ceilings = ceilingsOf(document.files);

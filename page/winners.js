@@ -1,7 +1,7 @@
 // Which variant to use: the answer for a problem, or how often each variant wins among many.
 
 import {element} from './dom.js';
-import {contests, countsOf, runnerUp} from './figures/contest.js';
+import {contests, countsOf, overFirst, runnerUp} from './figures/contest.js';
 import {fullNamesOf} from './figures/problem.js';
 import * as formats from './formats.js';
 import {copyButton} from './panel.js';
@@ -15,8 +15,8 @@ const answered = 4; // problems that have an answer each; of more there is a sum
  */
 export function answerOf(contest) {
   const [row] = contest.ranked;
-  const against = other => other ? {row: other, over: other.cold_ms / row.cold_ms} : null;
-  return {row, next: against(runnerUp(contest)), tied: contest.ranked.slice(1, contest.ties),
+  const against = other => other ? {row: other, over: overFirst(contest, other)} : null;
+  return {row, next: against(runnerUp(contest)), tied: contest.tied,
     peer: against(contest.peers[0]),
     ofFloor: contest.floorMs === null ? null : contest.floorMs / row.cold_ms,
     floorMs: contest.floorMs};

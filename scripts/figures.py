@@ -11,6 +11,7 @@ the data of the committed page against what the program makes of the records now
 """
 
 import argparse
+import base64
 import hashlib
 import json
 import re
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 PAGE = "results/h200.html"
@@ -81,11 +83,13 @@ def make_page(root, program, target):
 
 def data_of(page):
     """The JSON inside a page."""
-    found = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page.read_text(),
-                      re.DOTALL)
+    found = re.search(r'<script id="data"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
     if not found:
         raise Stale(f"{page}: holds no data block")
-    return json.loads(found.group(1))
+    try:
+        return json.loads(zlib.decompress(base64.b64decode(found.group(1), validate=True)))
+    except (ValueError, zlib.error):
+        raise Stale(f"{page}: its data block is not what the program writes") from None
 
 
 def start_browser(downloads):

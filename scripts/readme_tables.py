@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Writes the tables of measured figures in README.md and docs/ from committed records.
 
-    readme_tables.py            writes them between their markers
-    readme_tables.py --check    says what is out of date, exit code 1
+    readme_tables.py --program build/gla-bench            writes them between their markers
+    readme_tables.py --program build/gla-bench --check    says what is out of date, exit code 1
 
-Every figure in such a table comes from results/h200/*.json. Needs nothing but Python 3.
+Every figure in such a table comes from results/h200/*.json. Who wins, and which tile stands for its
+variant, comes from the program (`gla-bench report --json`). Needs nothing else but Python 3.
 """
 
 import argparse
@@ -34,9 +35,10 @@ def with_table(text, name, table):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, help="the gla-bench that decides who wins")
     parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when stale")
     options = parser.parse_args()
-    records = load()
+    records = load(options.program)
     stale = []
     for path, tables in TABLES.items():
         text = (ROOT / path).read_text()

@@ -8,9 +8,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # package:command where any provider of the command will do.
-packages=(g++:g++ cmake:cmake ninja-build:ninja git:git
-  libcli11-dev nlohmann-json3-dev libbenchmark-dev libopenblas-dev)
-test_packages=(python3:python3 python3-jsonschema libgtest-dev)
+packages=(g++:g++ cmake:cmake ninja-build:ninja git:git python3:python3
+  libcli11-dev nlohmann-json3-dev libbenchmark-dev libopenblas-dev zlib1g-dev libboost-dev)
+test_packages=(python3-jsonschema libgtest-dev)
 
 # The page of report --html is made at build time, and tested in a browser. Apart from the others:
 # without them the build does without the page, and says so.

@@ -27,9 +27,7 @@ struct ReportOptions {
 };
 
 void write_rows(const std::vector<Results>& files, const ReportOptions& options) {
-  std::vector<Json> rows;
-  for (const Results& results : files)
-    for (std::size_t i = 0; i < results.records.size(); ++i) rows.push_back(flat_row(results, i));
+  const std::vector<Json> rows = flat_rows(files);
   if (!options.csv.empty()) write_output(options.csv, csv_of(rows));
   if (!options.json.empty()) write_output(options.json, Json(rows).dump(1) + "\n");
 }
@@ -46,7 +44,7 @@ void print_best(const std::vector<Results>& files, const ReportOptions& options,
 
 void print_maps(const std::vector<Results>& files, const ReportOptions& options,
                 std::size_t width) {
-  const CrossoverPolicy policy;
+  const ContestPolicy policy;
   const auto maps = crossover_maps(files, policy);
   if (!options.json.empty())
     write_output(options.json, crossover_json(maps, policy).dump(1) + "\n");

@@ -27,8 +27,7 @@ std::optional<std::array<double, 2>> in_ms(const std::optional<Interval>& interv
 }
 
 std::string interval_text(const Interval& interval) {
-  return milliseconds_text(1e3 * interval.low) + ".." + milliseconds_text(1e3 * interval.high) +
-         " ms";
+  return format_ms(1e3 * interval.low) + ".." + format_ms(1e3 * interval.high) + " ms";
 }
 
 /// Why the search ended with a candidate before the end; empty where it did not.
@@ -68,14 +67,6 @@ void add_times(Record& record, const Finding& finding, const SpeedLimit& speed) 
 }
 
 }  // namespace
-
-std::string milliseconds_text(double ms) {
-  std::ostringstream text;
-  text.setf(std::ios::fixed);
-  text.precision(ms < 1 ? 4 : ms < 10 ? 3 : ms < 100 ? 2 : 1);
-  text << ms;
-  return text.str();
-}
 
 std::vector<Record> searched_records(const Assignment& work, std::span<const Record> measured,
                                      const Searcher& searcher, Strategy strategy,
@@ -125,10 +116,10 @@ std::string tune_report(const TuneEnd& end) {
       const Record& best = *tuned.best;
       std::string interval;
       if (const auto& ms = best.search->interval_ms)
-        interval = milliseconds_text((*ms)[0]) + ".." + milliseconds_text((*ms)[1]);
-      row.insert(row.end(), {best.variant + " " + describe(best.tile),
-                             milliseconds_text(best.timing->cold.median_ms), interval,
-                             std::to_string(tuned.ties)});
+        interval = format_ms((*ms)[0]) + ".." + format_ms((*ms)[1]);
+      row.insert(row.end(),
+                 {best.variant + " " + describe(best.tile), format_ms(best.timing->cold.median_ms),
+                  interval, std::to_string(tuned.ties)});
     } else {
       row.insert(row.end(), {"none that is right", "-", "-", "-"});
     }

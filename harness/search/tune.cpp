@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "harness/support/numbers.hpp"
 #include "harness/support/printable.hpp"
 #include "harness/support/statistics.hpp"
 #include "harness/support/text.hpp"
@@ -107,7 +108,7 @@ class ProblemSearch {
   void starting(const Candidate& candidate, RunStep step) {
     std::string text;
     if (const auto best = searcher_->best())
-      text = "best " + milliseconds_text(1e3 * searcher_->best_seconds()) + " ms " +
+      text = "best " + format_ms(1e3 * searcher_->best_seconds()) + " ms " +
              work_.accepted[*best].variant->name + " " + describe(work_.accepted[*best].tile) +
              "; ";
     progress_.at(text + std::string(name(step)) + " " + describe(candidate));

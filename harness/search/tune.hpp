@@ -50,9 +50,6 @@ std::vector<Record> searched_records(const Assignment& work, std::span<const Rec
                                      const Searcher& searcher, Strategy strategy,
                                      const std::string& stopped, const SpeedLimit& speed);
 
-/// Four digits: "0.4250", "12.31".
-std::string milliseconds_text(double ms);
-
 /// The breakdown for a results file's environment: tune_seconds, tune_candidates_per_minute, ...
 Facts facts_of(const Breakdown& breakdown);
 

@@ -6,34 +6,13 @@
 #include <random>
 #include <stdexcept>
 
+#include "harness/support/quantiles.hpp"
 #include "harness/support/statistics.hpp"
 
 namespace gla_bench {
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-double normal_cdf(double z) {
-  return 0.5 * std::erfc(-z / std::sqrt(2.0));
-}
-
-double normal_quantile(double p) {
-  double low = -40, high = 40;  // bisection: called a few times a row
-  for (int step = 0; step < 100; ++step) {
-    const double middle = 0.5 * (low + high);
-    (normal_cdf(middle) < p ? low : high) = middle;
-  }
-  return 0.5 * (low + high);
-}
-
-/// Student's t quantile by Cornish and Fisher's expansion of the normal one.
-double student_quantile(double p, double degrees) {
-  const double z = normal_quantile(p), z2 = z * z;
-  const double first = z * (z2 + 1) / 4;
-  const double second = z * ((5 * z2 + 16) * z2 + 3) / 96;
-  const double third = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
-  return z + first / degrees + second / (degrees * degrees) + third / (degrees * degrees * degrees);
-}
 
 /// Share of resampled medians that lies below the interval: as for the confidence asked for, but
 /// smaller, since few samples understate their own spread.
@@ -178,6 +157,23 @@ RatioEstimate unpaired_ratio(std::span<const double> base, std::span<const doubl
   const double p = beyond > 0 ? 2 * normal_cdf(-beyond / error) : 1;
   return {std::exp(center), std::exp(quantile(drawn, edge)) / (1 + drift),
           std::exp(quantile(drawn, 1 - edge)) * (1 + drift), p, count};
+}
+
+RatioEstimate mean_ratio(std::span<const RatioEstimate> ratios, double drift) {
+  if (ratios.empty()) return nothing(0);
+  double center = 0, below = 0, above = 0;
+  std::size_t least = ratios.front().count;
+  for (const RatioEstimate& one : ratios) {
+    const double middle = std::log(one.ratio);
+    center += middle;
+    below += std::pow(middle - std::log(one.low), 2);
+    above += std::pow(std::log(one.high) - middle, 2);
+    least = std::min(least, one.count);
+  }
+  const auto count = static_cast<double>(ratios.size());
+  center /= count;
+  return {std::exp(center), std::exp(center - std::sqrt(below) / count) / (1 + drift),
+          std::exp(center + std::sqrt(above) / count) * (1 + drift), 1, least};
 }
 
 std::vector<double> medians_of_rounds(std::span<const double> times, std::size_t samples) {

@@ -50,6 +50,11 @@ RatioEstimate paired_ratio(std::span<const double> base, std::span<const double>
 RatioEstimate unpaired_ratio(std::span<const double> base, std::span<const double> fresh,
                              double drift, const BootstrapPolicy& policy = {});
 
+/// The geometric mean of ratios over several problems, which were estimated without drift. Their
+/// intervals are independent, so that their squares add. The drift is common to all of them and
+/// widens the whole. NaN, and a count of 0, without ratios.
+RatioEstimate mean_ratio(std::span<const RatioEstimate> ratios, double drift);
+
 /// Rounds out of samples: the median of each `samples` in a row.
 /// @throws std::invalid_argument where they do not come out even
 std::vector<double> medians_of_rounds(std::span<const double> times, std::size_t samples);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/support/quantiles.hpp"
 #include "harness/support/statistics.hpp"
 
 namespace gla_bench {
@@ -15,11 +16,6 @@ constexpr double weight_of_assumption = 4;  // samples
 constexpr double median_over_mean = 1.2533;
 constexpr double sigmas_in_iqr = 1.349;
 constexpr std::size_t enough_for_quartiles = 8;
-
-/// Student's t for 97.5 %, within 0.01 from 4 degrees of freedom on.
-double student(double freedom) {
-  return 1.96 + 2.4 / freedom + 3.3 / (freedom * freedom);
-}
 
 /// Relative squared deviations from the median, summed.
 double squares(std::span<const double> samples, double middle) {
@@ -49,7 +45,7 @@ double relative_half_width(std::span<const double> samples) {
   const double sigma =
       std::sqrt((weight_of_assumption * assumed * assumed + squares(samples, middle)) / freedom);
   const double factor = samples.size() < 3 ? 1 : median_over_mean;
-  return student(freedom) * factor * sigma / std::sqrt(count);
+  return student_quantile(0.975, freedom) * factor * sigma / std::sqrt(count);
 }
 
 Interval interval_of(std::span<const double> samples) {

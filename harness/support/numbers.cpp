@@ -1,10 +1,37 @@
 #include "harness/support/numbers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <utility>
 
 namespace gla_bench {
+namespace {
+
+/// A little farther from zero: less than half of what a double can tell apart, but enough that
+/// printf rounds what lies halfway away from zero, as browsers do.
+long double nudged(double value) {
+  return static_cast<long double>(value) * (1 + 0x1p-60L);
+}
+
+std::string format_fixed(double value, int decimals) {
+  std::array<char, 400> text{};
+  std::snprintf(text.data(), text.size(), "%.*Lf", decimals, nudged(value));
+  return text.data();
+}
+
+/// "1.698" and -1 of 0.1698.
+std::pair<std::string, int> mantissa_and_exponent(double value, int digits) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.*Le", digits - 1, nudged(value));
+  const std::string all = text.data();
+  const std::size_t at = all.find('e');
+  return {all.substr(0, at), std::atoi(all.c_str() + at + 1)};
+}
+
+}  // namespace
 
 std::string format_number(double value, const char* format) {
   if (std::isnan(value)) return "-";
@@ -13,16 +40,61 @@ std::string format_number(double value, const char* format) {
   return text.data();
 }
 
+double round_to(double value, int digits) {
+  if (!std::isfinite(value)) return value;
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.*e", digits - 1, value);
+  // Unlike std::stod(), which throws for what is next to nothing.
+  return std::strtod(text.data(), nullptr);
+}
+
+std::string format_digits(double value, int digits) {
+  if (!std::isfinite(value)) return format_number(value, "%f");
+  if (value == 0) return format_fixed(0, digits - 1);
+  const int exponent = mantissa_and_exponent(value, digits).second;
+  return format_fixed(value, std::max(0, digits - 1 - exponent));
+}
+
+std::string format_short(double value) {
+  std::string text = format_digits(value, 3);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 std::string format_ms(double ms) {
-  return format_number(ms, ms < 1 ? "%.4f" : ms < 100 ? "%.3f" : "%.1f");
+  return format_digits(ms, 4);
+}
+
+std::string format_rate(double rate) {
+  return format_digits(rate, 3);
 }
 
 std::string format_percent(double share) {
-  return format_number(100 * share, share < 0.0995 ? "%.1f %%" : "%.0f %%");
+  if (!std::isfinite(share)) return format_number(share, "%f");
+  const double value = 100 * share, size = std::abs(value);
+  if (size == 0 || size >= 9.95) return format_fixed(value, 0) + " %";
+  if (size >= 0.095) return format_fixed(value, 1) + " %";
+  if (size >= 0.00095) return format_digits(value, 1) + " %";
+  const auto [mantissa, exponent] = mantissa_and_exponent(value, 1);
+  return mantissa + "e" + std::to_string(exponent) + " %";
+}
+
+std::string format_factor(double factor) {
+  if (!std::isfinite(factor)) return format_number(factor, "%f");
+  return format_fixed(factor, factor < 9.995 ? 2 : factor < 99.95 ? 1 : 0);
 }
 
 std::string format_times(double ratio) {
-  return format_number(ratio, "%.2fx");
+  return std::isnan(ratio) ? "-" : format_factor(ratio) + "x";
+}
+
+std::string format_error(double error) {
+  if (std::isnan(error)) return "-";
+  if (error == 0 || std::isinf(error)) return format_number(error, "%g");
+  const auto [mantissa, exponent] = mantissa_and_exponent(error, 2);
+  return mantissa + "e" + std::to_string(exponent);
 }
 
 std::string format_change(double ratio) {
@@ -32,7 +104,8 @@ std::string format_change(double ratio) {
 }
 
 std::string format_joules(double joules) {
-  return joules < 1 ? format_number(joules * 1e3, "%.3g mJ") : format_number(joules, "%.3g J");
+  if (std::isnan(joules)) return "-";
+  return joules < 1 ? format_short(joules * 1e3) + " mJ" : format_short(joules) + " J";
 }
 
 }  // namespace gla_bench

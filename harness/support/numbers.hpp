@@ -1,5 +1,6 @@
 #pragma once
-// Numbers as reports write them. What is not known (NaN) is "-".
+// Numbers as reports write them. What is not known (NaN) is "-". The page writes the same digits by
+// the same rules (page/figures/units.js); a table of numbers holds the two together.
 
 #include <limits>
 #include <string>
@@ -12,14 +13,33 @@ inline constexpr double unknown_number = std::numeric_limits<double>::quiet_NaN(
 /// By a printf format of one double.
 std::string format_number(double value, const char* format);
 
-/// Milliseconds with four digits or so: "0.1698", "12.35", "123.4".
+/// The nearest number of so many significant digits. NaN and the infinities as they are.
+double round_to(double value, int digits);
+
+/// So many significant digits without an exponent, zeros included; digits before the point are
+/// never left out: "0.1698", "12.30", "12345". What lies halfway is rounded away from zero.
+std::string format_digits(double value, int digits);
+
+/// Three digits without zeros at the end: "1.5", "679".
+std::string format_short(double value);
+
+/// Milliseconds with four digits: "0.1698", "12.35", "123.4".
 std::string format_ms(double ms);
 
-/// A share as percent: "94 %", below a tenth "9.4 %".
+/// A rate with three digits: "0.198", "30.0", "3301".
+std::string format_rate(double rate);
+
+/// A share as percent: "94 %", "9.4 %", "0.4 %", "0.03 %".
 std::string format_percent(double share);
+
+/// A factor with two digits behind the point, from 10 on with one, from 100 on with none: "1.53".
+std::string format_factor(double factor);
 
 /// "1.53x"
 std::string format_times(double ratio);
+
+/// An error as "1.7e-3".
+std::string format_error(double error);
 
 /// A ratio of times as a change: 1.034 is "+3.40 %".
 std::string format_change(double ratio);

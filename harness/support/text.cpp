@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+
+#include "harness/support/numbers.hpp"
 
 namespace gla_bench {
 namespace {
@@ -65,9 +66,7 @@ std::string format_bytes(double bytes) {
     bytes /= 1000;
     ++unit;
   }
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
-  return text.data();
+  return (bytes == 0 ? "0" : format_short(bytes)) + " " + units[unit];
 }
 
 }  // namespace gla_bench

@@ -7,20 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "harness/records/record_file.hpp"
-#include "harness/support/bootstrap.hpp"
+#include "harness/records/contest.hpp"
 #include "harness/tuned_table/table.hpp"
 
 namespace gla_bench {
 
 struct TablePolicy {
-  /// What medians of one run may be apart for the same code: intervals are widened by it. A
-  /// candidate whose interval over the fastest reaches down to 1 is a tie.
-  double drift = 0.01;
+  /// How ties are decided (contest.hpp). A bucket's rows count as those of one run.
+  ContestPolicy contest = {};
   /// Candidates that take longer than this, over the fastest, are no ties whatever their noise.
   double furthest_tie = 1.25;
   std::size_t most_ties = 8;  ///< that an entry lists
-  BootstrapPolicy bootstrap{0.95, 500, 1};
 };
 
 /// One entry per bucket that has a candidate which is right and timed, in the order of the buckets.

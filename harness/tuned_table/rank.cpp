@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "harness/records/contest.hpp"
 #include "harness/support/statistics.hpp"
 
 namespace gla_bench {
@@ -13,7 +14,7 @@ namespace {
 constexpr double error_step = 1.1;  // errors within such a factor are alike
 
 /// One variant and tile, on all problems of the bucket.
-struct Contender {
+struct Rival {
   std::string variant;
   Tile tile;
   std::map<Problem, const Record*> timed;
@@ -27,7 +28,7 @@ struct Contender {
     if (is_failure(record.status)) failed = true;
     if (!may_win(record)) return;
     timed[record.problem] = &record;
-    if (record.search && record.search->left != "end") searched = false;
+    if (!measured_to_end(record)) searched = false;
     source_hash = record.source_hash;
     workspace = std::max(workspace, record.io.workspace_bytes);
     for (const auto& [tensor, verdict] : record.verification->tensors)
@@ -41,121 +42,104 @@ double median_of(const Record& record) {
 
 using Best = std::map<Problem, const Record*>;
 
-/// What a search left early has few samples, and a median that may be low by chance: it is the best
-/// of a problem only where nothing was measured to the end.
-Best best_of(const std::vector<Contender>& contenders) {
-  Best best, early;
-  for (const Contender& contender : contenders)
-    for (const auto& [problem, record] : contender.timed) {
-      const Record*& known = (contender.searched ? best : early)[problem];
-      if (known == nullptr || median_of(*record) < median_of(*known)) known = record;
+Best best_of(const std::vector<Rival>& rivals) {
+  Best best;
+  for (const Rival& rival : rivals)
+    for (const auto& [problem, record] : rival.timed) {
+      const Record*& known = best[problem];
+      if (known == nullptr || is_faster(*record, *known)) known = record;
     }
-  best.merge(early);
   return best;
 }
 
 /// Those that may win: right everywhere, and timed on as many problems as any of them.
-std::vector<Contender> contenders_of(std::span<const Record* const> rows, TunedEntry& entry) {
-  std::map<std::pair<std::string, Tile>, Contender> all;
+std::vector<Rival> rivals_of(std::span<const Record* const> rows, TunedEntry& entry) {
+  std::map<std::pair<std::string, Tile>, Rival> all;
   for (const Record* row : rows) {
     if (row->peer) continue;
-    Contender& contender = all[{row->variant, row->tile}];
-    contender.variant = row->variant;
-    contender.tile = row->tile;
-    contender.add(*row);
+    Rival& rival = all[{row->variant, row->tile}];
+    rival.variant = row->variant;
+    rival.tile = row->tile;
+    rival.add(*row);
   }
-  std::vector<Contender> list;
-  for (auto& [key, contender] : all) {
-    entry.failed += contender.failed ? 1 : 0;
-    if (contender.failed || contender.timed.empty()) continue;
-    for (const auto& [problem, record] : contender.timed)
+  std::vector<Rival> list;
+  for (auto& [key, rival] : all) {
+    entry.failed += rival.failed ? 1 : 0;
+    if (rival.failed || rival.timed.empty()) continue;
+    for (const auto& [problem, record] : rival.timed)
       entry.throttled += record->timing->throttled ? 1 : 0;
-    list.push_back(std::move(contender));
+    list.push_back(std::move(rival));
   }
   entry.candidates = list.size();
   return list;
 }
 
-void keep_widest(std::vector<Contender>& list) {
+void keep_widest(std::vector<Rival>& list) {
   std::size_t most = 0;
-  for (const Contender& contender : list) most = std::max(most, contender.timed.size());
-  std::erase_if(list, [&](const Contender& contender) { return contender.timed.size() < most; });
+  for (const Rival& rival : list) most = std::max(most, rival.timed.size());
+  std::erase_if(list, [&](const Rival& rival) { return rival.timed.size() < most; });
 }
 
 /// What was measured to the end first, then the fastest first; names and tiles decide between
 /// equals, so that the order is always the same.
-void sort_by_time(std::vector<Contender>& list, const Best& best) {
-  for (Contender& contender : list) {
+void sort_by_time(std::vector<Rival>& list, const Best& best) {
+  for (Rival& rival : list) {
     double sum = 0;
-    for (const auto& [problem, record] : contender.timed)
+    for (const auto& [problem, record] : rival.timed)
       sum += std::log(median_of(*record) / median_of(*best.at(problem)));
-    contender.mean_log = sum / static_cast<double>(contender.timed.size());
+    rival.mean_log = sum / static_cast<double>(rival.timed.size());
   }
-  std::sort(list.begin(), list.end(), [](const Contender& a, const Contender& b) {
+  std::sort(list.begin(), list.end(), [](const Rival& a, const Rival& b) {
     return std::tuple(!a.searched, a.mean_log, a.variant, a.tile) <
            std::tuple(!b.searched, b.mean_log, b.variant, b.tile);
   });
 }
 
-/// Time of `other` over `base`: the geometric mean over the problems that both have. The problems'
-/// intervals are independent, so that their squares add; the drift is not, and widens the whole.
-RatioEstimate ratio_of(const Contender& base, const Contender& other, const TablePolicy& policy) {
-  double center = 0, below = 0, above = 0, count = 0;
-  std::size_t least = 0;
-  for (const auto& [problem, record] : other.timed) {
-    const auto found = base.timed.find(problem);
-    if (found == base.timed.end()) continue;
-    const RatioEstimate one = unpaired_ratio(found->second->timing->cold.samples_ms,
-                                             record->timing->cold.samples_ms, 0, policy.bootstrap);
-    const double middle = std::log(one.ratio);
-    center += middle;
-    below += std::pow(middle - std::log(one.low), 2);
-    above += std::pow(std::log(one.high) - middle, 2);
-    least = count > 0 ? std::min(least, one.count) : one.count;
-    ++count;
-  }
-  if (!(count > 0)) return unpaired_ratio({}, {}, 0);  // NaN: nothing to compare
-  center /= count;
-  const double wider = 1 + policy.drift;
-  return {std::exp(center), std::exp(center - std::sqrt(below) / count) / wider,
-          std::exp(center + std::sqrt(above) / count) * wider, 1, least};
+/// Time of `other` over `base`: the geometric mean over the problems that both have.
+RatioEstimate ratio_of(const Rival& base, const Rival& other, const TablePolicy& policy) {
+  std::vector<RatioEstimate> ratios;
+  for (const auto& [problem, record] : other.timed)
+    if (const auto found = base.timed.find(problem); found != base.timed.end())
+      ratios.push_back(unpaired_ratio(found->second->timing->cold.samples_ms,
+                                      record->timing->cold.samples_ms, 0,
+                                      policy.contest.bootstrap));
+  return mean_ratio(ratios, policy.contest.drift);
 }
 
-TunedChoice choice_of(const Contender& contender, const Contender& winner,
-                      const TablePolicy& policy) {
-  TunedChoice choice{contender.variant,
-                     contender.tile,
-                     contender.source_hash,
-                     contender.error,
-                     contender.workspace,
-                     1,
-                     1,
-                     1};
-  if (&contender == &winner) return choice;
-  const RatioEstimate estimate = ratio_of(winner, contender, policy);
+/// False where the two share no problem: then nothing says that they are alike.
+bool is_tied_with(const Rival& fastest, const Rival& other, const TablePolicy& policy) {
+  const RatioEstimate estimate = ratio_of(fastest, other, policy);
+  return estimate.count > 0 && is_tied(estimate);
+}
+
+TunedChoice choice_of(const Rival& rival, const Rival& winner, const TablePolicy& policy) {
+  TunedChoice choice{
+      rival.variant, rival.tile, rival.source_hash, rival.error, rival.workspace, 1, 1, 1};
+  if (&rival == &winner) return choice;
+  const RatioEstimate estimate = ratio_of(winner, rival, policy);
   choice.ratio = estimate.ratio;
   choice.low = estimate.low;
   choice.high = estimate.high;
   return choice;
 }
 
-int error_grade(const Contender& contender) {
-  if (!(contender.error > 0)) return -100000;
-  return static_cast<int>(std::lround(std::log(contender.error) / std::log(error_step)));
+int error_grade(const Rival& rival) {
+  if (!(rival.error > 0)) return -100000;
+  return static_cast<int>(std::lround(std::log(rival.error) / std::log(error_step)));
 }
 
 /// Smaller error first, then smaller workspace, then time (where they stand).
-std::string decide(std::vector<const Contender*>& tied) {
-  std::stable_sort(tied.begin(), tied.end(), [](const Contender* a, const Contender* b) {
+std::string decide(std::vector<const Rival*>& tied) {
+  std::stable_sort(tied.begin(), tied.end(), [](const Rival* a, const Rival* b) {
     return std::pair(error_grade(*a), a->workspace) < std::pair(error_grade(*b), b->workspace);
   });
   if (tied.size() < 2) return "time";
-  const Contender &first = *tied[0], &second = *tied[1];
+  const Rival &first = *tied[0], &second = *tied[1];
   if (error_grade(first) != error_grade(second)) return "error";
   return first.workspace < second.workspace ? "workspace" : "time";
 }
 
-void add_problems(TunedEntry& entry, const Contender& winner, const Best& best,
+void add_problems(TunedEntry& entry, const Rival& winner, const Best& best,
                   const TablePolicy& policy) {
   std::vector<double> regrets;
   for (const auto& [problem, fastest] : best) {
@@ -166,7 +150,7 @@ void add_problems(TunedEntry& entry, const Contender& winner, const Best& best,
     row.best_ms = median_of(*fastest);
     if (const auto own = winner.timed.find(problem); own != winner.timed.end()) {
       const RatioEstimate estimate =
-          median_estimate(own->second->timing->cold.samples_ms, policy.bootstrap);
+          median_estimate(own->second->timing->cold.samples_ms, policy.contest.bootstrap);
       row.median_ms = median_of(*own->second);
       row.low_ms = estimate.low;
       row.high_ms = estimate.high;
@@ -179,24 +163,14 @@ void add_problems(TunedEntry& entry, const Contender& winner, const Best& best,
   entry.worst_regret = *std::max_element(regrets.begin(), regrets.end());
 }
 
-void add_others(TunedEntry& entry, const std::vector<Contender>& list, const Contender& winner,
+void add_others(TunedEntry& entry, const std::vector<Rival>& list, const Rival& winner,
                 const TablePolicy& policy) {
   std::set<std::string> seen{winner.variant};
-  for (const Contender& contender : list)
-    if (seen.insert(contender.variant).second)
-      entry.others.push_back(choice_of(contender, winner, policy));
+  for (const Rival& rival : list)
+    if (seen.insert(rival.variant).second) entry.others.push_back(choice_of(rival, winner, policy));
 }
 
 }  // namespace
-
-bool may_win(const Record& record) {
-  if (record.peer || record.status != Status::measured || !record.timing || !record.verification)
-    return false;
-  if (!record.verification->ok || record.verification->last_timed_ok == false) return false;
-  const Series& cold = record.timing->cold;
-  return !record.timing->suspect && !cold.samples_ms.empty() && cold.median_ms > 0 &&
-         std::isfinite(cold.median_ms);
-}
 
 RatioEstimate median_estimate(const std::vector<double>& samples_ms,
                               const BootstrapPolicy& policy) {
@@ -207,28 +181,28 @@ std::optional<TunedEntry> rank_bucket(const Bucket& bucket, std::span<const Reco
                                       const TablePolicy& policy) {
   TunedEntry entry;
   entry.bucket = bucket;
-  std::vector<Contender> list = contenders_of(rows, entry);
+  std::vector<Rival> list = rivals_of(rows, entry);
   if (list.empty()) return std::nullopt;
   const Best best = best_of(list);
   keep_widest(list);
   sort_by_time(list, best);
-  std::vector<const Contender*> tied{&list.front()};
-  for (const Contender& contender : list) {
-    if (&contender == tied.front()) continue;
-    if (contender.searched != list.front().searched ||
-        contender.mean_log > list.front().mean_log + std::log(policy.furthest_tie))
+  std::vector<const Rival*> tied{&list.front()};
+  for (const Rival& rival : list) {
+    if (&rival == tied.front()) continue;
+    if (rival.searched != list.front().searched ||
+        rival.mean_log > list.front().mean_log + std::log(policy.furthest_tie))
       break;
-    if (ratio_of(list.front(), contender, policy).low <= 1) tied.push_back(&contender);
+    if (is_tied_with(list.front(), rival, policy)) tied.push_back(&rival);
   }
   entry.won_by = list.size() == 1 ? "only" : decide(tied);
-  const Contender& winner = *tied.front();
+  const Rival& winner = *tied.front();
   entry.winner = choice_of(winner, winner, policy);
-  for (const Contender* contender : tied)
-    if (contender != &winner && entry.ties.size() < policy.most_ties)
-      entry.ties.push_back(choice_of(*contender, winner, policy));
-  for (const Contender& contender : list)
-    if (&contender != &winner) {  // the first of them: sorted by time
-      entry.runner_up = choice_of(contender, winner, policy);
+  for (const Rival* rival : tied)
+    if (rival != &winner && entry.ties.size() < policy.most_ties)
+      entry.ties.push_back(choice_of(*rival, winner, policy));
+  for (const Rival& rival : list)
+    if (&rival != &winner) {  // the first of them: sorted by time
+      entry.runner_up = choice_of(rival, winner, policy);
       break;
     }
   add_others(entry, list, winner, policy);

@@ -4,15 +4,10 @@
 #include <optional>
 #include <span>
 
-#include "harness/records/record.hpp"
 #include "harness/tuned_table/build.hpp"
 #include "harness/tuned_table/table.hpp"
 
 namespace gla_bench {
-
-/// True for a time that may win: measured, verified before and after, finite, not suspect, not a
-/// peer's.
-bool may_win(const Record& record);
 
 /// The entry of a bucket, but for where its records came from; nothing where no candidate may win.
 /// `rows`: all records of the bucket, each candidate and problem once.

@@ -1,46 +1,24 @@
 // Rows by problem, and who wins there. Pure functions.
 
+import {isFailure} from '../rows.js';
 import {problemKey} from './problem.js';
 
-/**
- * What medians of one run, and of two, may be apart for the same code; as the program's maps have
- * it.
- */
-const drift = 1.01;
-const driftBetweenFiles = 1.03;
+export {isFailure};
 
 /** All figures are drawn of the same rows: what is found of them is kept as long as they are. */
 const kept = new WeakMap();
+
+/** Standings of rows whose time may be believed; the program decides them (records/contest.hpp). */
+const competing = new Set(['winner', 'tied', 'slower']);
+const believed = new Set([...competing, 'slower_tile', 'peer']);
 
 /** True for a time that may win: measured, right, ours, and to be believed. */
 export function mayWin(row) { return !row.peer && isTimed(row); }
 
 /** True for a right and timed row, a peer's too. */
-export function isTimed(row) {
-  return row.status === 'measured' && row.right !== false && !row.suspect && row.cold_ms > 0;
-}
+export function isTimed(row) { return believed.has(row.standing); }
 
-/** Statuses that say that something is wrong; the others are results. */
-export function isFailure(row) {
-  return ['wrong', 'build_failed', 'run_failed', 'crashed', 'timeout'].includes(row.status);
-}
-
-/** True where `slower` can not be told from `faster`: their intervals, widened for drift, meet. */
-export function isTie(faster, slower) {
-  const widened = faster.file === slower.file ? drift : driftBetweenFiles;
-  const low = slower.cold_low > 0 ? slower.cold_low : slower.cold_ms;
-  const high = faster.cold_high > 0 ? faster.cold_high : faster.cold_ms;
-  return !(low / high > widened);
-}
-
-function fastest(rows) {
-  const best = new Map();
-  for (const row of rows) {
-    const known = best.get(row.variant);
-    if (!known || row.cold_ms < known.cold_ms) best.set(row.variant, row);
-  }
-  return Array.from(best.values()).sort((a, b) => a.cold_ms - b.cold_ms);
-}
+function byRank(rows) { return rows.sort((a, b) => a.rank - b.rank); }
 
 function floorOf(rows, name) {
   return rows.reduce((most, row) => (row[name] > most ? row[name] : most), 0) || null;
@@ -49,8 +27,9 @@ function floorOf(rows, name) {
 /**
  * The rows by problem, in the order in which problems first come. Each: {key, row (any of its rows,
  * to name it by), rows, ranked (the fastest right row of each of our variants, the fastest first),
- * peers (likewise), ties (how many of `ranked` can not be told from the first, itself included),
- * floorMs, floorBytes}. A peer's file knows no copy rate: its problem's floor stands for it.
+ * peers (likewise), tied (those of `ranked` that cannot be told apart from its first), floorMs,
+ * floorBytes}. The program decided all of this; filters only leave rows out. A peer's file knows no
+ * copy rate: its problem's floor stands for it.
  */
 export function contests(rows) {
   let known = kept.get(rows);
@@ -62,35 +41,36 @@ export function contests(rows) {
 }
 
 function gathered(rows) {
-  const groups = new Map();
-  for (const row of rows) {
-    const key = problemKey(row);
-    const group = groups.get(key);
-    if (group) {
-      group.push(row);
-    } else {
-      groups.set(key, [row]);
-    }
-  }
-  return Array.from(groups, ([key, group]) => {
-    const ranked = fastest(group.filter(mayWin));
-    let ties = ranked.length > 0 ? 1 : 0;
-    while (ties > 0 && ties < ranked.length && isTie(ranked[0], ranked[ties])) ++ties;
+  return Array.from(groupBy(rows, row => row.contest).values(), group => {
+    const ranked = byRank(group.filter(row => competing.has(row.standing)));
+    const [winner] = ranked;
     return {
-      key,
-      row: ranked[0] || group[0],
+      key: problemKey(group[0]),
+      row: winner || group[0],
       rows: group,
       ranked,
-      peers: fastest(group.filter(row => row.peer && isTimed(row))),
-      ties,
-      floorMs: floorOf(group, 'floor_ms'),
+      peers: byRank(group.filter(row => row.standing === 'peer')),
+      tied: ranked.slice(1).filter(row => (winner.ties || []).includes(row.rank)),
+      floorMs: (winner && winner.floor_ms) || floorOf(group, 'floor_ms'),
       floorBytes: floorOf(group, 'floor_bytes')
     };
   });
 }
 
 /** The first of a contest that can be told from the winner; null where there is none. */
-export function runnerUp(contest) { return contest.ranked[contest.ties] || null; }
+export function runnerUp(contest) {
+  return contest.ranked.slice(1).find(row => !contest.tied.includes(row)) || null;
+}
+
+/**
+ * A row's time over that of the contest's first. The program's figure is of the winner among all
+ * rows, which the filters may have left out.
+ */
+export function overFirst(contest, row) {
+  const [first] = contest.ranked;
+  return first.standing === 'winner' && typeof row.over_winner === 'number'
+    ? row.over_winner : row.cold_ms / first.cold_ms;
+}
 
 /** The variants of some rows, ours first, each in the order of the alphabet. */
 export function variantsOf(rows) {

@@ -2,12 +2,11 @@
 
 import {shareOf} from './error.js';
 import {bytesOf} from './roofline.js';
-import {bytes, digits, percent} from './units.js';
+import {bytes, joules as energy, percent} from './units.js';
 
 // Counts and medians of one candidate differ by that much between runs.
 const alike = 1.01;
 
-const energy = joules => (joules < 1 ? `${digits(joules * 1e3)} mJ` : `${digits(joules)} J`);
 
 /** What a candidate costs: how it is read off a row, and how it is written. */
 export const measures = {

@@ -1,7 +1,7 @@
 // The cross-over map: which variant wins over length and batch times heads.
 
 import {pager} from './choices.js';
-import {contests, groupBy, keysOf, runnerUp} from './contest.js';
+import {contests, groupBy, keysOf, overFirst, runnerUp} from './contest.js';
 import {
   groupAt,
   heading,
@@ -34,9 +34,9 @@ function placeOf(list) {
     width: widthOf(first.row).value,
     // Problems of one place are told apart only where they differ in the winner.
     winners: winners.map(contest => contest.ranked[0]),
-    tied: winners.length === 1 ? first.ranked.slice(1, first.ties) : [],
+    tied: winners.length === 1 ? first.tied : [],
     next,
-    factor: next ? next.cold_ms / first.ranked[0].cold_ms : null,
+    factor: next ? overFirst(first, next) : null,
     contests: list
   };
 }

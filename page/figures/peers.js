@@ -3,7 +3,7 @@
 import {scaleLog} from 'd3';
 
 import {pager} from './choices.js';
-import {contests, isFailure} from './contest.js';
+import {contests, isFailure, overFirst} from './contest.js';
 import {axisBelow, groupAt, interactive, mark, rule, svgOf, tone, write} from './frame.js';
 import {fit, pageOf, textWidth} from './layout.js';
 import {nameOf, namesOf} from './problem.js';
@@ -23,7 +23,7 @@ function barOf(row, contest) {
   return {
     row,
     over: row.cold_ms / unit,
-    overOurs: row.peer && ours ? row.cold_ms / ours.cold_ms : null
+    overOurs: row.peer && ours ? overFirst(contest, row) : null
   };
 }
 
@@ -36,7 +36,7 @@ function groupOf(contest) {
     bars: contest.ranked.slice(0, 1).concat(contest.peers).map(row => barOf(row, contest)),
     failed,
     gain: contest.ranked.length && contest.peers.length
-      ? contest.peers[0].cold_ms / contest.ranked[0].cold_ms
+      ? overFirst(contest, contest.peers[0])
       : null
   };
 }

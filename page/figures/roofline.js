@@ -22,7 +22,8 @@ import {
 } from './frame.js';
 import {columnsFor, pageOf, placeLabels} from './layout.js';
 import {nameOf} from './problem.js';
-import {count, digits, dtype, logDomain, logTicks, percent, time} from './units.js';
+import {count, digits, dtype, logDomain, logTicks, percent, rate as rateText, time}
+  from './units.js';
 
 export const id = 'roofline';
 export const title = 'Roofline';
@@ -149,7 +150,7 @@ function drawRoofs(plot, panel, x, y, size) {
     .style('stroke', tone.muted);
   if (panel.peakTflops && (!panel.ridge || panel.ridge < high)) {
     write(plot, size.width - 4, y(panel.peakTflops) - 9,
-      `${digits(panel.peakTflops)} TFLOP/s${panel.dtype === 'float32' ? ' in bf16' : ''}`,
+      `${rateText(panel.peakTflops)} TFLOP/s${panel.dtype === 'float32' ? ' in bf16' : ''}`,
       {anchor: 'end', size: 11, fill: tone.muted, halo: true});
   }
   if (panel.copyGbs) {
@@ -225,7 +226,7 @@ function drawPanel(context, parent, panel, size) {
 
 function linesOf(point) {
   return `${nameOf(point.row)}: ${point.row.variant} ${time(point.row.cold_ms)}, ` +
-    `${digits(point.rate)} TFLOP/s at ${digits(point.intensity)} FLOP per byte` +
+    `${rateText(point.rate)} TFLOP/s at ${digits(point.intensity)} FLOP per byte` +
     `${point.ofRoof === null ? '' : `, ${percent(point.ofRoof)} of the roof`}${
       point.row.bound_by ? `, bound by ${point.row.bound_by}` : ''}`;
 }

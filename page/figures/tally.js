@@ -25,7 +25,7 @@ function barOf(list) {
                     variant,
                     rows: contestsWon.map(contest => contest.ranked[0]),
                     count: contestsWon.length,
-                    tied: contestsWon.filter(contest => contest.ties > 1).length
+                    tied: contestsWon.filter(contest => contest.tied.length > 0).length
                   }))
                   .sort((a, b) => b.count - a.count || (a.variant < b.variant ? -1 : 1));
   let from = 0;
@@ -65,7 +65,7 @@ export function model(rows) {
     bars,
     keys: keysOf(won.map(contest => contest.ranked[0])),
     note: 'Each problem counts once, for the variant whose fastest right tile has the shortest ' +
-      'median. "≈": wins within the intervals of the next. ' +
+      'median. "≈": wins that cannot be told apart from another variant. ' +
       'Of floor: the winners\' median.'
   };
 }

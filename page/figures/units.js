@@ -6,13 +6,26 @@ const short = {
   float32: 'fp32'
 };
 
-/** Three significant digits, without an exponent and without zeros that say nothing. */
-export function digits(value) {
-  if (value === 0) return '0';
-  const size = Math.abs(value);
-  if (size >= 100) return value.toFixed(0);
-  return String(Number(value.toPrecision(3)));
+/**
+ * So many significant digits without an exponent, zeros included; digits before the point are never
+ * left out. The program's reports round by the same rules (harness/support/numbers.cpp), and a
+ * table of numbers holds the two together.
+ */
+export function plainDigits(value, most) {
+  if (value === 0) return value.toFixed(most - 1);
+  const [, exponent] = value.toExponential(most - 1).split('e');
+  return value.toFixed(Math.max(0, most - 1 - Number(exponent)));
 }
+
+/** Three significant digits, without zeros at the end that say nothing. */
+export function digits(value) {
+  const text = plainDigits(value, 3);
+  if (!text.includes('.')) return text;
+  return text.replace(/\.?0+$/, '');
+}
+
+/** A rate with three digits, zeros too, so that numbers below each other can be compared. */
+export function rate(value) { return plainDigits(value, 3); }
 
 function scaled(value, units, show) {
   if (!Number.isFinite(value)) return '–';
@@ -23,49 +36,61 @@ function scaled(value, units, show) {
 const ofTime = [[1e3, 's'], [1, 'ms'], [1e-3, 'µs'], [1e-6, 'ns']];
 const ofBytes = [[1e12, 'TB'], [1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'B']];
 
-/** Three digits, zeros too, so that numbers below each other can be compared. */
-function threeDigits(value) {
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+/**
+ * Milliseconds with four digits and the unit that fits: "19.24 µs", "1.900 ms", "2.400 s". The
+ * digits are found before the unit, so that they are those of the milliseconds in other reports.
+ */
+export function time(ms) {
+  if (!Number.isFinite(ms)) return '–';
+  const rounded = Number(ms.toExponential(3));
+  const [size, unit] = ofTime.find(([from]) => Math.abs(rounded) >= from) ||
+    ofTime[ofTime.length - 1];
+  return `${plainDigits(Number((rounded / size).toPrecision(6)), 4)} ${unit}`;
 }
-
-/** Milliseconds as "19.2 µs", "1.90 ms", "2.40 s". */
-export function time(ms) { return scaled(ms, ofTime, threeDigits); }
 
 /** The same on an axis: "100 µs", "1 ms". */
 export function timeTick(ms) { return scaled(ms, ofTime, digits); }
 
-/** Bytes by thousands, as the program's other reports have them: "679 MB". */
+/** Bytes by thousands: "679 MB". */
 export function bytes(value) { return scaled(value, ofBytes, digits); }
 
-/** "1.32×"; "12×" where a second digit says nothing. */
+/** "1.32×"; from 10 on with one digit behind the point, from 100 on with none. */
 export function factor(value) {
   if (!Number.isFinite(value)) return '–';
-  return `${value < 10 ? value.toFixed(2) : digits(value)}×`;
+  return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)}×`;
 }
 
 /** The same on an axis: "1×", "1.5×". */
 export function factorTick(value) { return `${digits(value)}×`; }
 
-/** A share as "57 %", "0.4 %", "0.03 %". */
+/** A share as "57 %", "5.7 %", "0.4 %", "0.03 %". */
 export function percent(share) {
   if (!Number.isFinite(share)) return '–';
   const value = 100 * share;
-  if (value !== 0 && Math.abs(value) < 0.001) return `${value.toExponential(0)} %`;
-  if (Math.abs(value) < 0.1) return `${Number(value.toPrecision(1))} %`;
-  return `${Math.abs(value) < 1 ? Number(value.toFixed(1)) : Math.round(value)} %`;
+  const size = Math.abs(value);
+  if (size === 0 || size >= 9.95) return `${value.toFixed(0)} %`;
+  if (size >= 0.095) return `${value.toFixed(1)} %`;
+  if (size >= 0.00095) return `${plainDigits(value, 1)} %`;
+  return `${value.toExponential(0)} %`;
 }
 
-/** A change of time with its sign: 1.034 as "+3.4 %", 2.5 as "2.5×". */
+/** Joules: "12.3 mJ". */
+export function joules(value) {
+  return value < 1 ? `${digits(value * 1e3)} mJ` : `${digits(value)} J`;
+}
+
+/** A change of time with its sign: 1.034 as "+3.40 %", 2.5 as "2.50×". */
 export function change(ratio) {
   if (!Number.isFinite(ratio)) return '–';
   if (ratio >= 2) return factor(ratio);
   const value = 100 * (ratio - 1);
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(1)} %`;
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)} %`;
 }
 
 /** An error as "1.7e-3". */
 export function error(value) {
-  return Number.isFinite(value) ? (value === 0 ? '0' : value.toExponential(1)) : String(value);
+  if (!Number.isFinite(value)) return String(value);
+  return value === 0 ? '0' : value.toExponential(1).replace('+', '');
 }
 
 /** Extents: 32768 as "32k", 65536 as "64k", 1000 as "1000". */

@@ -3,7 +3,7 @@
 import {scaleLog} from 'd3';
 
 import {pager, picker} from './choices.js';
-import {contests, runnerUp} from './contest.js';
+import {contests, overFirst, runnerUp} from './contest.js';
 import {axisBelow, groupAt, interactive, mark, rule, svgOf, tone, write} from './frame.js';
 import {fit, pageOf} from './layout.js';
 import {namesOf, tileName} from './problem.js';
@@ -30,20 +30,20 @@ const orders = {
 /** A contest's numbers: factors over the winner's time of all that were timed. */
 function standing(contest) {
   const [winner] = contest.ranked;
-  const over = row => ({row, over: row.cold_ms / winner.cold_ms});
+  const over = row => ({row, over: overFirst(contest, row)});
   const next = runnerUp(contest);
   return Object.assign({}, contest, {
     winner,
     others: contest.ranked.slice(1).concat(contest.peers).map(over),
-    next: next ? next.cold_ms / winner.cold_ms : null,
+    next: next ? overFirst(contest, next) : null,
     nextRow: next,
-    peerOver: contest.peers.length ? contest.peers[0].cold_ms / winner.cold_ms : null,
+    peerOver: contest.peers.length ? overFirst(contest, contest.peers[0]) : null,
     ofFloor: contest.floorMs > 0 ? contest.floorMs / winner.cold_ms : null
   });
 }
 
 /**
- * {lines: [{name, winner, others: [{row, over}], ties, next, nextRow, peerOver, ofFloor}], common,
+ * {lines: [{name, winner, others: [{row, over}], tied, next, nextRow, peerOver, ofFloor}], common,
  * widest}: the problems of the page that is shown; `over` is a time over the winner's.
  */
 export function model(rows, context) {
@@ -72,7 +72,7 @@ export function model(rows, context) {
     common: names.common,
     widest: Math.min(widest, most * 1.08),
     note: 'A mark is a variant\'s fastest tile; the winner stands at 1×. Hollow marks are peers. ' +
-      '"ties": the intervals of the two medians meet. ' +
+      '"ties": the interval of the ratio of the two medians reaches down to 1. ' +
       'Of floor: time of the bytes that have to move over the time taken.',
     choices: [order, pager(page.page, page.pages, count(all.length, 'problem'))]
   };
@@ -133,7 +133,7 @@ function drawFloorBar(parent, x, share) {
 }
 
 function nextText(line) {
-  if (line.ties > 1) return `ties ${line.ranked[1].variant}`;
+  if (line.tied.length > 0) return `ties ${line.tied[0].variant}`;
   return line.nextRow ? `${factor(line.next)} ${line.nextRow.variant}` : 'alone';
 }
 

@@ -1,6 +1,6 @@
 """Variants and peers of gla forward by shape."""
 
-from tables.records import extents, milliseconds, timed
+from tables.records import extents, fastest, milliseconds, timed
 
 
 def gla(records):
@@ -11,13 +11,7 @@ def gla(records):
     copy = max(r["copy_gb_per_s"] for r in mine)
     # The columns are those of gla.json; other files may hold the same problems, too.
     shapes = list(dict.fromkeys(extents(r) for r in mine if r["file"] == "gla.json"))
-    best = {}
-    for record in mine:
-        key = record["variant"], extents(record)
-        if key not in best or milliseconds(record) < milliseconds(best[key]):
-            best[key] = record
-    fastest = {shape: min(milliseconds(r) for (_, at), r in best.items() if at == shape)
-               for shape in shapes}
+    best = {(record["variant"], extents(record)): record for record in fastest(mine)}
     lines = ["| B,T,H,K,V | " + " | ".join(shapes) + " |", "|---" * 1 + "|---:" * len(shapes) + "|"]
 
     def cell(variant, shape):
@@ -26,7 +20,7 @@ def gla(records):
             return "-"
         ms = milliseconds(record)
         text = f"{ms:.3g} ({100 * record['io']['floor_bytes'] / (copy * 1e6) / ms:.0f} %)"
-        return f"**{text}**" if ms == fastest[shape] else text
+        return f"**{text}**" if record["row"]["standing"] == "winner" else text
 
     names = list(dict.fromkeys(variant for variant, _ in best))
     names.sort(key=lambda name: (best.get((name, shapes[0]), {}).get("peer", False),

@@ -1,6 +1,7 @@
 """Committed records, and what the tables ask of one of them."""
 
 import json
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -9,15 +10,36 @@ OPERATORS = ["linear_attention", "retention", "simple_gla", "gla", "rwkv6", "sof
              "decay_attention", "gla_layer"]
 
 
-def load():
-    """Every record of the device's files with the copy rate of its run; peers' have none."""
+# Standings of records that stand for their variants, and of those whose times can be believed.
+FASTEST = ("winner", "tied", "slower", "peer")
+BELIEVED = (*FASTEST, "slower_tile")
+
+
+def rows_of(program, paths):
+    """What the program says of each record among all of these files: rows by file and place."""
+    done = subprocess.run([program, "report", *paths, "--json", "-"], capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"readme_tables.py: {program} report ended with {done.returncode}: "
+                         f"{done.stderr.strip()}")
+    return {(Path(row["file"]).name, row["row"]): row for row in json.loads(done.stdout)}
+
+
+def load(program):
+    """Every record of the device's files with the copy rate of its run, where the run measured one;
+    "row": what the program says of it among all files; "standing_in_file": among those of its own."""
     records = []
-    for path in sorted((ROOT / "results" / "h200").glob("*.json")):
+    paths = sorted((ROOT / "results" / "h200").glob("*.json"))
+    among_all = rows_of(program, paths)
+    for path in paths:
+        alone = rows_of(program, [path])
         document = json.loads(path.read_text())
         environment = document["environment"]
         copy = environment.get("copy_gb_per_s", 0)
         l2_bytes = float(environment.get("l2_bytes", 0))
-        for record in document["records"]:
+        for place, record in enumerate(document["records"], 1):
+            record["row"] = among_all[path.name, place]
+            record["standing_in_file"] = alone[path.name, place]["standing"]
             record["copy_gb_per_s"] = copy
             record["l2_bytes"] = l2_bytes
             record["matrix_tflop_per_s"] = environment.get("matrix_tflop_per_s", float("nan"))
@@ -32,7 +54,13 @@ def verified(record):
 
 
 def timed(record):
-    return verified(record) and record["timing"] is not None and not record["timing"].get("suspect", False)
+    """Whether its time can be believed."""
+    return record["row"]["standing"] in BELIEVED
+
+
+def fastest(records):
+    """Those that stand for their variants, and for peers, on their problems."""
+    return [record for record in records if record["row"]["standing"] in FASTEST]
 
 
 def milliseconds(record):

@@ -57,16 +57,16 @@ class Stale(unittest.TestCase):
 
     def test_a_figure_of_the_docs(self):
         self.take(*TABLES)
-        self.expect_fresh(self.check("readme_tables.py"))
+        self.expect_fresh(self.check("readme_tables.py", "--program", PROGRAM))
         self.plant("docs/measured.md", r"<!-- mission: begin -->[^`]*`[^|]*\|[^|]*\|[^|]*\| [0-9.]*([1-9])")
-        self.expect_stale(self.check("readme_tables.py"), "docs/measured.md: tables")
+        self.expect_stale(self.check("readme_tables.py", "--program", PROGRAM), "docs/measured.md: tables")
 
     def test_a_figure_of_the_records(self):
         self.take(*TABLES)
         self.plant("results/h200/gla.json", r'"copy_gb_per_s": ([1-9])')
-        self.expect_stale(self.check("readme_tables.py"), "docs/measured.md: tables")
+        self.expect_stale(self.check("readme_tables.py", "--program", PROGRAM), "docs/measured.md: tables")
         self.plant("results/h200/headline.json", r'"copy_gb_per_s": ([1-9])')
-        self.expect_stale(self.check("readme_tables.py"), "README.md, docs/headline.md, docs/")
+        self.expect_stale(self.check("readme_tables.py", "--program", PROGRAM), "README.md, docs/headline.md, docs/")
 
     def evaluated(self):
         """What the committed table's choices cost on problems that it was not made from."""

@@ -4,17 +4,11 @@
 import assert from 'assert';
 import test from 'node:test';
 
-import * as bytes from '../../page/figures/bytes.js';
 import * as comparison from '../../page/figures/comparison.js';
 import {frontOf} from '../../page/figures/costs.js';
 import * as error from '../../page/figures/error.js';
-import * as headroom from '../../page/figures/headroom.js';
-import * as pareto from '../../page/figures/pareto.js';
-import * as peers from '../../page/figures/peers.js';
-import * as roofline from '../../page/figures/roofline.js';
-import * as stages from '../../page/figures/stages.js';
-import * as tiles from '../../page/figures/tiles.js';
 
+import {bytes, decided, headroom, pareto, peers, roofline, stages, tiles} from './decided.js';
 import {peerRow, refusedRow, row} from './figure_rows.js';
 
 const plain = {
@@ -120,7 +114,7 @@ const tiled = [
 ];
 
 test('axes come by what they are worth; those with one value are none', () => {
-  const axes = tiles.axesOf(tiled);
+  const axes = tiles.axesOf(decided(tiled));
   assert.deepStrictEqual(axes.map(axis => axis.axis), ['chunk', 'warps']);
   assert.deepStrictEqual(
     axes[0].values.map(one => [one.value, one.over, one.tiles]), [[16, 3, 2], [64, 1, 3]]);

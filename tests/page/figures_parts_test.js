@@ -6,8 +6,8 @@ import test from 'node:test';
 import {
   contests,
   countsOf,
-  isTie,
   mayWin,
+  overFirst,
   runnerUp,
   variantsOf
 } from '../../page/figures/contest.js';
@@ -33,14 +33,17 @@ import {
 } from '../../page/figures/problem.js';
 import * as units from '../../page/figures/units.js';
 
+import numbers from '../harness/support/formatted_numbers.json';
+import {decided} from './decided.js';
 import {peerRow, refusedRow, row, softmaxRow} from './figure_rows.js';
 
-test('times have three digits and the unit that fits', () => {
-  assert.strictEqual(units.time(0.01924), '19.2 µs');
-  assert.strictEqual(units.time(1.9), '1.90 ms');
-  assert.strictEqual(units.time(169e-3), '169 µs');
-  assert.strictEqual(units.time(2400), '2.40 s');
-  assert.strictEqual(units.time(0.0000031), '3.10 ns');
+test('times have four digits and the unit that fits', () => {
+  assert.strictEqual(units.time(0.01924), '19.24 µs');
+  assert.strictEqual(units.time(1.9), '1.900 ms');
+  assert.strictEqual(units.time(169e-3), '169.0 µs');
+  assert.strictEqual(units.time(2400), '2.400 s');
+  assert.strictEqual(units.time(0.0000031), '3.100 ns');
+  assert.strictEqual(units.time(0.99996), '1.000 ms');
   assert.strictEqual(units.time(null), '–');
   assert.strictEqual(units.timeTick(0.1), '100 µs');
   assert.strictEqual(units.timeTick(1), '1 ms');
@@ -55,8 +58,8 @@ test('bytes, factors, shares, changes, errors and extents', () => {
   assert.strictEqual(units.percent(0.574), '57 %');
   assert.strictEqual(units.percent(0.0042), '0.4 %');
   assert.strictEqual(units.percent(0.00004), '0.004 %');
-  assert.strictEqual(units.change(1.034), '+3.4 %');
-  assert.strictEqual(units.change(0.9), '−10.0 %');
+  assert.strictEqual(units.change(1.034), '+3.40 %');
+  assert.strictEqual(units.change(0.9), '−10.00 %');
   assert.strictEqual(units.change(2.5), '2.50×');
   assert.strictEqual(units.error(0.00166), '1.7e-3');
   assert.strictEqual(units.error(NaN), 'NaN');
@@ -64,6 +67,19 @@ test('bytes, factors, shares, changes, errors and extents', () => {
     [1, 1000, 1024, 32768, 1048576].map(units.extent), ['1', '1000', '1k', '32k', '1M']);
   assert.strictEqual(units.count(1, 'family', 'families'), '1 family');
   assert.strictEqual(units.count(3, 'family', 'families'), '3 families');
+});
+
+test('the digits are those of the program\'s other reports', () => {
+  const shown = {ms: units.time, rate: units.rate, percent: units.percent, times: units.factor,
+    error: units.error, joules: units.joules, bytes: units.bytes};
+  // A time has a unit here, and its factor a sign of its own: the digits are what counts.
+  const plain = {ms: text => text.replace(/[^0-9]/g, '').replace(/^0+/, ''),
+    times: text => text.replace(/[x×]/, '')};
+  assert.ok(numbers.length > 100);
+  for (const [kind, value, text] of numbers) {
+    const only = plain[kind] || (whole => whole);
+    assert.strictEqual(only(shown[kind](value)), only(text), `${kind} of ${value}`);
+  }
 });
 
 test('ticks are round, lie within the axis and are not too many', () => {
@@ -182,11 +198,13 @@ test('names say once what problems have in common', () => {
   assert.strictEqual(tileName(null), '');
 });
 
-test('only what is right, timed, ours and believed may win', () => {
-  assert.ok(mayWin(row({})));
-  for (const other of [{peer: true}, {status: 'wrong'}, {status: 'verified'}, {suspect: true},
-         {right: false}, {cold_ms: null}, {cold_ms: 0}]) {
-    assert.ok(!mayWin(row(other)), JSON.stringify(other));
+test('who may win is what the program says', () => {
+  for (const standing of ['winner', 'tied', 'slower', 'slower_tile']) {
+    assert.ok(mayWin(row({standing})), standing);
+    assert.ok(!mayWin(row({standing, peer: true})), standing);
+  }
+  for (const standing of ['peer', 'suspect', 'failed', 'not_verified', 'not_timed']) {
+    assert.ok(!mayWin(row({standing, peer: standing === 'peer'})), standing);
   }
 });
 
@@ -198,7 +216,7 @@ test('a contest ranks the fastest tile of each variant, and takes the floor from
       row({variant: 'd', cold_ms: 0.2, status: 'wrong', right: false}), refusedRow({variant: 'e'}),
       peerRow({cold_ms: 0.5, floor_ms: null}), row({seq: 64, cold_ms: 9})
     ];
-    const [first, second] = contests(rows);
+    const [first, second] = contests(decided(rows));
     assert.deepStrictEqual(
       first.ranked.map(one => [one.variant, one.cold_ms]), [['b', 1], ['a', 2]]);
     assert.deepStrictEqual(first.peers.map(one => one.cold_ms), [0.5]);
@@ -209,20 +227,30 @@ test('a contest ranks the fastest tile of each variant, and takes the floor from
     assert.deepStrictEqual(variantsOf(rows), ['a', 'b', 'c', 'chunk', 'd', 'e', 'fla.chunk']);
   });
 
-test('ties are intervals that meet, widened for drift, more between two files', () => {
-  const fast = row({cold_ms: 1, cold_low: 0.98, cold_high: 1.02});
-  assert.ok(isTie(fast, row({cold_ms: 1.05, cold_low: 1.025, cold_high: 1.07})));
-  assert.ok(!isTie(fast, row({cold_ms: 1.05, cold_low: 1.04, cold_high: 1.07})));
-  assert.ok(isTie(fast, row({cold_ms: 1.05, cold_low: 1.04, cold_high: 1.07, file: 'b.json'})));
-  assert.ok(!isTie(row({cold_ms: 1}), row({cold_ms: 1.02})));
-  assert.ok(isTie(row({cold_ms: 1}), row({cold_ms: 1.005})));
-  const [contest] = contests([
-    row({variant: 'a', cold_ms: 1}), row({variant: 'b', cold_ms: 1.005}),
-    row({variant: 'c', cold_ms: 1.4})
-  ]);
-  assert.strictEqual(contest.ties, 2);
-  assert.strictEqual(runnerUp(contest).variant, 'c');
-  assert.strictEqual(runnerUp(contests([row({})])[0]), null);
+test('ties and ratios are the program\'s, also where a filter leaves the winner out', () => {
+  const rows = [
+    row({variant: 'c', contest: 0, standing: 'slower', rank: 3, cold_ms: 1.02, over_winner: 1.0199,
+      ties: [2]}),
+    row({variant: 'a', contest: 0, standing: 'winner', rank: 1, cold_ms: 1, over_winner: 1,
+      ties: [2, 4]}),
+    row({variant: 'b', contest: 0, standing: 'tied', rank: 2, cold_ms: 1.005, over_winner: 1.0049,
+      ties: [1, 3]}),
+    row({variant: 'd', contest: 0, standing: 'tied', rank: 4, cold_ms: 1.03, over_winner: 1.03,
+      ties: [1]}),
+    row({variant: 'a', contest: 0, standing: 'slower_tile', rank: null, cold_ms: 2})
+  ];
+  const [all] = contests(rows);
+  assert.deepStrictEqual(all.ranked.map(one => one.variant), ['a', 'b', 'c', 'd']);
+  assert.deepStrictEqual(all.tied.map(one => one.variant), ['b', 'd'], 'c lies between them');
+  assert.strictEqual(runnerUp(all).variant, 'c');
+  assert.strictEqual(overFirst(all, rows[0]), 1.0199);
+  const [left] = contests(rows.filter(one => one.variant !== 'a'));
+  assert.deepStrictEqual(left.tied.map(one => one.variant), ['c']);
+  assert.strictEqual(runnerUp(left).variant, 'd');
+  assert.strictEqual(overFirst(left, rows[0]), 1.02 / 1.005);
+  const [alone] = contests(rows.slice(0, 1));
+  assert.strictEqual(runnerUp(alone), null);
+  assert.deepStrictEqual(alone.tied, []);
 });
 
 test('kinds are counted, the most first', () => {

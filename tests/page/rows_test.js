@@ -2,57 +2,58 @@
 
 import assert from 'node:assert';
 import test from 'node:test';
-import {commandOf, decode, isFailure, shapeLabel, shellQuoted, unpack, wasTried,
-  worstTensor} from '../../page/rows.js';
+import {deflateSync} from 'node:zlib';
+import {commandOf, decode, isFailure, shapeLabel, shellQuoted, unpacked, wasTried}
+  from '../../page/rows.js';
 
 const problem = '{"operator":"gla","direction":"forward","dtype":"bfloat16","layout":"seq_first",' +
   '"shape":{"batch":1,"seq":64,"heads":2,"key_dim":16,"value_dim":8},"gate":"mild","seed":1,' +
   '"initial_state":false,"final_state":true,"options":{"in_place":"true"}}';
 
-/** A column of texts as the program packs it: numbers apart from what is around them. */
+/** A column of texts as the program writes it: each once, and their places. */
 function texts(at, ...values) {
-  const patterns = values.map(value => value.replace(/[0-9]+/g, '#'));
-  const of = values.map((value, i) => [i, ...value.match(/[0-9]+/g) || []].join(' ')).join(',');
-  return {patterns, of, at};
+  return {texts: values, at};
 }
 
 function data(change = {}) {
   return Object.assign({
-    format: 1, program: '0.1.0', count: 3,
+    format: 2, program: '0.1.0', count: 3,
     files: [{name: 'a.json', count: 2, notes: [],
       environment: {device: 'toy', copy_gb_per_s: 10, matrix_tflop_per_s: 5, l2_bytes: 100}},
     {name: 'peers.json', count: 1, notes: [], environment: {device: 'toy'}}],
     columns: {
-      problem: texts('0*3', problem), variant: texts('0*2,1', 'recurrent', 'p.gla'),
-      backend: texts('0*3', 'cuda'), tile: {patterns: ['{"block_v":#}', '{}'], of: '0 8,1',
-        at: '0*2,1'},
-      device: texts('0*3', 'toy'), status: texts('0,1,0', 'measured', 'rejected'),
-      reason: texts('0,1,0', '', 'too large'), source_hash: texts('0*3', 'ab'),
-      check: texts('0*3', ''), bound_by: texts('0,1*2', 'memory', ''),
-      cold_ms: '.5,,2', cold_half: '.25,,2', floor_bytes: '1e6*3', flops: '2e9,,',
-      peer: ',,1', right: '1,,1', suspect: ',,1', dram_read_bytes: '5e5,,',
-      dram_write_bytes: '25e4,,'
+      problem: texts([0, 0, 0], problem), variant: texts([0, 0, 1], 'recurrent', 'p.gla'),
+      backend: texts([0, 0, 0], 'cuda'), tile_text: texts([0, 0, 1], '{"block_v":8}', '{}'),
+      device: texts([0, 0, 0], 'toy'), status: texts([0, 1, 0], 'measured', 'rejected'),
+      reason: texts([null, 0, null], 'too large'), source_hash: texts([0, 0, 0], 'ab'),
+      standing: texts([0, 1, 2], 'winner', 'not_timed', 'peer'),
+      bound_by: texts([0, null, null], 'memory'), hot_ms: [null, null, null],
+      cold_ms: [0.5, null, 2], cold_half: [0.25, null, 2], floor_bytes: [1e6, 1e6, 1e6],
+      flops: [2e9, null, null], of_floor: [0.2, null, 0.05], error: [0.002, null, 'nan'],
+      peer: [false, false, true], right: [true, null, true], suspect: [false, null, true],
+      dram_read_bytes: [5e5, null, null], dram_write_bytes: [25e4, null, null]
     },
-    tensors: {'o/error': '1e-3,,nan', 'o/bound': '4e-3,,4e-3', 'state/error': '2e-3,,',
-      'state/bound': '4e-3,,'},
+    tensors: {'o/error': [1e-3, null, 'nan'], 'o/bound': [4e-3, null, 4e-3],
+      'state/error': [2e-3, null, null], 'state/bound': [4e-3, null, null]},
     stages: {2: [['first', 1.5, 100]]}, comparison: null
   }, change);
 }
 
-test('cells come back one for one', () => {
-  assert.deepStrictEqual(unpack('1*2,,2', 4), ['1', '1', '', '2']);
-  assert.deepStrictEqual(unpack('*3', 3), ['', '', '']);
-  assert.deepStrictEqual(unpack('', 0), []);
-  assert.deepStrictEqual(unpack('', 1), ['']);
+test('what the program packed is read back', async () => {
+  const text = JSON.stringify(data());
+  assert.deepStrictEqual(await unpacked(deflateSync(text).toString('base64')), data());
+  assert.deepStrictEqual(await unpacked(deflateSync('["\u00e4"]').toString('base64')), ['\u00e4']);
+  await assert.rejects(unpacked(Buffer.from('{}').toString('base64')));
 });
 
 test('a column of another length is refused', () => {
-  assert.throws(() => unpack('1,2', 3), /holds 2 cells, expected 3/);
-  assert.throws(() => unpack('1*4', 3), /holds 4 cells, expected 3/);
+  const {columns} = data();
+  columns.hot_ms = [1, 2];
+  assert.throws(() => decode(data({columns})), /hot_ms holds 2 values, expected 3/);
 });
 
 test('data of another format are refused', () => {
-  assert.throws(() => decode(data({format: 2})), /found data of format 2, expected 1/);
+  assert.throws(() => decode(data({format: 1})), /found data of format 1, expected 2/);
 });
 
 test('a row has its fields, and null for what is not there', () => {
@@ -77,16 +78,18 @@ test('a row has its fields, and null for what is not there', () => {
 
 test('what follows from a row and its device', () => {
   const [first, second, peer] = decode(data());
-  assert.strictEqual(first.measured_bytes, 750000);
+  assert.deepStrictEqual([first.counters.dram_read_bytes, first.counters.l2_bytes], [5e5, null]);
   assert.strictEqual(first.floor_ms, 0.1);
   assert.deepStrictEqual([first.cold_low, first.cold_high], [0.375, 0.625]);
   assert.deepStrictEqual([peer.cold_low, peer.cold_high], [0, 6]);
   assert.strictEqual(second.cold_low, null);
   assert.strictEqual(first.of_floor, 0.2);
   assert.strictEqual(first.tflops, 4);
-  assert.strictEqual(first.error, 0.002, 'the tensor that uses most of its bound');
   assert.strictEqual(second.of_floor, null);
-  assert.strictEqual(peer.of_floor, 0.05, 'by the rate that another file of the device measured');
+  assert.strictEqual(peer.of_floor, 0.05);
+  assert.deepStrictEqual(first.tensors.map(tensor => tensor.name), ['o', 'state']);
+  assert.deepStrictEqual(peer.tensors.length, 1);
+  assert.strictEqual(peer.copy_gbs, 10, 'the rate that another file of the device measured');
   assert.ok(Number.isNaN(peer.error));
   assert.deepStrictEqual(peer.stages, [{name: 'first', ms: 1.5, bytes: 100}]);
   assert.deepStrictEqual([peer.file, peer.row, peer.id], ['peers.json', 1, 2]);
@@ -116,13 +119,7 @@ test('which rows count', () => {
   assert.ok(isFailure({status: 'crashed'}) && !isFailure(first));
 });
 
-test('nothing is worse than a NaN', () => {
-  const tensors = [{name: 'a', error: 9, bound: 1}, {name: 'b', error: NaN, bound: 1}];
-  assert.strictEqual(worstTensor(tensors).name, 'b');
-  assert.strictEqual(worstTensor([]), null);
-});
-
 test('no records are no rows', () => {
-  assert.deepStrictEqual(decode({format: 1, count: 0, files: [], columns: {problem: {patterns: [],
-    of: '', at: ''}}, tensors: {}, stages: {}}), []);
+  assert.deepStrictEqual(decode({format: 2, count: 0, files: [], columns: {problem: []},
+    tensors: {}, stages: {}}), []);
 });

@@ -6,6 +6,7 @@ import {contests} from '../../page/figures/contest.js';
 import {byDevice, factsOf} from '../../page/machine.js';
 import {verdictOf, wordsOf} from '../../page/verified.js';
 import {answerOf} from '../../page/winners.js';
+import {decided} from './decided.js';
 
 const file = (device, facts = {}) => ({name: 'r', environment: Object.assign({device}, facts)});
 const row = (status, right, more = {}) => Object.assign({status, right, peer: false,
@@ -64,9 +65,9 @@ test('the answer has the winner, the next that can be told from it, and the peer
   const timed = (variant, cold_ms, more = {}) => row('measured', true, Object.assign({operator:
     'gla', variant, cold_ms, cold_low: cold_ms * 0.99, cold_high: cold_ms * 1.01, floor_ms: 0.5,
   file: 'r', id: cold_ms}, more));
-  const [contest] = contests([timed('slow', 3), timed('fast', 1), timed('fast', 2),
+  const [contest] = contests(decided([timed('slow', 3), timed('fast', 1), timed('fast', 2),
     timed('near', 1.005), timed('p.f', 0.8, {peer: true}),
-    timed('liar', 0.1, {suspect: true}), row('wrong', false, {operator: 'gla', cold_ms: 0.2})]);
+    timed('liar', 0.1, {suspect: true}), row('wrong', false, {operator: 'gla', cold_ms: 0.2})]));
   const answer = answerOf(contest);
   assert.strictEqual(answer.row.variant, 'fast');
   assert.strictEqual(answer.ofFloor, 0.5);

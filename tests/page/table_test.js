@@ -49,7 +49,7 @@ test('a note stays inside the window', () => {
 });
 
 test('numbers, and what is not there', () => {
-  assert.strictEqual(formats.duration(0.01234), '12.3 \u00b5s');
+  assert.strictEqual(formats.duration(0.01234), '12.34 \u00b5s');
   assert.strictEqual(formats.duration(null), '\u2013');
   assert.strictEqual(formats.bytes(undefined), '\u2013');
   assert.strictEqual(formats.bytes(0), '0 B');

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The headline table and the README's five rows of it: our times, the peers' measured beside them, targets.
 
-    headline_test.py ROOT
+    headline_test.py PROGRAM ROOT
 """
 
+import copy
 import json
 import shutil
 import subprocess
@@ -12,26 +13,41 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(sys.argv[1]).resolve()
+PROGRAM, ROOT = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 GPU = {"uuid": "GPU-1", "driver": "580.1"}
 NAMES = ["batch", "seq", "heads", "key_dim", "value_dim"]
+# A committed file, so that what the tests write has every member that the program expects.
+DOCUMENT = json.loads((ROOT / "results/h200/gla.json").read_text())
+TEMPLATE = next(row for row in DOCUMENT["records"] if row["status"] == "measured")
+
+
+def series(ms):
+    return {"median_ms": ms, "min_ms": ms, "p20_ms": ms, "p80_ms": ms, "samples_ms": [ms] * 20,
+            "stopped_because": "noise"}
 
 
 def record(variant, ms, extents=(8, 4096, 16, 128, 128), **changes):
     floor = 4e8
-    row = {"operator": "gla", "direction": "forward", "variant": variant, "backend": "cuda",
-           "dtype": "bfloat16", "layout": "seq_first", "shape": dict(zip(NAMES, extents)),
-           "gate": "mild", "seed": 1, "tile": {"stages": 3}, "status": "measured", "reason": "",
-           "verification": {"ok": True, "tensors": {}}, "timing": {"cold": {"median_ms": ms}},
-           "io": {"floor_bytes": floor, "model_read_bytes": floor, "model_write_bytes": 0.0,
-                  "measured": {"source": "cupti", "reason": "", "dram_read_bytes": 0.75 * floor,
-                               "dram_write_bytes": 0.5 * floor, "metrics": {}}},
-           "flops": 1e9, "peer": False}
+    row = copy.deepcopy(TEMPLATE)
+    row.update(variant=variant, operator="gla", direction="forward", dtype="bfloat16", gate="mild",
+               shape=dict(zip(NAMES, extents)), seed=1, tile={"stages": 3}, build=None, peer=False)
+    row.pop("options", None)
+    row["timing"].update(cold=series(ms), hot=None)
+    row["io"].update(floor_bytes=floor, model_read_bytes=floor, model_write_bytes=0.0)
+    row["io"]["measured"].update(dram_read_bytes=0.75 * floor, dram_write_bytes=0.5 * floor)
     return {**row, **changes}
 
 
+def wrong(variant, ms, **changes):
+    row = record(variant, ms, status="wrong", reason="planted", **changes)
+    row["verification"]["ok"] = False
+    return row
+
+
 def peer(variant, ms, **changes):
-    return record(variant, ms, peer=True, tile={}, io={"floor_bytes": 4e8}, **changes)
+    row = record(variant, ms, peer=True, tile={}, **changes)
+    del row["command"], row["io"]["measured"]
+    return row
 
 
 class Headline(unittest.TestCase):
@@ -53,13 +69,15 @@ class Headline(unittest.TestCase):
         self.put("gla.json", [record("chunk_fused", 1.0)], "2026-01-01T10:00:00Z")
 
     def put(self, name, records, started, **facts):
-        environment = {**GPU, "copy_gb_per_s": 4000.0, "l2_bytes": 5e7, "started": started, **facts}
+        environment = {**DOCUMENT["environment"], **GPU, "copy_gb_per_s": 4000.0, "l2_bytes": 5e7,
+                       "started": started, "device": "", **facts}
         (self.copy / "results" / "h200" / name).write_text(
-            json.dumps({"environment": environment, "records": records}))
+            json.dumps({**DOCUMENT, "environment": environment, "records": records}))
 
     def script(self, *arguments):
         return subprocess.run(
-            [sys.executable, self.copy / "scripts" / "readme_tables.py", *arguments],
+            [sys.executable, self.copy / "scripts" / "readme_tables.py", "--program", PROGRAM,
+             *arguments],
             capture_output=True, text=True)
 
     def table(self, path="docs/headline.md", name="headline"):
@@ -105,6 +123,14 @@ class Headline(unittest.TestCase):
         self.assertEqual(stale.returncode, 1)
         self.assertIn("README.md: tables", stale.stdout)
 
+    def test_the_program_decides_which_tile_stands_for_its_variant(self):
+        suspect = record("chunk_sm90", 0.1, tile={"stages": 2})
+        suspect["timing"].update(suspect=True, suspect_check="floor")
+        self.put("headline.json", [suspect, record("chunk_sm90", 0.25, tile={"stages": 4}),
+                                   record("chunk_sm90", 0.2)], "2026-01-01T10:00:00Z")
+        self.assertEqual(self.row("gla", "8,4096,16,128,128")[2:5],
+                         ["`chunk_sm90`", "stages=3", "0.2"])
+
     def test_a_missed_target_is_told_with_what_bounds_it(self):
         targets = self.copy / "results" / "headline_targets.txt"
         self.put("headline.json", [record("chunk_sm90", 0.21)], "2026-01-01T10:00:00Z")
@@ -113,14 +139,13 @@ class Headline(unittest.TestCase):
         self.assertEqual(self.row("gla", "8,4096,16,128,128")[-1], "**missed**: latency")
 
     def test_spills_of_the_winner_are_told(self):
-        build = {"registers": 128, "spill_bytes": 172, "shared_bytes": 0, "seconds": 1, "cached": False}
+        build = {**TEMPLATE["build"], "spill_bytes": 172}
         self.put("headline.json", [record("chunk_sm90", 0.2, build=build)], "2026-01-01T10:00:00Z")
         self.assertEqual(self.row("gla", "8,4096,16,128,128")[-1], "met (spills 172 bytes)")
 
     def test_what_is_wrong_or_of_another_time_does_not_count(self):
-        wrong = {"ok": False, "tensors": {}}
-        self.put("headline.json", [record("chunk_sm90", 0.1, verification=wrong),
-                                   record("chunk_fused", 0.4)], "2026-01-01T10:00:00Z")
+        self.put("headline.json", [wrong("chunk_sm90", 0.1), record("chunk_fused", 0.4)],
+                 "2026-01-01T10:00:00Z")
         for facts in ({"uuid": "GPU-2"}, {"driver": "590"}, {"started": "2026-01-02T10:00:00Z"},
                       {"uuid": ""}):
             self.put("peers.json", [peer("fla.chunk_gla", 1.3)],
@@ -128,8 +153,7 @@ class Headline(unittest.TestCase):
             row = self.row("gla", "8,4096,16,128,128")
             self.assertEqual(row[2], "`chunk_fused`")
             self.assertEqual(row[7:10], ["-", "-", "-"], facts)
-        self.put("peers.json", [peer("fla.chunk_gla", 1.3, verification=wrong)],
-                 "2026-01-01T10:00:00Z")
+        self.put("peers.json", [wrong("fla.chunk_gla", 1.3, peer=True)], "2026-01-01T10:00:00Z")
         self.assertEqual(self.row("gla", "8,4096,16,128,128")[7], "-")
 
     def test_a_peer_on_another_device_of_the_model_is_marked(self):

@@ -1,15 +1,15 @@
 #include "harness/report/maps/crossover.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
-
-#include "harness/tuned_table/rank.hpp"
 
 namespace gla_bench {
 namespace {
 
 /// Tried, so that a place without a winner is not a place without data.
-bool had_its_chance(const Record& record) {
+bool had_its_chance(const Placing& placing) {
+  const Record& record = *placing.record;
   return !record.peer && (record.status == Status::measured || is_failure(record.status));
 }
 
@@ -43,55 +43,21 @@ Axes axes_of(const Shape& shape) {
   return axes;
 }
 
-RatioEstimate ratio_over(const Contender& winner, const Contender& other,
-                         const CrossoverPolicy& policy) {
-  const double drift = winner.file == other.file ? policy.drift : policy.drift_between_files;
-  return unpaired_ratio(winner.record->timing->cold.samples_ms,
-                        other.record->timing->cold.samples_ms, drift, policy.bootstrap);
-}
-
-/// `!(low > 1)`, so that what can not be estimated is a tie.
-void judge(MapPoint& point, const CrossoverPolicy& policy) {
-  std::stable_sort(
-      point.contenders.begin(), point.contenders.end(),
-      [](const Contender& a, const Contender& b) { return a.median_ms < b.median_ms; });
-  for (std::size_t i = 1; i < point.contenders.size(); ++i) {
-    Contender& other = point.contenders[i];
-    other.over_winner = ratio_over(point.contenders.front(), other, policy);
-    other.tied = !(other.over_winner.low > 1);
-  }
-}
-
-/// A problem's points by what varies within a map.
+/// A problem's contests by what varies within a map.
 struct Gathered {
   std::string length_axis, width_axis;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::map<Problem, MapPoint>> places;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Contest>> places;
 };
 
-void take(MapPoint& point, const Record& record, const std::string& file) {
-  point.problem = record.problem;
-  if (!may_win(record)) return;
-  const Contender fresh{&record, file, record.timing->cold.median_ms};
-  for (Contender& known : point.contenders)
-    if (known.record->variant == record.variant) {
-      if (fresh.median_ms < known.median_ms) known = fresh;
-      return;
-    }
-  point.contenders.push_back(fresh);
-}
-
-CrossoverMap map_of(const MapSubject& subject, Gathered& gathered, const CrossoverPolicy& policy) {
+CrossoverMap map_of(const MapSubject& subject, Gathered& gathered) {
   CrossoverMap map{subject, gathered.length_axis, gathered.width_axis, {}, {}, {}};
   std::set<std::int64_t> lengths, widths;
   for (auto& [place, points] : gathered.places) {
-    MapCell cell{place.second, place.first, {}};
-    for (auto& [problem, point] : points) {
-      judge(point, policy);
-      cell.points.push_back(std::move(point));
-    }
-    lengths.insert(cell.length);
-    widths.insert(cell.width);
-    map.cells.push_back(std::move(cell));
+    std::stable_sort(points.begin(), points.end(),
+                     [](const Contest& a, const Contest& b) { return a.problem < b.problem; });
+    lengths.insert(place.second);
+    widths.insert(place.first);
+    map.cells.push_back({place.second, place.first, std::move(points)});
   }
   map.lengths.assign(lengths.begin(), lengths.end());
   map.widths.assign(widths.begin(), widths.end());
@@ -100,38 +66,23 @@ CrossoverMap map_of(const MapSubject& subject, Gathered& gathered, const Crossov
 
 }  // namespace
 
-std::vector<std::string> MapPoint::winners() const {
-  std::vector<std::string> names;
-  for (const Contender& contender : contenders)
-    if (names.empty() || contender.tied) names.push_back(contender.record->variant);
-  return names;
-}
-
-const Contender* MapPoint::runner_up() const {
-  for (std::size_t i = 1; i < contenders.size(); ++i)
-    if (!contenders[i].tied) return &contenders[i];
-  return nullptr;
-}
-
 std::vector<CrossoverMap> crossover_maps(std::span<const Results> files,
-                                         const CrossoverPolicy& policy) {
+                                         const ContestPolicy& policy) {
   std::vector<MapSubject> order;
   std::map<MapSubject, Gathered> subjects;
-  for (const Results& results : files)
-    for (const Record& record : results.records) {
-      if (!had_its_chance(record)) continue;
-      const Axes axes = axes_of(record.problem.shape);
-      MapSubject subject{record.problem, record.backend, fact_text(results.environment, "device")};
-      subject.common.shape = axes.rest;
-      subject.common.seed = 0;
-      const auto [entry, fresh] =
-          subjects.try_emplace(subject, Gathered{axes.length_axis, axes.width_axis, {}});
-      if (fresh) order.push_back(subject);
-      take(entry->second.places[{axes.width, axes.length}][record.problem], record, results.file);
-    }
+  for (Contest& contest : all_contests(files, policy)) {
+    if (std::none_of(contest.records.begin(), contest.records.end(), had_its_chance)) continue;
+    const Axes axes = axes_of(contest.problem.shape);
+    MapSubject subject{contest.problem, contest.backend, contest.device};
+    subject.common.shape = axes.rest;
+    subject.common.seed = 0;
+    const auto [entry, fresh] =
+        subjects.try_emplace(subject, Gathered{axes.length_axis, axes.width_axis, {}});
+    if (fresh) order.push_back(subject);
+    entry->second.places[{axes.width, axes.length}].push_back(std::move(contest));
+  }
   std::vector<CrossoverMap> maps;
-  for (const MapSubject& subject : order)
-    maps.push_back(map_of(subject, subjects.at(subject), policy));
+  for (const MapSubject& subject : order) maps.push_back(map_of(subject, subjects.at(subject)));
   return maps;
 }
 

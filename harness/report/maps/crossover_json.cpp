@@ -6,26 +6,25 @@
 namespace gla_bench {
 namespace {
 
-Json contender_to_json(const Contender& contender) {
-  const Record& record = *contender.record;
+Json entrant_to_json(const Entrant& entrant) {
+  const Record& record = *entrant.record;
   return {{"variant", record.variant},
           {"tile", record.tile.empty() ? Json::object() : Json(record.tile)},
           {"source_hash", record.source_hash},
-          {"file", contender.file},
-          {"median_ms", number_to_json(contender.median_ms)},
+          {"file", entrant.file->file},
+          {"median_ms", number_to_json(entrant.ms())},
           {"samples", record.timing->cold.samples_ms.size()},
           {"over_winner",
-           {{"ratio", number_to_json(contender.over_winner.ratio)},
-            {"low", number_to_json(contender.over_winner.low)},
-            {"high", number_to_json(contender.over_winner.high)}}},
-          {"tied", contender.tied}};
+           {{"ratio", number_to_json(entrant.over_winner.ratio)},
+            {"low", number_to_json(entrant.over_winner.low)},
+            {"high", number_to_json(entrant.over_winner.high)}}},
+          {"tied", entrant.tied}};
 }
 
-Json point_to_json(const MapPoint& point) {
+Json point_to_json(const Contest& point) {
   Json contenders = Json::array();
-  for (const Contender& contender : point.contenders)
-    contenders.push_back(contender_to_json(contender));
-  const Contender* next = point.runner_up();
+  for (const Entrant& entrant : point.entrants) contenders.push_back(entrant_to_json(entrant));
+  const Entrant* next = point.runner_up();
   return {{"shape", shape_to_json(point.problem.shape)},
           {"seed", point.problem.seed},
           {"winners", point.winners()},
@@ -63,13 +62,13 @@ Json subject_to_json(const MapSubject& subject) {
 
 }  // namespace
 
-Json crossover_json(std::span<const CrossoverMap> maps, const CrossoverPolicy& policy) {
+Json crossover_json(std::span<const CrossoverMap> maps, const ContestPolicy& policy) {
   Json list = Json::array();
   for (const CrossoverMap& map : maps) {
     Json cells = Json::array();
     for (const MapCell& cell : map.cells) {
       Json points = Json::array();
-      for (const MapPoint& point : cell.points) points.push_back(point_to_json(point));
+      for (const Contest& point : cell.points) points.push_back(point_to_json(point));
       cells.push_back(
           {{"length", cell.length}, {"width", cell.width}, {"problems", std::move(points)}});
     }

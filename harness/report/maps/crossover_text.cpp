@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "harness/support/numbers.hpp"
 #include "harness/support/table.hpp"
 #include "harness/support/text.hpp"
 
@@ -15,16 +16,6 @@ namespace gla_bench {
 namespace {
 
 using Naming = std::function<std::string(const std::string& variant)>;
-
-std::string times(double ratio) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(),
-                ratio < 10    ? "%.2fx"
-                : ratio < 100 ? "%.1fx"
-                              : "%.0fx",
-                ratio);
-  return text.data();
-}
 
 std::string percent(double share) {
   std::array<char, 32> text{};
@@ -39,10 +30,10 @@ std::string place_text(const MapCell& cell, const Naming& naming) {
     double ratio = 0;
   };
   std::vector<Said> said;
-  for (const MapPoint& point : cell.points) {
+  for (const Contest& point : cell.points) {
     std::vector<std::string> names;
     for (const std::string& winner : point.winners()) names.push_back(naming(winner));
-    const Contender* next = point.runner_up();
+    const Entrant* next = point.runner_up();
     const Said fresh{names.empty() ? "none" : join(names, " = "),
                      next != nullptr ? naming(next->record->variant) : "",
                      next != nullptr ? next->over_winner.ratio : 0};
@@ -56,9 +47,9 @@ std::string place_text(const MapCell& cell, const Naming& naming) {
   }
   std::vector<std::string> parts;
   for (const Said& one : said)
-    parts.push_back(one.winners + (one.runner_up.empty()
-                                       ? ""
-                                       : " (" + one.runner_up + " " + times(one.ratio) + ")"));
+    parts.push_back(
+        one.winners +
+        (one.runner_up.empty() ? "" : " (" + one.runner_up + " " + format_times(one.ratio) + ")"));
   return join(parts, " / ");
 }
 
@@ -103,8 +94,8 @@ std::string spread(const CrossoverMap& map, std::size_t width, const Naming& nam
 std::vector<std::string> variants_of(const CrossoverMap& map) {
   std::set<std::string> names;
   for (const MapCell& cell : map.cells)
-    for (const MapPoint& point : cell.points)
-      for (const Contender& contender : point.contenders) names.insert(contender.record->variant);
+    for (const Contest& point : cell.points)
+      for (const Entrant& entrant : point.entrants) names.insert(entrant.record->variant);
   return {names.begin(), names.end()};
 }
 
@@ -123,7 +114,7 @@ std::string fitted(const CrossoverMap& map, const MapStyle& style) {
 /// Winners of a place, over its problems.
 std::set<std::string> winners_of(const MapCell& cell) {
   std::set<std::string> names;
-  for (const MapPoint& point : cell.points)
+  for (const Contest& point : cell.points)
     for (const std::string& winner : point.winners()) names.insert(winner);
   return names;
 }
@@ -161,7 +152,7 @@ std::string wrapped(const std::string& text, std::size_t width) {
   return out + line + "\n";
 }
 
-std::string explanation(const CrossoverPolicy& policy) {
+std::string explanation(const ContestPolicy& policy) {
   return "Each place names the fastest variant by its best tile (median with cold caches) and, in "
          "brackets, the next one with its time over the winner's, the smallest where several "
          "problems share the place. Joined by \"=\": the 95 % interval of their ratio, widened "
@@ -190,7 +181,7 @@ std::map<std::string, std::string> initials(const std::vector<std::string>& name
   return symbols;
 }
 
-std::string crossover_text(std::span<const CrossoverMap> maps, const CrossoverPolicy& policy,
+std::string crossover_text(std::span<const CrossoverMap> maps, const ContestPolicy& policy,
                            const MapStyle& style) {
   if (maps.empty()) return "no measured records\n";
   std::string text = wrapped(explanation(policy), style.markdown ? 0 : style.width) + "\n";

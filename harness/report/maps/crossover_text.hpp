@@ -19,11 +19,11 @@ struct MapStyle {
 /// apart; "none" was tried and is not right; what was not measured is empty. Where the names do not
 /// fit the width, initials with a key stand for them, and the lengths are spread over several
 /// tables. Below it, where along a row the winner changes.
-std::string crossover_text(std::span<const CrossoverMap> maps, const CrossoverPolicy& policy,
+std::string crossover_text(std::span<const CrossoverMap> maps, const ContestPolicy& policy,
                            const MapStyle& style);
 
 /// The same as JSON, with every variant's time: configs/schema/map.schema.json.
-Json crossover_json(std::span<const CrossoverMap> maps, const CrossoverPolicy& policy);
+Json crossover_json(std::span<const CrossoverMap> maps, const ContestPolicy& policy);
 
 /// Names -> short ones that differ: "chunk_fused" -> "CF", "flash2" -> "F2", a second "CF" ->
 /// "CF_2".

@@ -17,16 +17,15 @@ struct PageContent {
   const Comparison* comparison = nullptr;  ///< of two runs; null: none is shown
 };
 
-/// {"format", "program", "files", "count", "problems", "columns", "tensors", "stages",
-/// "comparison"}. A file has its name, environment, number of records, what a reader must know of
-/// it (notes), and its records' places where some were left out. A problem is the text that stands
-/// in a row's command for it. Columns are packed (columns.hpp), one cell a record in the order
-/// of the files; a column that holds nothing is left out. Times in ms with 5 significant digits,
-/// errors with 3, bytes and flops with 7.
+/// {"format", "program", "files", "count", "columns", "tensors", "stages", "comparison"}. A file
+/// has its name, environment, number of records, what a reader must know of it (notes), and its
+/// records' places where some were left out. A column (row_columns.hpp) is a list with a value for
+/// each record in the order of the files, null where there is nothing. A column of texts has each
+/// text once: {"texts", "at": the texts' places}. A problem is the text that stands in a row's
+/// command for it. Errors of single outputs have 3 significant digits, counters 7 or 3.
 Json page_data(const PageContent& content);
 
-/// JSON as it may stand inside a <script> element: what could end the element or begin a comment is
-/// escaped, invalid UTF-8 is replaced.
-std::string json_for_script(const Json& json);
+/// page_data() as text. Invalid UTF-8 is replaced.
+std::string page_text(const PageContent& content);
 
 }  // namespace gla_bench

@@ -1,8 +1,7 @@
 #include "harness/report/page/page.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "core/error.hpp"
+#include "harness/report/page/packed.hpp"
 
 namespace gla_bench {
 
@@ -14,7 +13,7 @@ std::string page_html(const PageContent& content) {
         "esbuild "
         "and node-d3), expected one with it: install both, configure again and build");
   std::string page(shell.before);
-  page += json_for_script(page_data(content));
+  page += packed(page_text(content));
   page += shell.after;
   return page;
 }

@@ -16,8 +16,9 @@ struct PageShell {
 };
 PageShell embedded_page();
 
-/// The whole page. Nothing of a record can be taken for markup or script: all of it is JSON inside
-/// a data block, of which the page makes text. @throws InputError in a build without the page
+/// The whole page. Nothing of a record can be taken for markup or script: all of it is packed
+/// (packed.hpp) in a data block, of which the page makes text. @throws InputError in a build
+/// without the page
 std::string page_html(const PageContent& content);
 
 }  // namespace gla_bench

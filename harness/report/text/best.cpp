@@ -1,17 +1,17 @@
 #include "harness/report/text/best.hpp"
 
+#include "harness/records/contest.hpp"
 #include "harness/report/bound_by.hpp"
-#include "harness/report/contests.hpp"
 #include "harness/report/text/section_parts.hpp"
 #include "harness/support/numbers.hpp"
 
 namespace gla_bench {
 namespace {
 
-std::string against(const Entrant* other, const Entrant& winner) {
+std::string against(const Entrant* other) {
   if (other == nullptr) return "-";
   return (other->tied && !other->record->peer ? "= " : "") + other->record->variant + " " +
-         format_times(other->ms() / winner.ms());
+         format_times(other->over_winner.ratio);
 }
 
 std::vector<std::string> line_of(const Contest& contest, const std::string& problem) {
@@ -20,11 +20,11 @@ std::vector<std::string> line_of(const Contest& contest, const std::string& prob
   const BoundVerdict bound = bound_by(*winner->record, winner->file->environment);
   return {problem,
           winner->record->variant,
-          format_number(winner->ms(), "%.4g"),
+          format_ms(winner->ms()),
           format_percent(contest.of_floor()),
           bound.by ? std::string(name(*bound.by)) : "-",
-          against(contest.next(), *winner),
-          against(contest.peer ? &*contest.peer : nullptr, *winner),
+          against(contest.next()),
+          against(contest.peer()),
           winner->record->tile.empty() ? "-" : describe(winner->record->tile)};
 }
 

@@ -18,7 +18,7 @@ std::string fact_or_dash(const Facts& environment, std::string_view key) {
 
 std::string rate_of(const Facts& environment, std::string_view key) {
   const double value = fact_number(environment, key);
-  return value > 0 ? format_number(value, "%.0f") : "-";
+  return value > 0 ? format_rate(value) : "-";
 }
 
 std::vector<std::string> notes_of(const Results& results) {
@@ -45,7 +45,7 @@ std::string failure_list(std::span<const Results> files) {
 }  // namespace
 
 std::string maps_part(std::span<const Results> files) {
-  const CrossoverPolicy policy;
+  const ContestPolicy policy;
   auto maps = crossover_maps(files, policy);
   std::erase_if(maps, [](const CrossoverMap& map) { return map.cells.size() < 2; });
   if (maps.empty()) return "";

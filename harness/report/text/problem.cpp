@@ -5,10 +5,11 @@
 #include <map>
 #include <set>
 
+#include "harness/records/contest.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/report/bound_by.hpp"
-#include "harness/report/contests.hpp"
 #include "harness/report/text/measured.hpp"
+#include "harness/report/text/section_parts.hpp"
 #include "harness/support/numbers.hpp"
 #include "harness/support/text.hpp"
 
@@ -20,19 +21,18 @@ struct Row {
   const Record* record;
   const Facts* environment;
   double copy_gb_per_s;
+  Standing standing;
 
-  double cold_ms() const {
-    return record->timing ? record->timing->cold.median_ms : unknown_number;
+  bool wins() const { return standing == Standing::winner; }
+  bool competes() const {
+    return wins() || standing == Standing::tied || standing == Standing::slower;
   }
+  double cold_ms() const { return record->timing ? record->timing->cold.median_ms : unknown_number; }
   /// A right result is worth nothing from a candidate that crashed or hung later.
   bool verified() const {
     return record->verification && record->verification->ok && !is_failure(record->status);
   }
 };
-
-std::string rate(double value) {
-  return format_number(value, value < 1 ? "%.3f" : value < 100 ? "%.2f" : "%.0f");
-}
 
 /// The output that uses most of its bound: "o 1.2e-03 (31 %)".
 std::string error_of(const Record& record) {
@@ -48,8 +48,7 @@ std::string error_of(const Record& record) {
       rel_l2 = verdict.rel_l2;
     }
   }
-  return worst_name + " " + format_number(rel_l2, "%.1e") + " (" +
-         format_number(worst * 100, "%.0f") + " %)";
+  return worst_name + " " + format_error(rel_l2) + " (" + format_percent(worst) + ")";
 }
 
 std::string bound_of(const Row& row) {
@@ -57,9 +56,9 @@ std::string bound_of(const Row& row) {
   return verdict.by ? std::string(name(*verdict.by)) : "-";
 }
 
-std::string notes_of(const Row& row, bool winner) {
+std::string notes_of(const Row& row) {
   std::vector<std::string> notes;
-  if (winner) notes.push_back("winner");
+  if (row.wins() || row.standing == Standing::tied) notes.emplace_back(name(row.standing));
   if (row.record->peer) notes.push_back("peer");
   if (row.record->timing && row.record->timing->suspect) notes.push_back("suspect");
   if (row.record->chosen_by) notes.push_back("auto: " + row.record->chosen_by->how);
@@ -70,7 +69,7 @@ std::string notes_of(const Row& row, bool winner) {
   return join(notes);
 }
 
-std::vector<std::string> cells(const Row& row, bool winner) {
+std::vector<std::string> cells(const Row& row) {
   const Record& record = *row.record;
   const double ms = row.cold_ms();
   const double floor_ms =
@@ -82,13 +81,13 @@ std::vector<std::string> cells(const Row& row, bool winner) {
           record.tile.empty() ? "-" : describe(record.tile),
           format_ms(ms),
           format_ms(hot),
-          rate(record.io.floor_bytes / (ms * 1e6)),
-          rate(record.flops / (ms * 1e9)),
-          format_number(100 * floor_ms / ms, "%.1f %%"),
-          format_number(moved > 0 ? moved / record.io.floor_bytes : unknown_number, "%.2f"),
+          format_rate(record.io.floor_bytes / (ms * 1e6)),
+          format_rate(record.flops / (ms * 1e9)),
+          format_percent(floor_ms / ms),
+          format_factor(moved > 0 ? moved / record.io.floor_bytes : unknown_number),
           bound_of(row),
           error_of(record),
-          notes_of(row, winner)};
+          notes_of(row)};
 }
 
 /// True where `a` comes before `b`: timed and right rows by time, then the verified, then the rest.
@@ -101,18 +100,14 @@ bool better(const Row& a, const Row& b) {
   return rank(a) == 0 && a.cold_ms() < b.cold_ms();
 }
 
-bool may_win(const Row& row) {
-  return row.verified() && row.record->status == Status::measured && !row.record->peer &&
-         row.record->timing && !row.record->timing->suspect && row.cold_ms() > 0;
-}
-
-/// The best row of each variant, best first.
+/// The row that stands for each variant, best first: the one that competes, or else the best.
 std::vector<Row> best_of_each(const std::vector<Row>& rows) {
   std::map<std::string, Row> best;
   for (const Row& row : rows) {
     if (!was_tried(*row.record)) continue;
     const auto [place, fresh] = best.try_emplace(row.record->variant, row);
-    if (!fresh && better(row, place->second)) place->second = row;
+    if (!fresh && !place->second.competes() && (row.competes() || better(row, place->second)))
+      place->second = row;
   }
   std::vector<Row> list;
   for (const auto& [variant, row] : best) list.push_back(row);
@@ -120,8 +115,8 @@ std::vector<Row> best_of_each(const std::vector<Row>& rows) {
   return list;
 }
 
-Tone tone_of(const Row& row, bool winner) {
-  if (winner) return Tone::good;
+Tone tone_of(const Row& row) {
+  if (row.wins()) return Tone::good;
   if (is_failure(row.record->status)) return Tone::bad;
   return row.record->peer ? Tone::faint : Tone::plain;
 }
@@ -139,11 +134,9 @@ Table table_of(const std::vector<Row>& rows) {
                    {"bound by", false, 5},
                    {"error", true},
                    {"", false}};
-  const auto list = best_of_each(rows);
-  const auto winner = std::find_if(list.begin(), list.end(), may_win);
-  for (auto row = list.begin(); row != list.end(); ++row) {
-    table.rows.push_back(cells(*row, row == winner));
-    table.tones.push_back(tone_of(*row, row == winner));
+  for (const Row& row : best_of_each(rows)) {
+    table.rows.push_back(cells(row));
+    table.tones.push_back(tone_of(row));
   }
   return table;
 }
@@ -157,11 +150,11 @@ Table stages_of(const std::vector<Row>& rows) {
     double sum = 0;
     for (const Stage& stage : row.record->stages) sum += stage.median_ms;
     for (const Stage& stage : row.record->stages)
-      table.rows.push_back(
-          {row.record->variant, row.record->tile.empty() ? "-" : describe(row.record->tile),
-           stage.name, format_ms(stage.median_ms),
-           format_number(100 * stage.median_ms / sum, "%.1f %%"),
-           rate((stage.model_read_bytes + stage.model_write_bytes) / (stage.median_ms * 1e6))});
+      table.rows.push_back({row.record->variant,
+                            row.record->tile.empty() ? "-" : describe(row.record->tile), stage.name,
+                            format_ms(stage.median_ms), format_percent(stage.median_ms / sum),
+                            format_rate((stage.model_read_bytes + stage.model_write_bytes) /
+                                        (stage.median_ms * 1e6))});
   }
   return table;
 }
@@ -194,26 +187,21 @@ std::vector<std::string> refusals_of(const std::vector<Row>& rows) {
 }  // namespace
 
 std::vector<ProblemTables> problem_tables(std::span<const Results> files) {
-  std::map<std::pair<Problem, std::string>, std::vector<Row>> by_problem;
-  std::vector<std::pair<Problem, std::string>> keys;
-  for (const Results& results : files) {
-    const double copy = fact_number(results.environment, "copy_gb_per_s");
-    const std::string device = fact_text(results.environment, "device");
-    for (const Record& record : results.records) {
-      auto& rows = by_problem[{record.problem, device}];
-      if (rows.empty()) keys.emplace_back(record.problem, device);
-      rows.push_back({&record, &results.environment, copy});
-    }
-  }
+  const std::vector<Contest> contests = all_contests(files);
+  std::map<std::pair<Problem, std::string>, std::size_t> backends;
+  for (const Contest& contest : contests) ++backends[{contest.problem, contest.device}];
   std::vector<ProblemTables> list;
-  for (const auto& key : keys) {
-    std::vector<Row>& rows = by_problem[key];
-    // A peer's file measures no copy rate of its own: on one device the others' stands for it.
-    double copy = 0;
-    for (const Row& row : rows) copy = std::max(copy, row.copy_gb_per_s);
-    for (Row& row : rows) row.copy_gb_per_s = copy;
-    list.push_back({name_of(key.first).group,
-                    describe(key.first) + (key.second.empty() ? "" : " on " + key.second),
+  for (const Contest& contest : contests) {
+    std::vector<Row> rows;
+    for (const Placing& placing : contest.records)
+      rows.push_back({placing.record, &placing.file->environment, copy_rate(*placing.file, files),
+                      placing.standing});
+    std::string title = describe(contest.problem);
+    if (!contest.device.empty()) title += " on " + contest.device;
+    if (backends[{contest.problem, contest.device}] > 1)
+      title += " [" + std::string(name(contest.backend)) + "]";
+    list.push_back({name_of(contest.problem).group,
+                    std::move(title),
                     {table_of(rows).without_empty_columns(), stages_of(rows),
                      counted_of(rows).without_empty_columns()},
                     refusals_of(rows)});

@@ -24,8 +24,8 @@ struct ProblemTables {
 /// (bound_by.hpp), error (rel_l2 of the worst output over its bound), notes. Peers stand in the
 /// same tables. A second table has the stages of the records that have them: time with cold caches,
 /// share of all stages, modelled bytes over that time. A third has what the device counted and used
-/// (measured.hpp). The winner is the fastest verified row that is not a peer's and not
-/// suspect.
+/// (measured.hpp). The notes name the winner and what is tied with it (contest.hpp); a
+/// variant that competes is shown by its fastest right tile.
 std::vector<ProblemTables> problem_tables(std::span<const Results> files);
 
 }  // namespace gla_bench

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "harness/judge/comparison_report.hpp"
+#include "harness/records/contest.hpp"
 #include "harness/records/selection.hpp"
-#include "harness/report/contests.hpp"
 #include "harness/report/text/problem.hpp"
 #include "harness/report/text/section_parts.hpp"
 #include "harness/report/text/sections.hpp"
@@ -25,7 +25,7 @@ std::string origin_of(const Results& results) {
     if (const std::string fact = fact_text(results.environment, key); !fact.empty())
       text += ", " + std::string(key) + " " + fact;
   if (const double copy = fact_number(results.environment, "copy_gb_per_s"); copy > 0)
-    text += ", floor at the measured copy rate of " + format_number(copy, "%.0f") + " GB/s";
+    text += ", floor at the measured copy rate of " + format_rate(copy) + " GB/s";
   for (const Extension& extension : results.extended)
     text += ", extended " + extension.started + " with " + describe_program(extension);
   if (results.unfinished) text += " (" + describe(*results.unfinished, results.file) + ")";

@@ -2,82 +2,23 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/error.hpp"
-#include "harness/records/environment.hpp"
-#include "harness/records/record_json.hpp"
-#include "harness/records/selection.hpp"
-#include "harness/report/bound_by.hpp"
+#include "harness/report/row_columns.hpp"
 #include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {
 
-const Json* worst_tensor(const Json& tensors) {
-  const Json* worst = nullptr;
-  double most = -1;
-  for (const auto& [name, tensor] : tensors.items()) {
-    if (!tensor["rel_l2"].is_number()) return &tensor;  // "nan": nothing is worse
-    const double share = tensor["rel_l2"].get<double>() / tensor["bound"].get<double>();
-    if (share > most) most = share, worst = &tensor;
-  }
-  return worst;
-}
-
-std::string pairs_of(const Json& object) {
-  std::vector<std::string> parts;
-  for (const auto& [key, value] : object.items())
-    parts.push_back(key + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
-  return join(parts, ",");
-}
-
-Json median_of(const Json& record, const char* series) {
-  if (!record.contains("timing") || record["timing"].is_null()) return nullptr;
-  const Json& timing = record["timing"];
-  return timing.contains(series) && timing[series].is_object() ? timing[series]["median_ms"]
-                                                               : Json(nullptr);
-}
-
-void put_measures(const Json& record, double copy_gb_per_s, Json& row) {
-  const Json& io = record["io"];
-  const double floor = io["floor_bytes"].get<double>();
-  const Json cold = median_of(record, "cold");
-  row["cold_ms"] = cold;
-  row["hot_ms"] = median_of(record, "hot");
-  row["of_floor"] = nullptr;
-  if (cold.is_number() && cold.get<double>() > 0 && copy_gb_per_s > 0)
-    row["of_floor"] = floor / (copy_gb_per_s * 1e6) / cold.get<double>();
-  row["floor_bytes"] = floor;
-  row["model_bytes"] = io["model_read_bytes"].get<double>() + io["model_write_bytes"].get<double>();
-  row["measured_bytes"] = nullptr;
-  if (io.contains("measured") && io["measured"].contains("dram_read_bytes"))
-    row["measured_bytes"] = io["measured"]["dram_read_bytes"].get<double>() +
-                            io["measured"]["dram_write_bytes"].get<double>();
-  row["workspace_bytes"] = io["workspace_bytes"];
-  row["error"] = nullptr;
-  row["bound"] = nullptr;
-  if (record.contains("verification") && record["verification"].is_object())
-    if (const Json* tensor = worst_tensor(record["verification"]["tensors"]))
-      row["error"] = (*tensor)["rel_l2"], row["bound"] = (*tensor)["bound"];
-  row["joules"] = nullptr;
-  if (record.contains("energy") && record["energy"].is_object() &&
-      record["energy"].contains("joules_per_call"))
-    row["joules"] = record["energy"]["joules_per_call"];
-}
-
-Json known(double value) {
-  return std::isnan(value) ? Json(nullptr) : Json(value);
-}
-
-void put_bound(const Record& record, const Facts& environment, Json& row) {
-  const BoundVerdict verdict = bound_by(record, environment);
-  row["of_copy"] = known(verdict.of_copy);
-  row["of_peak"] = known(verdict.of_peak);
-  row["bound_by"] = verdict.by ? Json(name(*verdict.by)) : Json(nullptr);
-  row["bound_why"] = verdict.by ? Json(verdict.why) : Json(nullptr);
+/// The members of a shape are columns of their own: those that the row has.
+void put(const ReportColumn& column, const ReportRow& row, Json& flat) {
+  Json value = column.value(row);
+  if (value.is_object())
+    flat.update(value);
+  else
+    flat[column.name] = std::move(value);
 }
 
 std::string csv_cell(const Json& value) {
@@ -126,32 +67,22 @@ Json fields_of(const Results& results, std::size_t index) {
 }  // namespace
 
 Json flat_row(const Results& results, std::size_t index) {
-  const Record& of = results.records[index];
-  const Json record = record_to_json(of);
-  Json row = Json::object();
-  row["file"] = results.file;
-  row["row"] = place_in_file(results, index);
-  for (const char* key : {"operator", "direction", "dtype", "layout"}) row[key] = record[key];
-  for (const auto& [axis, extent] : record["shape"].items()) row[axis] = extent;
-  for (const char* key : {"gate", "seed", "initial_state", "final_state"})
-    row[key] = record.contains(key) ? record[key] : Json(nullptr);
-  Json options = Json::object();
-  for (const auto& [key, value] : of.problem.options) options[key] = value;
-  row["options"] = pairs_of(options);
-  row["variant"] = record["variant"];
-  row["tile"] = pairs_of(record["tile"]);
-  row["backend"] = record["backend"];
-  row["device"] = fact_text(results.environment, "device");
-  row["peer"] = of.peer;
-  row["status"] = record["status"];
-  row["reason"] = of.reason.empty() ? Json(nullptr) : Json(of.reason);
-  put_measures(record, fact_number(results.environment, "copy_gb_per_s"), row);
-  put_bound(of, results.environment, row);
-  row["suspect"] = of.timing ? Json(of.timing->suspect) : Json(nullptr);
-  row["throttled"] = of.timing ? Json(of.timing->throttled) : Json(nullptr);
-  row["source_hash"] = of.source_hash;
-  row["command"] = of.peer ? Json(nullptr) : Json(repeat_command(of));
-  return row;
+  const ReportRow row = row_without_contest(results, index);
+  Json flat = Json::object();
+  for (const ReportColumn& column : report_columns())
+    if (column.in_text && !column.of_contest) put(column, row, flat);
+  return flat;
+}
+
+std::vector<Json> flat_rows(std::span<const Results> files) {
+  std::vector<Json> list;
+  const ReportRows all = report_rows(files);
+  for (const ReportRow& row : all.rows) {
+    Json& flat = list.emplace_back(Json::object());
+    for (const ReportColumn& column : report_columns())
+      if (column.in_text) put(column, row, flat);
+  }
+  return list;
 }
 
 std::string csv_of(const std::vector<Json>& rows) {

@@ -1,6 +1,7 @@
 #pragma once
 // Records as flat rows, for scripts and for choosing among them: CSV, JSON, `--where`.
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,12 +11,17 @@
 
 namespace gla_bench {
 
-/// A record as an object without depth, null where there is nothing: file and row (counted from 1,
+/// The records as objects without depth, null where there is nothing: file and row (counted from 1,
 /// as FILE#ROW takes it), what the problem is (each extent by its name, options as "a=b,c=d"), the
-/// candidate (tile likewise), its status and reason, cold_ms and hot_ms, of_floor (time of the
-/// floor bytes at the file's copy rate over the cold time), bytes (floor, model, measured,
-/// workspace), error and bound of the output that uses most of its bound, joules, of_copy, of_peak,
-/// bound_by and bound_why (bound_by.hpp), and the command that repeats it.
+/// candidate (tile likewise), its status and reason. Then how it stands in its contest
+/// (contest.hpp): standing, rank among those that stand for their variants, and over_winner, its
+/// time over the winner's, with the interval over_winner_low to over_winner_high. Then cold_ms and
+/// hot_ms, of_floor (time of the floor bytes at the copy rate over the cold time), bytes (floor,
+/// model, measured, workspace), error and bound of the output that uses most of its bound, joules,
+/// of_copy, of_peak, bound_by and bound_why (bound_by.hpp), and the command that repeats it.
+std::vector<Json> flat_rows(std::span<const Results> files);
+
+/// One of them by itself, without what depends on other records.
 Json flat_row(const Results& results, std::size_t index);
 
 /// The rows as CSV (RFC 4180, LF): a column for each key of any row, in the order of their first
@@ -24,7 +30,8 @@ std::string csv_of(const std::vector<Json>& rows);
 
 /// Conditions that all have to hold, separated by commas: key=value, key!=value, and of numbers
 /// <, <=, >, >=; several values by "|": "operator=gla,dtype=bf16|fp16,seq>=4096,chunk=64". Keys are
-/// flat_row()'s, the tile's axes and the options. A dtype has any name that parse_dtype() takes.
+/// flat_row()'s, the tile's axes and the options; who wins is decided only among what is left.
+/// A dtype has any name that parse_dtype() takes.
 class RecordFilter {
  public:
   /// @throws InputError for text that is not of this form

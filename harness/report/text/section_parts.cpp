@@ -59,13 +59,26 @@ void share_words(ContestGroup& group) {
 
 }  // namespace
 
+ProblemName name_of(const Problem& problem) {
+  const std::string text = describe(problem);
+  const std::string group = problem.op + " " + std::string(name(problem.direction)) + " " +
+                            std::string(name(problem.dtype));
+  if (!text.starts_with(group + " ")) return {group, text};
+  return {group, text.substr(group.size() + 1)};
+}
+
 std::vector<ContestGroup> groups_of(std::span<const Contest> contests) {
   std::set<std::string> devices;
-  for (const Contest& contest : contests) devices.insert(contest.device);
+  std::set<BackendId> backends;
+  for (const Contest& contest : contests) {
+    devices.insert(contest.device);
+    backends.insert(contest.backend);
+  }
   std::vector<ContestGroup> groups;
   for (const Contest& contest : contests) {
     std::string name = name_of(contest.problem).group;
     if (devices.size() > 1) name += " on " + contest.device;
+    if (backends.size() > 1) name += " [" + std::string(gla_bench::name(contest.backend)) + "]";
     const auto known = std::find_if(groups.begin(), groups.end(),
                                     [&](const ContestGroup& group) { return group.name == name; });
     if (known == groups.end())

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/report/contests.hpp"
+#include "harness/records/contest.hpp"
 #include "harness/support/table.hpp"
 
 namespace gla_bench {
@@ -27,6 +27,12 @@ struct ContestGroup {
   std::vector<const Contest*> contests;
   std::vector<std::string> problems;  ///< what each of them has for itself: "B=8 T=4096 H=16 ..."
 };
+
+/// What a problem is of ("gla forward bfloat16"), and the rest of describe().
+struct ProblemName {
+  std::string group, rest;
+};
+ProblemName name_of(const Problem& problem);
 
 /// In the order of the contests.
 std::vector<ContestGroup> groups_of(std::span<const Contest> contests);

@@ -45,9 +45,9 @@ std::string next_of(const Contest& contest) {
   const Entrant* next = contest.next();
   if (next == nullptr) return "-";
   if (next->tied) return "= " + next->record->variant;
-  return next->record->variant + " " + format_times(next->ms() / contest.winner()->ms()) + " (" +
-         format_number(next->over_winner.low, "%.2f") + " to " +
-         format_number(next->over_winner.high, "%.2f") + ")";
+  return next->record->variant + " " + format_times(next->over_winner.ratio) + " (" +
+         format_factor(next->over_winner.low) + " to " + format_factor(next->over_winner.high) +
+         ")";
 }
 
 std::vector<std::string> winners_of(const ContestGroup& group) {
@@ -63,7 +63,7 @@ std::vector<std::string> winners_line(const ContestGroup& group) {
   std::size_t ties = 0;
   for (const Contest* contest : group.contests) {
     if (contest->next() == nullptr) continue;
-    factors.push_back(contest->next()->ms() / contest->winner()->ms());
+    factors.push_back(contest->next()->over_winner.ratio);
     ties += contest->next()->tied ? 1 : 0;
   }
   return {group.name, std::to_string(group.contests.size()), tally(winners_of(group)),
@@ -88,7 +88,7 @@ double bytes_over_floor(const Record& record) {
 std::string bytes_text(const Record& record) {
   if (std::isnan(bytes_over_floor(record))) return "-";
   const bool counts = roof_figures(record, {}).bytes_from == BytesFrom::counted;
-  return format_number(bytes_over_floor(record), "%.2f") + (counts ? " counted" : " modelled");
+  return format_factor(bytes_over_floor(record)) + (counts ? " counted" : " modelled");
 }
 
 /// The largest share that an output has of its bound.
@@ -133,9 +133,9 @@ void add_cost_lines(const ContestGroup& group, Table& table) {
         joules.push_back(joules_of(*entrant.record));
       }
     table.rows.push_back(
-        {group.name, variant, std::to_string(bytes.size()),
-         format_number(median_known(bytes), "%.2f"), format_bytes(largest_known(workspace)),
-         format_percent(largest_known(shares)), format_joules(median_known(joules))});
+        {group.name, variant, std::to_string(bytes.size()), format_factor(median_known(bytes)),
+         format_bytes(largest_known(workspace)), format_percent(largest_known(shares)),
+         format_joules(median_known(joules))});
   }
 }
 
@@ -143,8 +143,8 @@ std::vector<std::string> floor_line(const ContestGroup& group) {
   std::vector<double> shares, ratios;
   for (const Contest* contest : group.contests) {
     shares.push_back(contest->of_floor());
-    if (contest->peer && contest->winner() != nullptr)
-      ratios.push_back(contest->peer->ms() / contest->winner()->ms());
+    if (contest->peer() != nullptr && contest->winner() != nullptr)
+      ratios.push_back(contest->peer()->over_winner.ratio);
   }
   return {group.name,
           format_percent(median_known(shares)),
@@ -186,22 +186,21 @@ std::string why_section(std::span<const Contest> contests) {
   }
   return section_head("Why", "What bounds it: memory, tensor cores, or latency?") +
          open_table(summary) +
-         tables_of(
-             groups,
-             {{"problem"},
-              {"fastest"},
-              {"bound by"},
-              {"because it has"},
-              {"bytes over floor", true},
-              {"TFLOP/s", true}},
-             [](const Contest& contest, const std::string& problem, Lines& rows) {
-               if (contest.winner() == nullptr) return;
-               const Record& record = *contest.winner()->record;
-               const BoundVerdict verdict = bound_of(contest);
-               rows.push_back(
-                   {problem, record.variant, bound_name(verdict), verdict.why, bytes_text(record),
-                    format_number(record.flops / (contest.winner()->ms() * 1e9), "%.3g")});
-             });
+         tables_of(groups,
+                   {{"problem"},
+                    {"fastest"},
+                    {"bound by"},
+                    {"because it has"},
+                    {"bytes over floor", true},
+                    {"TFLOP/s", true}},
+                   [](const Contest& contest, const std::string& problem, Lines& rows) {
+                     if (contest.winner() == nullptr) return;
+                     const Record& record = *contest.winner()->record;
+                     const BoundVerdict verdict = bound_of(contest);
+                     rows.push_back({problem, record.variant, bound_name(verdict), verdict.why,
+                                     bytes_text(record),
+                                     format_rate(record.flops / (contest.winner()->ms() * 1e9))});
+                   });
 }
 
 std::string costs_section(std::span<const Contest> contests) {
@@ -253,11 +252,12 @@ std::string peers_section(std::span<const Contest> contests) {
              [](const Contest& contest, const std::string& problem, Lines& rows) {
                const Entrant* winner = contest.winner();
                if (winner == nullptr) return;
-               const double peer = contest.peer ? contest.peer->ms() : unknown_number;
+               const Entrant* peer = contest.peer();
                rows.push_back({problem, winner->record->variant, format_ms(winner->ms()),
                                format_ms(contest.floor_ms()), format_percent(contest.of_floor()),
-                               contest.peer ? contest.peer->record->variant : "-", format_ms(peer),
-                               format_times(peer / winner->ms())});
+                               peer != nullptr ? peer->record->variant : "-",
+                               format_ms(peer != nullptr ? peer->ms() : unknown_number),
+                               format_times(peer != nullptr ? peer->over_winner.ratio : unknown_number)});
              });
 }
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
+#include "harness/records/contest.hpp"
 #include "harness/records/record_file.hpp"
-#include "harness/report/contests.hpp"
 
 namespace gla_bench {
 

@@ -146,6 +146,21 @@ TEST(UnpairedRatio, BlocksKeepAnAutocorrelatedSeriesHonest) {
   EXPECT_GE(held, 176);
 }
 
+TEST(MeanRatio, IsGeometricAndItsSquaresAdd) {
+  const RatioEstimate once{2, 2 / 1.1, 2 * 1.1, 0.5, 10};
+  const RatioEstimate same = mean_ratio(std::vector<RatioEstimate>{once}, 0);
+  EXPECT_NEAR(same.ratio, 2, 1e-12);
+  EXPECT_NEAR(same.low, 2 / 1.1, 1e-12);
+  EXPECT_NEAR(same.high, 2 * 1.1, 1e-12);
+  const RatioEstimate half{0.5, 0.5 / 1.1, 0.5 * 1.1, 0.5, 7};
+  const RatioEstimate both = mean_ratio(std::vector<RatioEstimate>{once, half}, 0.01);
+  EXPECT_NEAR(both.ratio, 1, 1e-12);
+  EXPECT_NEAR(both.low, std::pow(1.1, -1 / std::sqrt(2)) / 1.01, 1e-12);
+  EXPECT_NEAR(both.high, std::pow(1.1, 1 / std::sqrt(2)) * 1.01, 1e-12);
+  EXPECT_EQ(both.count, 7u);
+  EXPECT_TRUE(std::isnan(mean_ratio({}, 0.01).ratio));
+}
+
 TEST(SignTest, HasTheBinomialsTails) {
   EXPECT_NEAR(sign_test(10, 0), 2.0 / 1024, 1e-12);
   EXPECT_NEAR(sign_test(9, 1), 22.0 / 1024, 1e-12);

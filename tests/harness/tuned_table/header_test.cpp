@@ -27,7 +27,7 @@ TunedTable committed_table() {
     files.push_back(
         read_results(std::string(places::source_dir) + "/results/h200/" + file + ".json"));
   TablePolicy policy;
-  policy.bootstrap.resamples = 20;  // the intervals do not matter here
+  policy.contest.bootstrap.resamples = 20;  // the intervals do not matter here
   return build_table(files, policy);
 }
 

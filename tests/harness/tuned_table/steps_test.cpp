@@ -56,7 +56,7 @@ std::vector<double> regrets(const std::vector<Results>& files) {
   for (std::int64_t count = 5; count <= 250; ++count) walks.push_back(count);
   const std::vector<Results> others{measured({700, 1100, 1500, 3000, 6000}, walks)};
   TablePolicy policy;
-  policy.bootstrap.resamples = 20;
+  policy.contest.bootstrap.resamples = 20;
   const Chooser chooser(toy::catalog(), BackendId::cuda, build_table(files, policy),
                         others[0].environment, {}, {});
   std::vector<double> list;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <limits>
+#include <list>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -44,8 +45,10 @@ Results file(std::vector<Record> records, const std::string& name = "r.json") {
   return results;
 }
 
-/// The one map, and the one problem of its one place.
-MapPoint point_of(const std::vector<Results>& files) {
+/// The one map, and the one problem of its one place. It points into the files, which are kept.
+Contest point_of(const std::vector<Results>& temporary) {
+  static std::list<std::vector<Results>> kept;
+  const std::vector<Results>& files = kept.emplace_back(temporary);
   const auto maps = crossover_maps(files);
   EXPECT_EQ(maps.size(), 1u);
   EXPECT_EQ(maps.at(0).cells.size(), 1u);
@@ -55,7 +58,7 @@ MapPoint point_of(const std::vector<Results>& files) {
 
 std::string text_of(const std::vector<Results>& files, std::size_t width = 0,
                     bool markdown = false) {
-  const CrossoverPolicy policy;
+  const ContestPolicy policy;
   return crossover_text(crossover_maps(files, policy), policy, {markdown, width});
 }
 
@@ -72,10 +75,10 @@ TEST(Crossover, TheFastestTileOfEachVariantContends) {
   Record slower_tile = timed("fast", 0.3);
   slower_tile.tile["chunk"] = 32;
   const auto point = point_of({file({slower_tile, timed("slow", 0.4), timed("fast", 0.2)})});
-  ASSERT_EQ(point.contenders.size(), 2u);
+  ASSERT_EQ(point.entrants.size(), 2u);
   EXPECT_EQ(point.winners(), std::vector<std::string>{"fast"});
-  EXPECT_EQ(point.contenders[0].record->tile.at("chunk"), 64);
-  const Contender* next = point.runner_up();
+  EXPECT_EQ(point.entrants[0].record->tile.at("chunk"), 64);
+  const Entrant* next = point.runner_up();
   ASSERT_NE(next, nullptr);
   EXPECT_EQ(next->record->variant, "slow");
   EXPECT_NEAR(next->over_winner.ratio, 2, 0.01);
@@ -115,8 +118,8 @@ TEST(Crossover, WrongSuspectUnverifiedAndPeersTakeNoPart) {
   Record untimed = timed("untimed", std::numeric_limits<double>::quiet_NaN());
   const auto point =
       point_of({file({wrong, unverified, suspect, crashed, peer, untimed, timed("right", 0.4)})});
-  ASSERT_EQ(point.contenders.size(), 1u);
-  EXPECT_EQ(point.contenders[0].record->variant, "right");
+  ASSERT_EQ(point.entrants.size(), 1u);
+  EXPECT_EQ(point.entrants[0].record->variant, "right");
   EXPECT_EQ(point.runner_up(), nullptr);
 }
 
@@ -254,7 +257,7 @@ TEST(CrossoverText, InitialsDiffer) {
 }
 
 TEST(CrossoverJson, HasEveryVariantsTimeAndInterval) {
-  const CrossoverPolicy policy;
+  const ContestPolicy policy;
   const auto files = trade_off();
   const Json json = crossover_json(crossover_maps(files, policy), policy);
   const Json& map = json.at("maps").at(0);

@@ -3,6 +3,7 @@
 #include "harness/report/page/page.hpp"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -12,8 +13,9 @@
 
 #include "core/error.hpp"
 #include "harness/records/selection.hpp"
-#include "harness/report/page/columns.hpp"
+#include "harness/report/page/packed.hpp"
 #include "harness/support/json.hpp"
+#include "harness/support/numbers.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/support/sample_record.hpp"
@@ -22,41 +24,45 @@
 namespace gla_bench {
 namespace {
 
-TEST(PageColumns, NumbersAreShortAndReadBackToTheirDigits) {
-  EXPECT_EQ(short_number(0.0673281, 5), ".067328");
-  EXPECT_EQ(short_number(679477248, 5), "67948e4");
-  EXPECT_EQ(short_number(679477248, 9), "679477248");
-  EXPECT_EQ(short_number(4000000, 7), "4e6");
-  EXPECT_EQ(short_number(1.5, 5), "1.5");
-  EXPECT_EQ(short_number(-0.00025, 3), "-25e-5");
-  EXPECT_EQ(short_number(0, 5), "0");
-  EXPECT_EQ(short_number(100, 5), "100");
-  EXPECT_EQ(short_number(std::numeric_limits<double>::quiet_NaN(), 5), "nan");
-  EXPECT_EQ(short_number(-std::numeric_limits<double>::infinity(), 5), "-inf");
-  for (double value = 1.23456789e-12; value < 1e15; value *= 7.3) {
-    const double back = std::stod(short_number(value, 5));
-    EXPECT_TRUE(std::abs(back - value) <= 0.5e-4 * value) << value << " " << back;
+/// What packed() made of a text: out of base64 again, and inflated by zlib.
+std::string unpacked(const std::string& text) {
+  const std::string alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  unsigned group = 0;
+  int bits = 0;
+  for (const char c : text) {
+    if (c == '=') break;
+    group = group << 6 | static_cast<unsigned>(alphabet.find(c));
+    if ((bits += 6) < 8) continue;
+    bits -= 8;
+    bytes += static_cast<char>(group >> bits & 255);
   }
+  std::string back(1 << 22, '\0');
+  uLongf size = back.size();
+  EXPECT_EQ(uncompress(reinterpret_cast<Bytef*>(back.data()), &size,
+                       reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()),
+            Z_OK);
+  back.resize(size);
+  return back;
+}
+
+TEST(PagePacked, ComesBackWhateverItsLength) {
+  std::string text = "\xff<&>\0";
+  for (int length = 0; length < 7; ++length, text += "x")
+    EXPECT_EQ(unpacked(packed(text)), text) << length;
+  EXPECT_LT(packed(std::string(100000, 'a')).size(), 1000u);
+}
+
+TEST(PageColumns, NumbersKeepTheirDigits) {
+  EXPECT_EQ(round_to(0.0673281, 5), 0.067328);
+  EXPECT_EQ(round_to(679477248, 5), 679480000);
+  EXPECT_EQ(round_to(-0.00025, 3), -0.00025);
+  EXPECT_EQ(round_to(0, 5), 0);
+  EXPECT_TRUE(std::isnan(round_to(std::numeric_limits<double>::quiet_NaN(), 5)));
+  EXPECT_EQ(round_to(-std::numeric_limits<double>::infinity(), 5),
+            -std::numeric_limits<double>::infinity());
   const double least = std::numeric_limits<double>::denorm_min();
-  EXPECT_EQ(std::strtod(short_number(least, 5).c_str(), nullptr), least);
-}
-
-TEST(PageColumns, RunsOfTheSameAreOneCell) {
-  EXPECT_EQ(packed_cells({"1", "1", "", "2"}), "1*2,,2");
-  EXPECT_EQ(packed_cells({"", "", ""}), "*3");
-  EXPECT_EQ(packed_cells({}), "");
-  TextColumn texts;
-  for (const char* text : {"b", "a", "b", "b"}) texts.add(text);
-  EXPECT_EQ(texts.packed(),
-            Json::parse(R"({"patterns": ["b", "a"], "of": "0,1", "at": "0,1,0*2"})"));
-}
-
-TEST(PageColumns, TextsThatDifferInNumbersShareAPattern) {
-  TextColumn texts;
-  for (const char* text : {"a=64 b=8", "a=007 b=9", "#1", "2.5 #"}) texts.add(text);
-  EXPECT_EQ(texts.packed(), Json::parse(R"({"patterns": ["a=# b=#", "##", "#.# #"],
-                                            "of": "0 64 8,0 007 9,1 # 1,2 2 5 #",
-                                            "at": "0,1,2,3"})"));
+  EXPECT_EQ(round_to(least, 5), least);
 }
 
 Results results_of(std::vector<Record> records) {
@@ -78,11 +84,11 @@ TEST(PageData, HasEachProblemOnceAndACellForEachRecord) {
   EXPECT_EQ(data["count"], 3);
   EXPECT_EQ(data["files"].size(), 2U);
   EXPECT_EQ(data["files"][1]["count"], 1);
-  EXPECT_EQ(data["columns"]["problem"]["patterns"].size(), 1U) << "they differ in their seeds";
-  EXPECT_EQ(data["columns"]["problem"]["at"], "0*2,1");
-  EXPECT_EQ(data["columns"]["cold_ms"], "1.25,,1.25");
-  EXPECT_EQ(data["columns"]["right"], "1,,1");
-  EXPECT_EQ(data["tensors"]["o/error"], "1e-4,,1e-4");
+  EXPECT_EQ(data["columns"]["problem"]["texts"].size(), 2U) << "they differ in their seeds";
+  EXPECT_EQ(data["columns"]["problem"]["at"], Json({0, 0, 1}));
+  EXPECT_EQ(data["columns"]["cold_ms"], Json({1.25, nullptr, 1.25}));
+  EXPECT_EQ(data["columns"]["right"], Json({true, nullptr, true}));
+  EXPECT_EQ(data["tensors"]["o/error"], Json({1e-4, nullptr, 1e-4}));
   EXPECT_TRUE(data["stages"].contains("2"));
   EXPECT_FALSE(data["stages"].contains("3"));
   EXPECT_TRUE(data["comparison"].is_null());
@@ -91,16 +97,7 @@ TEST(PageData, HasEachProblemOnceAndACellForEachRecord) {
 TEST(PageData, ProblemIsTheTextOfTheCommand) {
   const Record record = sample_record(7);
   const Results files[] = {results_of({record})};
-  const Json problems = page_data({files})["columns"]["problem"];
-  std::string text, numbers = problems["of"];
-  for (const char c : problems["patterns"][0].get<std::string>()) {
-    if (c != '#') {
-      text += c;
-      continue;
-    }
-    numbers = numbers.substr(numbers.find(' ') + 1);
-    text += numbers.substr(0, numbers.find(' '));
-  }
+  const std::string text = page_data({files})["columns"]["problem"]["texts"][0];
   const std::string selection = selection_text(selection_of(record));
   EXPECT_TRUE(selection.ends_with("," + text.substr(1))) << text << "\n" << selection;
 }
@@ -110,17 +107,19 @@ TEST(PageData, NothingEndsTheElementThatHoldsIt) {
   hostile.variant = "</script><script>alert(1)</script>";
   hostile.reason = "<!--<script>&amp; \xff";
   const Results files[] = {results_of({hostile})};
-  const std::string text = json_for_script(page_data({files}));
-  EXPECT_EQ(text.find_first_of("<>&"), std::string::npos);
-  const Json back = Json::parse(text);
-  EXPECT_EQ(back["columns"]["variant"]["patterns"][0], "</script><script>alert(#)</script>");
-  EXPECT_EQ(back["columns"]["reason"]["patterns"][0], "<!--<script>&amp; \xef\xbf\xbd");
+  const std::string text = packed(page_text({files}));
+  EXPECT_EQ(
+      text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="),
+      std::string::npos);
+  const Json back = Json::parse(unpacked(text));
+  EXPECT_EQ(back["columns"]["variant"]["texts"][0], "</script><script>alert(1)</script>");
+  EXPECT_EQ(back["columns"]["reason"]["texts"][0], "<!--<script>&amp; \xef\xbf\xbd");
 }
 
 TEST(PageData, OfNoFilesIsStillWhole) {
   const Json data = page_data({});
   EXPECT_EQ(data["count"], 0);
-  EXPECT_EQ(data["columns"]["problem"]["at"], "");
+  EXPECT_EQ(data["columns"]["problem"], Json::array());
 }
 
 TEST(PageData, RowsKeepTheirNumbersWhereOthersWereLeftOut) {

@@ -130,9 +130,9 @@ TEST(ReportBest, NamesTheFastestTheNextAndThePeer) {
   ASSERT_EQ(table.rows.size(), 1u);
   const std::vector<std::string>& row = table.rows[0];
   EXPECT_NE(row[0].find("T="), std::string::npos);
-  EXPECT_EQ(
-      std::vector<std::string>(row.begin() + 1, row.end()),
-      (std::vector<std::string>{"b", "1", "10 %", "a 2.00x", "fla.chunk_gla 4.00x", "chunk=32"}));
+  EXPECT_EQ(std::vector<std::string>(row.begin() + 1, row.end()),
+            (std::vector<std::string>{"b", "1.000", "10 %", "a 2.00x", "fla.chunk_gla 4.00x",
+                                      "chunk=32"}));
   EXPECT_EQ(table.columns[4].title, "next") << "what bounds it is not known of any";
 }
 

@@ -1,0 +1,59 @@
+#pragma once
+// A record as a row of named values. CSV, JSON and the page all take their columns from this list.
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/records/contest.hpp"
+#include "harness/report/bound_by.hpp"
+#include "harness/support/json.hpp"
+
+namespace gla_bench {
+
+/// A record with what is needed to tell its values.
+struct ReportRow {
+  const Results* file = nullptr;
+  const Record* record = nullptr;
+  std::size_t place = 0;  ///< in the file, counted from 1
+  double copy_gb_per_s = 0;
+  Json problem;  ///< problem_to_json()
+  BoundVerdict bound;
+  // Of the record's contest; as they stand here for rows without one (row_without_contest()).
+  std::size_t contest = 0;  ///< counted from 0, the same for all records of the contest
+  Standing standing = Standing::not_timed;
+  const Entrant* entrant = nullptr;  ///< null for a row that does not stand for its variant
+  std::size_t rank = 0;              ///< among the entrants, or among the peers; from 1, 0: none
+  std::vector<std::size_t> ties;     ///< ranks of the entrants that cannot be told apart from it
+};
+
+/// The rows of some files in their order, and the contests that they are of.
+struct ReportRows {
+  std::vector<Contest> contests;
+  std::vector<ReportRow> rows;
+};
+
+/// `files` have to outlive them.
+ReportRows report_rows(std::span<const Results> files);
+
+/// A row by itself: nothing is decided about who wins.
+ReportRow row_without_contest(const Results& results, std::size_t index);
+
+struct ReportColumn {
+  std::string name;
+  bool in_text = true;      ///< a column of CSV and JSON
+  bool in_page = false;     ///< a column of the page
+  bool of_contest = false;  ///< it says how the record stands among the others
+  int digits = 0;           ///< significant digits that the page keeps of a number; 0: no fraction
+  /// Null where there is nothing. In CSV and JSON each member of an object is a column of its own.
+  std::function<Json(const ReportRow&)> value;
+};
+
+const std::vector<ReportColumn>& report_columns();
+
+/// "a=1,b=2"
+std::string pairs_text(const Json& object);
+
+}  // namespace gla_bench
