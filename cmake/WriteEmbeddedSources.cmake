@@ -1,7 +1,8 @@
-# cmake -DROOT=<source tree> -DLIST=<paths below it, one a line> -DTABLE=<the .cpp to write> -P this
+# cmake -DROOT=<source tree> -DLIST=<paths below it, one a line> -DTABLE=<the .cpp to write>
+#       -DFUNCTION=<its function, declared in source_store.hpp> -P this
 file(STRINGS ${LIST} sources)
 set(text "// Written by cmake/WriteEmbeddedSources.cmake.\n#include \"harness/backends/sources/source_store.hpp\"\n\n")
-string(APPEND text "namespace gla_bench {\n\nstd::span<const Source> embedded_sources() {\n")
+string(APPEND text "namespace gla_bench {\n\nstd::span<const Source> ${FUNCTION}() {\n")
 string(APPEND text "  static constexpr Source table[] = {\n")
 foreach(path IN LISTS sources)
   file(READ ${ROOT}/${path} content)

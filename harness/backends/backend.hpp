@@ -206,4 +206,11 @@ std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options = {});
 /// "CUDA 13.0 (NVRTC 13.0, cuBLAS 13.1)", or why there is none: for `info` and messages.
 std::string cuda_build_description();
 
+/// What compiles the host's candidates: compiler, version, and options but for warnings.
+std::string host_compiler_description();
+
+/// What compiles CUDA candidates: NVRTC's version and its options but for the architecture, which
+/// is the device's. Nothing in a build without CUDA.
+std::optional<std::string> cuda_compiler_description();
+
 }  // namespace gla_bench

@@ -9,6 +9,7 @@
 #include "harness/judge/accuracy_gate.hpp"
 #include "harness/judge/gate.hpp"
 #include "harness/support/output_file.hpp"
+#include "harness/verify/verifier_hash.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -33,6 +34,9 @@ int judge(const GateOptions& options) {
       program_catalog(),
       options.tolerance.empty() ? default_tolerance() : load_tolerance(options.tolerance),
       options.require_fresh, [](const Variant& variant) { return source_hash(variant); }};
+  policy.verifier_hash = [&](BackendId backend) {
+    return verifier_hash(backend, policy.tolerance);
+  };
   std::vector<Results> files;
   for (const std::string& path : options.files) files.push_back(read_results(path));
   std::vector<Verdict> verdicts = gate(files, policy);
@@ -50,6 +54,7 @@ int judge(const GateOptions& options) {
       std::cout << "FAIL " << subject << failure << "\n";
     for (const std::string& warning : verdict.warnings)
       std::cout << "warning " << subject << warning << "\n";
+    if (!verdict.note.empty()) std::cout << "note " << subject << verdict.note << "\n";
     failed += verdict.failures.empty() ? 0 : 1;
     warnings += verdict.warnings.size();
     skipped += verdict.failures.empty() && !verdict.skipped.empty() ? 1 : 0;
@@ -73,7 +78,8 @@ void add_gate(CLI::App& program, Context& context) {
       "gate", "Judges results files: exits with 1 on anything that is not verified as asked");
   command->add_option("files", options->files, "results files")->required();
   command->add_flag("--require-fresh", options->require_fresh,
-                    "records of sources that have changed since fail, instead of a warning");
+                    "records whose sources, verification or compiler have changed since fail, "
+                    "instead of a warning");
   command->add_option("--tolerance", options->tolerance,
                       "the caps to hold bounds to (default: the program's own)");
   command->add_option("--junit", options->junit, "write the verdicts as JUnit XML to this file");

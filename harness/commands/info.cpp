@@ -2,8 +2,10 @@
 
 #include <iomanip>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "harness/backends/devices.hpp"
+#include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/records/environment.hpp"
 
@@ -27,6 +29,22 @@ void print_backend(Backend& backend, bool measure) {
   }
 }
 
+/// What scripts/source_hashes.py is compared with, and where it has the lists of sources from.
+void print_source_hashes(const std::string& kernels) {
+  SourceHashes hashes{kernels.empty() ? SourceStore() : SourceStore(kernels)};
+  nlohmann::ordered_json json;
+  for (const std::string& path : hashes.store().paths())
+    json["sources"][path] = hashes.of_source(path);
+  for (const Variant& variant : variants())
+    json["variants"].push_back({{"operator", variant.op},
+                                {"variant", variant.name},
+                                {"backend", name(variant.backend)},
+                                {"direction", name(variant.direction)},
+                                {"source_hash", hashes.of(variant)},
+                                {"sources", variant.sources}});
+  std::cout << json.dump(1) << "\n";
+}
+
 void info(const BackendOptions& options, bool quick) {
   std::cout << "gla-bench " << program_version() << "\n  CUDA: " << cuda_build_description()
             << "\n";
@@ -46,8 +64,16 @@ void add_info(CLI::App& program, Context&) {
       "info", "Devices, toolkit, driver, and the ceilings measured on the spot");
   options->add_to(*command);
   command->add_flag("--quick", *quick, "do not measure the ceilings");
+  auto source_hashes = std::make_shared<bool>(false);
+  command->add_flag("--source-hashes", *source_hashes,
+                    "print, as JSON, each variant's sources and the hash of their code");
   command->footer("Examples:\n  gla-bench info\n  gla-bench info --backend cuda --device 1");
-  command->callback([options, quick] { info(*options, *quick); });
+  command->callback([options, quick, source_hashes] {
+    if (*source_hashes)
+      print_source_hashes(options->cuda.source_dir);
+    else
+      info(*options, *quick);
+  });
 }
 
 }  // namespace gla_bench::commands

@@ -154,7 +154,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
   Config config = with_seeds(config_of(options, catalog), options.seeds);
   if (!options.keep_wrong.empty())
     config.policy.keep_wrong.folder = std::filesystem::absolute(options.keep_wrong).string();
-  expect_tolerance(config);
+  tolerance_of(config);  // a bad file is told before any worker starts
   expect_output(options.output);
   Supervisor supervisor;
   start_workers(supervisor, options.backend, config.backend, options.gpus);

@@ -21,6 +21,8 @@ struct Place {
   double host_memory = 0;  ///< bytes that may be taken on the host; 0: unknown
   /// Name of the sources that a variant is made of.
   std::function<std::string(const Variant&)> source_hash;
+  /// What verifies candidates here (verify/verifier_hash.hpp); empty: unknown.
+  std::string verifier_hash = {};
 };
 
 struct Assignment {

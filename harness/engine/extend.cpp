@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "harness/config/policy.hpp"
 #include "harness/engine/resume.hpp"
+#include "harness/verify/verifier_hash.hpp"
 
 namespace gla_bench {
 namespace {
@@ -101,7 +102,8 @@ std::string note_of(const std::string& path, const Extension& here, const Extens
   if (here.records_dropped > 0)
     text += "; " + counted(here.records_dropped, " that the config no longer asks for", "dropped");
   if (here.records_stale > 0)
-    text += "; " + counted(here.records_stale, " of sources that have changed", "made again");
+    text += "; " + counted(here.records_stale, " whose sources or verification have changed",
+                           "made again");
   if (!here.same_program(last))
     text += "\nwhat is kept was written with " + describe_program(last) + ", what comes now with " +
             describe_program(here);
@@ -130,7 +132,8 @@ TakenOver take_over(std::vector<Record> records, const Asked& asked, const Place
     const Variant* variant = lookup.variant(key);
     if (variant == nullptr) {
       ++taken.dropped;
-    } else if (record.source_hash != place.source_hash(*variant)) {
+    } else if (record.source_hash != place.source_hash(*variant) ||
+               differs(match_verifier(record.verifier_hash, place.verifier_hash))) {
       ++taken.stale;
     } else {
       ++taken.kept;

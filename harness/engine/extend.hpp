@@ -27,12 +27,14 @@ struct TakenOver {
   std::vector<Record> records;  ///< in the file's order; refusals as they are decided today
   std::int64_t kept = 0;        ///< of the records, what was tried
   std::int64_t dropped = 0;     ///< not asked for any more
-  std::int64_t stale = 0;       ///< asked for, but of other sources than today's: to be made again
+  std::int64_t stale = 0;       ///< asked for, but made of other sources or verified in another way
+                                ///< than today: to be made again
 };
 
-/// A record stays where its candidate is asked for and its sources are today's
-/// (Place::source_hash); how `auto` came to it is told anew. A refusal stays where there is one of
-/// the same candidate, as which it then reads.
+/// A record stays where its candidate is asked for, its sources are today's (Place::source_hash)
+/// and what verified it is not known to be different today (Place::verifier_hash); how `auto` came
+/// to it is told anew. A refusal stays where there is one of the same candidate, as which it then
+/// reads.
 TakenOver take_over(std::vector<Record> records, const Asked& asked, const Place& place);
 
 /// Goes on with a file under `config`; `results` receives what is taken over, and the environment

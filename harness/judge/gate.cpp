@@ -137,10 +137,22 @@ class RequestedVariants {
   std::vector<Verdict> verdicts_;
 };
 
+/// Records from before the field may well be right: that they do not say is told once.
+std::string note_on_verifiers(const Results& results) {
+  std::size_t silent = 0;
+  for (const Record& record : results.records)
+    if (counts_as_verified(record) && record.verifier_hash.empty()) ++silent;
+  if (silent == 0) return "";
+  return std::to_string(silent) +
+         " verified records do not say what verified them, for they were " +
+         "written before records had a verifier_hash; only their sources are compared";
+}
+
 void judge_file(const Results& results, const GatePolicy& policy, std::vector<Verdict>& verdicts) {
   Verdict whole{results.file, "the file", {}, {}, ""};
   if (results.records.empty()) whole.failures.push_back("no records");
   if (results.unfinished) whole.warnings.push_back(describe(*results.unfinished, results.file));
+  if (policy.require_fresh) whole.note = note_on_verifiers(results);
   verdicts.push_back(std::move(whole));
   for (const Record& record : results.records)
     verdicts.push_back(judge_record(record, results.file, policy));

@@ -16,9 +16,11 @@ namespace gla_bench {
 struct GatePolicy {
   Catalog catalog;
   Tolerance tolerance;         ///< the caps that no bound may be above
-  bool require_fresh = false;  ///< a stale source_hash fails instead of warning
+  bool require_fresh = false;  ///< a stale source_hash or verifier_hash fails instead of warning
   /// Name of a variant's sources as they are now.
   std::function<std::string(const Variant&)> source_hash;
+  /// Name of what verifies on a backend now (verify/verifier_hash.hpp); empty: unknown.
+  std::function<std::string(BackendId)> verifier_hash = {};
 };
 
 /// What is said about one record, or about something that a file should hold.
@@ -27,7 +29,8 @@ struct Verdict {
   std::string subject;                ///< the record's identity
   std::vector<std::string> failures;  ///< none: it passes
   std::vector<std::string> warnings;
-  std::string skipped;  ///< why it proves nothing: refused, only built
+  std::string skipped;    ///< why it proves nothing: refused, only built
+  std::string note = {};  ///< what is worth a line, but neither a failure nor a warning
 };
 
 /// Fails, per file: a status that is_failure(); a `measured` or `verified`

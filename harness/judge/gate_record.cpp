@@ -8,6 +8,7 @@
 #include "harness/judge/gate.hpp"
 #include "harness/measure/checks.hpp"
 #include "harness/support/statistics.hpp"
+#include "harness/verify/verifier_hash.hpp"
 
 namespace gla_bench {
 namespace {
@@ -108,7 +109,7 @@ void judge_timing(const Record& record, Verdict& verdict) {
           : "suspect: faster than the floor allows at the measured copy rate");
 }
 
-/// Whether the record speaks of the sources, and of the arithmetic, that the program has now.
+/// Whether the record speaks of the sources, the verification and the arithmetic of this program.
 void judge_freshness(const Record& record, const GatePolicy& policy, Verdict& verdict) {
   auto& stale = policy.require_fresh ? verdict.failures : verdict.warnings;
   const Variant* variant = policy.catalog.find_variant(record.problem.op, record.variant,
@@ -120,6 +121,18 @@ void judge_freshness(const Record& record, const GatePolicy& policy, Verdict& ve
   if (policy.source_hash(*variant) != record.source_hash) {
     stale.push_back("stale: its sources have changed since");
     return;
+  }
+  const std::string verifier = policy.verifier_hash ? policy.verifier_hash(record.backend) : "";
+  switch (match_verifier(record.verifier_hash, verifier)) {
+    case VerifierMatch::other_verification:
+      stale.push_back("stale: what verifies it has changed since");
+      break;
+    case VerifierMatch::other_compiler:
+      stale.push_back("stale: its compiler or the compiler's options have changed since");
+      break;
+    case VerifierMatch::same:
+    case VerifierMatch::unknown:
+      break;
   }
   if (!in_space(record.tile, variant->space)) {
     verdict.failures.push_back("its tile is not in the variant's space");

@@ -34,6 +34,7 @@ struct Record {
   double flops = 0;
   std::optional<BuildInfo> build;
   std::string source_hash;
+  std::string verifier_hash;  ///< of what verified it (verify/verifier_hash.hpp); empty: unknown
   bool peer = false;
   std::optional<ChosenBy> chosen_by;
   std::optional<Against> against;
@@ -94,6 +95,10 @@ void fields(Visitor& visit, Of<Record>) {
          .presence = added});
   visit("source_hash", &Record::source_hash,
         {"The hash of the sources that the candidate is made of."});
+  visit("verifier_hash", &Record::verifier_hash,
+        {.about = "The hash of what verified it: verification, references, inputs, tolerances and "
+                  "the compiler; missing in records from before the field.",
+         .presence = sparse});
   visit("peer", &Record::peer,
         {"Whether another project's program was measured, which this one cannot run."});
   visit.derived("command", repeat_command,

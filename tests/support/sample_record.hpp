@@ -48,6 +48,7 @@ inline Record sample_record(int number, std::size_t samples = 3) {
   record.flops = 1e9;
   record.build = BuildInfo{32, 4, 1024, 0.5, true, {{"chunk_fused", 32, 4, 1024}}, "warned"};
   record.source_hash = "0123456789abcdef";
+  record.verifier_hash = "0123456789abcdef-fedcba9876543210";
   record.chosen_by =
       ChosenBy{"nearest", "tuned.json", "T~4096", 1.5, "passed over: chunk_pipeline"};
   record.against =

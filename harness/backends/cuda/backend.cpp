@@ -260,4 +260,12 @@ std::map<std::string, std::string> cuda_libraries() {
   return {{"NVRTC", place(cuda::nvrtc_library())}, {"cuBLAS", place(cuda::cublas_library())}};
 }
 
+std::optional<std::string> cuda_compiler_description() {
+  constexpr int any_architecture = 90;
+  std::string text = "NVRTC " + cuda::nvrtc_version();
+  for (const std::string& option : cuda::nvrtc_options(any_architecture))
+    if (!option.starts_with("--gpu-architecture")) text += " " + option;
+  return text;
+}
+
 }  // namespace gla_bench

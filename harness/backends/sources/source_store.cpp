@@ -92,9 +92,21 @@ SourceStore::SourceStore(std::map<std::string, std::string> sources) {
   for (auto& [path, text] : sources) sources_[path] = std::move(text);
 }
 
+std::vector<std::string> SourceStore::paths() const {
+  std::vector<std::string> list;
+  for (const auto& [path, text] : sources_) list.push_back(path);
+  return list;
+}
+
 const std::string* SourceStore::find(std::string_view path) const {
   const auto found = sources_.find(path);
   return found == sources_.end() ? nullptr : &found->second;
+}
+
+bool SourceStore::has_folder(std::string_view path) const {
+  if (!path.ends_with('/')) return false;
+  const auto first = sources_.lower_bound(path);
+  return first != sources_.end() && first->first.starts_with(path);
 }
 
 std::optional<std::string> SourceStore::resolve(std::string_view includer,

@@ -23,6 +23,9 @@ struct Source {
 /// name.
 std::span<const Source> embedded_sources();
 
+/// The sources inside the binary that decide whether a candidate is right. No store has them.
+std::span<const Source> embedded_verifier();
+
 /// Sources by path, and what they include of one another. Immutable after construction.
 class SourceStore {
  public:
@@ -35,8 +38,14 @@ class SourceStore {
   /// The given ones alone, by path.
   explicit SourceStore(std::map<std::string, std::string> sources);
 
+  /// Of all its sources, sorted.
+  std::vector<std::string> paths() const;
+
   /// Nothing for an unknown path.
   const std::string* find(std::string_view path) const;
+
+  /// True for the path of a folder with its slash at the end, where the store has something in it.
+  bool has_folder(std::string_view path) const;
 
   /// Path in the store of what `includer` includes as "written": beside the includer, below
   /// kernels/, or from the root with the prefix "kernels/". Nothing when the store has none (a

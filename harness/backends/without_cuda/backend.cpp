@@ -17,6 +17,10 @@ std::map<std::string, std::string> cuda_libraries() {
   return {};
 }
 
+std::optional<std::string> cuda_compiler_description() {
+  return std::nullopt;
+}
+
 int cuda_device_count() {
   return 0;
 }

@@ -1,9 +1,10 @@
-#include <map>
+#include <memory>
 
 #include "core/error.hpp"
 #include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/config/sweep.hpp"
+#include "harness/verify/verifier_hash.hpp"
 
 namespace gla_bench::commands {
 
@@ -82,17 +83,13 @@ Place place_of(BackendId backend, const Limits& limits, const std::string& devic
   place.limits = limits;
   place.device = device;
   place.host_memory = available_host_memory();
-  // Of the sources that are compiled: the program's, or the folder's. Each variant is hashed once.
-  auto store = options.cuda.source_dir.empty()
-                   ? std::make_shared<SourceStore>()
-                   : std::make_shared<SourceStore>(options.cuda.source_dir);
-  place.source_hash =
-      [store = std::move(store),
-       known = std::make_shared<std::map<const Variant*, std::string>>()](const Variant& variant) {
-        const auto [entry, fresh] = known->try_emplace(&variant);
-        if (fresh) entry->second = source_hash(variant, *store);
-        return entry->second;
-      };
+  // Of the sources that are compiled: the program's, or the folder's.
+  auto hashes = std::make_shared<SourceHashes>(
+      options.cuda.source_dir.empty() ? SourceStore() : SourceStore(options.cuda.source_dir));
+  place.source_hash = [hashes = std::move(hashes)](const Variant& variant) {
+    return hashes->of(variant);
+  };
+  place.verifier_hash = verifier_hash(backend, default_tolerance());
   return place;
 }
 

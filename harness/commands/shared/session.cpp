@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "harness/engine/resume.hpp"
 #include "harness/records/environment.hpp"
+#include "harness/verify/verifier_hash.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -20,12 +21,13 @@ RecordFile::Existing existing_of(bool replace) {
 
 Config load_session_config(const std::string& path, const Catalog& catalog) {
   Config config = load_config(path, catalog);
-  expect_tolerance(config);
+  tolerance_of(config);  // a bad file is told before anything starts
   return config;
 }
 
-void expect_tolerance(const Config& config) {
-  if (!config.policy.tolerance.empty()) load_tolerance(config.policy.tolerance);
+Tolerance tolerance_of(const Config& config) {
+  return config.policy.tolerance.empty() ? default_tolerance()
+                                         : load_tolerance(config.policy.tolerance);
 }
 
 void expect_output(const OutputOptions& output) {
@@ -55,6 +57,7 @@ Session open_session(const Hello& hello, const std::optional<Ceilings>& ceilings
   WorkConditions& conditions = session.conditions;
   conditions.place =
       place_of(hello.backend, hello.limits, fact_text(hello.environment, "uuid"), options);
+  conditions.place.verifier_hash = verifier_hash(hello.backend, tolerance_of(config));
   conditions.settings = {measure, config.policy, copy_rate, last_level_cache(session.environment)};
   conditions.rates = rates_or_assumed(
       {copy_rate, fact_number(session.environment, "matrix_tflop_per_s")}, hello.backend);

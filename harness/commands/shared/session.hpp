@@ -14,7 +14,9 @@ namespace gla_bench::commands {
 /// Loads a config, and reads the tolerances that it names, so that a bad file is told before any
 /// worker starts. @throws InputError
 Config load_session_config(const std::string& path, const Catalog& catalog);
-void expect_tolerance(const Config& config);
+
+/// The tolerances that a config names, else the program's own. @throws InputError for a bad file
+Tolerance tolerance_of(const Config& config);
 
 /// The results file that a command is asked to write.
 struct OutputOptions {

@@ -10,6 +10,7 @@
 #include "harness/measure/readings.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/support/git_version.hpp"
+#include "harness/verify/verifier_hash.hpp"
 #include "harness/workers/channel.hpp"
 #include "harness/workers/protocol.hpp"
 #include "harness/workers/serving/held.hpp"
@@ -135,6 +136,7 @@ class Server {
     plan_.reference = settings.policy.verification.reference;
     plan_.tolerance = settings.policy.tolerance.empty() ? default_tolerance()
                                                         : load_tolerance(settings.policy.tolerance);
+    plan_.place.verifier_hash = verifier_hash(plan_.place.backend, plan_.tolerance);
     plan_.keep_wrong = settings.policy.keep_wrong;
     plan_.copy_gb_per_s = settings.copy_gb_per_s;
     plan_.last_level_cache = settings.last_level_cache;

@@ -109,7 +109,8 @@ TEST_F(ExtendCli, MakesWhatIsStaleAgain) {
   ASSERT_EQ(program("gate --require-fresh " + out_).code, 1);
   const Outcome extended = program("verify " + config + " -q --extend -o " + out_);
   EXPECT_EQ(extended.code, 0) << extended.text;
-  EXPECT_TRUE(has(extended, "1 record is kept; 1 of sources that have changed is made again"))
+  EXPECT_TRUE(
+      has(extended, "1 record is kept; 1 whose sources or verification have changed is made again"))
       << extended.text;
   EXPECT_EQ(program("gate --require-fresh " + out_).code, 0);
   ASSERT_EQ(read_results(out_).extended.size(), 1u);

@@ -86,9 +86,9 @@ TEST_F(Extend, TheFileIsOfTheNewConfigAndTheOldEnvironment) {
   EXPECT_EQ(extension.records_stale, 1);
   EXPECT_EQ(names_of(results_.records), names_of(file.records));
   EXPECT_EQ(results_.environment, here);
-  for (const char* part :
-       {"1 record is kept", "2 that the config no longer asks for are dropped",
-        "1 of sources that have changed is made again", "commit abc, driver", "commit def, driver"})
+  for (const char* part : {"1 record is kept", "2 that the config no longer asks for are dropped",
+                           "1 whose sources or verification have changed is made again",
+                           "commit abc, driver", "commit def, driver"})
     EXPECT_NE(note_.find(part), std::string::npos) << part << " is not in: " << note_;
 }
 

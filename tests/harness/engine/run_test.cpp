@@ -24,6 +24,7 @@ Place place(BackendId backend) {
   Place p;
   p.backend = backend;
   p.source_hash = [](const Variant& variant) { return "hash of " + variant.name; };
+  p.verifier_hash = "what verifies";
   return p;
 }
 
@@ -74,6 +75,7 @@ TEST(Run, MeasuresWhatIsRight) {
     EXPECT_DOUBLE_EQ(record.timing->cold.median_ms, 1);
     EXPECT_EQ(record.timing->clock_mhz_before, 1000);
     EXPECT_EQ(record.source_hash, "hash of " + record.variant);
+    EXPECT_EQ(record.verifier_hash, "what verifies");
     EXPECT_GT(record.io.floor_bytes, 0);
     EXPECT_GT(record.flops, 0);
   }

@@ -53,6 +53,20 @@ TEST(TakeOver, RecordsOfOtherSourcesAreStaleWhereTheyAreAskedFor) {
   EXPECT_EQ(names_of(left.records), (Names{"fast 8 chunk=16", "fast 8 chunk=32"}));
 }
 
+TEST(TakeOver, RecordsOfAnotherVerificationAreStaleAndThoseThatDoNotSayAreKept) {
+  const Config config = config_of(R"(["fast", "slow"])", {8});
+  auto rows = rows_of(config);
+  ASSERT_EQ(rows.size(), 3u);
+  Place place = place_with();
+  place.verifier_hash = "aaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb";
+  rows[0].verifier_hash = place.verifier_hash;
+  rows[1].verifier_hash = "aaaaaaaaaaaaaaaa-cccccccccccccccc";
+  rows[2].verifier_hash = "";
+  const TakenOver left = taken(rows, config, place);
+  EXPECT_EQ(left.kept, 2);
+  EXPECT_EQ(left.stale, 1);
+}
+
 TEST(TakeOver, RefusalsAreDecidedAnew) {
   const Config config = config_of(R"(["picky", "slow"])", {8});
   auto rows = rows_of(config);

@@ -259,6 +259,39 @@ TEST(Gate, StaleSourcesWarnOrFail) {
   EXPECT_TRUE(passed(judge(file({good()}), fresh)));
 }
 
+TEST(Gate, AnotherVerificationOrCompilerWarnsOrFails) {
+  GatePolicy fresh = policy();
+  fresh.verifier_hash = [](BackendId) { return "aaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb"; };
+  Record record = good();
+  record.verifier_hash = fresh.verifier_hash(BackendId::host);
+  EXPECT_TRUE(judge(file({record}), fresh)[1].warnings.empty());
+  for (const auto& [hash, words] :
+       {std::pair{"cccccccccccccccc-bbbbbbbbbbbbbbbb", "stale: what verifies it has changed"},
+        std::pair{"aaaaaaaaaaaaaaaa-cccccccccccccccc", "stale: its compiler or"}}) {
+    record.verifier_hash = hash;
+    fresh.require_fresh = false;
+    const auto verdicts = judge(file({record}), fresh);
+    EXPECT_TRUE(passed(verdicts));
+    ASSERT_EQ(verdicts[1].warnings.size(), 1u);
+    EXPECT_TRUE(verdicts[1].warnings[0].starts_with(words)) << verdicts[1].warnings[0];
+    fresh.require_fresh = true;
+    EXPECT_NE(failures(judge(file({record}), fresh)).find(words), std::string::npos);
+  }
+}
+
+TEST(Gate, RecordsThatDoNotSayWhatVerifiedThemAreNotedOnce) {
+  GatePolicy fresh = policy();
+  fresh.verifier_hash = [](BackendId) { return "aaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb"; };
+  const Results two = file({good("slow"), good("fast")}, R"(["slow", "fast"])");
+  EXPECT_EQ(judge(two, fresh)[0].note, "");
+  fresh.require_fresh = true;
+  const auto verdicts = judge(two, fresh);
+  EXPECT_TRUE(passed(verdicts)) << failures(verdicts);
+  EXPECT_TRUE(verdicts[0].note.starts_with("2 verified records do not say what verified them"))
+      << verdicts[0].note;
+  for (const Verdict& verdict : verdicts) EXPECT_TRUE(verdict.warnings.empty());
+}
+
 TEST(Gate, SuspectTimesWarn) {
   Record suspect = good();
   suspect.timing->suspect = true;

@@ -85,9 +85,10 @@ TEST(RecordJson, AnUnknownCounterSourceIsAnError) {
 
 TEST(RecordJson, HasTheNamesOfTheContract) {
   const Json json = record_to_json(sample_record(1));
-  for (const char* key : {"operator", "direction", "variant", "backend", "dtype", "layout", "shape",
-                          "gate", "seed", "tile", "status", "reason", "verification", "timing",
-                          "io", "flops", "build", "source_hash", "peer"})
+  for (const char* key : {"operator", "direction", "variant",      "backend",       "dtype",
+                          "layout",   "shape",     "gate",         "seed",          "tile",
+                          "status",   "reason",    "verification", "timing",        "io",
+                          "flops",    "build",     "source_hash",  "verifier_hash", "peer"})
     EXPECT_TRUE(json.contains(key)) << key;
   for (const char* key : {"batch", "seq", "heads", "key_dim", "value_dim"})
     EXPECT_TRUE(json["shape"].contains(key)) << key;

@@ -83,22 +83,82 @@ TEST(SourceStore, AFolderStandsInForTheBinary) {
   EXPECT_THROW(SourceStore("/nonexistent/kernels"), InputError);
 }
 
-TEST(SourceHash, ChangesWithEveryTextAndPathThatCounts) {
-  const Variant variant = variant_of({"family/a.cuh"});
-  const std::string before = source_hash(variant, SourceStore(example()));
-  EXPECT_EQ(before.size(), 16u);
-  EXPECT_EQ(before.find_first_not_of("0123456789abcdef"), std::string::npos);
-  EXPECT_EQ(before, source_hash(variant, SourceStore(example())));
-  for (const char* path : {"family/a.cuh", "family/b.cuh", "family/params.h", "device/c.cuh"}) {
-    auto changed = example();
-    changed[path] += " ";
-    EXPECT_NE(source_hash(variant, SourceStore(changed)), before) << path;
-  }
-  auto unrelated = example();
-  unrelated["family/unused.cuh"] += " ";
-  EXPECT_EQ(source_hash(variant, SourceStore(unrelated)), before);
-  EXPECT_NE(source_hash(variant_of({"family/a.cuh", "family/unused.cuh"}), SourceStore(example())),
+/// A family of which one file names the one to compile.
+std::map<std::string, std::string> family() {
+  return {{"family/a.cuh", "#include \"b.cuh\"\n#include <cuda_fp16.h>\nint a = b(1);\n"},
+          {"family/b.cuh", "#include \"kernels/device/c.cuh\"\nint b(int);  // of c\n"},
+          {"device/c.cuh", "constexpr int c = 3;\n"},
+          {"family/other.cuh", "int other;\n"},
+          {"family/a.cpp",
+           "#include \"harness/absent.hpp\"\n"
+           "Recipe r{\"family/a.cuh\"}, q{\"family/\" + name}, o{\"family/other.cuh\"};\n"}};
+}
+
+std::string hash_of_family(std::map<std::string, std::string> sources,
+                           std::vector<std::string> listed = {"family/a.cuh", "family/a.cpp"}) {
+  return source_hash(variant_of(std::move(listed)), SourceStore(std::move(sources)));
+}
+
+TEST(SourceHash, IsSixteenDigitsAndTheSameEachTime) {
+  const std::string hash = hash_of_family(family());
+  EXPECT_EQ(hash.size(), 16u);
+  EXPECT_EQ(hash.find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_EQ(hash, hash_of_family(family()));
+}
+
+TEST(SourceHash, StaysThroughMovesCommentsAndLayout) {
+  const std::string before = hash_of_family(family());
+  EXPECT_EQ(hash_of_family({{"room/zeta.cuh",
+                             "#include <cuda_fp16.h>\n#include \"room/b.cuh\"\n"
+                             "int a = b(1);"},
+                            {"room/b.cuh", "#include \"alpha.cuh\"\nint b(int);"},
+                            {"room/alpha.cuh", "// three\nconstexpr int c=3 ;"},
+                            {"room/unlisted.cuh", "int other;\n"},
+                            {"room/host/a.cpp",
+                             "#include \"core/absent.hpp\"\n"
+                             "Recipe r{\n  \"room/zeta.cuh\"}, q{\"room/host/\" + name},\n"
+                             "  o{\"room/unlisted.cuh\"};"}},
+                           {"room/host/a.cpp", "room/zeta.cuh"}),
             before);
+}
+
+TEST(SourceHash, ChangesWithTheCodeOfEverySourceThatCounts) {
+  const std::string before = hash_of_family(family());
+  for (const char* path : {"family/a.cuh", "family/b.cuh", "device/c.cuh", "family/a.cpp"}) {
+    auto changed = family();
+    changed[path] += "int one_more;";
+    EXPECT_NE(hash_of_family(changed), before) << path;
+    changed = family();
+    changed[path] += "#include \"family/other.cuh\"\n";
+    EXPECT_NE(hash_of_family(changed), before) << path;
+  }
+  auto changed = family();
+  changed["device/c.cuh"] = "constexpr int c = 4;\n";
+  EXPECT_NE(hash_of_family(changed), before);
+  changed = family();
+  changed["family/other.cuh"] = "int unlisted;\n";
+  EXPECT_EQ(hash_of_family(changed), before);
+  EXPECT_NE(hash_of_family(family(), {"family/a.cuh", "family/a.cpp", "family/other.cuh"}), before);
+}
+
+TEST(SourceHash, KnowsWhichSourceALiteralNames) {
+  const std::vector<std::string> listed = {"family/a.cuh", "family/a.cpp", "family/other.cuh"};
+  auto changed = family();
+  changed["family/a.cpp"] =
+      "Recipe r{\"family/other.cuh\"}, q{\"family/\" + name}, o{\"family/a.cuh\"};\n";
+  EXPECT_NE(hash_of_family(changed, listed), hash_of_family(family(), listed));
+  changed["family/a.cpp"] = "Recipe r{\"family/no_source.cuh\"};\n";
+  const std::string before = hash_of_family(changed);
+  changed["family/a.cpp"] = "Recipe r{\"family/no_other_source.cuh\"};\n";
+  EXPECT_NE(hash_of_family(changed), before);
+}
+
+TEST(SourceHash, AsksForASourceTwiceAndFailsTwice) {
+  SourceHashes hashes{SourceStore(family())};
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_THROW(hashes.of(variant_of({"family/typo.cuh"})), InputError);
+    EXPECT_THROW(hashes.of_source("family/typo.cuh"), InputError);
+  }
 }
 
 TEST(SourceHash, AMissingSourceIsAnError) {

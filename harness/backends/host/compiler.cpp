@@ -1,0 +1,18 @@
+// What this program's own code, and with it the host's candidates, was compiled with.
+
+#include "harness/backends/backend.hpp"
+
+namespace gla_bench {
+
+std::string host_compiler_description() {
+#if defined(__clang__)
+  const std::string compiler = std::string("clang ") + __clang_version__;
+#elif defined(__GNUC__)
+  const std::string compiler = std::string("g++ ") + __VERSION__;
+#else
+  const std::string compiler = "unknown";
+#endif
+  return compiler + " " + GLA_BENCH_COMPILER_OPTIONS;
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,39 @@
+#pragma once
+// What a record's verdict rests on besides the candidate's own code, as one short text beside
+// source_hash: a record that was judged by other rules, or compiled in another way, is stale too.
+
+#include <string>
+#include <string_view>
+
+#include "core/variant.hpp"
+#include "harness/verify/tolerance.hpp"
+
+namespace gla_bench {
+
+/// Two groups of 16 hexadecimal digits with a hyphen between them.
+///
+/// The first is over what judges: the code of verification, of the references on host and device,
+/// of the inputs that are drawn, of the checks of guard zones and untouched tensors (the list is in
+/// cmake/EmbedSources.cmake; comments, layout and paths count nothing), and the tolerances' values.
+///
+/// The second is over what compiles candidates of the backend: NVRTC's version and options, without
+/// the architecture, which belongs to the device; for the host the version of the compiler that
+/// built the program, and its options but for warnings. A program without CUDA has "unknown" there
+/// for CUDA candidates.
+std::string verifier_hash(BackendId backend, const Tolerance& tolerance);
+
+enum class VerifierMatch {
+  same,
+  unknown,             ///< one of the two does not say
+  other_verification,  ///< the first groups differ
+  other_compiler       ///< only the second groups differ
+};
+
+/// Compares a record's text with today's. Records from before the field have an empty one. Where
+/// one of the two knows no compiler, the verification alone is compared.
+VerifierMatch match_verifier(std::string_view recorded, std::string_view today);
+
+/// True where the two are known to differ.
+bool differs(VerifierMatch match);
+
+}  // namespace gla_bench
