@@ -5,6 +5,7 @@
 #include "core/extents.hpp"
 
 namespace gla_bench {
+
 void refuse_huge(const JsonNode& node, const Shape& shape) {
   if (!(largest_tensor(shape) <= most_elements))
     node.fail("a shape of at most 2^48 elements per tensor");
@@ -44,7 +45,8 @@ Json shape_schema() {
     schema["properties"][std::string(axis.name)] = {
         {"type", "integer"}, {"minimum", 1}, {"maximum", axis.most}};
   Json of_tokens = Json::array();
-  for (std::size_t i = 1; i < token_axes; ++i) of_tokens.push_back(extent_axes[i].name);
+  for (const ExtentAxis& axis : extent_axes)
+    if (axis.stated == Stated::with_tokens) of_tokens.push_back(axis.name);
   schema["anyOf"] =
       Json::array({Json{{"required", {"columns"}}}, Json{{"required", std::move(of_tokens)}}});
   return schema;

@@ -79,7 +79,7 @@ Json half_width(const ReportRow& row) {
   if (!timing || timing->cold.samples_ms.empty() || !(timing->cold.median_ms > 0)) return nullptr;
   std::vector<double> seconds = timing->cold.samples_ms;
   for (double& sample : seconds) sample *= 1e-3;
-  return known(tuning::relative_half_width(seconds));
+  return known(relative_half_width(seconds));
 }
 
 Json counted_bytes(const ReportRow& row) {

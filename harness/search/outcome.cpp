@@ -7,6 +7,7 @@
 #include "harness/measure/checks.hpp"
 #include "harness/measure/series.hpp"
 #include "harness/search/tune.hpp"
+#include "harness/support/numbers.hpp"
 #include "harness/support/table.hpp"
 #include "harness/support/text.hpp"
 

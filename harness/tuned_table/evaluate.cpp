@@ -1,3 +1,4 @@
+#include "harness/support/numbers.hpp"
 #include "harness/tuned_table/evaluate.hpp"
 
 #include <algorithm>
@@ -66,12 +67,6 @@ void judge_choice(EvaluatedProblem& row, const std::vector<const Record*>& recor
     return;
   }
   row.unknown = "the choice is not recorded";
-}
-
-std::string percent(double share) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(1) << 100 * share << " %";
-  return text.str();
 }
 
 std::string milliseconds(double value) {
@@ -166,13 +161,13 @@ std::string evaluation_report(const Evaluation& evaluation, bool markdown, std::
                           row.regret ? milliseconds(row.chosen_ms) : "",
                           name_of(row.best_variant, row.best_tile), milliseconds(row.best_ms),
                           std::to_string(row.candidates),
-                          row.regret ? percent(*row.regret) : row.unknown});
+                          row.regret ? format_percent(*row.regret) : row.unknown});
   }
   std::string text = markdown ? table.markdown() : table.text(width);
   text += "\n" + std::to_string(evaluation.judged) + " problems that were not tuned";
   if (evaluation.judged > 0)
-    text += ": median regret " + percent(evaluation.median_regret) + ", worst " +
-            percent(evaluation.worst_regret);
+    text += ": median regret " + format_percent(evaluation.median_regret) + ", worst " +
+            format_percent(evaluation.worst_regret);
   if (evaluation.unknown > 0)
     text += "; " + std::to_string(evaluation.unknown) + " more whose choice has no time";
   if (evaluation.tuned > 0)

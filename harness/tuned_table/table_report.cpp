@@ -17,12 +17,6 @@ std::string number_text(double value, int digits) {
   return text.str();
 }
 
-std::string percent(double share) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(1) << 100 * share << " %";
-  return text.str();
-}
-
 std::string margin_text(const TunedEntry& entry) {
   if (!entry.runner_up) return "no other";
   const TunedChoice& second = *entry.runner_up;
@@ -65,7 +59,7 @@ std::string table_report(const TunedTable& table, bool markdown, std::size_t wid
                          entry.problems.size() == 1 ? number_text(first.median_ms, 4) : "",
                          margin_text(entry), number_text(entry.winner.error, 2),
                          std::to_string(entry.candidates), std::to_string(entry.problems.size()),
-                         percent(entry.worst_regret), notes_of(entry)});
+                         format_percent(entry.worst_regret), notes_of(entry)});
   }
   return markdown ? text.markdown() : text.text(width);
 }

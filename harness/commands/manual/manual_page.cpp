@@ -9,7 +9,7 @@ namespace {
 
 /// Text as roff takes it literally: hyphens that can be copied, no line that is taken for a
 /// request.
-std::string escaped(const std::string& text) {
+std::string roff_text(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool starts_line = i == 0 || text[i - 1] == '\n';
@@ -25,11 +25,11 @@ std::string escaped(const std::string& text) {
 }
 
 std::string bold(const std::string& text) {
-  return "\\fB" + escaped(text) + "\\fR";
+  return "\\fB" + roff_text(text) + "\\fR";
 }
 
 std::string italic(const std::string& text) {
-  return "\\fI" + escaped(text) + "\\fR";
+  return "\\fI" + roff_text(text) + "\\fR";
 }
 
 /// "-o, --output TEXT", or "config".
@@ -42,9 +42,9 @@ std::string label(const OptionFacts& option) {
 
 void write_options(std::ostream& out, const std::vector<OptionFacts>& options) {
   for (const OptionFacts& option : options) {
-    out << ".TP\n" << label(option) << "\n" << escaped(option.help);
-    if (!option.choices.empty()) out << " (one of " << escaped(join(option.choices)) << ")";
-    if (!option.default_value.empty()) out << " (default: " << escaped(option.default_value) << ")";
+    out << ".TP\n" << label(option) << "\n" << roff_text(option.help);
+    if (!option.choices.empty()) out << " (one of " << roff_text(join(option.choices)) << ")";
+    if (!option.default_value.empty()) out << " (default: " << roff_text(option.default_value) << ")";
     if (option.required) out << " (required)";
     out << "\n";
   }
@@ -52,11 +52,11 @@ void write_options(std::ostream& out, const std::vector<OptionFacts>& options) {
 
 /// Lines that keep their breaks.
 void write_literally(std::ostream& out, const std::string& text) {
-  out << ".PP\n.nf\n" << escaped(text) << "\n.fi\n";
+  out << ".PP\n.nf\n" << roff_text(text) << "\n.fi\n";
 }
 
 void write_command(std::ostream& out, const CommandFacts& command) {
-  out << ".SS gla\\-bench " << escaped(command.name) << "\n" << escaped(command.help) << "\n";
+  out << ".SS gla\\-bench " << roff_text(command.name) << "\n" << roff_text(command.help) << "\n";
   write_options(out, command.options);
   if (!command.footer.empty()) write_literally(out, command.footer);
 }
@@ -85,12 +85,12 @@ Where compiled kernels are kept, in gla\-bench/ (otherwise ~/.cache).
 
 std::string manual_page(const ProgramFacts& program) {
   std::ostringstream out;
-  out << ".TH GLA\\-BENCH 1 \"\" \"gla\\-bench " << escaped(program.version)
+  out << ".TH GLA\\-BENCH 1 \"\" \"gla\\-bench " << roff_text(program.version)
       << "\" \"User Commands\"\n"
       << ".SH NAME\ngla\\-bench \\- runs, verifies and measures gated linear attention\n"
       << ".SH SYNOPSIS\n.B gla\\-bench\n.I command\n.RI [ options ]\n"
       << ".SH DESCRIPTION\n"
-      << escaped(program.help.substr(0, program.help.find('\n'))) << "\n";
+      << roff_text(program.help.substr(0, program.help.find('\n'))) << "\n";
   write_options(out, program.options);
   out << ".SH COMMANDS\n";
   for (const CommandFacts& command : program.commands) write_command(out, command);
@@ -98,7 +98,7 @@ std::string manual_page(const ProgramFacts& program) {
   for (const ExitCode& exit : exit_codes)
     out << ".TP\n"
         << bold(std::string(exit.code)) << "\n"
-        << escaped(std::string(exit.meaning)) << "\n";
+        << roff_text(std::string(exit.meaning)) << "\n";
   out << files_and_environment;
   return out.str();
 }

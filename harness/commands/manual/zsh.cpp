@@ -7,7 +7,7 @@ namespace gla_bench::commands {
 namespace {
 
 /// Text inside a specification of _arguments or _describe that stands in single quotes.
-std::string escaped(const std::string& text) {
+std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '\'')
@@ -28,9 +28,9 @@ std::string action(const OptionFacts& option) {
 
 /// "'*'{-o,--output}'[help]:TEXT:_files'": an option may stand several times.
 std::string specification(const OptionFacts& option) {
-  if (option.names.empty()) return "'*:" + escaped(option.positional) + ":" + action(option) + "'";
-  std::string text = "'[" + escaped(option.help) + "]";
-  if (!option.value.empty()) text += ":" + escaped(option.value) + ":" + action(option);
+  if (option.names.empty()) return "'*:" + zsh_text(option.positional) + ":" + action(option) + "'";
+  std::string text = "'[" + zsh_text(option.help) + "]";
+  if (!option.value.empty()) text += ":" + zsh_text(option.value) + ":" + action(option);
   text += "'";
   const std::string names =
       option.names.size() == 1 ? option.names.front() : "{" + join(option.names, ",") + "}";
@@ -47,7 +47,7 @@ std::string zsh_completion(const ProgramFacts& program) {
       << "  local context state line\n  typeset -A opt_args\n  local -a commands\n"
       << "  commands=(\n";
   for (const CommandFacts& command : program.commands)
-    out << "    '" << escaped(command.name) << ":" << escaped(command.help) << "'\n";
+    out << "    '" << zsh_text(command.name) << ":" << zsh_text(command.help) << "'\n";
   out << "  )\n  _arguments -C";
   for (const OptionFacts& option : program.options) out << " \\\n    " << specification(option);
   out << " \\\n    '1: :->command' \\\n    '*:: :->arguments'\n"

@@ -19,7 +19,7 @@
 namespace gla_bench {
 namespace {
 
-constexpr const char* device = "NVIDIA H200";
+constexpr const char* device_name = "NVIDIA H200";
 
 Record candidate(const std::string& variant, double ms, double noise = 0.001, int chunk = 64) {
   return timed_record(problem_at(4096), variant, {{"chunk", chunk}}, ms, 1e-3, noise);
@@ -39,7 +39,7 @@ std::vector<Results> planted() {
   peer.peer = true;
   Results results;
   results.file = "r.json";
-  results.environment["device"] = std::string(device);
+  results.environment["device"] = std::string(device_name);
   results.environment["copy_gb_per_s"] = 4000.0;
   results.records = {early,
                      changed,

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/harness/workers/worker_ends.hpp"
+
 namespace gla_bench {
 namespace {
 
-const WorkerEnd crash{false, "SIGSEGV"};
-const WorkerEnd hang{true, "it was not done after 30 s"};
 const StepEvent of_problem{RunStep::reference, std::nullopt};
 const StepEvent verifying{RunStep::verify, 3};
 const StepEvent counting{RunStep::counters, 3};

@@ -19,7 +19,7 @@ namespace {
 
 using Act = std::function<void()>;
 
-void hang(const std::string& state) {
+void hang_for_good(const std::string& state) {
   std::ofstream(state) << ::getpid() << std::endl;
   while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
@@ -64,7 +64,7 @@ std::vector<Variant> make_variants(const std::string& state) {
   list.push_back(variant("segfault", [] { std::raise(SIGSEGV); }));
   list.push_back(variant("abort", [] { std::abort(); }));
   list.push_back(variant("exit", [] { std::_Exit(3); }));
-  list.push_back(variant("hang", [state] { hang(state); }));
+  list.push_back(variant("hang", [state] { hang_for_good(state); }));
   list.push_back(variant("greedy", eat_memory));
   list.push_back(variant("garbage", print_garbage));
   list.push_back(variant("late", [calls] {

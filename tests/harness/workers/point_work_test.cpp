@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
+#include "tests/harness/workers/worker_ends.hpp"
 
 namespace gla_bench {
 namespace {
 
 using Indices = std::vector<std::size_t>;
 
-const WorkerEnd crash{false, "SIGSEGV"};
-const WorkerEnd hung{true, "it was not done after 30 s"};
 
 void record(PointWork& work, std::size_t place) {
   work.starting({RunStep::verify, place});
