@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/variant.hpp"
-#include "harness/records/measured.hpp"
-#include "harness/records/notes.hpp"
-#include "harness/records/status.hpp"
-#include "harness/records/verdict.hpp"
+#include "harness/records/parts/measured.hpp"
+#include "harness/records/parts/notes.hpp"
+#include "harness/records/parts/status.hpp"
+#include "harness/records/parts/verdict.hpp"
 
 namespace gla_bench {
 

@@ -23,12 +23,6 @@ void complete(std::optional<Verification>& verification, const JsonNode& owner, 
   if (!arithmetic || arithmetic->is_null()) verification->arithmetic = plain_arithmetic(dtype);
 }
 
-/// A figure comes with the calls that it is of, as it is written.
-void refuse_energy_of_no_call(const JsonNode& node, const Energy& energy) {
-  if (energy.joules_per_call && energy.calls < 1)
-    node.fail("calls of at least 1 beside joules_per_call");
-}
-
 }  // namespace
 
 Problem read_problem(const JsonNode& node) {
@@ -65,7 +59,6 @@ Record read_record(const JsonNode& node) {
   complete(record.verification, node, record.problem.dtype);
   if (record.against)
     complete(record.against->verification, node.at("against"), record.problem.dtype);
-  if (record.energy) refuse_energy_of_no_call(node.at("energy"), *record.energy);
   return record;
 }
 

@@ -86,19 +86,24 @@ std::vector<CrossoverMap> crossover_maps(std::span<const Results> files,
   return maps;
 }
 
+std::vector<const ExtentAxis*> common_extents(const Shape& common) {
+  std::vector<const ExtentAxis*> list;
+  for (const ExtentAxis& axis : extent_axes)
+    if (axis.extent != &Shape::heads && axis.extent != &Shape::sequences && common.*axis.extent > 0)
+      list.push_back(&axis);
+  return list;
+}
+
 std::string describe(const MapSubject& subject) {
   const Problem& common = subject.common;
   const Shape& shape = common.shape;
   std::string text =
       common.op + " " + std::string(name(common.direction)) + " " + std::string(name(common.dtype));
   if (common.layout != Layout::seq_first) text += " " + std::string(name(common.layout));
-  const auto add = [&](const char* key, std::int64_t value) {
-    if (value > 0) text += std::string(" ") + key + "=" + std::to_string(value);
+  const auto add = [&](std::string_view key, std::int64_t value) {
+    if (value > 0) text.append(" ").append(key).append("=").append(std::to_string(value));
   };
-  add("T", shape.seq);
-  add("K", shape.key_dim);
-  add("V", shape.value_dim);
-  add("d", shape.model_dim);
+  for (const ExtentAxis* axis : common_extents(shape)) add(axis->symbol, shape.*axis->extent);
   add("query heads to one of keys", shape.heads);
   if (shape.sequences > 0) text += " ragged";
   text += " gate=" + common.gate;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/extents.hpp"
 #include "harness/records/contest.hpp"
 
 namespace gla_bench {
@@ -42,5 +43,9 @@ std::vector<CrossoverMap> crossover_maps(std::span<const Results> files,
 
 /// "gla forward bfloat16 K=128 V=128 gate=mild [cuda] on NVIDIA H200"
 std::string describe(const MapSubject& subject);
+
+/// The extents of a MapSubject's shape that all problems of the map have, in the table's order. Not
+/// among them: heads, there the queries' to one of keys, and sequences, there 1 for ragged ones.
+std::vector<const ExtentAxis*> common_extents(const Shape& common);
 
 }  // namespace gla_bench

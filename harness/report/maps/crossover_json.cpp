@@ -48,14 +48,9 @@ Json subject_to_json(const MapSubject& subject) {
             {"backend", name(subject.backend)},
             {"device", subject.device}};
   json["shape"] = Json::object();
-  const auto add = [&](const char* key, std::int64_t value) {
-    if (value > 0) json["shape"][key] = value;
-  };
-  add("seq", shape.seq);
-  add("key_dim", shape.key_dim);
-  add("value_dim", shape.value_dim);
-  add("model_dim", shape.model_dim);
-  add("query_heads_per_key_head", shape.heads);
+  for (const ExtentAxis* axis : common_extents(shape))
+    json["shape"][std::string(axis->name)] = shape.*axis->extent;
+  if (shape.heads > 0) json["shape"]["query_heads_per_key_head"] = shape.heads;
   json["ragged"] = shape.sequences > 0;
   return json;
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/extents.hpp"
 #include "harness/support/statistics.hpp"
 #include "harness/support/text.hpp"
 
@@ -33,10 +34,10 @@ std::vector<std::string> words_of(const std::string& text) {
 
 /// Extents stay with their problem, also where all have the same.
 bool is_extent(const std::string& word) {
-  static const std::set<std::string, std::less<>> names{"B",  "T",  "H", "K",       "V",
-                                                        "Tk", "Hk", "d", "columns", "N"};
-  const std::size_t end = word.find('=');
-  return end != std::string::npos && names.contains(std::string_view(word).substr(0, end));
+  const std::string_view symbol = std::string_view(word).substr(0, word.find('='));
+  return symbol.size() < word.size() &&
+         std::any_of(extent_axes.begin(), extent_axes.end(),
+                     [&](const ExtentAxis& axis) { return axis.symbol == symbol; });
 }
 
 void share_words(ContestGroup& group) {

@@ -232,7 +232,7 @@ TEST_F(Cli, CompileFailsWhereAKernelDoes) {
   EXPECT_EQ(good.code, 0) << good.text;
   EXPECT_TRUE(has(good, "1 compiled for sm_80, 0 failed")) << good.text;
   EXPECT_FALSE(std::filesystem::is_empty(file("emitted")));
-  std::ofstream(kernels + "/linear_recurrence/recurrent.cuh", std::ios::app)
+  std::ofstream(kernels + "/linear_recurrence/recurrent/recurrent.cuh", std::ios::app)
       << "\nnonsense here;\n";
   const Outcome bad = program(arguments);
   EXPECT_EQ(bad.code, 1) << bad.text;

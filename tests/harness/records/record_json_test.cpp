@@ -115,6 +115,13 @@ TEST(RecordJson, ReadsAPeersShorterRecord) {
   EXPECT_EQ(record.verification->arithmetic, Arithmetic::bfloat16);
 }
 
+TEST(RecordJson, EnergyIsOfAtLeastOneCall) {
+  Json json = record_to_json(sample_record(1));
+  json["energy"].erase("calls");
+  EXPECT_EQ(error_of([&] { read_record(JsonNode(json, "r")); }),
+            "r: /energy: found an object, expected calls of at least 1 beside joules_per_call");
+}
+
 TEST(RecordJson, UnknownAndMissingMembersAreErrors) {
   Json json = record_to_json(sample_record(1));
   json["statsu"] = 1;

@@ -1,0 +1,106 @@
+#pragma once
+// What verification found, and how it stands in a record.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "harness/support/fields/fields.hpp"
+
+namespace gla_bench {
+
+/// Where a tensor differs most, in logical coordinates.
+struct WorstElement {
+  std::vector<std::int64_t> index;
+  double got = 0;
+  double expected = 0;
+};
+
+template <class Visitor>
+void fields(Visitor& visit, Of<WorstElement>) {
+  visit.of("worst_element", "Where a tensor differs most from its reference.");
+  visit("index", &WorstElement::index, {.about = "The element's logical coordinates.", .least = 0});
+  visit("got", &WorstElement::got, {"What the candidate computed there."});
+  visit("expected", &WorstElement::expected, {"What the reference has there."});
+}
+
+/// Errors of one output against float64 and the bounds they are held to. A NaN anywhere makes every
+/// error NaN, and `ok` false.
+struct TensorVerdict {
+  double rel_l2 = 0;
+  double max_abs = 0;
+  double worst_chunk_rel_l2 = 0;
+  double bound = 0;
+  double worst_chunk_bound = 0;
+  double max_abs_bound = 0;
+  double baseline_rel_l2 = 0;
+  WorstElement worst;
+  bool ok = false;
+};
+
+template <class Visitor>
+void fields(Visitor& visit, Of<TensorVerdict>) {
+  using enum Presence;
+  visit.of("tensor",
+           "Errors of one output against the float64 reference, and the bounds that they are held "
+           "to. One element that is NaN makes every error NaN.");
+  visit("rel_l2", &TensorVerdict::rel_l2,
+        {"The norm of (got - expected) over the norm of the expected, for the whole tensor."});
+  visit("max_abs", &TensorVerdict::max_abs,
+        {"The largest |got - expected|, over the larger of the RMS and |expected|."});
+  visit("worst_chunk_rel_l2", &TensorVerdict::worst_chunk_rel_l2,
+        {"The largest rel_l2 of a chunk of 64 tokens."});
+  visit("bound", &TensorVerdict::bound, {"What rel_l2 may be at most."});
+  visit("worst_chunk_bound", &TensorVerdict::worst_chunk_bound,
+        {.about = "What worst_chunk_rel_l2 may be at most.", .presence = added});
+  visit("max_abs_bound", &TensorVerdict::max_abs_bound,
+        {.about = "What max_abs may be at most.", .presence = added});
+  visit("baseline_rel_l2", &TensorVerdict::baseline_rel_l2,
+        {.about = "The rel_l2 of the plain computation that the bound is tied to.",
+         .presence = added});
+  visit("worst", &TensorVerdict::worst,
+        {.about = "The element that differs most.", .presence = added});
+  visit("ok", &TensorVerdict::ok, {"Whether every error is within its bound."});
+}
+
+struct Verification {
+  bool ok = false;
+  Arithmetic arithmetic = Arithmetic::float32;
+  std::string reference;
+  std::map<std::string, TensorVerdict> tensors;
+  bool deterministic = false;
+  std::optional<bool> last_timed_ok;
+  std::string fault;
+  std::string check;  ///< one of the names in checks.hpp
+  /// Workset::outputs_fingerprint() of the outputs that were judged; no part of the record.
+  std::optional<std::uint64_t> fingerprint = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, Of<Verification>) {
+  using enum Presence;
+  visit.of("verification", "What the comparison with the float64 reference found.");
+  visit("ok", &Verification::ok, {"Whether every check passed."});
+  visit("arithmetic", &Verification::arithmetic,
+        {.about = "The arithmetic that the variant declares for its products. It decides the "
+                  "bounds.",
+         .presence = added});
+  visit("reference", &Verification::reference,
+        {.about = "Where the float64 reference was computed: host or cuda.", .presence = added});
+  visit("tensors", &Verification::tensors, {"The verdict on each output."});
+  visit("deterministic", &Verification::deterministic,
+        {.about = "Whether a repeated call gave the same bits.", .presence = added});
+  visit("last_timed_ok", &Verification::last_timed_ok,
+        {.about = "Whether the last timed launch, verified again, is right; null without timing.",
+         .presence = added});
+  visit("fault", &Verification::fault,
+        {.about = "Why it is not ok, in words: a damaged guard zone, a changed input, an unwritten "
+                  "output.",
+         .presence = added});
+  visit("check", &Verification::check,
+        {.about = "The first check that failed, by name; empty where ok.", .presence = added});
+}
+
+}  // namespace gla_bench
