@@ -33,14 +33,10 @@ def commands(kind, lines):
 
 @functools.lru_cache(maxsize=None)
 def help_of(program, command):
-    arguments = [program, command, "--help"] if command else [program, "--help"]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=SECONDS)
+    """A command's help; the program's own where there is no such command."""
+    done = subprocess.run([program, command, "--help"], capture_output=True, text=True, check=False,
+                          timeout=SECONDS)
     return done.stdout if done.returncode == 0 else ""
-
-
-def subcommands(program):
-    listing = help_of(program, "").split("Subcommands:", 1)[-1]
-    return set(re.findall(r"^  (\w+)", listing, re.MULTILINE))
 
 
 def options(program, command):
@@ -79,7 +75,7 @@ def wrong_use(root, program, words):
     command = words[1]
     if command.startswith("-"):
         return []
-    if command not in subcommands(program):
+    if f"Usage: {PROGRAM} {command} " not in help_of(program, command):
         return [f"{PROGRAM} has no command {command}"]
     known = options(program, command)
     complaints = []
@@ -104,10 +100,15 @@ def writes(words, word):
 def matches(expected, got):
     """Whether the lines that a page shows are those that came: "..." stands for what is left out."""
     patterns = ["(?:.*\n)*" if line.strip() == ANY
-                else ".*".join(re.escape(part) for part in line.rstrip().split(ANY)) + "\n"
-                for line in expected]
-    text = "".join(line.rstrip() + "\n" for line in got)
+                else ".*".join(re.escape(part) for part in line.split(ANY)) + "\n"
+                for line in without_end(expected)]
+    text = "".join(line + "\n" for line in without_end(got))
     return re.fullmatch("".join(patterns), text) is not None
+
+
+def without_end(lines):
+    """The lines without blanks at their ends, and without the empty ones behind the last."""
+    return "\n".join(line.rstrip() for line in lines).rstrip("\n").split("\n")
 
 
 def steps(lines):
@@ -208,7 +209,7 @@ def renewed_piece(piece, first, last, got):
 
 def renewed(expected, got):
     """The shown lines with today's output in their place, as much of it as was shown."""
-    got = [line.rstrip() for line in got]
+    got = without_end(got)
     if matches(expected, got):
         return expected
     parts = pieces(expected)
