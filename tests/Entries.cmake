@@ -3,9 +3,13 @@
 
 # The rooms whose tests take long: how many entries share them, and the seconds of one entry, by
 # which ctest starts the longest first.
-set(GLA_BENCH_SLOW_kernels 2 30)
-set(GLA_BENCH_SLOW_harness_workers 2 30)
-set(GLA_BENCH_SLOW_harness_commands 2 30)
+set(GLA_BENCH_SLOW_harness_backends 2 40)
+set(GLA_BENCH_SLOW_harness_commands 3 20)
+set(GLA_BENCH_SLOW_harness_duel 1 30)
+set(GLA_BENCH_SLOW_harness_search 1 20)
+set(GLA_BENCH_SLOW_harness_selftest 1 20)
+set(GLA_BENCH_SLOW_harness_workers 1 25)
+set(GLA_BENCH_SLOW_kernels 2 20)
 
 set(GLA_BENCH_RUN_TESTS python3 ${CMAKE_CURRENT_SOURCE_DIR}/support/run_tests.py)
 
@@ -32,10 +36,10 @@ function(gla_bench_unit_test_entries sources)
     endif()
     list(GET GLA_BENCH_SLOW_${key} 0 parts)
     list(GET GLA_BENCH_SLOW_${key} 1 seconds)
-    math(EXPR last "${parts} - 1")
-    foreach(part RANGE ${last})
-      gla_bench_unit_test_entry(Unit.${room}.${part} slow ${room} --shard ${part}/${parts})
-      set_tests_properties(Unit.${room}.${part} PROPERTIES COST ${seconds})
+    foreach(part RANGE 1 ${parts})
+      set(name Unit.${room}.${part}of${parts})
+      gla_bench_unit_test_entry(${name} slow ${room} --shard ${part}/${parts})
+      set_tests_properties(${name} PROPERTIES COST ${seconds})
     endforeach()
   endforeach()
   # What needs a GPU is in a suite named Gpu..., and skips by name without one. It times, so it has

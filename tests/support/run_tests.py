@@ -40,7 +40,7 @@ def chosen_cases(arguments, folder):
         if needs_gpu == arguments.gpu and here and not case.startswith("DISABLED_"):
             names.append(f"{suite}.{case}")
     index, count = (int(part) for part in arguments.shard.split("/"))
-    return names[index::count]
+    return names[index - 1::count]
 
 
 def start(program, names, folder):
@@ -120,7 +120,7 @@ def main():
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("folder", nargs="?", default="")
     parser.add_argument("--gpu", action="store_true")
-    parser.add_argument("--shard", default="0/1", help="every Nth case, from the Ith (0 is first)")
+    parser.add_argument("--shard", default="1/1", help="every Nth case, from the Ith (1 is first)")
     parser.add_argument("--seconds", type=int, default=300)
     arguments = parser.parse_args()
 

@@ -83,8 +83,8 @@ class RunTests(unittest.TestCase):
 
     def test_shards_share_the_cases(self):
         cases = [("A.Pass", "core/a.cpp"), ("B.Fail", "core/a.cpp"), ("C.Pass", "core/a.cpp")]
-        self.assertIn("2 passed", self.run_cases(cases, "core", "--shard", "0/2")[1])
-        self.assertIn("1 failed: B.Fail", self.run_cases(cases, "core", "--shard", "1/2")[1])
+        self.assertIn("2 passed", self.run_cases(cases, "core", "--shard", "1/2")[1])
+        self.assertIn("1 failed: B.Fail", self.run_cases(cases, "core", "--shard", "2/2")[1])
 
     def test_a_folder_without_cases_fails(self):
         self.assertEqual(self.run_cases([("A.Pass", "core/a.cpp")], "nowhere")[0], 1)
