@@ -113,10 +113,10 @@ TEST(Sweep, MemoryNeedCountsTensorsAndTheHostsCopies) {
   const auto device = does_not_fit(need, 5e6, 1e7, 1e9);
   ASSERT_TRUE(device);
   EXPECT_EQ(*device,
-            "does not fit: needs 13.0 MB (tensors 8.0 MB, workspace 5.0 MB), 10.0 MB are there");
+            "does not fit: needs 13 MB (tensors 8 MB, workspace 5 MB), 10 MB are there");
   const auto host = does_not_fit(need, 0, 0, 1e7);
   ASSERT_TRUE(host);
-  EXPECT_NE(host->find("28.0 MB of host memory, 10.0 MB"), std::string::npos) << *host;
+  EXPECT_NE(host->find("28 MB of host memory, 10 MB"), std::string::npos) << *host;
 }
 
 TEST(Sweep, BytesReadWell) {

@@ -118,7 +118,7 @@ TEST(MarkdownReport, HasCostsPeersAndTheFloor) {
   peer.peer = true;
   const std::vector<Results> files{results_of({mine, peer})};
   const auto contests = contests_of(files);
-  EXPECT_TRUE(has(costs_section(contests), "| 0.5000 | 2.00 modelled | 2.0 MB | 10 % | 12.3 mJ |"))
+  EXPECT_TRUE(has(costs_section(contests), "| 0.5000 | 2.00 modelled | 2 MB | 10 % | 12.3 mJ |"))
       << costs_section(contests);
   EXPECT_TRUE(
       has(peers_section(contests), "| a | 0.5000 | 0.1000 | 20 % | theirs | 1.000 | 2.00x |"))
