@@ -38,7 +38,7 @@ configure_package_config_file(
   ${CMAKE_BINARY_DIR}/package/gla_benchConfig.cmake
   INSTALL_DESTINATION ${package_dir} PATH_VARS program_path data_dir)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/gla_benchConfigVersion.cmake
-                                 COMPATIBILITY SameMinorVersion)
+                                 COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES ${CMAKE_BINARY_DIR}/package/gla_benchConfig.cmake
               ${CMAKE_BINARY_DIR}/package/gla_benchConfigVersion.cmake
               ${CMAKE_CURRENT_LIST_DIR}/package/gla_benchGate.cmake

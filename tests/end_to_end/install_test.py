@@ -22,6 +22,8 @@ CTEST, CPACK = (str(Path(CMAKE).with_name(tool)) for tool in ("ctest", "cpack"))
 # What every machine with the same C library has.
 BASE_LIBRARIES = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux[-\w]*)\.so\.\d+")
 
+PATH_ALONE = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
+
 TINY = {"backend": "host",
         "sweeps": [{"operator": "gla", "variants": ["recurrent"], "dtypes": ["float32"],
                     "gates": ["mild"], "shapes": [{"batch": 1, "seq": 16, "heads": 1, "key_dim": 16,
@@ -98,6 +100,25 @@ class Installed(unittest.TestCase):
         self.assertIn("host", self.run_program("info", "--backend", "host", "--quick"))
         self.run_program("run", "tiny.json", "-o", "tiny-records.json", "--force")
         self.run_program("gate", "tiny-records.json")
+
+    def test_says_what_a_machine_without_a_toolkit_lacks(self):
+        hidden = " && ".join(f"mount -t tmpfs none '{folder}'" for folder in
+                             {path.resolve() for path in Path("/usr/local").glob("cuda*")})
+        prefix = ["unshare", "-rm", "sh", "-c", f"{hidden or 'true'} && exec \"$@\"", "sh"]
+        program = self.root / "bin/gla-bench"
+
+        def run(*arguments):
+            return subprocess.run([*prefix, program, *arguments], cwd=self.elsewhere, env=PATH_ALONE,
+                                  capture_output=True, text=True)
+        info = run("info", "--quick")
+        if "NVRTC" not in info.stdout or re.search(r"NVRTC +/", info.stdout):
+            self.skipTest("the toolkit cannot be hidden here, or the program is built without CUDA")
+        self.assertRegex(info.stdout, r"NVRTC +not found: libnvrtc\.so\.\d+ or libnvrtc\.so\.\d+")
+        compiled = run("compile", "configs/quick.json", "--arch", "sm_90a")
+        self.assertEqual(compiled.returncode, 2, compiled.stdout + compiled.stderr)
+        self.assertIn("NVRTC, which compiles the kernels, is missing: libnvrtc.so.", compiled.stderr)
+        on_host = run("verify", "tiny.json", "-o", "without.json", "--force")
+        self.assertEqual(on_host.returncode, 0, on_host.stdout + on_host.stderr)
 
     def test_bench_is_found(self):
         text = self.run_program("bench", "tiny.json", "--benchmark_min_time=0.001")

@@ -15,8 +15,9 @@ class Binder {
   Binder(const SharedLibrary& library, const std::string& purpose) : library_(library) {
     if (!library.is_open())
       throw InputError(purpose + " is missing: " + library.reason() +
-                       "; install the CUDA toolkit, or set CUDA_HOME or LD_LIBRARY_PATH to where "
-                       "it lies; --backend host needs none");
+                       ". It comes with the CUDA toolkit, which is looked for in CUDA_HOME, "
+                       "CUDA_PATH, /usr/local/cuda* and /opt/cuda, after LD_LIBRARY_PATH. "
+                       "--backend host does without.");
   }
 
   /// @throws InputError where the library has no such function
