@@ -34,7 +34,7 @@ from source_hashes import Store
 ROOT = Path(__file__).resolve().parent.parent
 LAST_OF_PATHS = "6f52598b35bca9df5723b536a4a0cfce993ddf8d"
 SOURCE = re.compile(r"kernels/.*\.(cuh|h|hpp|cpp)|(reference|harness)/.*\.(cuh|h)|"
-                    r"configs/tolerance\.json")
+                    r"configs/(tolerance|schema/.*)\.json")
 VALUE = re.compile(r'"source_hash"\s*:\s*"([^"\\]*)"')
 
 
