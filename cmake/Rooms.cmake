@@ -62,6 +62,8 @@ function(gla_bench_add_rooms)
     set(before ${target})
   endforeach()
   target_include_directories(gla_bench_core PUBLIC ${CMAKE_SOURCE_DIR})
+  # The two lists that core/ declares, operators() and variants(), are defined where their members are.
+  target_link_libraries(gla_bench_core INTERFACE gla_bench_reference gla_bench_kernels)
   target_link_libraries(gla_bench_harness_support PRIVATE ${CMAKE_DL_LIBS})
   target_link_libraries(gla_bench_kernels PRIVATE BLAS::BLAS)
   target_link_libraries(gla_bench_reference PRIVATE BLAS::BLAS)

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
-#include "harness/records/shape_json.hpp"
 #include "harness/records/environment.hpp"
+#include "harness/records/shape_json.hpp"
 
 namespace gla_bench {
 namespace {

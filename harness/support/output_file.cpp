@@ -19,8 +19,7 @@ void make_folder_of(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   if (folder.empty()) return;
   fs::create_directories(folder, error);
-  if (error)
-    throw OutputError(path + ": its folder cannot be made: " + error.message());
+  if (error) throw OutputError(path + ": its folder cannot be made: " + error.message());
 }
 
 void write_output(const std::string& path, std::string_view text, const std::string& kept) {

@@ -11,8 +11,9 @@ namespace gla_bench {
 /// OutputError where the folder cannot be made
 void make_folder_of(const std::string& path);
 
-/// Puts a text in a file's place as replace_file() does and makes its folder before; "-" is standard
-/// output. `kept` ends the message of an error: what is still there ("what it held is kept").
+/// Puts a text in a file's place as replace_file() does and makes its folder before; "-" is
+/// standard output. `kept` ends the message of an error: what is still there ("what it held is
+/// kept").
 /// @throws InputError and OutputError as make_folder_of(), OutputError where writing fails
 void write_output(const std::string& path, std::string_view text, const std::string& kept = "");
 

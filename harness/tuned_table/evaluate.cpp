@@ -1,5 +1,5 @@
-#include "harness/support/numbers.hpp"
 #include "harness/tuned_table/evaluate.hpp"
+#include "harness/support/numbers.hpp"
 
 #include <algorithm>
 #include <iomanip>

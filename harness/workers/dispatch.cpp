@@ -24,9 +24,8 @@ std::vector<Candidate> picked(const Assignment& point, const std::vector<std::si
 // What the run should take: workers share the steps, so that one is over so many times as often.
 TimeLeft time_left(std::span<const Assignment> work, const WorkConditions& conditions,
                    std::size_t workers) {
-  CandidateSeconds expected =
-      mean_seconds(work, conditions.rates, conditions.settings.policy.timing,
-                   conditions.place.backend);
+  CandidateSeconds expected = mean_seconds(
+      work, conditions.rates, conditions.settings.policy.timing, conditions.place.backend);
   const auto share = static_cast<double>(std::max<std::size_t>(workers, 1));
   expected.verify /= share, expected.measure /= share;
   return TimeLeft(expected, candidate_count(work), conditions.settings.measure);
@@ -40,8 +39,7 @@ Dispatch::Dispatch(std::vector<std::unique_ptr<Slot>>& slots, std::span<const As
       work_(work),
       conditions_(conditions),
       hooks_(hooks),
-      progress_(progress, conditions.settings.measure,
-                time_left(work, conditions, slots.size())),
+      progress_(progress, conditions.settings.measure, time_left(work, conditions, slots.size())),
       ahead_(work) {
   for (std::size_t i = 0; i < work.size(); ++i) queue_.push_back({i, nullptr});
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Where the source tree and the programs under test are; written by the build (tests/CMakeLists.txt).
+// Where the source tree and the programs under test are; written by the build
+// (tests/CMakeLists.txt).
 
 namespace gla_bench::places {
 

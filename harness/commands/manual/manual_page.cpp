@@ -44,7 +44,8 @@ void write_options(std::ostream& out, const std::vector<OptionFacts>& options) {
   for (const OptionFacts& option : options) {
     out << ".TP\n" << label(option) << "\n" << roff_text(option.help);
     if (!option.choices.empty()) out << " (one of " << roff_text(join(option.choices)) << ")";
-    if (!option.default_value.empty()) out << " (default: " << roff_text(option.default_value) << ")";
+    if (!option.default_value.empty())
+      out << " (default: " << roff_text(option.default_value) << ")";
     if (option.required) out << " (required)";
     out << "\n";
   }

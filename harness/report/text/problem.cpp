@@ -27,7 +27,9 @@ struct Row {
   bool competes() const {
     return wins() || standing == Standing::tied || standing == Standing::slower;
   }
-  double cold_ms() const { return record->timing ? record->timing->cold.median_ms : unknown_number; }
+  double cold_ms() const {
+    return record->timing ? record->timing->cold.median_ms : unknown_number;
+  }
   /// A right result is worth nothing from a candidate that crashed or hung later.
   bool verified() const {
     return record->verification && record->verification->ok && !is_failure(record->status);

@@ -253,11 +253,12 @@ std::string peers_section(std::span<const Contest> contests) {
                const Entrant* winner = contest.winner();
                if (winner == nullptr) return;
                const Entrant* peer = contest.peer();
-               rows.push_back({problem, winner->record->variant, format_ms(winner->ms()),
-                               format_ms(contest.floor_ms()), format_percent(contest.of_floor()),
-                               peer != nullptr ? peer->record->variant : "-",
-                               format_ms(peer != nullptr ? peer->ms() : unknown_number),
-                               format_times(peer != nullptr ? peer->over_winner.ratio : unknown_number)});
+               rows.push_back(
+                   {problem, winner->record->variant, format_ms(winner->ms()),
+                    format_ms(contest.floor_ms()), format_percent(contest.of_floor()),
+                    peer != nullptr ? peer->record->variant : "-",
+                    format_ms(peer != nullptr ? peer->ms() : unknown_number),
+                    format_times(peer != nullptr ? peer->over_winner.ratio : unknown_number)});
              });
 }
 

@@ -278,7 +278,8 @@ TEST(Assignments, RecordsOfAnotherTileOrSeedDropNothing) {
   toy::Script script;
   Ran ran = run_toy(script, R"(["fast"])");
   for (Record& record : ran.records) record.problem.seed += 1;
-  auto work = assignments(config_with_shapes(R"(["fast"])"), toy::catalog(), place(BackendId::host));
+  auto work =
+      assignments(config_with_shapes(R"(["fast"])"), toy::catalog(), place(BackendId::host));
   EXPECT_EQ(drop_recorded(work, ran.records), 0u);
 }
 

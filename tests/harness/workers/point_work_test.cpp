@@ -10,7 +10,6 @@ namespace {
 
 using Indices = std::vector<std::size_t>;
 
-
 void record(PointWork& work, std::size_t place) {
   work.starting({RunStep::verify, place});
   work.recorded(place);

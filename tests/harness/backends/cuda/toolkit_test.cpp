@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "harness/backends/devices.hpp"
 #include "harness/backends/cuda/toolkit/bind.hpp"
 #include "harness/backends/cuda/toolkit/cublas_library.hpp"
 #include "harness/backends/cuda/toolkit/nvrtc_library.hpp"
+#include "harness/backends/devices.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench::cuda {
