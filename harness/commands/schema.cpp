@@ -35,8 +35,8 @@ std::vector<std::string> schema_names() {
 }
 
 /// A schema as its file has it. @throws InputError for an unknown name
-std::string schema_text(const std::string& name) {
-  if (name == "config") return config_schema(program_catalog()).dump(1) + "\n";
+std::string schema_text(const std::string& name, VariantNames variants = VariantNames::known) {
+  if (name == "config") return config_schema(program_catalog(), variants).dump(1) + "\n";
   if (name == "results") return results_schema().dump(1) + "\n";
   const std::string path = std::string(folder) + name + std::string(ending);
   for (const Source& source : embedded_sources())
@@ -58,18 +58,22 @@ void list_schemas() {
 
 void add_schema(CLI::App& program, Context&) {
   auto name = std::make_shared<std::string>();
+  auto any_variant = std::make_shared<bool>(false);
   CLI::App* command = program.add_subcommand(
       "schema", "The format of a kind of file as a JSON Schema, which editors and validators read");
   command->add_option("name", *name,
                       "the kind of file: " + join(schema_names()) + "; without it they are listed");
+  command->add_flag("--any-variant", *any_variant,
+                    "with config: a sweep may name any variant, not only those of this program; "
+                    "this is what configs/schema/config.schema.json has");
   command->footer(
       "Examples:\n  gla-bench schema\n"
       "  gla-bench schema results > results.schema.json");
-  command->callback([name] {
+  command->callback([name, any_variant] {
     if (name->empty())
       list_schemas();
     else
-      std::cout << schema_text(*name);
+      std::cout << schema_text(*name, *any_variant ? VariantNames::any : VariantNames::known);
   });
 }
 

@@ -68,9 +68,14 @@ Json options(const Operator& op) {
   return object_of(std::move(properties), {});
 }
 
-Json all_or_some(const std::vector<std::string>& values) {
-  const Json some{{"type", "array"}, {"items", {{"enum", values}}}, {"minItems", 1}};
+Json all_or_some(const Json& item) {
+  const Json some{{"type", "array"}, {"items", item}, {"minItems", 1}};
   return {{"oneOf", Json::array({Json{{"const", "all"}}, some})}};
+}
+
+Json variant_name(VariantNames names, const std::vector<std::string>& known) {
+  if (names == VariantNames::known) return {{"enum", known}};
+  return {{"type", "string"}, {"pattern", "^[a-z][a-z0-9_]*$"}};
 }
 
 Json tensors(const Operator& op) {
@@ -89,15 +94,15 @@ std::vector<std::string> variants_of(const Catalog& catalog, const Operator& op)
 }
 
 /// What a sweep of one operator must satisfy besides what all sweeps must.
-Json sweep_of(const Catalog& catalog, const Operator& op) {
+Json sweep_of(const Catalog& catalog, const Operator& op, VariantNames names) {
   std::vector<std::string> directions, variants = variants_of(catalog, op);
   for (const Direction direction : op.directions) directions.emplace_back(name(direction));
-  const Json tiles{{"type", "object"}, {"propertyNames", {{"enum", variants}}}};
+  const Json tiles{{"type", "object"}, {"propertyNames", variant_name(names, variants)}};
   variants.emplace_back(auto_variant);
   Json properties;
   properties["direction"] = one_or_list({{"enum", directions}});
-  properties["variants"] = all_or_some(variants);
-  properties["gates"] = all_or_some(op.gates);
+  properties["variants"] = all_or_some(variant_name(names, variants));
+  properties["gates"] = all_or_some({{"enum", op.gates}});
   properties["shapes"] = shapes(op);
   properties["options"] = options(op);
   properties["tiles"] = tiles;
@@ -107,7 +112,7 @@ Json sweep_of(const Catalog& catalog, const Operator& op) {
 
 }  // namespace
 
-Json config_schema(const Catalog& catalog) {
+Json config_schema(const Catalog& catalog, VariantNames names) {
   Json schema = parse_json(config_schema_frame, "the frame of the config schema");
   SchemaParts policies(true);
   policies.reference<Policy>();
@@ -120,7 +125,7 @@ Json config_schema(const Catalog& catalog) {
     parts["sweep"]["allOf"].push_back(
         {{"if", {{"properties", {{"operator", {{"const", op.name}}}}}}},
          {"then", {{"$ref", "#/$defs/" + part}}}});
-    parts[part] = sweep_of(catalog, op);
+    parts[part] = sweep_of(catalog, op, names);
   }
   return schema;
 }

@@ -84,13 +84,18 @@ def remembering(schema):
         "items": items, "properties": properties, "additionalProperties": additional})(schema)
 
 
-def validator(name):
-    schema = load(source / "configs" / "schema" / name)
+def checked(schema):
     Draft202012Validator.check_schema(schema)
     return remembering(schema)
 
 
-config_schema = validator("config.schema.json")
+def validator(name):
+    return checked(load(source / "configs" / "schema" / name))
+
+
+# The program's own knows its variants; the committed one stays as it is when a variant is added.
+config_schema = checked(json.loads(subprocess.run(
+    [program, "schema", "config"], capture_output=True, text=True, check=True).stdout))
 results_schema = validator("results.schema.json")
 accuracy_schema = validator("accuracy.schema.json")
 comparison_schema = validator("comparison.schema.json")
