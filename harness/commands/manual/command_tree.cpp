@@ -14,7 +14,7 @@ std::vector<std::string> checked_values(const std::string& type) {
   std::vector<std::string> values;
   if (begin == std::string::npos || end == std::string::npos) return values;
   std::istringstream list(type.substr(begin + 1, end - begin - 1));
-  for (std::string value; std::getline(list, value, ',');) values.push_back(value);
+  for (std::string value; std::getline(list >> std::ws, value, ',');) values.push_back(value);
   return values;
 }
 
