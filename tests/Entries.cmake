@@ -6,8 +6,10 @@
 set(GLA_BENCH_SLOW_harness_backends 2 40)
 set(GLA_BENCH_SLOW_harness_commands 3 20)
 set(GLA_BENCH_SLOW_harness_duel 1 30)
+set(GLA_BENCH_SLOW_harness_engine 1 20)
 set(GLA_BENCH_SLOW_harness_search 1 20)
 set(GLA_BENCH_SLOW_harness_selftest 1 20)
+set(GLA_BENCH_SLOW_harness_tuned_table 1 20)
 set(GLA_BENCH_SLOW_harness_workers 1 25)
 set(GLA_BENCH_SLOW_kernels 2 20)
 

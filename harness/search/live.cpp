@@ -174,7 +174,10 @@ void LiveMeasurer::check(const Indices& candidates, Search& search) {
 void LiveMeasurer::note_clock(std::size_t candidate, const Samples& samples) {
   if (!samples.clock_mhz) return;
   Record& record = records_[candidate];
-  if (!record.timing) record.timing.emplace().clock_mhz_before = samples.clock_mhz;
+  if (!record.timing) {
+    record.timing.emplace().clock_mhz_before = samples.clock_mhz;
+    record.timing->cold.stopped_because = "search";  // also where it fails before it has a series
+  }
   record.timing->clock_mhz_after = samples.clock_mhz;
 }
 

@@ -109,6 +109,7 @@ Record Prepared::check_anew(double seconds) {
   record_.status = record_.verification->ok ? Status::measured : Status::wrong;
   record_.reason = record_.verification->ok ? "" : record_.verification->fault;
   Timing& timing = record_.timing.emplace();
+  timing.cold.stopped_because = "search";  // the samples are the search's, which adds them
   timing.wall_ms = 1e3 * shortest_wall_seconds(*plan_, seconds);
   timing.suspect = contradicts_wall_clock(seconds, *timing.wall_ms * 1e-3, plan_->launches());
   if (timing.suspect) timing.suspect_check = check::wall_clock;
