@@ -23,7 +23,7 @@ using RegionBytes = std::map<std::string, std::vector<std::byte>>;
 /// tensor is in logical order, inputs in float32 and outputs in real_t, which is double for the
 /// float64 reference and float for the plain computation.
 struct ReferenceRecipe {
-  std::string source;  ///< path of the .cuh from the root: "reference/attention.cuh"
+  std::string source;  ///< path of the .cuh from the root: "reference/attention/attention.cuh"
   /// Besides real_t and rounding::mantissa, which the compiler adds for the arithmetic.
   std::vector<Constant> constants;
   std::vector<KernelLaunch> launches;

@@ -1,7 +1,7 @@
 // The only list of operators.
 
 #include "core/operator.hpp"
-#include "reference/attention.hpp"
+#include "reference/attention/attention.hpp"
 #include "reference/gla_layer.hpp"
 #include "reference/linear_recurrence.hpp"
 #include "reference/softmax.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/support/bootstrap.hpp"
+#include "harness/support/statistics/bootstrap.hpp"
 
 namespace gla_bench {
 

@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "harness/judge/rows.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 #include "harness/support/text.hpp"
 
 namespace gla_bench {

@@ -7,7 +7,7 @@
 #include "core/tile_space.hpp"
 #include "harness/judge/gate.hpp"
 #include "harness/measure/checks.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 #include "harness/verify/verifier_hash.hpp"
 
 namespace gla_bench {

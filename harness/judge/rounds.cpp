@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "harness/records/record.hpp"
-#include "harness/support/bootstrap.hpp"
+#include "harness/support/statistics/bootstrap.hpp"
 
 namespace gla_bench {
 

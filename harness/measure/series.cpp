@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/records/record_file.hpp"
-#include "harness/support/bootstrap.hpp"
+#include "harness/support/statistics/bootstrap.hpp"
 
 namespace gla_bench {
 

@@ -7,7 +7,7 @@
 #include "harness/records/environment.hpp"
 #include "harness/records/record_json.hpp"
 #include "harness/records/selection.hpp"
-#include "harness/support/interval.hpp"
+#include "harness/support/statistics/interval.hpp"
 #include "harness/support/text.hpp"
 
 namespace gla_bench {

@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "harness/support/elapsed.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench::search {
 namespace {

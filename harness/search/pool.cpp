@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "harness/measure/measure.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench::search {
 

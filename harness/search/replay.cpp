@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "harness/records/environment.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 #include "harness/support/table.hpp"
 
 namespace gla_bench::search {

@@ -12,7 +12,7 @@
 
 #include "core/tile.hpp"
 #include "harness/config/config.hpp"
-#include "harness/support/interval.hpp"
+#include "harness/support/statistics/interval.hpp"
 
 namespace gla_bench::search {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench::search {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "harness/support/numbers.hpp"
 #include "harness/support/printable.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 #include "harness/support/text.hpp"
 
 namespace gla_bench::search {

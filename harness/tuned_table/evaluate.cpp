@@ -10,7 +10,7 @@
 #include "core/tile_space.hpp"
 #include "harness/backends/sources/architecture.hpp"
 #include "harness/records/contest.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 #include "harness/support/table.hpp"
 #include "harness/tuned_table/build.hpp"
 #include "harness/tuned_table/rank.hpp"

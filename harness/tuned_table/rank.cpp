@@ -6,7 +6,7 @@
 #include <set>
 
 #include "harness/records/contest.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,11 +1,11 @@
-#include "reference/attention.hpp"
+#include "reference/attention/attention.hpp"
 
 #include <cmath>
 
 #include "core/rounding.hpp"
-#include "reference/attention_blocked.hpp"
-#include "reference/attention_device.hpp"
-#include "reference/attention_second_form.hpp"
+#include "reference/attention/blocked.hpp"
+#include "reference/attention/device.hpp"
+#include "reference/attention/second_form.hpp"
 #include "reference/inputs.hpp"
 #include "reference/round_outputs.hpp"
 

@@ -12,7 +12,7 @@
 //
 // From the prologue: real_t, rounding::mantissa (explicit bits that an operand keeps).
 
-#include "reference/attention_params.h"
+#include "reference/attention/params.h"
 #include "reference/rounded.cuh"
 
 namespace reference {

@@ -2,8 +2,8 @@
 // (dq, row sums of dS), a task of the second 64 keys (dk, dv, column sums), so that every sum has
 // one owner and one order.
 
-#include "reference/attention_blocked.hpp"
-#include "reference/attention_blocks.hpp"
+#include "reference/attention/blocked.hpp"
+#include "reference/attention/blocks.hpp"
 
 namespace gla_bench::attention {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/attention_problem.hpp"
+#include "reference/attention/problem.hpp"
 
 namespace gla_bench::attention {
 

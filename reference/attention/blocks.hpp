@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/rounding.hpp"
-#include "reference/attention_problem.hpp"
+#include "reference/attention/problem.hpp"
 
 namespace gla_bench::attention {
 

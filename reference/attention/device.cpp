@@ -1,11 +1,11 @@
-#include "reference/attention_device.hpp"
+#include "reference/attention/device.hpp"
 
 #include <algorithm>
 #include <cstdint>
 
-#include "reference/attention_blocked.hpp"
-#include "reference/attention_params.h"
-#include "reference/attention_problem.hpp"
+#include "reference/attention/blocked.hpp"
+#include "reference/attention/params.h"
+#include "reference/attention/problem.hpp"
 #include "reference/device_bytes.hpp"
 
 namespace gla_bench::attention {
@@ -104,7 +104,7 @@ ParamBytes bind(const Form& form, const Address& address) {
 template <class Real>
 ReferenceRecipe recipe_in(const Form& form) {
   ReferenceRecipe recipe;
-  recipe.source = "reference/attention.cuh";
+  recipe.source = "reference/attention/attention.cuh";
   recipe.launches = launches_of(form);
   recipe.workspace = workspace_of<Real>(form);
   if (form.backward && form.has_decays) recipe.host_outputs = {"dlog_decay"};

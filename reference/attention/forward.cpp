@@ -1,8 +1,8 @@
 // The forward in blocks: a task owns 64 queries of one head, walks over the keys that they see with
 // running maxima and sums, and divides at the end.
 
-#include "reference/attention_blocked.hpp"
-#include "reference/attention_blocks.hpp"
+#include "reference/attention/blocked.hpp"
+#include "reference/attention/blocks.hpp"
 
 namespace gla_bench::attention {
 namespace {

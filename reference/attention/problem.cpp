@@ -1,4 +1,4 @@
-#include "reference/attention_problem.hpp"
+#include "reference/attention/problem.hpp"
 
 #include <string>
 

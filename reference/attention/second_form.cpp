@@ -1,4 +1,4 @@
-#include "reference/attention_second_form.hpp"
+#include "reference/attention/second_form.hpp"
 
 namespace gla_bench::attention {
 namespace {

@@ -2,7 +2,7 @@
 // Attention by its definition, element by element: the independent form that checks the blocked
 // one.
 
-#include "reference/attention_problem.hpp"
+#include "reference/attention/problem.hpp"
 
 namespace gla_bench::attention {
 

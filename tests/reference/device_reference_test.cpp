@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/operator.hpp"
-#include "reference/attention_params.h"
+#include "reference/attention/params.h"
 #include "reference/device_bytes.hpp"
 #include "reference/linear_recurrence_params.h"
 

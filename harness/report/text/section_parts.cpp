@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "core/extents.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 #include "harness/support/text.hpp"
 
 namespace gla_bench {

@@ -1,4 +1,4 @@
-#include "harness/support/bootstrap.hpp"
+#include "harness/support/statistics/bootstrap.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <random>
 #include <stdexcept>
 
-#include "harness/support/quantiles.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/quantiles.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench {
 namespace {

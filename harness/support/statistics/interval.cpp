@@ -1,11 +1,11 @@
-#include "harness/support/interval.hpp"
+#include "harness/support/statistics/interval.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "harness/support/quantiles.hpp"
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/quantiles.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/support/quantiles.hpp"
+#include "harness/support/statistics/quantiles.hpp"
 
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>

@@ -1,4 +1,4 @@
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 #include "tests/harness/search/synthetic.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/sample_record.hpp"

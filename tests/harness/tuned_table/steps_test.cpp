@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/support/statistics.hpp"
+#include "harness/support/statistics/statistics.hpp"
 #include "harness/tuned_table/build.hpp"
 #include "harness/tuned_table/evaluate.hpp"
 #include "tests/harness/tuned_table/records.hpp"

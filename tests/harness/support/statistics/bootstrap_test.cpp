@@ -1,4 +1,4 @@
-#include "harness/support/bootstrap.hpp"
+#include "harness/support/statistics/bootstrap.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/support/quantiles.hpp"
+#include "harness/support/statistics/quantiles.hpp"
 
 #include <gtest/gtest.h>
 
