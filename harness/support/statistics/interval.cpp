@@ -13,8 +13,6 @@ namespace {
 constexpr double assumed_relative = 0.02;
 constexpr double assumed_seconds = 2e-7;
 constexpr double weight_of_assumption = 4;  // samples
-constexpr double median_over_mean = 1.2533;
-constexpr double sigmas_in_iqr = 1.349;
 constexpr std::size_t enough_for_quartiles = 8;
 
 /// Relative squared deviations from the median, summed.
@@ -22,7 +20,7 @@ double squares(std::span<const double> samples, double middle) {
   const auto count = static_cast<double>(samples.size());
   if (samples.size() >= enough_for_quartiles) {
     const double sigma =
-        (quantile(samples, 0.75) - quantile(samples, 0.25)) / sigmas_in_iqr / middle;
+        (quantile(samples, 0.75) - quantile(samples, 0.25)) / sigmas_between_quartiles / middle;
     return sigma * sigma * (count - 1);
   }
   double sum = 0;
@@ -44,7 +42,7 @@ double relative_half_width(std::span<const double> samples) {
   const double freedom = weight_of_assumption + count - 1;
   const double sigma =
       std::sqrt((weight_of_assumption * assumed * assumed + squares(samples, middle)) / freedom);
-  const double factor = samples.size() < 3 ? 1 : median_over_mean;
+  const double factor = samples.size() < 3 ? 1 : median_error_over_mean_error;
   return student_quantile(0.975, freedom) * factor * sigma / std::sqrt(count);
 }
 

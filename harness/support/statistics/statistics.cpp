@@ -8,9 +8,6 @@
 namespace gla_bench {
 namespace {
 
-constexpr double median_error_over_mean_error = 1.2533;  // sqrt(pi / 2), for a normal distribution
-constexpr double sigmas_in_iqr = 1.349;
-
 double sorted_quantile(const std::vector<double>& sorted, double p) {
   const double place = p * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(std::floor(place));
@@ -46,7 +43,7 @@ double relative_noise(std::span<const double> samples) {
   const double middle = sorted_quantile(sorted, 0.5);
   if (!(middle > 0)) return std::numeric_limits<double>::infinity();
   const double sigma =
-      (sorted_quantile(sorted, 0.75) - sorted_quantile(sorted, 0.25)) / sigmas_in_iqr;
+      (sorted_quantile(sorted, 0.75) - sorted_quantile(sorted, 0.25)) / sigmas_between_quartiles;
   const double error =
       median_error_over_mean_error * sigma / std::sqrt(static_cast<double>(sorted.size()));
   return error / middle;

@@ -74,11 +74,13 @@ Verdict of_text(const std::string& text) {
     std::string variant;
     words >> variant;
     if (variant == "|") words >> variant;
-    for (std::string word; words >> word;)
+    for (std::string word; words >> word;) {
+      if (word.ends_with(',')) word.pop_back();  // other notes may follow
       if (word == "winner")
         verdict.winners.insert(variant);
       else if (word == "tied")
         verdict.ties.insert(variant);
+    }
   }
   return verdict;
 }

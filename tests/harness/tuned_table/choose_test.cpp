@@ -227,7 +227,7 @@ TEST(Evaluate, RegretIsTheChoiceOverTheBest) {
   EXPECT_EQ(evaluation.unknown, 1u);
   EXPECT_EQ(evaluation.problems[4].unknown, "the choice is not recorded");
   const std::string text = evaluation_report(evaluation, true);
-  EXPECT_NE(text.find("3 problems that were not tuned: median regret 10.0 %, worst 25.0 %; 1 more "
+  EXPECT_NE(text.find("3 problems that were not tuned: median regret 10 %, worst 25 %; 1 more "
                       "whose choice has no time; 1 that the table was made from, not counted"),
             std::string::npos)
       << text;

@@ -108,7 +108,7 @@ TEST(MarkdownReport, SaysWhatHoldsTheWinnersUp) {
   const std::string text = why_section(contests_of(files));
   EXPECT_TRUE(has(text, "| 1 memory |")) << text;
   EXPECT_TRUE(has(text, "| memory | 80 % of the copy rate (modelled bytes), 10 % of"));
-  EXPECT_TRUE(has(text, "| 2.00 modelled | 24 |"));
+  EXPECT_TRUE(has(text, "| 2.00 modelled | 24.0 |"));
 }
 
 TEST(MarkdownReport, HasCostsPeersAndTheFloor) {

@@ -56,7 +56,7 @@ TEST(Report, TellsTimeBandwidthShareTrafficAndError) {
   for (const char* part :
        {"chunk=16", "0.2000", "5.00", "30.0", "50 %", "2.00", "o 1.0e-4 (10 %)", "winner"})
     EXPECT_NE(line.find(part), std::string::npos) << part << " in: " << line;
-  EXPECT_NE(text.find("copy rate of 10 GB/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("copy rate of 10.0 GB/s"), std::string::npos) << text;
 }
 
 TEST(Report, ShowsEachVariantsBestTileAndOneWinner) {
