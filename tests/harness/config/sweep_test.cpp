@@ -112,7 +112,8 @@ TEST(Sweep, MemoryNeedCountsTensorsAndTheHostsCopies) {
   EXPECT_FALSE(does_not_fit(need, 1e6, 1e7, 1e9));
   const auto device = does_not_fit(need, 5e6, 1e7, 1e9);
   ASSERT_TRUE(device);
-  EXPECT_EQ(*device, "does not fit: needs 13 MB (tensors 8 MB, workspace 5 MB), 10 MB are there");
+  EXPECT_EQ(*device,
+            "does not fit: needs 13 MB (tensors 8.02 MB, workspace 5 MB), 10 MB are there");
   const auto host = does_not_fit(need, 0, 0, 1e7);
   ASSERT_TRUE(host);
   EXPECT_NE(host->find("28 MB of host memory, 10 MB"), std::string::npos) << *host;
