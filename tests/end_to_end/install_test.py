@@ -28,7 +28,7 @@ TINY = {"backend": "host",
         "sweeps": [{"operator": "gla", "variants": ["recurrent"], "dtypes": ["float32"],
                     "gates": ["mild"], "shapes": [{"batch": 1, "seq": 16, "heads": 1, "key_dim": 16,
                                                    "value_dim": 16}], "max_tiles": 1}],
-        "policy": {"timing": {"max_seconds": 0.01}}}
+        "policy": {"timing": {"max_seconds": 0.2}}}
 
 CONSUMER = """cmake_minimum_required(VERSION 3.22)
 project(consumer LANGUAGES NONE)
@@ -207,6 +207,7 @@ class Installed(unittest.TestCase):
         records["records"][0]["status"] = "wrong"
         records["records"][0]["verification"]["ok"] = False
         (project / "bad.json").write_text(json.dumps(records))
+        self.run_program("gate", str(project / "bad.json"), code=1)  # by its records, not as bad input
         subprocess.run([CMAKE, "-S", project, "-B", build, f"-DCMAKE_PREFIX_PATH={self.root}"],
                        check=True, stdout=subprocess.DEVNULL)
 
