@@ -10,5 +10,8 @@ function(gla_bench_embed_header target)
     DEPENDS ${header} ${writer}
     COMMENT "Embedding the header of tuned tables"
     VERBATIM)
-  target_sources(${target} PRIVATE ${text})
+  # A library of its own: what makes a source of a target waits for every library below that target.
+  add_library(gla_bench_embedded_nearest STATIC ${text})
+  target_include_directories(gla_bench_embedded_nearest PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE gla_bench_embedded_nearest)
 endfunction()

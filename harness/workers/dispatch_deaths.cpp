@@ -10,7 +10,7 @@ namespace gla_bench {
 namespace {
 
 constexpr int most_lines = 20;             // that a worker may print per record
-constexpr std::size_t longest_line = 500;  // bytes
+constexpr std::size_t longest_message = 500;  // bytes
 
 std::string seconds_text(double seconds) {
   std::ostringstream text;
@@ -64,7 +64,7 @@ void Dispatch::check_limits(Slot& slot) {
 void Dispatch::print_output(Slot& slot) {
   for (const std::string& line : slot.process()->take_output()) {
     if (slot.printed++ < most_lines)
-      progress_.message(slot.label() + ": " + printable(line, longest_line));
+      progress_.message(slot.label() + ": " + printable(line, longest_message));
     else if (slot.printed == most_lines + 1)
       progress_.message(slot.label() + ": (it prints more)");
   }
