@@ -3,7 +3,7 @@
 file(STRINGS ${LIST} sources)
 set(text "// Written by cmake/WriteEmbeddedSources.cmake.\n#include \"harness/backends/sources/source_store.hpp\"\n\n")
 string(APPEND text "namespace gla_bench {\n\nstd::span<const Source> ${FUNCTION}() {\n")
-string(APPEND text "  static constexpr Source table[] = {\n")
+string(APPEND text "  static const Source table[] = {\n")
 foreach(path IN LISTS sources)
   file(READ ${ROOT}/${path} content)
   string(REGEX REPLACE "^kernels/" "" key "${path}")
