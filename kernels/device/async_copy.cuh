@@ -1,13 +1,14 @@
 #pragma once
 // Copies from global to shared memory that do not pass through registers (cp.async, sm_80 and
-// newer), for rows of any alignment: the access is the widest that a row's size in bytes allows.
+// newer). They work for rows of any alignment: each access is the widest that a row's size in bytes
+// allows.
 
 #include "device/types.cuh"
 
 namespace gla_bench::device {
 
-/// Copies `bytes` (4, 8 or 16, both addresses aligned to it), or writes zeros where `valid` is
-/// false: `source` is then not read.
+/// Copies `bytes` (4, 8 or 16; both addresses must be aligned to it). Where `valid` is false it
+/// writes zeros and does not read `source`.
 template <int bytes>
 __device__ __forceinline__ void copy_async(void* target, const void* source, bool valid) {
   const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(target));
@@ -35,10 +36,10 @@ __device__ __forceinline__ void wait_copies() {
 }
 
 /// A block of `threads` copies `rows` rows of `columns` elements to shared memory with leading
-/// dimension `ld`: row r from source + r * stride. `row_elements` is the length of the tensor's
-/// whole row, which decides the alignment; source must lie a multiple of 16 bytes behind such a
-/// row's start. Rows from `valid_rows` and columns from `valid_columns` on become zeros. Ends with
-/// commit_copies() by the caller.
+/// dimension `ld`. Row r comes from source + r * stride. `row_elements` is the length of the
+/// tensor's whole row and decides the alignment. `source` must lie a multiple of 16 bytes after the
+/// start of such a row. Rows from `valid_rows` on and columns from `valid_columns` on become zeros.
+/// The caller ends the copies with commit_copies().
 template <int threads, int rows, int columns, int ld, int row_elements, typename T>
 __device__ __forceinline__ void copy_rows_async(T* target, const T* source, long long stride,
                                                 int valid_rows, int valid_columns) {
@@ -54,7 +55,8 @@ __device__ __forceinline__ void copy_rows_async(T* target, const T* source, long
       *to = valid ? *from : from_float<T>(0.0f);
   };
   if constexpr (threads % per_row == 0) {
-    // A thread keeps its columns: addresses advance by a step instead of being kept for each row.
+    // A thread always copies the same columns, so its addresses advance by a step and need not be
+    // kept for each row.
     constexpr int step = threads / per_row;
     const int first = threadIdx.x / per_row, column = threadIdx.x % per_row * width;
     T* to = target + first * ld + column;

@@ -1,30 +1,32 @@
 #pragma once
-// Blocks of a cluster, which reach each other's shared memory: addresses, barriers, stores.
+// The blocks of a cluster can reach each other's shared memory: addresses, barriers, stores.
 
 #include "device/sm90.cuh"
 
 namespace gla_bench::device::sm90 {
 
-/// All threads of all blocks of the cluster.
+/// Synchronizes all threads of all blocks of the cluster.
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile(
       "barrier.cluster.arrive.release;\n\t"
       "barrier.cluster.wait.acquire;" ::
           : "memory");
 }
-/// The same place in the shared memory of another block.
+/// The address of the same place in another block's shared memory.
 __device__ __forceinline__ unsigned address_in(unsigned block, unsigned address) {
   unsigned there;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
   return there;
 }
-/// Arrives at a barrier of another block, and waits for nothing that this thread has written or
-/// asked for: what the other block may overwrite has been read, into registers that were used.
+/// Arrives at a barrier of another block. It does not wait for anything that this thread has
+/// written or asked for. It may be used only if what the other block may overwrite has been read
+/// into registers that have already been used.
 __device__ __forceinline__ void barrier_arrive_there(unsigned barrier) {
   asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier)
                : "memory");
 }
-/// Waits until the phase of this parity is over; what the others did before they arrived is seen.
+/// Waits until the phase of this parity is over. What the other blocks did before they arrived is
+/// then visible.
 __device__ __forceinline__ void barrier_wait_cluster(unsigned barrier, unsigned parity) {
   unsigned passed;
   do {
@@ -37,7 +39,7 @@ __device__ __forceinline__ void barrier_wait_cluster(unsigned barrier, unsigned 
         : "memory");
   } while (passed == 0);
 }
-/// Stores 16 bytes in another block, whose barrier counts them.
+/// Stores 16 bytes in another block. That block's barrier counts the bytes.
 __device__ __forceinline__ void store_there(unsigned address, unsigned barrier, float a, float b,
                                             float c, float d) {
   asm volatile(

@@ -1,13 +1,13 @@
 #pragma once
-// Elementary functions as the special function unit has them.
+// Elementary functions as the special function unit computes them.
 
 namespace gla_bench::device {
 
 inline constexpr float log2_e = 1.44269504088896340736f;
 inline constexpr float ln_2 = 0.693147180559945309417f;
 
-/// Gates are clamped here, in nats: e^-20 = 2e-9 lies below float32's resolution of what it
-/// multiplies, and sums of a few gates stay finite, -inf included.
+/// Gates are clamped here, in nats. e^-20 = 2e-9 lies below float32's resolution of what it
+/// multiplies. Sums of a few clamped gates stay finite, even if a gate is -inf.
 inline constexpr float strongest_gate = -20.0f;
 
 __device__ __forceinline__ float minus_infinity() {
@@ -21,9 +21,9 @@ __device__ __forceinline__ float exp2_fast(float x) {
   return y;
 }
 
-/// e^g of a single gate g <= 0. Where it is near 1 it is multiplied up over many tokens, and
-/// exp2_fast's errors, alike for like gates, would add up: there a series, good to half a unit in
-/// the last place.
+/// e^g of a single gate g <= 0. Where it is near 1 it is multiplied over many tokens. exp2_fast's
+/// errors are alike for like gates and would add up, so there a series is used that is good to half
+/// a unit in the last place.
 __device__ __forceinline__ float single_decay(float g) {
   const float series = fmaf(
       g, fmaf(g, fmaf(g, fmaf(g, fmaf(g, 1.0f / 120, 1.0f / 24), 1.0f / 6), 0.5f), 1.0f), 1.0f);

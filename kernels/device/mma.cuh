@@ -1,12 +1,13 @@
 #pragma once
-// Tensor core instructions of one warp and the loads that feed them (sm_80 and newer).
-// Lane l holds, with g = l / 4 and t = l % 4:
+// Tensor core instructions of one warp and the loads that feed them (sm_80 and newer). Lane l
+// holds, with g = l / 4 and t = l % 4:
 //   C, D [16 x 8]  c0 (g, 2t)  c1 (g, 2t+1)  c2 (g+8, 2t)  c3 (g+8, 2t+1)
-//   bfloat16, float16 A [16 x 16]: pairs a0 (g, 2t..)  a1 (g+8, 2t..)  a2 (g, 2t+8..)  a3 (g+8,
-//   2t+8..)
-//                     B [16 x 8]:  pairs b0 (2t.., g)  b1 (2t+8.., g)
-//   tf32 A [16 x 8]: a0 (g, t)  a1 (g+8, t)  a2 (g, t+4)  a3 (g+8, t+4);  B [8 x 8]: b0 (t, g)  b1
-//   (t+4, g)
+//   bfloat16, float16, in pairs:
+//     A [16 x 16]: a0 (g, 2t..)  a1 (g+8, 2t..)  a2 (g, 2t+8..)  a3 (g+8, 2t+8..)
+//     B [16 x 8]:  b0 (2t.., g)  b1 (2t+8.., g)
+//   tf32:
+//     A [16 x 8]:  a0 (g, t)  a1 (g+8, t)  a2 (g, t+4)  a3 (g+8, t+4)
+//     B [8 x 8]:   b0 (t, g)  b1 (t+4, g)
 
 namespace gla_bench::device {
 
@@ -28,8 +29,8 @@ __device__ __forceinline__ void mma_float16(float (&c)[4], const unsigned (&a)[4
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/// c[16 x 8] += a[16 x 8] b[8 x 8], operands tf32 (of a float's bits the low 13 are ignored: round
-/// first).
+/// c[16 x 8] += a[16 x 8] b[8 x 8], operands tf32. The hardware ignores the low 13 bits of a float,
+/// so round first.
 __device__ __forceinline__ void mma_tf32(float (&c)[4], const unsigned (&a)[4],
                                          const unsigned (&b)[2]) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
@@ -45,8 +46,9 @@ __device__ __forceinline__ unsigned round_tf32(float x) {
   return y;
 }
 
-/// Four 8x8 matrices of 16-bit elements from shared memory. Lane 8m + r gives the address of row r
-/// of matrix m (16 bytes, aligned); lane l receives of each the pair at row l/4, columns 2(l%4)...
+/// Loads four 8x8 matrices of 16-bit elements from shared memory. Lane 8m + r gives the address of
+/// row r of matrix m (16 bytes, aligned). Of each matrix, lane l receives the pair at row l/4,
+/// columns 2(l%4)...
 __device__ __forceinline__ void load_matrices(unsigned (&r)[4], const void* row) {
   const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -55,7 +57,7 @@ __device__ __forceinline__ void load_matrices(unsigned (&r)[4], const void* row)
                : "memory");
 }
 
-/// The same, each matrix transposed: lane l receives the pair at column l/4, rows 2(l%4)...
+/// The same with each matrix transposed: lane l receives the pair at column l/4, rows 2(l%4)...
 __device__ __forceinline__ void load_matrices_transposed(unsigned (&r)[4], const void* row) {
   const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"

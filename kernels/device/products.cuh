@@ -1,17 +1,18 @@
 #pragma once
-// Matrix products of one warp in a given arithmetic, as operand loads and one step of the
+// Matrix products of one warp in a given arithmetic: the loads of operands, and one step of the
 // contraction. Both classes have the same members, so that a kernel is written once for all dtypes:
 //   element   what shared memory holds of operands that the kernel forms itself
 //   depth     length of the contraction that one step covers
-//   padding   elements to add to a multiple of 16 to get a leading dimension whose loads are free
-//   of bank
-//             conflicts when a row is the contraction (or is loaded transposed)
+//   padding   elements to add to a multiple of 16 for a leading dimension whose loads are free of
+//             bank conflicts when a row is the contraction (or is loaded transposed)
 //   A, B      registers of a 16 x depth and a depth x 8 operand
 //   Score     the same as B, of an operand that needs more precision than one element has
-// Loads are free of bank conflicts with leading dimensions 8 over a multiple of 16 elements (scores
-// in float32: 4 over). The order of a contraction's indices inside a step is free as long as A and
-// B agree. Tf32Products uses that along "paired" contractions, whose A operand may come from
-// accumulators: a lane takes two neighbours (2t, 2t+1) where the instruction names (t, t+4).
+//
+// Loads are free of bank conflicts if leading dimensions are 8 more than a multiple of 16 elements
+// (4 more for scores in float32). Inside a step, the order of a contraction's indices is free as
+// long as A and B agree. Tf32Products uses that along "paired" contractions, whose A operand may
+// come from accumulators: a lane takes two neighbours (2t, 2t+1) where the instruction names (t,
+// t+4).
 
 #include "device/mma.cuh"
 #include "device/tf32_products.cuh"
@@ -19,7 +20,7 @@
 
 namespace gla_bench::device {
 
-/// Operands in bfloat16 or float16 (T), sums in float32.
+/// Products with operands in bfloat16 or float16 (T) and sums in float32.
 template <typename T>
 struct SixteenBitProducts {
   using element = T;
@@ -61,8 +62,9 @@ struct SixteenBitProducts {
     b[0] = {{r[0], r[1]}};
     b[1] = {{r[2], r[3]}};
   }
-  /// Two neighbours of a row of scores: the rounded value, and `apart` elements behind what it
-  /// lost. A score multiplies a whole row of outputs, so its rounding error would not average out.
+  /// Stores two neighbours of a row of scores: the rounded values, and `apart` elements further on
+  /// what rounding lost. A score multiplies a whole row of outputs, so its rounding error would not
+  /// average out.
   static __device__ __forceinline__ void store_scores(element* p, int apart, float x, float y) {
     const unsigned both = pair(x, y);
     const float2 kept = unpacked(both);
@@ -86,7 +88,7 @@ struct SixteenBitProducts {
     b[0] = {{r[0], r[1]}};
     b[1] = {{r[2], r[3]}};
   }
-  /// load_rows() of values as they were loaded; here there is nothing to round.
+  /// load_rows() of values as they were loaded. Here there is nothing to round.
   static __device__ __forceinline__ A load_raw_rows(const element* p, int ld) {
     return load_rows(p, ld);
   }
@@ -100,21 +102,20 @@ struct SixteenBitProducts {
   static __device__ __forceinline__ void load_paired_columns(B (&b)[2], const element* p, int ld) {
     load_columns(b, p, ld);
   }
-  /// The part of a row of accumulator tiles that step `step` of a contraction over its columns
-  /// takes.
+  /// The part of a row of accumulator tiles that one step of a contraction over its columns takes.
   template <int tiles>
   static __device__ __forceinline__ A from_accumulators(const float (&c)[tiles][4], int step) {
     const float(&low)[4] = c[2 * step], (&high)[4] = c[2 * step + 1];
     return {{pair(low[0], low[1]), pair(low[2], low[3]), pair(high[0], high[1]),
              pair(high[2], high[3])}};
   }
-  /// A(m, k) factors[k], of an operand from load_columns().
+  /// Multiplies A(m, k) by factors[k], for an operand from load_columns().
   static __device__ __forceinline__ A scaled(const A& a, const float* factors) {
     const int t = threadIdx.x % 4;
     const float2 low = load_pair(factors + 2 * t), high = load_pair(factors + 2 * t + 8);
     return {{scaled(a.r[0], low), scaled(a.r[1], low), scaled(a.r[2], high), scaled(a.r[3], high)}};
   }
-  /// a with its rows 0..7 (8..15) zero.
+  /// a with its rows 0..7 (8..15) set to zero.
   static __device__ __forceinline__ A lower_rows(const A& a) {
     return {{0, a.r[1], 0, a.r[3]}};
   }
@@ -171,9 +172,9 @@ struct ProductsOf<__nv_bfloat16, terms, key_dim> {
   using type = typename Choice<(key_dim >= 16), Bfloat16Products, Tf32Products<terms>>::type;
 };
 
-/// How a problem of dtype T multiplies matrices: bfloat16 in its own format, unless there are so
-/// few keys that its rounding errors do not average out; float16, whose range a state can pass, in
-/// tf32; float32 in tf32 or, with three terms, close to float32.
+/// How a problem of dtype T multiplies matrices. bfloat16 uses its own format, unless there are so
+/// few keys that its rounding errors do not average out. float16 uses tf32, because a state can
+/// exceed float16's range. float32 uses tf32 or, with three terms, products close to float32.
 template <typename T, int terms, int key_dim>
 using Products = typename ProductsOf<T, terms, key_dim>::type;
 

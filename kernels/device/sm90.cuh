@@ -1,13 +1,14 @@
 #pragma once
-// What sm_90a has beyond sm_80, one function an instruction: barriers in shared memory, bulk tensor
-// copies (TMA), products of a group of four warps (wgmma), registers handed from warps to warps.
-// Shared addresses are 32-bit, as shared_address() gives them.
+// What sm_90a has beyond sm_80, with one function per instruction: mbarriers in shared memory, bulk
+// tensor copies (TMA), products of a warpgroup (wgmma) and registers that move from some warps to
+// others. Shared addresses are 32-bit, as shared_address() gives them.
 
 #include <cuda_bf16.h>
 
 namespace gla_bench::device::sm90 {
 
-/// A tensor as bulk copies see it (core/variant.hpp, TensorMap); the driver's 128 bytes.
+/// A tensor as bulk copies see it (core/variant.hpp, TensorMap): the 128 bytes that the driver
+/// encodes.
 struct alignas(64) TensorMap {
   unsigned long long opaque[16];
 };
@@ -21,14 +22,14 @@ __device__ __forceinline__ unsigned shared_address(const void* p) {
 __device__ __forceinline__ void barrier_init(unsigned barrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
-/// Makes initialised barriers known to the copies.
+/// Makes initialised mbarriers visible to the copies.
 __device__ __forceinline__ void barrier_init_fence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 __device__ __forceinline__ void barrier_arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/// Arrives, and announces so many bytes of copies.
+/// Arrives, and announces that copies will bring this many bytes.
 __device__ __forceinline__ void barrier_expect(unsigned barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
@@ -56,7 +57,7 @@ template <int threads>
 __device__ __forceinline__ void named_barrier(int name) {
   asm volatile("barrier.sync %0, %1;" ::"r"(name), "n"(threads) : "memory");
 }
-/// The same, and whether `any` is true in one of the threads.
+/// The same, and returns whether `any` is true in one of the threads.
 template <int threads>
 __device__ __forceinline__ bool named_barrier_or(int name, bool any) {
   unsigned result;
@@ -73,11 +74,11 @@ __device__ __forceinline__ bool named_barrier_or(int name, bool any) {
 
 // --- launches that overlap
 
-/// From here on the next launch's blocks may begin, where all blocks of this one have said so.
+/// Allows blocks of the next launch to begin, once all blocks of this one have called it.
 __device__ __forceinline__ void let_next_begin() {
   asm volatile("griddepcontrol.launch_dependents;");
 }
-/// Waits until the launch before this one is over; what it has written is seen.
+/// Waits until the previous launch is over. What it has written is then visible.
 __device__ __forceinline__ void wait_for_launch_before() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
@@ -99,8 +100,8 @@ __device__ __forceinline__ void prefetch_map(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<unsigned long long>(&map))
                : "memory");
 }
-/// A box of a tensor of four axes, its first element at these coordinates; what lies outside the
-/// tensor arrives as zeros.
+/// Copies a box of a four-dimensional tensor whose first element has these coordinates. What lies
+/// outside the tensor arrives as zeros.
 __device__ __forceinline__ void copy_in(unsigned to, const TensorMap& map, unsigned barrier, int c0,
                                         int c1, int c2, int c3) {
   asm volatile(
@@ -110,14 +111,15 @@ __device__ __forceinline__ void copy_in(unsigned to, const TensorMap& map, unsig
       "r"(c3)
       : "memory");
 }
-/// Brings a box into the L2, for a copy that comes later.
+/// Brings a box into the L2 cache, for a later copy.
 __device__ __forceinline__ void prefetch_box(const TensorMap& map, int c0, int c1, int c2, int c3) {
   asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global.tile [%0, {%1, %2, %3, %4}];" ::"l"(
                    reinterpret_cast<unsigned long long>(&map)),
                "r"(c0), "r"(c1), "r"(c2), "r"(c3)
                : "memory");
 }
-/// The inverse; what lies outside is not written. copies_commit() ends a group of them.
+/// The reverse of copy_in(); what lies outside the tensor is not written. copies_commit() ends a
+/// group of such copies.
 __device__ __forceinline__ void copy_out(const TensorMap& map, unsigned from, int c0, int c1,
                                          int c2, int c3) {
   asm volatile(
@@ -129,7 +131,7 @@ __device__ __forceinline__ void copy_out(const TensorMap& map, unsigned from, in
 __device__ __forceinline__ void copies_commit() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-/// Until shared memory has been read by all but the last `left` groups of this thread.
+/// Waits until shared memory has been read by all but the last `left` groups of this thread.
 template <int left>
 __device__ __forceinline__ void copies_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(left) : "memory");
@@ -138,21 +140,21 @@ template <int left>
 __device__ __forceinline__ void copies_done() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(left) : "memory");
 }
-/// What this thread has written to shared memory becomes visible to copies and to wgmma.
+/// Makes what this thread has written to shared memory visible to TMA copies and to wgmma.
 __device__ __forceinline__ void publish_shared() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 // --- tiles: rows of 128 bytes, their 16-byte pieces permuted by row (128-byte swizzle)
 
-/// Offset of byte `column` of a row. The tile begins at a multiple of 1024 bytes.
+/// Offset of byte `column` of a row. The tile must begin at a multiple of 1024 bytes.
 __device__ __forceinline__ unsigned swizzled(unsigned row, unsigned column) {
   return row * 128u + (column ^ ((row & 7u) << 4));
 }
 
-/// Descriptor of an operand in such a tile. `begin`: shared address. `leading`: bytes from one 64
-/// elements along M or N to the next, of operands that are contiguous along M or N. Groups of
-/// eight rows are 1024 bytes apart.
+/// Descriptor of an operand in such a tile. `begin` is its shared address. `leading` matters for
+/// operands that are contiguous along M or N: the bytes from one group of 64 elements along M or N
+/// to the next. Groups of eight rows are 1024 bytes apart.
 __device__ __forceinline__ unsigned long long operand(unsigned begin, unsigned leading = 16) {
   return (static_cast<unsigned long long>(1) << 62) |
          (static_cast<unsigned long long>(1024 >> 4) << 32) |
@@ -172,7 +174,7 @@ template <int left>
 __device__ __forceinline__ void products_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory");
 }
-/// Keeps the compiler from moving uses of accumulators over waits.
+/// Keeps the compiler from moving uses of accumulators across waits.
 template <int n>
 __device__ __forceinline__ void pin(float (&d)[n]) {
 #pragma unroll
@@ -184,10 +186,11 @@ __device__ __forceinline__ void pin(unsigned (&a)[4]) {
   for (int i = 0; i < 4; ++i) asm volatile("" : "+r"(a[i])::"memory");
 }
 
-/// Where an operand in shared memory is contiguous: along K, or along M (of A) or N (of B).
+/// The direction in which an operand in shared memory is contiguous: along K, or along M (of A) or
+/// N (of B).
 inline constexpr int along_k = 0, along_mn = 1;
 
-/// N = 64, both operands in shared memory. `add` false: D is overwritten.
+/// N = 64, both operands in shared memory. If `add` is false, D is overwritten.
 template <int a_along, int b_along>
 __device__ __forceinline__ void product_n64(float (&d)[32], unsigned long long a,
                                             unsigned long long b, bool add) {
@@ -205,7 +208,7 @@ __device__ __forceinline__ void product_n64(float (&d)[32], unsigned long long a
       : "l"(a), "l"(b), "r"(static_cast<int>(add)), "n"(a_along), "n"(b_along));
 }
 
-/// N = 32, both operands in shared memory. `add` false: D is overwritten.
+/// N = 32, both operands in shared memory. If `add` is false, D is overwritten.
 template <int a_along, int b_along>
 __device__ __forceinline__ void product_n32(float (&d)[16], unsigned long long a,
                                             unsigned long long b, bool add) {
@@ -220,7 +223,8 @@ __device__ __forceinline__ void product_n32(float (&d)[16], unsigned long long a
       : "l"(a), "l"(b), "r"(static_cast<int>(add)), "n"(a_along), "n"(b_along));
 }
 
-/// N = 64, A in registers as the accumulators of an earlier product are, packed in pairs.
+/// N = 64, with A in registers in the order of the accumulators of an earlier product, packed in
+/// pairs.
 template <int b_along>
 __device__ __forceinline__ void product_n64(float (&d)[32], const unsigned (&a)[4],
                                             unsigned long long b, bool add) {
@@ -239,7 +243,7 @@ __device__ __forceinline__ void product_n64(float (&d)[32], const unsigned (&a)[
         "n"(b_along));
 }
 
-/// N = 128, both operands in shared memory, added to D.
+/// N = 128, both operands in shared memory. The product is added to D.
 template <int a_along, int b_along>
 __device__ __forceinline__ void product_n128(float (&d)[64], unsigned long long a,
                                              unsigned long long b) {
@@ -265,7 +269,7 @@ __device__ __forceinline__ void product_n128(float (&d)[64], unsigned long long 
 
 // --- matrices of 8 x 8 two-byte elements
 
-/// Stores four of them, each lane's register holding two neighbours of a row; lane l gives the
+/// Stores four matrices. Each register of a lane holds two neighbours of a row. Lane l gives the
 /// address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void store_matrices(unsigned row, unsigned a, unsigned b, unsigned c,
                                                unsigned d) {
@@ -273,7 +277,7 @@ __device__ __forceinline__ void store_matrices(unsigned row, unsigned a, unsigne
                "r"(a), "r"(b), "r"(c), "r"(d)
                : "memory");
 }
-/// The same, transposed: a lane's address is of a column's elements.
+/// The same with each matrix transposed: a lane gives the address for the elements of a column.
 __device__ __forceinline__ void store_transposed(unsigned row, unsigned a, unsigned b, unsigned c,
                                                  unsigned d) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row),
@@ -286,7 +290,7 @@ __device__ __forceinline__ void load_matrices(unsigned row, unsigned (&a)[4]) {
                : "r"(row)
                : "memory");
 }
-/// D[16, 8] += A[16, 16] B[16, 8], of one warp.
+/// D[16, 8] += A[16, 16] B[16, 8], by one warp.
 __device__ __forceinline__ void warp_product(float (&d)[4], unsigned a0, unsigned a1, unsigned a2,
                                              unsigned a3, const unsigned (&b)[2]) {
   asm volatile(
@@ -296,7 +300,7 @@ __device__ __forceinline__ void warp_product(float (&d)[4], unsigned a0, unsigne
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b[0]), "r"(b[1]));
 }
 
-/// Two floats rounded to bfloat16, the first in the low half.
+/// Rounds two floats to bfloat16 and packs them, the first in the low half.
 __device__ __forceinline__ unsigned pack(float low, float high) {
   unsigned packed;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
@@ -309,8 +313,8 @@ __device__ __forceinline__ float high_of(unsigned packed) {
   return __uint_as_float(packed & 0xffff0000u);
 }
 
-/// The same by other instructions, whose results the assembler does not take for those of the
-/// first: it would keep these in registers.
+/// The same by other instructions. The assembler cannot tell that their results equal those of the
+/// first, which it would otherwise keep in registers.
 __device__ __forceinline__ float low_anew(unsigned packed) {
   unsigned low;
   asm("prmt.b32 %0, %1, 0, 0x1044;" : "=r"(low) : "r"(packed));

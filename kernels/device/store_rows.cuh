@@ -1,20 +1,20 @@
 #pragma once
-// Tiles of float32 in shared memory to rows of a tensor in device memory, by the widest legal
-// access.
+// Stores tiles of float32 from shared memory to rows of a tensor in device memory, with the widest
+// legal access.
 
 #include "device/types.cuh"
 
 namespace gla_bench::device {
 
-/// The factor of rows that are stored as they are.
+/// The factor for rows that are stored as they are.
 struct NoFactor {
   __device__ __forceinline__ float operator()(int) const { return 1.0f; }
 };
 
-/// A block of `threads` writes rows x valid_columns floats (shared rows `ld` apart) to rows
-/// `stride` elements apart, times factor(row), rounded to T. columns: of the tile; row_elements: of
-/// the tensor's whole row, which decides the alignment; target must lie a multiple of 16 bytes
-/// behind such a row's start.
+/// A block of `threads` writes rows x valid_columns floats, times factor(row) and rounded to T. The
+/// rows in shared memory are `ld` apart, those of the target `stride` elements. columns: of the
+/// tile. row_elements: of the tensor's whole row, which decides the alignment. target must lie a
+/// multiple of 16 bytes after the start of such a row.
 template <int threads, int columns, int row_elements, typename T, typename Factor = NoFactor>
 __device__ __forceinline__ void store_rows(T* target, long long stride, const float* source, int ld,
                                            int rows, int valid_columns, Factor factor = {}) {

@@ -1,15 +1,15 @@
 #pragma once
-// Matrix products of one warp from float32 operands; what the members mean stands in products.cuh.
+// Matrix products of one warp from float32 operands. products.cuh explains what the members mean.
 
 #include "device/mma.cuh"
 #include "device/types.cuh"
 
 namespace gla_bench::device {
 
-/// Operands in float32, rounded to tf32 (terms = 1), or split into two tf32 parts whose three
-/// larger products are summed (terms = 3): nearly float32. The tensor cores cut the sum instead of
-/// rounding it, so with three terms each step sums from zero and is added with an ordinary,
-/// rounding addition.
+/// Operands in float32. With terms = 1 they are rounded to tf32. With terms = 3 each is split into
+/// two tf32 parts, and the three larger products of the parts are summed, which is nearly float32.
+/// The tensor cores truncate sums instead of rounding them. With three terms, each step therefore
+/// sums from zero, and the result is added with an ordinary, rounding addition.
 template <int terms>
 struct Tf32Products {
   using element = float;
@@ -39,7 +39,7 @@ struct Tf32Products {
     put_rounded(a, 3, lower.y);
     return a;
   }
-  /// Not paired. T: any dtype, exact in float32.
+  /// Not for paired contractions. T: any dtype, exact in float32.
   template <typename T>
   static __device__ __forceinline__ A load_columns(const T* p, int ld) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
@@ -82,21 +82,21 @@ struct Tf32Products {
   static __device__ __forceinline__ void store_scores(element* p, int, float x, float y) {
     store_rounded(p, x, y);
   }
-  /// Not paired.
+  /// Not for paired contractions.
   static __device__ __forceinline__ void load_scores(Score (&b)[2], const element* p, int ld, int) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       put_rounded(b[i / 2], i % 2, p[(g + i / 2 * 8) * ld + t + i % 2 * 4]);
   }
-  /// Not paired.
+  /// Not for paired contractions.
   static __device__ __forceinline__ void load_columns(B (&b)[2], const element* p, int ld) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       put_rounded(b[i / 2], i % 2, p[(t + i % 2 * 4) * ld + g + i / 2 * 8]);
   }
-  /// Not paired, of values that did not go through rounded(). T: any dtype.
+  /// Not for paired contractions; for values that did not go through rounded(). T: any dtype.
   template <typename T>
   static __device__ __forceinline__ void load_raw_columns(B (&b)[2], const T* p, int ld) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
@@ -104,7 +104,7 @@ struct Tf32Products {
     for (int i = 0; i < 4; ++i)
       put(b[i / 2], i % 2, to_float(p[(t + i % 2 * 4) * ld + g + i / 2 * 8]));
   }
-  /// Paired, of values that did not go through rounded(). T: any dtype.
+  /// For paired contractions of values that did not go through rounded(). T: any dtype.
   template <typename T>
   static __device__ __forceinline__ void load_paired_columns(B (&b)[2], const T* p, int ld) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
@@ -121,7 +121,7 @@ struct Tf32Products {
     put(a, 3, c[step][3]);
     return a;
   }
-  /// A(m, k) factors[k], of an operand from load_columns().
+  /// Multiplies A(m, k) by factors[k], for an operand from load_columns().
   static __device__ __forceinline__ A scaled(const A& a, const float* factors) {
     const int t = threadIdx.x % 4;
     A b;

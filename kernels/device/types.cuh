@@ -1,5 +1,5 @@
 #pragma once
-// Element types: conversion between what tensors store (io_t: float, __nv_bfloat16 or __half) and
+// Element types. Converts between what tensors store (io_t: float, __nv_bfloat16 or __half) and
 // float, one element or two neighbours at a time.
 
 #include <cuda_bf16.h>
@@ -43,7 +43,7 @@ __device__ __forceinline__ T from_float(float x) {
     return x;
 }
 
-/// Elements 0 and 1 at p, which is aligned to both together.
+/// Loads elements 0 and 1 at p. p must be aligned to both elements together.
 __device__ __forceinline__ float2 load_pair(const float* p) {
   return *reinterpret_cast<const float2*>(p);
 }
@@ -64,14 +64,14 @@ __device__ __forceinline__ void store_pair(__half* p, float x, float y) {
   *reinterpret_cast<__half2*>(p) = __floats2half2_rn(x, y);
 }
 
-/// n elements moved with one access.
+/// n elements that are moved with one access.
 template <typename T, int n>
 struct alignas(n * sizeof(T)) Pack {
   T value[n];
 };
 
-/// The widest power of two, at most 16, that divides `bytes`: what rows of that many bytes, stored
-/// one after the other from an aligned base, are aligned to.
+/// The widest power of two, at most 16, that divides `bytes`. Rows of that many bytes, stored one
+/// after the other from an aligned base, are aligned to it.
 __host__ __device__ constexpr int widest_access(int bytes) {
   return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
 }

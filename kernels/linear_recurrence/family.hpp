@@ -1,6 +1,6 @@
 #pragma once
-// What the host side of every linear-recurrence variant shares: members, parameters, constants,
-// byte counts.
+// What the host side of every linear-recurrence variant shares: the members of the family,
+// parameters, constants and byte counts.
 
 #include <cstdint>
 #include <functional>
@@ -18,12 +18,13 @@ namespace gla_bench::linear_recurrence {
 /// What a token's decay depends on. Kernels see the number as trait::decay.
 enum class Decay { none = 0, per_head = 1, per_token = 2, per_key = 3 };
 
-/// An operator of the family, as its kernels tell it from the others.
+/// An operator of the family, described by what sets it apart for its kernels.
 struct Member {
   std::string_view op;
   Decay decay;
   std::string_view gate;  ///< the tensor that holds the log decays: "g", "w", "log_decay", or ""
-  /// The output reads the state before the update, and the token itself through the bonus u.
+  /// Whether the output reads the state before the update, with the token itself added through the
+  /// bonus u.
   bool before_update;
 };
 
@@ -33,24 +34,24 @@ std::span<const Member> members();
 /// The member that solves the problem; gla for a problem of another family.
 const Member& member_of(const Problem& problem);
 
-/// Ragged sequences (cu_seqlens)?
+/// Whether sequences are ragged (cu_seqlens).
 bool ragged(const Problem& problem);
 
-/// Independent sequences: batch (or the ragged sequences) * heads.
+/// Number of independent sequences: batch (or the number of ragged sequences) * heads.
 std::int64_t sequences(const Problem& problem);
 
-/// Params with the tensors' addresses, strides of the problem's layouts, sizes and scale.
-/// `regions`: the workspace regions' names, in the order of Params::work.
+/// The kernel parameters: the tensors' addresses, the strides of the problem's layouts, sizes and
+/// scale. `regions`: the names of the workspace regions, in the order of Params::work.
 LinearRecurrenceParams params(const Problem& problem, const Address& address,
                               const std::vector<Region>& regions);
 
 /// params() as the bytes that a launch takes.
 ParamBytes bind(const Problem& problem, const Address& address, const std::vector<Region>& regions);
 
-/// dim::key_dim, dim::value_dim, every axis of the tile as tile::<axis>, and what the member and
-/// the problem's options mean to a kernel: trait::decay (Decay), ::before_update, ::elu_features,
-/// ::normalize, ::raw_gate (g holds w_raw, the log decay is -exp(w_raw)), ::ragged, ::value_first
-/// (states are [V,K]), ::state_bytes.
+/// Constants of a kernel. They are dim::key_dim, dim::value_dim, every axis of the tile as
+/// tile::<axis>, and what the member and the problem's options mean to a kernel. The latter are
+/// trait::decay (Decay), ::before_update, ::elu_features, ::normalize, ::raw_gate (g holds w_raw,
+/// and the log decay is -exp(w_raw)), ::ragged, ::value_first (states are [V,K]) and ::state_bytes.
 std::vector<Constant> constants(const Problem& problem, const Tile& tile);
 
 /// One pass over q (or k): bytes of a [B,T,H,K] tensor in the problem's dtype.
@@ -59,12 +60,12 @@ double key_bytes(const Problem& problem);
 double value_bytes(const Problem& problem);
 /// Bytes of the log decays, whatever they depend on.
 double gate_bytes(const Problem& problem);
-/// Bytes of what is read besides: bonus, cu_seqlens.
+/// Bytes of the small tensors that are also read: bonus, cu_seqlens.
 double small_bytes(const Problem& problem);
 /// Bytes of one state [N,H,K,V] in its dtype, with its normalizer where there is one.
 double state_bytes(const Problem& problem);
 
-/// The parts of a CUDA variant that differ. Empty functions: no workspace.
+/// The parts of a CUDA variant that differ. Empty functions mean that there is no workspace.
 struct CudaForm {
   std::string_view name, summary;
   TileSpace space;

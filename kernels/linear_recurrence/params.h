@@ -1,20 +1,23 @@
 #pragma once
-// The one argument of every kernel of the linear-recurrence family, by value, on the GPU and on the
-// host. Includes no standard headers: NVRTC has none.
+// The single argument of every kernel of the linear-recurrence family, passed by value, on the GPU
+// and on the host. Includes no standard headers, because NVRTC has none.
 
 #include "kernels/token_strides.h"
 
 namespace gla_bench {
 
-/// Distances in elements within a state: one sequence and head to the next, and along K and V.
+/// Distances in elements within the states: from one sequence and head to the next, and along K and
+/// V.
 struct StateStrides {
   long long sequence, key, value;
 };
 
-/// S_t = decay_t (.) S_{t-1} + k_t v_t^T, read by q_t; which decay, when and with what else is
-/// family.hpp's Member and the constants of namespace trait. q, k: [B,T,H,K]; v, o: [B,T,H,V] in
-/// io_t; states [N,H,K,V] in float32 (bfloat16 where trait::state_bytes is 2: cast).
-/// Ragged (cu_seqlens): B = 1 and sequence n has the tokens [cu_seqlens[n], cu_seqlens[n+1]).
+/// Parameters of S_t = decay_t (.) S_{t-1} + k_t v_t^T, which q_t reads. family.hpp's Member and
+/// the constants of namespace trait say which decay applies, when, and with what else.
+///
+/// q, k: [B,T,H,K]; v, o: [B,T,H,V] in io_t. States: [N,H,K,V] in float32 (in bfloat16 where
+/// trait::state_bytes is 2; cast the pointers). Ragged (cu_seqlens): B = 1, and sequence n has the
+/// tokens [cu_seqlens[n], cu_seqlens[n+1]).
 struct LinearRecurrenceParams {
   const void* q;
   const void* k;

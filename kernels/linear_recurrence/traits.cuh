@@ -1,5 +1,5 @@
 #pragma once
-// What the constants of namespace trait mean to a kernel, in one place for all of the family: how
+// What the constants of namespace trait mean to a kernel, in one place for the whole family: how
 // raw values of q, k, gates and states become what the recurrence computes with.
 
 #include "device/math.cuh"
@@ -14,11 +14,11 @@ inline constexpr int no_decay = 0, head_decay = 1, token_decay = 2, key_decay = 
 /// Whether every key dimension of a token has the same decay: one scalar instead of a vector.
 inline constexpr bool scalar_decay = trait::decay == head_decay || trait::decay == token_decay;
 
-/// What a state's elements are stored as.
+/// The type in which a state's elements are stored.
 using state_t = device::Choice<(trait::state_bytes == 2), __nv_bfloat16, float>::type;
 
-/// An element of q or k as the recurrence takes it. Padding must stay zero, which phi does not map
-/// to zero: do not call it there.
+/// An element of q or k as the recurrence takes it. Padding must stay zero, but this function maps
+/// zero to one with elu features. Do not call it on padding.
 __device__ __forceinline__ float feature(float x) {
   if constexpr (trait::elu_features != 0)
     return x > 0.0f ? x + 1.0f : device::exp2_fast(x * device::log2_e);
@@ -42,8 +42,8 @@ __device__ __forceinline__ long long state_offset(int key, int value) {
     return static_cast<long long>(key) * dim::value_dim + value;
 }
 
-/// First token (of the batch entry) and length of one sequence: its part of the tokens where they
-/// are ragged, all `seq` of them otherwise.
+/// First token (of the batch entry) and length of one sequence. A ragged sequence has its part of
+/// the tokens; any other has all `seq` of them.
 struct Span {
   long long first, tokens;
 };

@@ -1,5 +1,6 @@
 #pragma once
-// One maker per variant, for the member of the family that it is given; variants.cpp lists them.
+// One maker per variant. Each makes the variant for one member of the family. variants.cpp lists
+// them.
 
 #include "core/variant.hpp"
 #include "kernels/linear_recurrence/family.hpp"

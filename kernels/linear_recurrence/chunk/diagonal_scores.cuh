@@ -1,19 +1,22 @@
 #pragma once
-// Scores of a block of tokens with itself, A_ij = sum_k q_ik k_jk e^(g_(j+1)k + .. + g_ik) for i >=
-// j, on the tensor cores and without an exponent that could overflow. Where the output comes before
+// Scores of a block of tokens with itself,
+//   A_ij = sum_k q_ik k_jk e^(g_(j+1)k + .. + g_ik) for i >= j,
+// on the tensor cores and without an exponent that could overflow. Where the output comes before
 // the update, the exponent ends with g_(i-1)k, and A_ii = sum_k q_ik u_k k_ik.
 //
-// A binary tree: where i lies in the right and j in the left half of n = 2, 4 .. blocks of 8
-// tokens, q's decay from the middle times k's decay to the middle is the pair's decay, and both are
-// <= 1. Inside 8 tokens both refer to their middle (GateBlocks::centred). A warp owns 16 rows and
-// all columns up to them, in accumulators.
+// The pairs (i, j) form a binary tree of halves of n = 2, 4, .. blocks of 8 tokens. If i lies in
+// the right half and j in the left half, the decay between them is a product of two factors: q's
+// decay from the middle and k's decay to the middle. Both are <= 1. Inside 8 tokens both refer to
+// the middle of these 8 tokens (GateBlocks::centred). A warp owns 16 rows and all columns up to
+// them, in accumulators.
 
 #include "device/products.cuh"
 #include "linear_recurrence/chunk/gate_blocks.cuh"
 
 namespace gla_bench::linear_recurrence {
 
-/// `block` tokens by 2 * block threads; `chunk` keys at once; `ld`: of raw tiles and operand tiles.
+/// Needs 2 * block threads for `block` tokens and takes `chunk` keys at once. `ld` is the leading
+/// dimension of the raw tiles and of the operand tiles.
 template <typename Ops, int block, int chunk, int ld>
 struct DiagonalScores {
   using operand_t = typename Ops::element;
@@ -21,8 +24,9 @@ struct DiagonalScores {
   static constexpr int threads = 2 * block, tiles = block / 8;
   using Scores = float[tiles][4];
 
-  /// Adds the part of a chunk of keys. q, k, g: raw tiles [block, ld]; sums: Gates::sum of g,
-  /// behind a barrier; first, second: operand tiles that are free. Ends with a barrier.
+  /// Adds what a chunk of keys contributes. q, k, g: raw tiles [block, ld]. sums: the result of
+  /// Gates::sum of g, after a barrier. first, second: operand tiles that are free. Ends with a
+  /// barrier.
   template <typename T>
   __device__ __forceinline__ static void add(Scores& scores, const T* q, const T* k, const T* g,
                                              const float* sums, operand_t* first,
@@ -40,7 +44,7 @@ struct DiagonalScores {
     __syncthreads();
   }
 
-  /// Drops what lies above the diagonal; with a bonus the diagonal becomes `own` [block].
+  /// Drops the scores above the diagonal. With a bonus the diagonal becomes `own` [block].
   __device__ __forceinline__ static void keep_lower(Scores& scores, const float* own = nullptr) {
     const int row = warp_row() + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
 #pragma unroll
@@ -54,8 +58,8 @@ struct DiagonalScores {
       }
   }
 
-  /// This thread's half of a row's keys in sum_k q u k of a chunk, u being the chunk's bonuses, of
-  /// which the first `valid` are there: threads 2 i and 2 i + 1 share row i.
+  /// This thread's half of the keys of a row in sum_k q u k, over a chunk of keys. u are the
+  /// chunk's bonuses, of which the first `valid` exist. Threads 2 i and 2 i + 1 share row i.
   template <typename T, typename U>
   __device__ __forceinline__ static float own_score(const T* q, const T* k, const U* u, int valid) {
     const int row = threadIdx.x / 2 * ld, half = threadIdx.x % 2 * (chunk / 2);
@@ -68,7 +72,8 @@ struct DiagonalScores {
     return sum;
   }
 
-  /// Puts the rows' scores with themselves together, behind a barrier of the caller.
+  /// Adds the two halves of each row's score with itself, and stores the sums. The caller must have
+  /// passed a barrier before.
   __device__ __forceinline__ static void store_own(float half, float* own) {
     const float sum = half + __shfl_xor_sync(0xffffffffu, half, 1);
     if (threadIdx.x % 2 == 0) own[threadIdx.x / 2] = sum;
@@ -80,8 +85,8 @@ struct DiagonalScores {
   }
 
  private:
-  /// Whether this warp's rows meet a tile of 16 columns at a level: -1 stands for the blocks of 8
-  /// themselves, level n joins two halves of 8 << n.
+  /// Whether this warp's rows meet a tile of 16 columns at a level. Level -1 stands for the blocks
+  /// of 8 themselves. Level n joins two halves of 8 << n tokens.
   __device__ __forceinline__ static bool meets(int level, int columns) {
     const int row = warp_row() / 16;
     if (level <= 0) return columns == row;
@@ -89,7 +94,7 @@ struct DiagonalScores {
     return (row >> half & 1) != 0 && columns >> half == (row >> half) - 1;
   }
 
-  /// scores += rows of `a` times rows of `b`, where they meet.
+  /// scores += rows of `a` times rows of `b`, where the level makes them meet.
   __device__ __forceinline__ static void multiply(Scores& scores, const operand_t* a,
                                                   const operand_t* b, int level) {
     if (level > 0 && (warp_row() >> (level + 3) & 1) == 0) return;  // a left half

@@ -1,18 +1,20 @@
 #pragma once
-// The decays of a chunk walk where a token has one, of its own or its head's: k and q go to the
-// tensor cores as they are, and what the decays do is done to sums and to v:
+// The decays of a chunk walk where each token has one decay, its own or its head's. k and q go to
+// the tensor cores as they are. The decays are applied to the sums and to v instead:
 //   o_i = row_i (S^T q_i) + sum_j A_ij v_j,  S = decay S + sum_j k_j (key_j v_j)^T,
 //   A_ij = pair_ij q_i.k_j,  row_i = d_0..d_i,  key_j = d_(j+1)..d_end,  pair_ij = d_(j+1)..d_i,
-// with d_t = e^(g_t). No factor is above 1 and none a quotient of long products.
+// with d_t = e^(g_t). No factor is above 1, and none is a quotient of long products.
 //
-// per_head: powers of one number, pair_ij = powers[i - j].
-// per_token: pair_ij = between[j's block][i] suffix[j] for blocks of 8 tokens, i's behind j's, with
-// suffix from j to its block's end and between from there to i; inside a block both refer to its
-// middle, as in operands.cuh: middle[i] inverse[j].
+// per_head: the factors are powers of one number, pair_ij = powers[i - j].
 //
-// One warp forms the factors of the next chunk that has none during chunk c, from gates that it
-// loaded during chunk c - 1: the last warp, which is dealt the fewest scores, so that nobody waits
-// for it.
+// per_token: a factor combines two numbers. For i in a block of 8 tokens after j's block, pair_ij =
+// between[j's block][i] suffix[j]. Here suffix runs from j to the end of its block, and between
+// from there to i. Inside a block both refer to its middle, as in operands.cuh: middle[i]
+// inverse[j].
+//
+// One warp works ahead: during chunk c it forms the factors of the next chunk that has none yet,
+// from gates that it loaded during chunk c - 1. This is the last warp, which is dealt the fewest
+// scores, so that nobody waits for it.
 
 #include "device/math.cuh"
 #include "linear_recurrence/chunk/walk_tiles.cuh"
@@ -24,7 +26,7 @@ template <typename Tiles>
 struct ScalarFactors {
   static constexpr int chunk = Tiles::chunk, blocks = chunk / 8;
   static constexpr bool per_head = trait::decay == 1, per_token = trait::decay == 2;
-  /// Tokens of a lane of the warp that forms the factors.
+  /// Tokens of each lane of the warp that forms the factors.
   static constexpr int lane_tokens = (chunk + 31) / 32;
 
   const Tiles& tiles;
@@ -35,7 +37,7 @@ struct ScalarFactors {
     return tiles.factors(c, Tiles::layout.factor_arrays);
   }
 
-  /// The gates of a chunk's tokens, from the address of its first.
+  /// The gates of a chunk's tokens, loaded from the address of the chunk's first.
   struct Gates {
     float value[lane_tokens];
   };
@@ -52,7 +54,7 @@ struct ScalarFactors {
     }
   }
 
-  /// Factors of a chunk with `rows` tokens whose decay is e^g each.
+  /// Forms the factors of a chunk of `rows` tokens that all have the decay e^g.
   __device__ __forceinline__ void form_powers(int c, float g, int rows) const {
     const float gate = fmaxf(g, device::strongest_gate);
     for (int i = threadIdx.x; i < chunk; i += Tiles::threads) {
@@ -63,14 +65,14 @@ struct ScalarFactors {
     if (threadIdx.x == 0) decay(c)[0] = device::single_decay(rows * gate);
   }
 
-  /// Factors of a chunk by one warp; a lane has the gates of its tokens.
+  /// Forms the factors of a chunk with one warp. Each lane has the gates of its tokens.
   __device__ __forceinline__ void form(int c, const Gates& gates) const {
     const int lane = threadIdx.x % 32, place = lane % 8;
     float prefix[lane_tokens], suffix[lane_tokens];
 #pragma unroll
     for (int n = 0; n < lane_tokens; ++n) {
       const float d = device::single_decay(fmaxf(gates.value[n], device::strongest_gate));
-      // Inside half a block, 4 lanes: up to this token and behind it.
+      // Inside half a block, which is 4 lanes: the products up to this token and after it.
       float up = d, behind = shuffle_from(d, lane + 1);
       if (place % 4 == 3) behind = 1.0f;
 #pragma unroll
@@ -94,7 +96,7 @@ struct ScalarFactors {
     join_blocks(c, prefix, suffix);
   }
 
-  /// Multiplies scores of 16 rows and 16 columns by their pair factors; those above the diagonal
+  /// Multiplies scores of 16 rows and 16 columns by their pair factors. Those above the diagonal
   /// become 0.
   __device__ __forceinline__ void decay_scores(int c, int row, int column, float (&left)[4],
                                                float (&right)[4]) const {
@@ -119,7 +121,7 @@ struct ScalarFactors {
     return __shfl_sync(0xffffffffu, x, lane & 31);
   }
 
-  /// x[0..1] belong to row i, x[2..3] to i + 8; columns are two neighbours.
+  /// x[0..1] belong to row i, x[2..3] to row i + 8. The columns are two neighbours.
   __device__ __forceinline__ static void scale(float (&x)[4], float upper, float lower,
                                                float2 key) {
     x[0] *= upper * key.x;
@@ -128,7 +130,7 @@ struct ScalarFactors {
     x[3] *= lower * key.y;
   }
 
-  /// `apart` is i - j of the first score, which may be negative above the diagonal.
+  /// `apart` is i - j of the first score. It may be negative, for scores above the diagonal.
   __device__ __forceinline__ void decay_by_powers(int c, int apart, float (&left)[4],
                                                   float (&right)[4]) const {
     const float* powers = tiles.factors(c, 2);
@@ -140,7 +142,7 @@ struct ScalarFactors {
     }
   }
 
-  /// All rows' blocks lie behind the columns'.
+  /// For scores whose rows all lie in later blocks than their columns.
   __device__ __forceinline__ void decay_apart(int c, int i, int j, float (&left)[4],
                                               float (&right)[4]) const {
     const float *first = tiles.factors(c, 5 + j / 8), *second = first + chunk;
@@ -149,7 +151,8 @@ struct ScalarFactors {
     scale(right, second[i], second[i + 8], device::load_pair(suffix + 8));
   }
 
-  /// Two blocks round their middles, and the second's rows with the first's columns.
+  /// For two blocks met with themselves, round their middles, and the second's rows with the
+  /// first's columns.
   __device__ __forceinline__ void decay_diagonal(int c, int i, int j, float (&left)[4],
                                                  float (&right)[4]) const {
     const float *middle = tiles.factors(c, 3), *inverse = tiles.factors(c, 4) + j;
@@ -164,7 +167,7 @@ struct ScalarFactors {
     right[3] *= middle[i + 8] * lower.y;
   }
 
-  /// From blocks of 8 to the chunk.
+  /// Continues the products from blocks of 8 tokens to the whole chunk.
   __device__ __forceinline__ void join_blocks(int c, float (&prefix)[lane_tokens],
                                               float (&suffix)[lane_tokens]) const {
     const int lane = threadIdx.x % 32;

@@ -1,4 +1,4 @@
-// Host side of fused.cuh: one launch, the state on chip.
+// Host side of fused.cuh: one launch, with the state on chip.
 
 #include "core/operator.hpp"
 #include "kernels/linear_recurrence/chunk/walk.hpp"
@@ -26,8 +26,8 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
                        static_cast<double>(walk_slices(problem, tile)));
 }
 
-/// Slices of a sequence are neighbours in the grid and walk it together: the L2 serves all but the
-/// first read of a token.
+/// The slices of a sequence are neighbours in the grid and walk it together, so the L2 cache serves
+/// all reads of a token but the first.
 Traffic traffic(const Problem& problem, const Tile&) {
   const double states = state_bytes(problem);
   return {2 * key_bytes(problem) + walk_gate_bytes(problem) + value_bytes(problem) +

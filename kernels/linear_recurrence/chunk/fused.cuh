@@ -1,11 +1,13 @@
-// chunk_fused: one launch, the state on chip from the first token to the last.
+// chunk_fused: one launch. The state stays on chip from the first token to the last.
 //
-// Idea: a block walks its sequence chunk by chunk (walk.cuh), so q, k, v, g are read and o is
-// written once per slice of V, and no state reaches device memory but the initial and the final
+// Idea: a block walks its sequence chunk by chunk (walk.cuh). q, k, v and g are read, and o is
+// written, once per slice of V. No state reaches device memory except the initial and the final
 // one.
 //
-// Grid: sequences * ceil(V / block_v) blocks, the slices of a sequence side by side, so that they
-// find q, k and g in the L2 cache. Shared memory: walk_layout.h.
+// Grid: sequences * ceil(V / block_v) blocks. The slices of a sequence are neighbours, so that they
+// find q, k and g in the L2 cache.
+//
+// Shared memory: walk_layout.h.
 //
 // Bytes: (q + k + gates) * slices + v + o, and the two states where they are asked for.
 

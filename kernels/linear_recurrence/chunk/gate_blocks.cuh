@@ -1,11 +1,14 @@
 #pragma once
-// Decayed operands of a block of `tokens` tokens times `keys` key dimensions, formed by a block of
-// threads from raw rows in shared memory. A thread's item is 8 tokens of two neighbouring keys;
-// sums of gates over whole blocks of 8 come first (sum), a barrier, then the operands. Every sum
-// starts at its reference and has one sign, so its rounding error is a share of an exponent that
-// makes the factor small: factors are exact to a few units in the last place. Where the output
-// comes before the update, q's decays leave out the token's own gate. `ld`: leading dimension of
-// the raw tiles and, unless given, of the operands.
+// Forms the decayed operands of a block of `tokens` tokens times `keys` key dimensions. A block of
+// threads forms them from raw rows in shared memory. A thread's item is 8 tokens of two
+// neighbouring keys. First sum() adds the gates over whole blocks of 8 tokens. After a barrier, the
+// other functions form the operands.
+//
+// Every sum starts at its reference and has only one sign. Its rounding error is therefore a share
+// of an exponent that makes the factor small, and factors are exact to a few units in the last
+// place. Where the output comes before the update, q's decays leave out the token's own gate.
+//
+// `ld`: leading dimension of the raw tiles and, unless another is given, of the operands.
 
 #include "device/math.cuh"
 #include "device/types.cuh"
@@ -18,7 +21,7 @@ struct GateBlocks {
   static constexpr int blocks = tokens / 8, pairs = keys / 2, items = blocks * pairs;
   static constexpr bool before_own = trait::before_update != 0;
 
-  /// sums [blocks, keys]: of the clamped gates of 8 tokens, in units of log2.
+  /// Writes sums [blocks, keys]: the clamped gates of 8 tokens added up, in units of log2.
   template <int threads, typename T>
   __device__ __forceinline__ static void sum(const T* g, float* sums) {
     for (int item = threadIdx.x; item < items; item += threads) {
@@ -30,7 +33,7 @@ struct GateBlocks {
     }
   }
 
-  /// q times its decay from the start of all blocks.
+  /// q times its decay from the start of the first block.
   template <typename Ops, int threads, typename T>
   __device__ __forceinline__ static void prefixed(const T* q, const T* g, const float* sums,
                                                   typename Ops::element* out, int out_ld) {
@@ -40,7 +43,7 @@ struct GateBlocks {
     }
   }
 
-  /// k times its decay to the end of all blocks, times `decays` [keys].
+  /// k times its decay to the end of the last block, times `decays` [keys].
   template <typename Ops, int threads, typename T>
   __device__ __forceinline__ static void suffixed(const T* k, const T* g, const float* sums,
                                                   const float* decays, typename Ops::element* out) {
@@ -51,8 +54,8 @@ struct GateBlocks {
     }
   }
 
-  /// One level of the tree of halves, of 8 << level tokens each: in right halves q times its decay
-  /// from the middle, in left halves k times its decay to the middle.
+  /// Forms one level of the tree of halves, which have 8 << level tokens each. In right halves it
+  /// writes q times its decay from the middle, in left halves k times its decay to the middle.
   template <typename Ops, int threads, typename T>
   __device__ __forceinline__ static void halves(const T* q, const T* k, const T* g,
                                                 const float* sums, int level,
@@ -67,8 +70,9 @@ struct GateBlocks {
     }
   }
 
-  /// q and k times their decays from the middle of their 8 tokens, one of them a growth of at most
-  /// e^80. Products instead of sums: what grows must be the inverse of what decays.
+  /// q and k times their decays from the middle of their 8 tokens. One of the two factors is a
+  /// growth, of at most e^80. It uses products instead of sums, because what grows must be the
+  /// inverse of what decays.
   template <typename Ops, int threads, typename T>
   __device__ __forceinline__ static void centred(const T* q, const T* k, const T* g,
                                                  typename Ops::element* out_q,
@@ -114,7 +118,7 @@ struct GateBlocks {
     return {device::reciprocal_fast(x.x), device::reciprocal_fast(x.y)};
   }
 
-  /// Sum over blocks first..last-1.
+  /// Sum over the blocks first..last-1.
   __device__ __forceinline__ static float2 total(const float* sums, int key, int first, int last) {
     float2 x = {0.0f, 0.0f};
     for (int b = first; b < last; ++b) {

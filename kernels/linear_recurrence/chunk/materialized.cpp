@@ -1,4 +1,4 @@
-// Host side of materialized.cuh: chunk states, scan over the chunks, outputs.
+// Host side of materialized.cuh: the chunks' states, a scan over the chunks, the outputs.
 
 #include "core/operator.hpp"
 #include "kernels/linear_recurrence/chunk/walk.hpp"
@@ -7,7 +7,8 @@
 namespace gla_bench::linear_recurrence {
 namespace {
 
-/// The walks are short and many: fewer ways to cut a block than chunk_fused has.
+/// The walks are short and there are many of them, so this variant needs fewer ways to cut a block
+/// than chunk_fused.
 TileSpace space(const Member& member) {
   TileSpace axes{{"chunk", {256, 128, 64}, "tokens between states in device memory"},
                  {"step", {32, 64, 16}, "tokens whose state products are formed at once"}};
@@ -20,8 +21,8 @@ TileSpace space(const Member& member) {
   return axes;
 }
 
-/// Places for chunks in the workspace (ChunkSlots in ranges.cuh): as many as there are chunks
-/// or, ragged, as many as there can be, whatever the lengths.
+/// Slots for chunks in the workspace (ChunkSlots in ranges.cuh). There are as many as there are
+/// chunks. With ragged sequences, there are as many as there can be whatever the lengths are.
 std::int64_t slots(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
   const int chunk = choice(tile, "chunk");
@@ -29,8 +30,8 @@ std::int64_t slots(const Problem& problem, const Tile& tile) {
                          : sequences(problem) * ceil_div(s.seq, chunk);
 }
 
-/// Blocks of chunk_scan: a lane owns 4 neighbours in a row of V, or 1 where rows are not aligned so
-/// far, and of a normalizer one key.
+/// Blocks of chunk_scan. A lane owns 4 neighbours in a row of V, or 1 where rows are not aligned
+/// well enough. For a normalizer it owns one key.
 std::int64_t scan_blocks(const Problem& problem) {
   const Shape& s = problem.shape;
   const std::int64_t width = s.value_dim % 4 == 0 ? 4 : 1;
@@ -42,7 +43,7 @@ WalkLayout layout(const Problem& problem, const Tile& tile, bool outputs) {
   return {walk_shape(problem, tile, choice(tile, "step"), outputs)};
 }
 
-/// In the order in which scan.cuh counts them.
+/// The regions, in the order in which scan.cuh counts them.
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   const auto chunks = static_cast<std::size_t>(slots(problem, tile));
   const auto keys = static_cast<std::size_t>(problem.shape.key_dim);
@@ -57,7 +58,8 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   return regions;
 }
 
-/// Bytes of the workspace. Ragged: of all slots, some of which hold no chunk and are not touched.
+/// Bytes of the workspace. With ragged sequences this counts all slots, though some hold no chunk
+/// and are not touched.
 double region_bytes(const Problem& problem, const Tile& tile) {
   double bytes = 0;
   for (const Region& region : workspace(problem, tile)) bytes += static_cast<double>(region.bytes);
@@ -81,8 +83,8 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   return refuse_workspace(region_bytes(problem, tile), limits);
 }
 
-/// Slices of a sequence are neighbours in the grid: the L2 serves all but the first read of a
-/// token.
+/// The slices of a sequence are neighbours in the grid, so the L2 cache serves all reads of a token
+/// but the first.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const double key = key_bytes(problem), value = value_bytes(problem);
   const double gates = walk_gate_bytes(problem), state = state_bytes(problem);

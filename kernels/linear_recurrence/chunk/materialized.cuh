@@ -1,24 +1,26 @@
 // chunk_materialized: the states between chunks go through device memory, so that all chunks of all
-// sequences run in parallel. Three launches.
+// sequences run in parallel. There are three launches.
 //
-// Idea: a chunk maps its start state S to diag(D) S + L, with D the product of its decays [K] and L
-// the state that it reaches from zero. Such maps compose associatively,
-//   (D1, L1) then (D2, L2) = (D2 D1, D2 L1 + L2),
-// so an exclusive scan over a sequence's chunks turns every L into its chunk's start state.
+// Idea: a chunk maps its start state S to diag(D) S + L. D is the product of its decays [K], and L
+// is the state that it reaches from zero. Such maps compose associatively:
+//   (D1, L1) then (D2, L2) = (D2 D1, D2 L1 + L2).
+// An exclusive scan over a sequence's chunks therefore turns every L into its chunk's start state.
 //
-// chunk_states:  per (sequence, chunk, slice of V) L and D by the chunk walk without outputs
-// chunk_scan:    per (sequence, piece of the state) the scan, in place; the final state
-// chunk_outputs: per (sequence, chunk, slice of V) o by the chunk walk from the start state
+//   chunk_states:  per (sequence, chunk, slice of V) L and D, by the chunk walk without outputs
+//   chunk_scan:    per (sequence, piece of the state) the scan, in place, and the final state
+//   chunk_outputs: per (sequence, chunk, slice of V) o, by the chunk walk from the start state
 //
-// Grids: as many blocks as there are such tuples, slices fastest. A chunk is walked in steps of
-// tile::step tokens. Shared memory of the walks: walk_layout.h.
+// Grids: one block for each such tuple, with slices varying fastest. A chunk is walked in steps of
+// tile::step tokens.
 //
-// Bytes: k + gates twice and q once per slice of V, v twice, o once, the chunks' states written
-// twice and read twice.
+// Shared memory of the walks: walk_layout.h.
 //
-// Workspace, float32, a slot for each chunk (ranges.cuh): states [slots][K][V]; where there
-// are decays [slots][K], or [slots] where all keys share one; with the normalizer, which goes
-// through the scan like a state without decay, [slots][K].
+// Bytes: k and gates twice and q once per slice of V, v twice, o once. The chunks' states are
+// written twice and read twice.
+//
+// Workspace, all float32, with a slot for each chunk (ranges.cuh): states [slots][K][V]. Where
+// there are decays, [slots][K], or [slots] where all keys share one. With the normalizer,
+// [slots][K]; it goes through the scan like a state without decay.
 
 #include "linear_recurrence/chunk/scan.cuh"
 #include "linear_recurrence/chunk/walk.cuh"
@@ -33,7 +35,8 @@ using OutputWalk = StepWalk<true>;
 static_assert(StateWalk::layout.bytes == launch::state_shared_bytes);
 static_assert(OutputWalk::layout.bytes == launch::output_shared_bytes);
 
-/// The range of this block: chunk and slice, with the chunk's places in the workspace.
+/// The range that this block works on: its chunk and slice, with the chunk's places in the
+/// workspace.
 struct ChunkPlace {
   static constexpr int slices = (dim::value_dim + tile::block_v - 1) / tile::block_v;
   long long batch, head, begin, end;
@@ -56,7 +59,7 @@ struct ChunkPlace {
     normalizer = trait::normalize ? work_normalizers(p) + at * dim::key_dim : nullptr;
   }
 
-  /// Ragged: some slots hold no chunk.
+  /// Whether the slot holds no chunk, which happens with ragged sequences.
   __device__ __forceinline__ bool unused() const { return trait::ragged && begin >= end; }
 };
 

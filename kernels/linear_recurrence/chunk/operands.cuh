@@ -1,8 +1,8 @@
 #pragma once
-// The elementwise phases of a chunk walk with decays per key: q, k and g become the operands of its
-// products. Where outputs come before the update, q's decays exclude its own token's (b - g).
-// An item is a block of 8 tokens times 2 neighbouring keys; the threads deal the items among
-// themselves.
+// The elementwise phases of a chunk walk with decays per key. They turn q, k and g into the
+// operands of its products. Where outputs come before the update, q's decays exclude those of its
+// own token (b - g). An item of work is a block of 8 tokens times 2 neighbouring keys. The threads
+// deal the items out among themselves.
 
 #include "linear_recurrence/chunk/walk_tiles.cuh"
 #include "linear_recurrence/traits.cuh"
@@ -37,9 +37,9 @@ struct OperandPhase {
     }
   }
 
-  /// Turns q, k, g of chunk c into the operands of its products. A block's halves meet in its
-  /// middle: in the first, e^(b_middle - b) is the suffix in the half; in the second, e^(b -
-  /// b_middle) the prefix.
+  /// Turns q, k and g of chunk c into the operands of its products. The two halves of a block meet
+  /// in its middle. In the first half, e^(b_middle - b) is the product of decays from the token to
+  /// the middle. In the second half, e^(b - b_middle) is the product from the middle to the token.
   __device__ __forceinline__ void form_operands(int c) const {
     for (int item = threadIdx.x; item < blocks * pairs; item += threads) {
       const int block = item / pairs, key = item % pairs * 2;
@@ -83,15 +83,16 @@ struct OperandPhase {
   }
 
  private:
-  /// Two neighbouring gates of a token in units of log2. Rows that do not exist are zeros, which
-  /// decay nothing but where a gate is -e^w.
+  /// Two neighbouring gates of a token in units of log2. Rows that do not exist are zeros. Zeros
+  /// mean no decay, except where a gate is stored as w and means -e^w.
   __device__ __forceinline__ float2 log2_gates(const io_t* at, int row) const {
     const float2 gate = device::load_pair(at);
     if (trait::raw_gate != 0 && row >= rows) return {0.0f, 0.0f};
     return {device::log2_gate(log_decay(gate.x)), device::log2_gate(log_decay(gate.y))};
   }
 
-  /// Product of the decays of the 2^level blocks that are `block`'s sibling at that level.
+  /// Product of the decays of the 2^level blocks that are the sibling of `block`'s half at that
+  /// level.
   __device__ __forceinline__ float2 sibling_decay(int block, int level, int key) const {
     const int count = 1 << level;
     const float* first = tiles.block_decays() + (((block >> level) ^ 1) << level) * keys + key;
@@ -105,8 +106,9 @@ struct OperandPhase {
     return product;
   }
 
-  /// What a block of 8 tokens needs for 2 keys besides its gates: decays of the blocks between it
-  /// and the ends of what it meets at each level and in the chunk, on q's side and on k's.
+  /// What a block of 8 tokens needs for 2 keys besides its gates. These are the decays of the
+  /// blocks between it and the ends of what it meets, at each level and in the whole chunk, for q
+  /// and for k.
   struct BlockFactors {
     int block;
     float2 of_q, of_k, of_level[levels];
@@ -136,8 +138,9 @@ struct OperandPhase {
     return {device::reciprocal_fast(x.x), device::reciprocal_fast(x.y)};
   }
 
-  /// One token's operands at offset `at`. Decays for its 2 keys: q's from its block's start, k's to
-  /// its block's end, q's e^(b - b_middle) and k's e^(b_middle - b).
+  /// Writes one token's operands at offset `at`. The decays are those of its 2 keys: q's from the
+  /// start of its block, k's to the end of its block, q's e^(b - b_middle) and k's e^(b_middle -
+  /// b).
   __device__ __forceinline__ void form_token(int c, const BlockFactors& f, int at, float2 prefix,
                                              float2 suffix, float2 middle, float2 inverse) const {
     const float2 k = device::load_pair(tiles.k_tile(c) + at), k8 = product(k, suffix);

@@ -1,5 +1,5 @@
 #pragma once
-// The products of a chunk walk, each warp on its columns of V and its share of K.
+// The products of a chunk walk. Each warp works on its own columns of V and its own share of K.
 
 #include "linear_recurrence/chunk/factors.cuh"
 #include "linear_recurrence/chunk/walk_tiles.cuh"
@@ -45,7 +45,7 @@ struct ProductPhase {
     if constexpr (scalar) decay_columns(factors.row(c) + tiles.lane_column(), out);
   }
 
-  /// Scores in units of 16 x 16, dealt to the warps in turn, last rows first.
+  /// Forms the scores in tiles of 16 x 16, which are dealt to the warps in turn, last rows first.
   __device__ __forceinline__ void form_scores(int c) const {
     constexpr int warps = Tiles::threads / 32;
     for (int unit = tiles.warp(); unit < score_units; unit += warps) {
@@ -95,7 +95,8 @@ struct ProductPhase {
     }
   }
 
-  /// The same, and out += v^T A^T; the steps of the latter are dealt to the warps that share K.
+  /// The same update of S^T, and out += v^T A^T. The steps of the latter product are dealt to the
+  /// warps that share K.
   __device__ __forceinline__ void add_chunk(int c, State& state, Output& out) const {
 #pragma unroll
     for (int j = 0; j < chunk; j += Ops::depth) {
@@ -139,7 +140,8 @@ struct ProductPhase {
       Ops::load_raw_rows(b, p, key_ld);
   }
 
-  /// Multiplies accumulators' columns by the factors from this lane's first.
+  /// Multiplies the columns of the accumulators by factors. `first` points to this lane's first
+  /// factor.
   template <int tiles_m, int tiles_n>
   __device__ __forceinline__ static void decay_columns(const float* first,
                                                        float (&x)[tiles_m][tiles_n][4]) {
@@ -156,7 +158,7 @@ struct ProductPhase {
     }
   }
 
-  /// q k^T of 16 rows and 16 columns.
+  /// Scores q k^T of 16 rows and 16 columns, without decays.
   __device__ __forceinline__ void plain_scores(int c, int row, int column, float (&left)[4],
                                                float (&right)[4]) const {
     const io_t *q = tiles.q_tile(c) + 16 * row * key_ld,
@@ -171,7 +173,7 @@ struct ProductPhase {
     }
   }
 
-  /// Sums of 16 columns of scores.
+  /// Adds up 16 columns of scores for each row and stores the sums.
   __device__ __forceinline__ void store_row_sums(int row, int column, const float (&left)[4],
                                                  const float (&right)[4]) const {
     float upper = left[0] + left[1] + right[0] + right[1];
@@ -187,8 +189,8 @@ struct ProductPhase {
     to[8] = lower;
   }
 
-  /// 16 rows and 16 earlier columns: they lie in sibling blocks of the level of their indices'
-  /// highest difference.
+  /// Scores of 16 rows with 16 earlier columns. They lie in sibling blocks of the level that the
+  /// highest differing bit of their indices gives.
   __device__ __forceinline__ void sibling_scores(int c, int row, int column, float (&left)[4],
                                                  float (&right)[4]) const {
     const operand_t* tile = tiles.level_tile(c, (row ^ column) >= 2 ? 2 : 1);
@@ -202,8 +204,9 @@ struct ProductPhase {
     }
   }
 
-  /// A 16 x 16 block on the diagonal: two blocks of 8 round their middles, and below the first the
-  /// siblings of the lowest level. Rows that do not belong to a product are zeros in it.
+  /// Scores of a 16 x 16 block on the diagonal. Its two blocks of 8 tokens refer to their middles.
+  /// Below the first of them lie the siblings of the lowest level. Rows that do not belong to a
+  /// product are zeros in it.
   __device__ __forceinline__ void diagonal_scores(int c, int block, float (&left)[4],
                                                   float (&right)[4]) const {
     const int at = 16 * block * key_ld;
@@ -219,7 +222,7 @@ struct ProductPhase {
       Ops::multiply(right, Ops::lower_rows(a), b[1]);
       Ops::multiply(left, Ops::lower_rows(next), b_next[0]);
     }
-    // Above the diagonal factors may have overflowed: select, do not multiply.
+    // Factors above the diagonal may have overflowed, so select instead of multiplying by zero.
     const int row = tiles.lane_row(), column = tiles.lane_column();
     if (column > row) left[0] = right[2] = 0.0f;
     if (column + 1 > row) left[1] = right[3] = 0.0f;

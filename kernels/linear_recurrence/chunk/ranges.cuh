@@ -6,22 +6,24 @@
 
 namespace gla_bench::linear_recurrence {
 
-/// What a block walks over.
+/// The range that a block walks over.
 struct WalkRange {
-  /// Batch index (ragged: 0, where all sequences lie one behind the other) and head. Ready, because
-  /// a division at each chunk takes longer than its loads.
+  /// Batch index and head. For ragged sequences the batch index is 0, because all sequences lie one
+  /// after the other. They are stored ready to use, because a division at each chunk would take
+  /// longer than its loads.
   long long batch, head;
   int slice;             ///< its columns of V start at slice * block_v
-  long long begin, end;  ///< tokens; none: the state is copied
+  long long begin, end;  ///< tokens; if there are none, the state is copied
   const void* initial;   ///< state before `begin`, or null: zero
   void* final;           ///< state after `end`, or null
-  /// Decays multiplied up ([K], or one where all keys share it), or null; only without outputs.
+  /// Where to store the product of the decays ([K], or one number where all keys share it), or
+  /// null. Only without outputs.
   float* decay = nullptr;
   const float* initial_normalizer = nullptr;  ///< [K], or null: zero
   float* final_normalizer = nullptr;          ///< [K], or null
 };
 
-/// State number `sequence` (index * heads + head) of the problem's, null of null.
+/// The state with number `sequence` (index * heads + head). Null if `states` is null.
 __device__ __forceinline__ state_t* given_state(float* states, long long sequence) {
   return states == nullptr
              ? nullptr
@@ -36,18 +38,19 @@ __device__ __forceinline__ T* normalizer(T* all, long long sequence) {
   return all == nullptr ? nullptr : all + sequence * dim::key_dim;
 }
 
-/// Slots for chunks of `chunk` tokens in the workspace: those of sequence n from first_slot() on.
-/// Ragged: a head's sequences share seq / chunk + N slots, sequence n from
-/// cu_seqlens[n] / chunk + n on, which leaves each at least as many as it has chunks.
+/// Slots for chunks of `chunk` tokens in the workspace. Those of sequence n begin at first_slot().
+/// With ragged sequences, a head's sequences share seq / chunk + N slots, and sequence n begins at
+/// slot cu_seqlens[n] / chunk + n. That leaves each sequence at least as many slots as it has
+/// chunks.
 template <int chunk>
 struct ChunkSlots {
   const LinearRecurrenceParams& p;
 
-  /// Slots of a head's sequences (ragged), or of one sequence.
+  /// Number of slots of one sequence or, ragged, of all sequences of a head.
   __device__ __forceinline__ long long group() const {
     return trait::ragged ? p.seq / chunk + p.sequences : (p.seq + chunk - 1) / chunk;
   }
-  /// Of the sequence in its group.
+  /// Where the slots of a sequence begin in its group.
   __device__ __forceinline__ long long offset(long long n) const {
     return trait::ragged ? p.cu_seqlens[n] / chunk + n : 0;
   }
@@ -58,8 +61,8 @@ struct ChunkSlots {
   __device__ __forceinline__ long long count(long long sequence) const {
     return (span_of(p, sequence / p.heads).tokens + chunk - 1) / chunk;
   }
-  /// The ragged sequence that owns a slot of a group: the last that starts at or before it. A whole
-  /// warp asks; each of its lanes tries one of 32 places at a time.
+  /// The ragged sequence that owns a slot of a group: the last one that starts at or before it. A
+  /// whole warp must call this. Each of its lanes tries one of 32 places at a time.
   __device__ __forceinline__ long long owner(long long slot) const {
     long long first = 0, count = p.sequences;
     while (count > 1) {

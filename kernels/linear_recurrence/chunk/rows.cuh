@@ -1,6 +1,6 @@
 #pragma once
-// What a chunk walk does with rows of q and k besides its products: features in place, the bonus's
-// scores, the normalizer z. Only members that have them pay for them.
+// What a chunk walk does with rows of q and k besides its products: it forms the features in place,
+// the bonus's scores and the normalizer z. Only members of the family that have these pay for them.
 
 #include "linear_recurrence/chunk/walk_tiles.cuh"
 #include "linear_recurrence/traits.cuh"
@@ -15,7 +15,7 @@ struct RowPhase {
 
   const Tiles& tiles;
 
-  /// q and k become elu + 1 of themselves, rounded to io_t; rows from `rows` on stay zeros.
+  /// Replaces q and k by elu(x) + 1, rounded to io_t. Rows from `rows` on stay zero.
   __device__ __forceinline__ void form_features(int c, int rows) const {
     constexpr int pairs = (dim::key_dim + 1) / 2;
     for (int item = threadIdx.x; item < rows * pairs; item += threads) {
@@ -47,8 +47,8 @@ struct RowPhase {
     });
   }
 
-  /// z += the chunk's keys; with outputs what each of its tokens is multiplied by, scale over
-  /// denominator.
+  /// z += the chunk's keys. With outputs, also computes what each token's output is multiplied by:
+  /// scale over denominator.
   __device__ __forceinline__ void advance_normalizer(int c, float scale, float epsilon) const {
     for (int key = 2 * threadIdx.x; key < keys; key += 2 * threads) {
       float2 z = device::load_pair(tiles.normalizer() + key), sum = {0.0f, 0.0f};
@@ -74,8 +74,8 @@ struct RowPhase {
     device::store_pair(at, feature(x.x), second ? feature(x.y) : 0.0f);
   }
 
-  /// sums[row] = the sum of f(row, key) over pairs of keys. A warp has its rows' sums side by side,
-  /// so that their steps overlap.
+  /// sums[row] = the sum of f(row, key) over pairs of keys. A warp works on all its rows side by
+  /// side, so that their steps overlap.
   template <typename F>
   __device__ __forceinline__ static void sum_rows(float* sums, F f) {
     constexpr int rows = (chunk + warps - 1) / warps;

@@ -1,16 +1,18 @@
 #pragma once
 // An exclusive scan over the chunks of a sequence, in parallel along the chunks.
 //
-// Elements are maps (D, L): S -> D S + L, elementwise in the state [K, V], with D shared by a row
-// of V, by all of it, or 1. A normalizer z [K] is scanned like a state of one column. A block owns
-// 32 * width neighbouring elements of one sequence's state, a lane `width` of them. Along the
-// chunks a warp owns `items` in a row, in registers; the warps' products are scanned in shared
-// memory (Kogge-Stone), and when a sequence has more than warps * items chunks the state is carried
-// on.
+// Idea: the elements of the scan are maps (D, L): S -> D S + L, elementwise in the state [K, V]. D
+// is shared by a row of V, or by the whole state, or is 1. A normalizer z [K] is scanned like a
+// state of one column. A block owns 32 * width neighbouring elements of one sequence's state, and
+// each lane owns `width` of them. Along the chunks, a warp owns `items` consecutive chunks, in
+// registers. The products of the warps are then scanned in shared memory (Kogge-Stone). When a
+// sequence has more than warps * items chunks, the block repeats this and carries the state on.
 //
-// Grid: sequences * (ceil(K V / (32 width)) + ceil(K / 32) where there is a normalizer). Shared
-// memory: 2 * warps * 32 (1 + width) floats, static. Bytes: the chunks' states read and written
-// once.
+// Grid: sequences * (ceil(K V / (32 width)) + ceil(K / 32) where there is a normalizer).
+//
+// Shared memory: 2 * warps * 32 (1 + width) floats, static.
+//
+// Bytes: the chunks' states are read and written once.
 
 #include "device/types.cuh"
 #include "linear_recurrence/chunk/ranges.cuh"
@@ -21,10 +23,10 @@ namespace gla_bench::linear_recurrence {
 /// Elements of the state that a lane owns: neighbours in one row of V.
 inline constexpr int scan_width = dim::value_dim % 4 == 0 ? 4 : 1;
 
-/// Decays of a chunk in the workspace: one per key or one.
+/// Decays of a chunk in the workspace: one per key, or a single one.
 inline constexpr int decay_width = trait::decay == 3 ? dim::key_dim : 1;
 
-// The workspace's regions, in the order in which the host lists those that there are.
+// The workspace's regions. The host lists those that exist in this order.
 __device__ __forceinline__ float* work_states(const LinearRecurrenceParams& p) {
   return static_cast<float*>(p.work[0]);
 }
@@ -40,7 +42,7 @@ struct ScanMap {
   device::Pack<float, scan_width> add;
 
   static __device__ __forceinline__ ScanMap identity() { return {1.0f, {}}; }
-  /// This map after `first`.
+  /// The map that applies `first` and then this one.
   __device__ __forceinline__ ScanMap after(const ScanMap& first) const {
     ScanMap both;
     both.decay = decay * first.decay;
@@ -56,8 +58,8 @@ struct ScanMap {
   }
 };
 
-/// Inclusive scan of one map per warp over the block's warps, lane by lane. Every warp gets the
-/// maps of the warps before it, composed, and the map of all.
+/// Inclusive scan of one map per warp over the block's warps, lane by lane. Every warp gets
+/// `before`, the composed maps of the warps before it, and `all`, the map of all warps.
 template <int warps>
 __device__ __forceinline__ void scan_warps(const ScanMap& own, ScanMap& before, ScanMap& all) {
   __shared__ ScanMap maps[2][warps][32];
@@ -78,13 +80,14 @@ __device__ __forceinline__ void scan_warps(const ScanMap& own, ScanMap& before, 
   __syncthreads();
 }
 
-/// What one lane scans: `width` elements of each chunk's map, `stride` apart from chunk to chunk.
+/// What one lane scans: `width` elements of each chunk's map. The elements of consecutive chunks
+/// are `stride` apart.
 struct ScanLane {
   float* elements;
   long long stride;
   int width;            ///< scan_width, or 1
   const float* decays;  ///< of the chunks, decay_width apart; null: 1
-  bool mine;            ///< false: there are no such elements
+  bool mine;            ///< false if the lane has no such elements
 };
 
 template <int warps, int items, typename State>
@@ -128,7 +131,7 @@ __device__ __forceinline__ void scan_lane(const ScanLane& lane, long long chunks
   }
 }
 
-/// The states: lane elements are neighbours in a row of V.
+/// Scans the states. A lane's elements are neighbours in a row of V.
 template <int warps, int items>
 __device__ __forceinline__ void scan_states(const LinearRecurrenceParams& p, long long sequence,
                                             long long slot, long long chunks, int element) {
@@ -138,7 +141,7 @@ __device__ __forceinline__ void scan_states(const LinearRecurrenceParams& p, lon
                    element < state_size};
   if constexpr (trait::decay != 0)
     lane.decays = work_decays(p) + slot * decay_width + (decay_width > 1 ? key : 0);
-  // Of the problem's states, in their layout.
+  // Strides and offset in the problem's states, in their layout.
   constexpr int apart = trait::value_first ? dim::key_dim : 1;
   const int at = trait::value_first ? value * dim::key_dim + key : element;
   device::Pack<float, scan_width> state = {};
@@ -153,7 +156,7 @@ __device__ __forceinline__ void scan_states(const LinearRecurrenceParams& p, lon
       to[at + i * apart] = device::from_float<state_t>(state.value[i]);
 }
 
-/// The normalizers: a lane has one key.
+/// Scans the normalizers. A lane has one key.
 template <int warps, int items>
 __device__ __forceinline__ void scan_normalizers(const LinearRecurrenceParams& p,
                                                  long long sequence, long long slot,
@@ -168,7 +171,7 @@ __device__ __forceinline__ void scan_normalizers(const LinearRecurrenceParams& p
   if (lane.mine && threadIdx.x < 32 && to != nullptr) to[key] = z.value[0];
 }
 
-/// One block of the scan over chunks of `chunk` tokens.
+/// Runs one block of the scan over chunks of `chunk` tokens.
 template <int chunk, int warps, int items>
 __device__ __forceinline__ void scan_chunks(const LinearRecurrenceParams& p) {
   constexpr int of_state =

@@ -10,7 +10,7 @@ namespace {
 constexpr int registers_per_multiprocessor = 65536;
 constexpr int registers_per_thread = 255;
 
-/// Registers besides accumulators: addresses and operands in flight.
+/// Registers besides the accumulators: addresses and operands that are being loaded.
 int other_registers(const Tile& tile) {
   return (choice(tile, "terms") == 3 ? 88 : 56) + (choice(tile, "warp_v") > 16 ? 12 : 0);
 }
@@ -40,7 +40,7 @@ std::optional<std::string> refuse_resources(const WalkShape& shape, const Tile& 
   if (needed > limit)
     return "about " + std::to_string(needed) + " registers a thread, " + std::to_string(limit) +
            " are there";
-  // Each resident block takes 1 KiB besides its own.
+  // Each resident block takes 1 KiB besides its own shared memory.
   return refuse_shared(std::int64_t{residency} * (layout.bytes + 1024) - 1024, limits);
 }
 
@@ -103,10 +103,11 @@ double walk_flops(const Problem& problem, const Tile& tile, int chunk, bool outp
   const auto keys = static_cast<double>(s.key_dim), values = static_cast<double>(s.value_dim);
   const auto slices = static_cast<double>(walk_slices(problem, tile));
   const double states = 2 * keys * values;
-  // A token meets (chunk + 1) / 2 tokens of its chunk on average; every slice forms the scores
-  // anew.
+  // On average a token meets (chunk + 1) / 2 tokens of its chunk. Every slice computes the scores
+  // again.
   const double scores = (chunk + 1) * (keys * slices + values);
-  // The normalizer: each slice adds up k and, with outputs, multiplies q by z and adds scores up.
+  // The normalizer. Each slice adds up k. With outputs it also multiplies q by z and adds up
+  // scores.
   const double sums = !flag(problem, "normalize") ? 0
                       : outputs                   ? (3 * keys + (chunk + 1) / 2.0) * slices
                                                   : keys * slices;

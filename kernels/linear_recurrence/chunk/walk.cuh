@@ -1,29 +1,33 @@
 #pragma once
-// The walk over the chunks of one sequence that the chunked variants share, for every member of the
+// The walk over the chunks of one sequence. All chunked variants share it, for every member of the
 // family.
 //
 // Idea: a block owns one (sequence, head) and `block_v` columns of V. Its state S^T [V, K] stays in
-// registers as float32 accumulators: a warp owns warp_v columns of V times its share of K. Per
-// chunk of C tokens, with b the running sum of the gates inside the chunk and bn its last value:
+// registers as float32 accumulators. A warp owns warp_v columns of V times its share of K. For each
+// chunk of C tokens, let b be the running sum of the gates inside the chunk and bn its last value:
 //   o^T = S^T (q e^b)^T + v^T A^T,  S^T = S^T diag(e^bn) + v^T (k e^(bn-b)),
 //   A_ij = sum_k q_ik k_jk e^(b_i-b_j), i >= j.
-// S^T in accumulators is already laid out as the A operand of the first product.
+// S^T in accumulators already has the layout of the A operand of the first product.
 //
-// Decays per key (operands.cuh): no exponent is ever positive but inside a diagonal block of
-// 8 tokens. The scores form a binary tree: where i and j lie in sibling blocks of n = 8, 16, 32
-// tokens, b_i - b_j is i's prefix in its block plus j's suffix in its own, so q (in odd blocks) and
-// k (in even ones) times these factors, all <= 1, share one tile per level. Inside 8 tokens both
-// refer to the middle; gates are clamped at -20, so exponents stay within 80 nats, which bfloat16
-// and tf32 hold. Factors are products of e^g: no long sum loses its small terms. With the bonus,
-// b_i of q excludes i's gate and A_ii is q_i.(u k_i).
+// Decays per key (operands.cuh): no exponent is ever positive, except inside a diagonal block of 8
+// tokens. The scores form a binary tree. Where i and j lie in sibling blocks of n = 8, 16, 32
+// tokens, b_i - b_j is i's prefix in its block plus j's suffix in its own. q (in odd blocks) and k
+// (in even ones) are multiplied by these factors, which are all <= 1. At each level they share one
+// tile. Inside 8 tokens both refer to the middle. Gates are clamped at -20, so exponents stay
+// within 80 nats, which bfloat16 and tf32 can represent. Factors are products of e^g, so that no
+// long sum loses its small terms. With the bonus, b_i of q excludes i's gate and A_ii is q_i.(u
+// k_i).
 //
-// One decay for all keys, or none (factors.cuh): q and k go to the tensor cores as they are;
-// scores, sums and v take the factors. There is no elementwise phase and no tile for it.
+// One decay for all keys, or none (factors.cuh): q and k go to the tensor cores as they are. The
+// scores, the sums and v take the factors. There is no elementwise phase, and no tile for it.
 //
-// Shared memory: walk_layout.h. Phases, each ended by a barrier: chunk in place; features;
-// per key decays of blocks of 8 and the bonus, then operands of all products; scores beside the
-// state's part of o; scores' part of o and the new state. Or, with three stages and no decays per
-// key, all in one phase, with the scores of the next chunk.
+// Shared memory: walk_layout.h.
+//
+// Phases, each ended by a barrier: wait for the chunk to be in place; form the features; with
+// decays per key, compute the decays of blocks of 8 tokens and the bonus, then the operands of all
+// products; form the scores, and beside them the state's part of o; add the scores' part of o and
+// form the new state. With three stages and no decays per key, all of this happens in one phase,
+// together with the scores of the next chunk.
 
 #include "device/async_copy.cuh"
 #include "linear_recurrence/chunk/operands.cuh"
@@ -67,7 +71,7 @@ struct ChunkWalk {
   }
 
  private:
-  /// `total` gathers the scalar decays of chunks.
+  /// `total` accumulates the scalar decays of the chunks.
   __device__ __forceinline__ void walk(int chunks, typename Tiles::State& state,
                                        [[maybe_unused]] float& total) const {
     const ProductPhase<Tiles> products{tiles};
@@ -106,8 +110,8 @@ struct ChunkWalk {
     }
   }
 
-  /// Scores of a chunk ahead: what needs them comes a barrier later, so that one barrier a chunk is
-  /// enough, and between two of them warps have scores, state and outputs to turn to.
+  /// Forms the scores one chunk ahead. What needs them comes one barrier later, so one barrier per
+  /// chunk is enough. Between two barriers, warps can turn to scores, state or outputs.
   __device__ __forceinline__ void walk_ahead(int chunks, typename Tiles::State& state) const {
     const ProductPhase<Tiles> products{tiles};
     const RowPhase<Tiles> rows{tiles};
@@ -137,7 +141,7 @@ struct ChunkWalk {
     }
   }
 
-  /// Scalar factors of the first chunks, and the gates of the one behind them.
+  /// Forms the scalar factors of the first chunks, and loads the gates of the chunk after them.
   template <int first>
   __device__ __forceinline__ void start_factors(typename Factors::Gates& gates) const {
     if constexpr (scalar) {
@@ -147,7 +151,7 @@ struct ChunkWalk {
     }
   }
 
-  /// Scalar factors of chunk c from its gates, which are replaced by those of the next.
+  /// Forms the scalar factors of chunk c from its gates, then loads the gates of the next chunk.
   __device__ __forceinline__ void next_factors(int c, typename Factors::Gates& gates) const {
     if constexpr (scalar) {
       form_factors(c, gates);
@@ -164,13 +168,14 @@ struct ChunkWalk {
   __device__ __forceinline__ long long first_token(int c) const {
     return range.begin + static_cast<long long>(c) * chunk;
   }
-  /// Tokens of chunk c that exist: none behind the last.
+  /// Tokens of chunk c that exist. There are none after the last chunk.
   __device__ __forceinline__ int valid_tokens(int c) const {
     const long long left = range.end - first_token(c);
     return left < 0 ? 0 : left < chunk ? static_cast<int>(left) : chunk;
   }
 
-  /// Padding columns of the stages are zero once and for all: in place, zeros become zeros.
+  /// Clears the padding columns of the stages once for the whole walk. Where operands are formed in
+  /// place, zeros stay zeros.
   __device__ __forceinline__ void prepare() const {
     for (int i = threadIdx.x; i < stages * Tiles::stage_bytes / 16; i += threads)
       reinterpret_cast<uint4*>(tiles.shared)[i] = make_uint4(0, 0, 0, 0);
@@ -189,8 +194,9 @@ struct ChunkWalk {
     __syncthreads();
   }
 
-  /// Starts the copies of chunk c; rows past the range become zeros: tokens that change nothing.
-  /// Closes a group of copies even where there is no such chunk, so that groups count chunks.
+  /// Starts the copies of chunk c. Rows past the range become zeros, which are tokens that change
+  /// nothing. Closes a group of copies even where there is no such chunk, so that the number of
+  /// groups is the number of chunks.
   __device__ __forceinline__ void load_chunk(int c, int chunks) const {
     if (c < chunks) {
       const long long token = first_token(c), key = offset(p.key_strides, token);
@@ -217,8 +223,8 @@ struct ChunkWalk {
     Factors{tiles}.load(gates, first, p.gate_strides.seq, valid_tokens(c));
   }
 
-  /// Scalar factors of chunk c. Those of a constant decay are formed for the first chunks, which
-  /// the slots keep, and for a shorter last one.
+  /// Forms the scalar factors of chunk c. Where the decay is constant, they are formed only for the
+  /// first chunks, because the slots keep them, and for a shorter last chunk.
   __device__ __forceinline__ void form_factors(int c, const typename Factors::Gates& gates) const {
     if constexpr (Factors::per_head) {
       const int rows = valid_tokens(c);
@@ -229,7 +235,7 @@ struct ChunkWalk {
     }
   }
 
-  /// All that stands between a chunk in place and its products.
+  /// Everything between a chunk's arrival and its products.
   __device__ __forceinline__ void form_operands(int c, const RowPhase<Tiles>& rows) const {
     if constexpr (trait::elu_features) {
       rows.form_features(c, valid_tokens(c));
@@ -245,7 +251,7 @@ struct ChunkWalk {
     }
   }
 
-  /// What stands beside the state: the range's decay, the normalizer.
+  /// Stores what exists beside the state: the range's decay and the normalizer.
   __device__ __forceinline__ void store_rest([[maybe_unused]] float total) const {
     if constexpr (!outputs && scalar)
       if (range.decay != nullptr && threadIdx.x == 0) range.decay[0] = total;
@@ -257,8 +263,8 @@ struct ChunkWalk {
     }
   }
 
-  /// Sums the warps' partial outputs of chunk c, scales and writes them, neighbouring threads side
-  /// by side.
+  /// Sums the warps' partial outputs of chunk c, scales them and writes them. Neighbouring threads
+  /// write neighbouring elements.
   __device__ __forceinline__ void store_outputs(int c) const {
     constexpr int io_bytes = sizeof(io_t);
     constexpr int width = device::widest_access(dim::value_dim * io_bytes) / io_bytes;

@@ -1,12 +1,12 @@
 #pragma once
-// A chunk walk's state between memory and the warps' accumulators.
+// Moves a chunk walk's state between memory and the warps' accumulators.
 
 #include "linear_recurrence/chunk/walk_tiles.cuh"
 #include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence {
 
-/// How states are stored: as the problem has them, or float32 [K, V] in the workspace.
+/// How states are stored: in the problem's format, or as float32 [K, V] in the workspace.
 struct GivenStates {
   using type = state_t;
   static constexpr int key_stride = trait::value_first ? 1 : dim::value_dim;
@@ -42,8 +42,8 @@ struct StatePhase {
   }
 
  private:
-  /// Calls f(accumulator, offset from this lane's first element of a state) for every
-  /// element that exists. Offsets are constants, so that none occupies a register during the walk.
+  /// Calls f(accumulator, offset from this lane's first element of a state) for every element that
+  /// exists. Offsets are constants, so that none of them occupies a register during the walk.
   template <typename F>
   __device__ __forceinline__ void for_state(State& state, F f) const {
     const int first_value = lane_v(), first_key = lane_k();

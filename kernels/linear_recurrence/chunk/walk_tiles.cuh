@@ -1,6 +1,7 @@
 #pragma once
-// The sizes of a chunk walk as constants, its places in shared memory and each thread's part in it.
-// Tiles are [chunk][keys] with leading dimension key_ld unless said otherwise; c counts chunks.
+// The sizes of a chunk walk as constants, the addresses of its parts of shared memory, and each
+// thread's part in it. Tiles are [chunk][keys] with leading dimension key_ld unless said otherwise.
+// c counts chunks.
 
 #include "device/products.cuh"
 #include "linear_recurrence/chunk/walk_layout.h"
@@ -31,7 +32,8 @@ struct WalkTiles {
   static constexpr int score_ld = layout.score_ld, partial_ld = layout.partial_ld;
   static constexpr int levels = layout.levels, stage_bytes = layout.stage;
 
-  // Accumulator tiles of a warp: of V (16), of its keys (8) and of the chunk's tokens (8).
+  // Accumulator tiles of a warp, along V (16 each), its keys (8 each) and the chunk's tokens (8
+  // each).
   static constexpr int tiles_v = warp_v / 16, tiles_k = warp_keys / 8, tiles_i = chunk / 8;
   using State = float[tiles_v][tiles_k][4];   // S^T
   using Output = float[tiles_v][tiles_i][4];  // o^T
@@ -50,16 +52,16 @@ struct WalkTiles {
   __device__ __forceinline__ operand_t* operand(int at, int tile) const {
     return reinterpret_cast<operand_t*>(shared + at + tile * operand_tile);
   }
-  /// k e^(bn-b), q e^b, and the tile of the score tree's last level: over k, q and g where formats
-  /// agree.
+  /// Tiles of k e^(bn-b), of q e^b, and of the last level of the score tree. They replace k, q and
+  /// g where the formats agree.
   __device__ __forceinline__ operand_t* decayed(int c, int tile) const {
     if constexpr (in_place)
       return reinterpret_cast<operand_t*>(stage(c, tile == 0 ? 0 : tile == 1 ? 2 : 1));
     else
       return operand(operands_at, tile);
   }
-  /// What the tensor cores take for k and q: k e^(bn-b) and q e^b, or without decays per key k and
-  /// q.
+  /// What the tensor cores take for k and q: k e^(bn-b) and q e^b, or plain k and q without decays
+  /// per key.
   __device__ __forceinline__ auto* k_operand(int c) const {
     if constexpr (per_key)
       return decayed(c, 0);
@@ -86,7 +88,8 @@ struct WalkTiles {
   __device__ __forceinline__ float* block_decays() const { return floats(block_decays_at); }
   __device__ __forceinline__ float* chunk_decay() const { return floats(chunk_decay_at); }
   __device__ __forceinline__ float* total_decay() const { return floats(total_decay_at); }
-  /// One of the scalar factors' arrays of [chunk]; behind the last the decay of the whole chunk.
+  /// One of the arrays [chunk] of scalar factors. After the last array lies the decay of the whole
+  /// chunk.
   __device__ __forceinline__ float* factors(int c, int array) const {
     return floats(factors_at + c % layout.factor_slots * layout.factor_slot) + array * chunk;
   }
@@ -102,8 +105,8 @@ struct WalkTiles {
     return reinterpret_cast<float*>(shared + at);
   }
 
-  // This thread's place in its warp's accumulators, and the warp's in the block's slice of V and in
-  // K.
+  // This thread's place in the accumulators of its warp, and the place of the warp in the block's
+  // slice of V and in K.
   __device__ __forceinline__ static int lane_row() { return threadIdx.x % 32 / 4; }
   __device__ __forceinline__ static int lane_column() { return threadIdx.x % 4 * 2; }
   __device__ __forceinline__ static int warp() { return threadIdx.x / 32; }

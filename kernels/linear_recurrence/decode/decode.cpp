@@ -33,8 +33,8 @@ std::int64_t slices(const Problem& problem, const Tile& tile) {
   return ceil_div(problem.shape.value_dim, choice(tile, "block_v"));
 }
 
-/// Slices that one block takes in turn: all where the normalizer is updated in place, because every
-/// slice reads the whole of it.
+/// Number of slices of V that one block takes in turn. If the normalizer is updated in place, one
+/// block takes all of them, because every slice reads the whole normalizer.
 std::int64_t slices_per_block(const Problem& problem, const Tile& tile) {
   return flag(problem, "normalize") && flag(problem, "in_place") ? slices(problem, tile) : 1;
 }
@@ -44,7 +44,7 @@ std::int64_t blocks(const Problem& problem, const Tile& tile) {
   return ceil_div(slices(problem, tile), slices_per_block(problem, tile));
 }
 
-/// Tokens that are staged together: a constant of the kernel.
+/// Tokens that are staged together. The kernel has this number as a constant.
 std::int64_t staged_tokens(const Problem& problem) {
   return ragged(problem) ? decode_tokens : std::min<std::int64_t>(problem.shape.seq, decode_tokens);
 }
@@ -54,7 +54,7 @@ std::int64_t shared_bytes(const Problem& problem, const DecodeLayout& at) {
               (flag(problem, "normalize") ? at.normalizer_floats : 0));
 }
 
-/// Beside the state's elements: addresses, sums, operands.
+/// Registers besides the state's elements: addresses, sums, operands.
 constexpr int other_registers = 48;
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
@@ -79,7 +79,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
                        static_cast<double>(slices(problem, tile)));
 }
 
-/// Every slice reads q, k, gates and z.
+/// Every slice reads q, k, the gates and z.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const auto times = static_cast<double>(slices(problem, tile));
   const double states = state_bytes(problem);
@@ -93,8 +93,8 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
           value_bytes(problem) + (problem.final_state ? states : 0)};
 }
 
-/// Per token and state element: k v and add, q S and add, the decay, the bonus and add; per token,
-/// slice and key: q scaled, e^g, q u k, z and q z.
+/// Operations per token and state element: k v and its addition, q S and its addition, the decay,
+/// the bonus and its addition. Per token, slice and key: q scaled, e^g, q u k, z and q z.
 double flops(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
   const Member& member = member_of(problem);

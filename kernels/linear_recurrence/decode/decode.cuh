@@ -1,30 +1,39 @@
 #pragma once
-// decode: a few tokens (1 to 8, typically 1) against a large state, which is read once, updated and
-// written once, in place or not. Time is the state's bytes over the memory's speed.
+// decode: a few tokens (1 to 8, typically 1) against a large state. The state is read once, updated
+// and written once, in place or not. The time is the state's bytes divided by the memory's speed.
 //
-// A block owns block_v columns of one sequence and head's state and all their keys, so that the
-// sums over K end in the block: no atomics, no second kernel. Each thread holds `elements` of the
-// state in registers. It issues its loads of q, k and gate or v, which some of the warps have, then
-// all loads of the state by vectors of up to 16 bytes, and only then waits: a multiprocessor has
-// its whole share of the state in flight some dozens of instructions after a block's start. q, k,
-// e^g and v go through shared memory as float32, computed once a block. The state leaves as soon as
-// it is updated, to lines that the L2 gives up last: 40 MB of a large one are then not written to
-// device memory while others are read, for 28. Sums over the keys follow, in the thread, then by
-// halving exchanges in the warp, then over the warps through shared memory.
+// Idea: a block owns block_v columns of one sequence and head's state, for all keys. The sums over
+// K then end inside the block, without atomics and without a second kernel. Each thread holds
+// `elements` of the state in registers. Some of the warps first issue their loads of q, k and gate,
+// others those of v. Then every thread issues all its loads of the state, by vectors of up to 16
+// bytes, and only then waits. A multiprocessor has its whole share of the state in flight some
+// dozens of instructions after a block's start. q, k, e^g and v pass through shared memory as
+// float32 and are computed once per block.
 //
-// Key first a thread's vector lies along V (row j: key j * groups + group), value first along K.
-// A normalized output's denominator is computed by every block from the whole z; where z is updated
-// in place no other block may write it first, so there one block walks over all columns.
-// Grid: x is the head and the slice of V, slices fastest, y the sequence: no division on the way to
-// the first load. Shared memory: layout.h. Bytes: states, v and o once; q, k, gates and z
-// once per slice (neighbouring blocks share them through L2).
+// The state leaves as soon as it is updated, to lines that the L2 cache gives up last. Of a large
+// state, 40 MB are then not written to device memory while others are read, instead of 28 MB. The
+// sums over the keys follow. They are added up in the thread, then by halving exchanges in the
+// warp, then over the warps through shared memory.
+//
+// Layouts: with the state key first a thread's vector lies along V (row j is key j * groups +
+// group). With the state value first it lies along K. Every block computes the denominator of a
+// normalized output from the whole z. If z is updated in place, no other block may write it first,
+// so one block then walks over all columns.
+//
+// Grid: x is the head and the slice of V, slices fastest; y is the sequence. No division delays the
+// first load.
+//
+// Shared memory: layout.h.
+//
+// Bytes: states, v and o once; q, k, gates and z once per slice. Neighbouring blocks share the
+// latter through the L2 cache.
 
 #include "linear_recurrence/decode/rows.cuh"
 #include "linear_recurrence/decode/state.cuh"
 
 namespace gla_bench::linear_recurrence::decode {
 
-/// z of every key on with the staged tokens, and each warp's part of their denominators.
+/// Adds the staged tokens to z of every key, and computes each warp's part of their denominators.
 __device__ inline void add_normalizer(const Shared& shared, int tokens) {
   const int thread = static_cast<int>(threadIdx.x);
   float part[decode_tokens] = {};
@@ -85,7 +94,8 @@ __device__ inline void store_outputs(const Block& block, const Shared& shared, l
   }
 }
 
-/// The staged tokens through this thread's part of the state, which is stored after the `last`.
+/// Takes the staged tokens through this thread's part of the state. The state is stored after the
+/// `last`.
 __device__ inline void compute(const Block& block, const Shared& shared, State& state, int tokens,
                                bool last) {
   const int slot = value_first ? 0 : static_cast<int>(threadIdx.x / layout.unit);
@@ -99,8 +109,8 @@ __device__ inline void compute(const Block& block, const Shared& shared, State& 
   if (last && tokens < 1) store_state(block, state);
 }
 
-/// All tokens of a sequence through one slice of its state. `last`: no other slice of this pair
-/// follows, so that z may be written.
+/// Takes all tokens of a sequence through one slice of its state. `last`: no other slice of this
+/// (sequence, head) pair follows, so z may be written.
 __device__ inline void run_slice(const Block& block, const Shared& shared, bool last) {
   const auto tokens_from = [&](long long first) {
     if constexpr (trait::ragged != 0) {
@@ -139,7 +149,8 @@ __device__ inline void run(const LinearRecurrenceParams& p, unsigned char* memor
   constexpr int blocks = (slices + walked - 1) / walked;  // of a sequence and head
   const Shared shared(memory);
   const unsigned n = blockIdx.y, h = blockIdx.x / blocks;
-  const unsigned pair = (n * gridDim.x + blockIdx.x) / blocks;  // 31 bits number all blocks
+  // 31 bits are enough to number all blocks.
+  const unsigned pair = (n * gridDim.x + blockIdx.x) / blocks;
   const Span span = span_of(p, n);
   for (int i = 0; i < walked; ++i) {
     const int slice = static_cast<int>(blockIdx.x % blocks) * walked + i;
@@ -147,9 +158,10 @@ __device__ inline void run(const LinearRecurrenceParams& p, unsigned char* memor
     const int column = slice * block_v;
     const Block block{p,      trait::ragged != 0 ? 0 : n,      h, pair, span,
                       column, min(block_v, value_dim - column)};
-    // z may be in place: only the last slice of the walk, or the first block of several, writes it.
+    // z may be updated in place. Only the last slice of the walk writes it, or of several blocks
+    // the first.
     run_slice(block, shared, walked > 1 ? slice == slices - 1 : slice == 0);
-    if (walked > 1) __syncthreads();  // shared memory is free
+    if (walked > 1) __syncthreads();  // shared memory is free again
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What decode.cuh stages in shared memory: every token's q, k, decay and bonus of each key and its
-// v, as float32, computed once a block.
+// What decode.cuh stages in shared memory as float32, computed once per block: every token's v, and
+// q, k, decay and bonus of each key.
 
 #include "device/math.cuh"
 #include "device/types.cuh"
@@ -20,18 +20,20 @@ constexpr int padded_keys = layout.padded_keys, padded_values = layout.padded_va
 constexpr bool value_first = trait::value_first != 0, normalize = trait::normalize != 0;
 constexpr int slices = (value_dim + block_v - 1) / block_v;
 constexpr int sums = value_first ? rows : vec;  // outputs that a thread has a part of
-// Tokens that are staged together: all of them unless they are ragged.
+// Tokens that are staged together: all tokens, unless sequences are ragged.
 constexpr int pitch = decode_form::tokens;
 constexpr int staged_keys = pitch * padded_keys, staged_values = pitch * padded_values;
-// Blocks per multiprocessor that the state's size leaves registers for.
+// Blocks per multiprocessor for which the state's size leaves registers.
 constexpr int fitting = 65536 / (threads * (tile::elements + sums + 52));
 constexpr int resident = fitting < 1 ? 1 : fitting > 16 ? 16 : fitting;
 
 /// Shared memory.
 struct Shared {
-  float* keys;     // [pitch][4 padded_keys]: of each key q, k, decay, bonus; value first by parts
-  float* values;   // [pitch][padded_values]
-  float* partial;  // [slots][pitch][padded_values]
+  // [pitch][4 padded_keys]: q, k, decay and bonus of each key; value first, one part after the
+  // other
+  float* keys;
+  float* values;        // [pitch][padded_values]
+  float* partial;       // [slots][pitch][padded_values]
   float* denominators;  // [warps][pitch]
   float* normalizer;    // [padded_keys]
 
@@ -43,8 +45,8 @@ struct Shared {
         normalizer(denominators + threads / 32 * pitch) {}
 };
 
-/// One sequence and head, and a slice of its columns. A token's offset is computed where it is
-/// needed: its strides are parameters, and the first loads of the state need none of them.
+/// One sequence and head, and a slice of its columns. A token's offset is computed only where it is
+/// needed, because its strides are parameters and the first loads of the state need none of them.
 struct Block {
   const LinearRecurrenceParams& p;
   unsigned batch, head, pair;
@@ -57,13 +59,13 @@ struct Block {
   }
 };
 
-/// What one key of one token is computed from. Zeros where there is none.
+/// What one key of one token is computed from. Zeros where there is no such key.
 struct KeyInputs {
   io_t q, k, gate, bonus;
   float head_decay;
 };
 
-/// Element i of staged rows of `padded` elements.
+/// Index of element i in staged rows of `padded` elements.
 template <int padded>
 struct Item {
   int token, column;
@@ -97,7 +99,7 @@ __device__ inline io_t fetch_value(const Block& block, long long first, int i, i
       p.v)[block.at(p.value_strides, first + t) + block.first_column + column];
 }
 
-/// Key i of the staged tokens as the recurrence takes it: q scaled, and with the bonus q u k.
+/// Stages key i of the tokens as the recurrence takes it: q scaled, and with the bonus also q u k.
 __device__ inline void stage_key(const Block& block, const Shared& shared, int i,
                                  const KeyInputs& in) {
   const auto [t, key] = Item<padded_keys>(i);
@@ -122,20 +124,21 @@ __device__ inline void stage_key(const Block& block, const Shared& shared, int i
   }
 }
 
-/// What was fetched ahead of everything else for the first turn.
+/// What was fetched ahead of everything else, for the first turn.
 struct Ahead {
   KeyInputs key;
   io_t value;
 };
 
-/// The first warps have the keys, the last ones the values.
+/// Fetches ahead. The first warps take the keys, the last ones take the values.
 __device__ inline Ahead fetch(const Block& block, long long first, int tokens) {
   const int thread = static_cast<int>(threadIdx.x);
   return {fetch_key(block, first, thread, tokens * padded_keys),
           fetch_value(block, first, threads - 1 - thread, tokens * padded_values)};
 }
 
-/// What is not ahead is fetched behind what has been staged: nothing for a token or two.
+/// Stages the tokens. What was not fetched ahead is fetched afterwards; for a token or two there is
+/// nothing left.
 __device__ inline void stage(const Block& block, const Shared& shared, long long first, int tokens,
                              Ahead ahead) {
   constexpr int key_turns = (staged_keys + threads - 1) / threads;

@@ -1,6 +1,6 @@
 #pragma once
-// The state of decode.cuh in registers: all of a thread's vectors loaded at once, advanced token by
-// token, stored, and the sums over the keys that make the outputs.
+// The state of decode.cuh in registers. All of a thread's vectors are loaded at once, advanced
+// token by token and stored. The sums over the keys make the outputs.
 
 #include "linear_recurrence/decode/rows.cuh"
 
@@ -8,7 +8,7 @@ namespace gla_bench::linear_recurrence::decode {
 
 using Vector = device::Pack<state_t, vec>;
 
-/// One vector past the caches: the state is used once.
+/// Loads one vector past the caches, because the state is used once.
 __device__ inline Vector load_streaming(const Vector* from) {
   Vector v;
   if constexpr (sizeof(Vector) == 16)
@@ -22,8 +22,8 @@ __device__ inline Vector load_streaming(const Vector* from) {
   return v;
 }
 
-/// One vector that the L2 gives up last: the next step reads it, and what is still there at the end
-/// was not written to device memory while this one read.
+/// Stores one vector to lines that the L2 cache gives up last. The next step reads them. What is
+/// still in the cache at the end was not written to device memory while this step read from it.
 __device__ inline void store_to_stay(Vector* to, const Vector& v) {
   unsigned long long policy;
   asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
@@ -46,8 +46,8 @@ __device__ inline void store_to_stay(Vector* to, const Vector& v) {
   }
 }
 
-/// Calls act(row j, column c, offset in the state) for the vectors that this thread owns and the
-/// problem has. Offsets are one address and constants.
+/// Calls act(row j, column c, offset in the state) for the vectors that this thread owns and that
+/// exist in the problem. Offsets are one address plus constants.
 template <class Act>
 __device__ inline void for_each_vector(const Block& block, Act act) {
   const int lane = static_cast<int>(threadIdx.x % lanes);
@@ -116,7 +116,7 @@ __device__ inline void store_state(const Block& block, const State& state) {
   });
 }
 
-/// One element and token: the state's update, and what it adds to the output.
+/// Updates the state for one element and token, and adds to the output.
 __device__ __forceinline__ void update(float& s, float& sum, float q, float k, float decay,
                                        float bonus, float v) {
   if constexpr (trait::before_update != 0) sum = fmaf(q, s, fmaf(bonus, v, sum));
@@ -127,13 +127,13 @@ __device__ __forceinline__ void update(float& s, float& sum, float q, float k, f
   if constexpr (trait::before_update == 0) sum = fmaf(q, s, sum);
 }
 
-/// `n` neighbouring floats of shared memory.
+/// Loads `n` neighbouring floats from shared memory.
 template <int n>
 __device__ __forceinline__ device::Pack<float, n> read(const float* from) {
   return *reinterpret_cast<const device::Pack<float, n>*>(from);
 }
 
-/// One token through this thread's part of the state.
+/// Takes one token through this thread's part of the state.
 __device__ inline void advance(State& state, const float* token, const float* values,
                                float (&sum)[sums]) {
   const int lane = static_cast<int>(threadIdx.x % lanes);
@@ -168,9 +168,9 @@ __device__ inline void advance(State& state, const float* token, const float* va
   }
 }
 
-/// Exchanges with the threads `distance`, 2 distance, .. below `end` away in the warp: each keeps
-/// half of what it had, added up, as long as it has more than one sum. first: of the sums kept;
-/// mine: a single sum is kept by one of those that have it.
+/// Exchanges sums with the threads `distance`, 2 distance, .. below `end` away in the warp. Each
+/// thread keeps half of its sums, added up, as long as it has more than one. first: index of the
+/// sums that are kept. mine: a single sum is kept by only one of the threads that have it.
 template <int kept, int distance, int end>
 __device__ __forceinline__ void exchange(float (&sum)[sums], int& first, bool& mine) {
   if constexpr (distance < end) {
@@ -191,8 +191,8 @@ __device__ __forceinline__ void exchange(float (&sum)[sums], int& first, bool& m
   }
 }
 
-/// Adds up this thread's sums with those of the threads of its warp that have parts of the same
-/// outputs, and writes those that it is left with.
+/// Adds this thread's sums to those of the threads of its warp that have parts of the same outputs,
+/// and writes the sums that it is left with.
 __device__ inline void reduce(float (&sum)[sums], float* partial) {
   constexpr int nearest = value_first ? 1 : lanes, end = value_first ? lanes : 32;
   constexpr int ways = nearest < end ? end / nearest : 1;

@@ -7,8 +7,8 @@
 
 namespace gla_bench::linear_recurrence::host {
 
-/// OpenBLAS on one thread in this scope: our own tasks are what runs in parallel, in pieces that do
-/// not depend on the number of threads, so that results do not either.
+/// Restricts OpenBLAS to one thread in this scope. Our own tasks are what runs in parallel, in
+/// pieces that do not depend on the number of threads, so that results do not either.
 class SingleThreadedBlas {
  public:
   SingleThreadedBlas() : before_(openblas_get_num_threads()) { openblas_set_num_threads(1); }
@@ -20,13 +20,14 @@ class SingleThreadedBlas {
   int before_;
 };
 
-/// An operand and the distance of its rows; transposed: the product takes it the other way round.
+/// An operand and the distance of its rows. If transposed, the product takes it the other way
+/// round.
 struct BlasOperand {
   const float* at;
   long long row;
   bool transposed = false;
 
-  /// Without the first rows and columns of what the product takes.
+  /// The operand without the first `rows` rows and `columns` columns that the product would take.
   BlasOperand from(long long rows, long long columns) const {
     return {at + (transposed ? columns * row + rows : rows * row + columns), row, transposed};
   }

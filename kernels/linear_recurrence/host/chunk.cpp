@@ -6,8 +6,8 @@
 
 namespace gla_bench::linear_recurrence::host {
 
-// Running products are float64: where decays are alike from token to token, so are their products'
-// roundings, and would add up over the chunks of a long sequence.
+// Running products are float64. Where decays are alike from token to token, so are the rounding
+// errors of their products, which would add up over the chunks of a long sequence.
 void scale_by_prefix(const Call& call, long long rows, const float* e, float* x, float* whole) {
   const long long keys = call.keys;
   const double scale = call.p.scale;
@@ -48,7 +48,7 @@ float dot(long long keys, const float* a, const float* b) {
   return sum;
 }
 
-// carried *= decay and what is then left of it in q.
+// carried *= decay. Returns the product of q with what is then left of it.
 float dot_of_decayed(long long keys, const float* q, const float* decay, float* carried) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -76,8 +76,8 @@ void scores(const Call& call, long long rows, const float* q, const float* k, co
     std::copy_n(k + j * keys, keys, carried);
     if (call.before_update)
       a[j * a_row + j] = scale * dot_of_three(keys, q + j * keys, bonus, carried);
-    // The first to read the key finds it whole, the next with their decays; before the update the
-    // decay of a token comes after its reading.
+    // The first token that reads the key finds it whole, the next ones find it with their decays.
+    // Before the update, a token's decay comes after its reading.
     const long long first = j + behind;
     if (first < rows) a[first * a_row + j] = scale * dot(keys, q + first * keys, carried);
     for (long long i = first + 1; i < rows; ++i)

@@ -1,7 +1,7 @@
 #pragma once
 // What the chunk forms share on the host. Decays are only ever multiplied (every factor is at most
-// 1), never divided or subtracted as logarithms, so no gate, however strong, overflows or gives
-// NaN.
+// 1). They are never divided, or subtracted as logarithms. No gate, however strong, therefore
+// overflows or gives NaN.
 
 #include <vector>
 

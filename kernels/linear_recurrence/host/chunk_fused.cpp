@@ -1,9 +1,10 @@
-// Chunk after chunk with the state kept at hand: matrix products inside and between chunks, the
-// state never written out.
+// Works through the chunks one after the other with the state in the cache. Products inside and
+// between chunks are matrix products, and no state between chunks is written out.
 //
-// A task owns one (sequence, head) pair and block_v columns. For a chunk: scores A of its own
-// tokens, o = A v + (q e^b) S, then S = e^bn S + (k e^(bn-b))^T v. q, k and the gates are read, and
-// A is formed, once for each block of columns.
+// A task owns one (sequence, head) pair and block_v columns. For each chunk it forms the scores A
+// of the chunk's own tokens, then
+//   o = A v + (q e^b) S,  S = e^bn S + (k e^(bn-b))^T v.
+// q, k and the gates are read, and A is formed, once for each block of columns.
 
 #include <algorithm>
 

@@ -1,13 +1,14 @@
-// Every chunk on its own, all at once; the chunks' states lie in memory.
+// Computes all chunks independently and in parallel. The chunks' states lie in memory.
 //
-// 1. For each chunk, independently: the state that it alone would leave, (k e^(bn-b))^T v, and its
-//    decay e^bn. The first chunk takes the initial state along.
-// 2. An associative scan over the chunks, (d2, S2) o (d1, S1) = (d2 d1, d2 S1 + S2), as a tree of
-//    log2(chunks) levels up and as many down: all combinations of a level run in parallel.
-// 3. For each chunk, independently: its outputs, from the state that the chunk before it left.
+//   1. For each chunk: the state that it alone would leave, (k e^(bn-b))^T v, and its decay e^bn.
+//      The first chunk takes the initial state along.
+//   2. An associative scan over the chunks, (d2, S2) o (d1, S1) = (d2 d1, d2 S1 + S2). It is a
+//      tree of log2(chunks) levels up and as many down. All combinations of a level run in
+//      parallel.
+//   3. For each chunk: its outputs, from the state that the chunk before it left.
 //
-// States and decays are written and read again, [K, V] and [K] float32 for each chunk of each
-// (sequence, head) pair; a normalizer is one more column of the states.
+// States and decays are written and read again. For each chunk of each (sequence, head) pair these
+// are [K, V] and [K] float32. A normalizer is one more column of the states.
 
 #include <algorithm>
 
@@ -21,7 +22,7 @@ namespace {
 
 using namespace host;
 
-// The chunks of all pairs and what the workspace holds of them.
+// The chunks of all pairs, and what the workspace holds of them.
 struct Chunks {
   const Call& call;
   long long length, width, row;  // row: of a stored state
@@ -43,7 +44,7 @@ struct Chunks {
   long long longest() const { return std::min(length, call.longest()); }
   float* state(long long chunk) const { return states + chunk * call.keys * row; }
   float* decay(long long chunk) const { return decays + chunk * call.keys; }
-  // Tokens of a chunk and columns of a block.
+  // The tokens of a chunk and the columns of a block.
   Rows rows(long long task) const {
     const Piece& piece = pieces.list[task / blocks()];
     const long long column = task % blocks() * width;
@@ -51,7 +52,7 @@ struct Chunks {
   }
 };
 
-// A block's columns of a stored state, and the normalizer's column behind them.
+// Loads a block's columns of a stored state, followed by the normalizer's column.
 void load_stored(const Chunks& c, long long chunk, const Rows& at, float* out) {
   const long long width = at.columns + c.call.extra;
   const float* from = c.state(chunk);
@@ -59,7 +60,7 @@ void load_stored(const Chunks& c, long long chunk, const Rows& at, float* out) {
   copy_rectangle(c.call.keys, c.call.extra, from + c.call.values, c.row, out + at.columns, width);
 }
 
-// The inverse; the normalizer's column goes with the first block.
+// Stores them. The normalizer's column goes with the first block.
 void store_stored(const Chunks& c, long long chunk, const Rows& at, const float* in) {
   const long long width = at.columns + c.call.extra;
   float* to = c.state(chunk);
@@ -92,7 +93,7 @@ void leave_states(const Chunks& c) {
   }
 }
 
-// Puts (left o right) in the place of right.
+// Replaces `right` by (left o right).
 void combine(const Chunks& c, long long left, long long right) {
   const float *before = c.state(left), *decay_before = c.decay(left);
   float *state = c.state(right), *decay = c.decay(right);
@@ -102,8 +103,8 @@ void combine(const Chunks& c, long long left, long long right) {
   }
 }
 
-// One level of the tree: chunk i of a pair takes in chunk i - distance for i = first, first + step,
-// ...
+// Runs one level of the tree: chunk i of a pair takes in chunk i - distance, for i = first, first +
+// step, ...
 void level(const Chunks& c, long long first, long long step, long long distance) {
 #pragma omp parallel for schedule(dynamic)
   for (long long chunk = 0; chunk < c.pieces.count(); ++chunk) {
@@ -139,7 +140,7 @@ void form_outputs(const Chunks& c) {
   }
 }
 
-// The last chunks' states; an empty sequence returns its initial one.
+// Returns the states of the last chunks. An empty sequence returns its initial state.
 void return_states(const Chunks& c) {
   if (!c.call.p.final_state) return;
   std::vector<float> initial = scratch(c.call.keys * c.row);
@@ -176,7 +177,7 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
           {"decays", bytes(static_cast<double>(problem.shape.key_dim))}};
 }
 
-// Combinations that the two sweeps of the tree make for `count` chunks of one pair.
+// Combinations that the up and down sweeps of the tree make for `count` chunks of one pair.
 double combinations_of(std::int64_t count) {
   std::int64_t total = 0, distance = 1;
   const auto of_level = [&](std::int64_t first, std::int64_t step) {
@@ -187,7 +188,7 @@ double combinations_of(std::int64_t count) {
   return static_cast<double>(total);
 }
 
-// Of all pairs; of ragged sequences, as many as one long one would take.
+// Combinations of all pairs. Ragged sequences are counted as one long sequence.
 double combinations(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
   const double pairs =
@@ -202,9 +203,9 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const double decay = static_cast<double>(problem.shape.key_dim) * 4;
   const double combined = combinations(problem, tile);
   const double firsts = static_cast<double>(sequences(problem));
-  // k and gates for the states, q, k and gates for the outputs in each block of columns, v twice;
-  // the states once out, two in and one out for each combination, once in for the outputs (all but
-  // the last of a sequence), the last ones in for the final states.
+  // k and gates are read for the states, q, k and gates for the outputs in each block of columns,
+  // and v twice. The states are written once; each combination reads two and writes one; the
+  // outputs read all but the last of each sequence; the last ones are read for the final states.
   const double finals = problem.final_state ? firsts * state : 0.0;
   return {blocks * (2 * token_reads(problem) - key_bytes(problem)) + 2 * value_bytes(problem) +
               2 * states_read(problem) + 2 * combined * (state + decay) +

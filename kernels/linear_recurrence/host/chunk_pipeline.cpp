@@ -1,12 +1,12 @@
-// The five steps of the chunk form, each a pass of its own over intermediates in memory:
+// The five steps of the chunk form. Each is a pass of its own over intermediates in memory.
 //
-// 1. decay_cumsum: sums of the gates from the chunk's start to each token (b) and from behind each
-//    token to the chunk's end (bn - b, summed on its own: the difference of two long sums would
-//    have lost the digits that count, and -inf - -inf is none).
-// 2. prepare_qg_kg: qg = scale q e^b, kg = k e^(bn-b).
-// 3. inter_chunk: the walk over the chunks, o = qg S, S = e^bn S + kg^T v.
-// 4. intra_chunk: the scores A of each chunk's own tokens.
-// 5. combine: o += A v, rounded to the dtype.
+//   1. decay_cumsum: sums of the gates from the chunk's start to each token (b), and from after
+//      each token to the chunk's end (bn - b). The latter are summed separately: the difference of
+//      two long sums would lose the digits that count, and -inf - -inf is not a number.
+//   2. prepare_qg_kg: qg = scale q e^b, kg = k e^(bn-b).
+//   3. inter_chunk: the walk over the chunks, o = qg S, S = e^bn S + kg^T v.
+//   4. intra_chunk: the scores A of each chunk's own tokens.
+//   5. combine: o += A v, rounded to the dtype.
 //
 // Intermediates are float32 with pairs first: b, bn - b, qg, kg [B*H, T, K], o [B*H, T, V] and A
 // [B*H, T, chunk].
@@ -42,11 +42,11 @@ struct Pipeline {
         scores(static_cast<float*>(c.p.work[5])) {}
 
   long long longest() const { return std::min(length, call.longest()); }
-  // Tokens of a chunk, all columns of v.
+  // The tokens of a chunk and all columns of v.
   Rows rows(const Piece& chunk) const {
     return {chunk.pair, chunk.first, chunk.rows, 0, call.values};
   }
-  // Start of a chunk in a float32 intermediate with so many columns.
+  // Offset of a chunk in a float32 intermediate with `columns` columns.
   long long start(const Piece& chunk, long long columns) const {
     return call.row(chunk.pair, chunk.first) * columns;
   }

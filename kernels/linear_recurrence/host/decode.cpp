@@ -1,9 +1,9 @@
-// A few tokens against a large state, which is walked through once, in memory order: each of its
-// rows is read, takes all tokens one after the other in the core's registers and nearest cache, and
-// is written, in place or not.
+// A few tokens against a large state, which is walked through once, in memory order. Each row of
+// the state is read, takes all tokens one after the other in the core's registers and nearest
+// cache, and is written, in place or not.
 //
-// A task owns one (sequence, head) pair. Key first a row is one key's [V], which adds to every
-// output; value first it is one value's [K], which makes one output of each token. A normalizer is
+// A task owns one (sequence, head) pair. Key first, a row is one key's [V], which adds to every
+// output. Value first, it is one value's [K], which makes one output of each token. A normalizer is
 // one more column of the state.
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Buffers {
         own(scratch(tokens)) {}
 };
 
-// A row of the state in memory, from element `at` on; zeros where there is no initial state.
+// Reads a row of the state in memory, from element `at` on. Zeros where there is no initial state.
 void read_row(const Call& call, long long at, long long length, float* row) {
   if (call.p.initial_state == nullptr) {
     std::fill_n(row, length, 0.0f);
@@ -54,7 +54,7 @@ void write_row(const Call& call, long long at, long long length, const float* ro
   }
 }
 
-// z of one key, kept behind its row.
+// Reads z of one key, which is kept after the key's row.
 void read_normalizer(const Call& call, long long key, float* z) {
   if (call.extra == 0) return;
   *z = call.p.initial_normalizer ? call.normalizers[static_cast<std::size_t>(key)] : 0.0f;
@@ -64,7 +64,7 @@ void write_normalizer(const Call& call, long long key, float z) {
   if (call.extra > 0 && call.p.final_normalizer) call.p.final_normalizer[key] = z;
 }
 
-// One key's row and one token: row = decay row + k v, and what q makes of it on top of o.
+// Takes one token through one key's row: row = decay row + k v. Adds what q makes of the row to o.
 template <bool before>
 void key_step(long long width, float q, float k, float decay, const float* v, float* row,
               float* o) {
@@ -76,7 +76,7 @@ void key_step(long long width, float q, float k, float decay, const float* v, fl
   }
 }
 
-// One value's row and one token: the sum over its keys of q row.
+// Takes one token through one value's row. Returns the sum over its keys of q times the row.
 template <bool before>
 float value_step(long long keys, const float* q, const float* k, const float* decay, float v,
                  float* row) {
@@ -129,7 +129,7 @@ void value_rows(const Call& call, long long pair, long long tokens, Buffers& b) 
   }
 }
 
-// The scale, and before the update each token's own part through the bonus.
+// Applies the scale. Before the update, adds each token's own part through the bonus.
 void finish(const Call& call, long long tokens, Buffers& b) {
   const long long width = call.values + call.extra;
   for (long long t = 0; t < tokens; ++t) {

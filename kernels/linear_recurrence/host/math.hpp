@@ -1,5 +1,5 @@
 #pragma once
-// Inline arithmetic of the host variants: loops over these become vector code.
+// Inline arithmetic of the host variants. Loops over these functions become vector code.
 
 #include <bit>
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace gla_bench::linear_recurrence::host {
 
-/// exp(g) for a gate g <= 0, -inf included; within 2e-7 of its value. Below -80 nats it is exactly
-/// 0, far under what float32 sums can see and clear of slow subnormal numbers. NaN stays.
+/// exp(g) for a gate g <= 0, -inf included, within 2e-7 of its value. Below -80 nats it is exactly
+/// 0. That is far below what float32 sums can see and avoids slow subnormal numbers. NaN stays NaN.
 inline float exp_of_gate(float g) {
   const float x = g < -80.0f ? -80.0f : g;
   constexpr float magic = 0x1.8p23f;  // adding it rounds to a whole number, kept in the low bits
   const float shifted = x * 0x1.715476p0f + magic;
   const float n = shifted - magic;
-  // ln 2 in two pieces: n times the first is exact.
+  // ln 2 in two pieces; n times the first piece is exact.
   const float r = (x - n * 0x1.62ep-1f) - n * 0x1.0bfbe8p-15f;
   float sum = 1.0f / 5040;
   sum = sum * r + 1.0f / 720;
@@ -29,8 +29,8 @@ inline float exp_of_gate(float g) {
   return g < -80.0f ? 0.0f : result;
 }
 
-/// Products of decays shrink without end: what no float32 sum can see becomes 0 before it becomes a
-/// subnormal number, on which processors are slow. NaN stays.
+/// Products of decays shrink without end. What no float32 sum can see becomes 0 before it becomes a
+/// subnormal number, on which processors are slow. NaN stays NaN.
 template <class Real>
 inline Real without_dust(Real x) {
   return x < Real(1e-30) && x > Real(-1e-30) ? Real(0) : x;

@@ -75,7 +75,8 @@ void prepare(const Blocks& b) {
   }
 }
 
-// o of one block of queries: its own triangle, the blocks before it, the initial state.
+// Computes o of one block of queries from its own triangle, the blocks before it and the initial
+// state.
 void form_outputs(const Blocks& b, long long number, Chunk& chunk, float* scores, float* state) {
   const Call& call = b.call;
   const Piece& block = b.pieces.list[number];
@@ -99,7 +100,8 @@ void form_outputs(const Blocks& b, long long number, Chunk& chunk, float* scores
   store_outputs(call, at, chunk.o.data());
 }
 
-// The final state as a sum over all tokens: for each block what is left of it behind the last.
+// The final state as a sum over all tokens: for each block, what is left of it after the last
+// token.
 void form_state(const Blocks& b, long long pair, float* keys, float* state) {
   const Call& call = b.call;
   std::vector<float> left(static_cast<std::size_t>(call.keys), 1.0f);
@@ -120,7 +122,7 @@ void form_state(const Blocks& b, long long pair, float* keys, float* state) {
   store_final(call, pair, 0, call.values, state);
 }
 
-// Blocks by how much they have to do: the last ones of their sequences first.
+// The blocks in the order of how much they have to do: the last ones of their sequences come first.
 std::vector<long long> longest_first(const Blocks& b) {
   std::vector<long long> order;
   for (long long number = 0; number < b.pieces.count(); ++number) order.push_back(number);
@@ -142,7 +144,8 @@ void run(const HostCall& host_call) {
     Chunk chunk(call, longest, call.values);
     std::vector<float> scores = scratch(longest * longest), keys = scratch(longest * call.keys);
     std::vector<float> state = scratch(call.keys * b.width);
-    // No final state is written before the last initial one was read: they may be the same memory.
+    // No final state may be written before the last initial one has been read, because they may be
+    // the same memory.
 #pragma omp for schedule(dynamic)
     for (long long task = 0; task < b.pieces.count(); ++task)
       form_outputs(b, order[task], chunk, scores.data(), state.data());
@@ -160,8 +163,8 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
           {"decays", static_cast<std::size_t>(decays)}};
 }
 
-// Pairs of different blocks of one sequence and head, over all of them; of ragged sequences as many
-// as one long one would have.
+// Pairs of different blocks of one sequence and head, summed over all of them. Ragged sequences are
+// counted as one long one.
 double block_pairs(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
   const auto count = static_cast<double>(chunks_in_a_row(problem, tile.at("block")));
@@ -178,7 +181,7 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
       float_rows(problem, k + v) + static_cast<double>(chunks(problem, tile.at("block"))) * k * 4;
   const double walked = block_pairs(problem, tile) * (block * (k + v) + k) * 4;
   const double for_state = problem.final_state ? prepared + states_read(problem) : 0.0;
-  // k, gates and v to prepare, q, k, gates and v for the diagonal blocks.
+  // k, gates and v are read to prepare; q, k, gates and v are read for the diagonal blocks.
   const double inputs = 2 * token_reads(problem) - key_bytes(problem) + 2 * value_bytes(problem);
   return {inputs + walked + count * states_read(problem) + for_state,
           prepared + value_bytes(problem) + states_written(problem)};

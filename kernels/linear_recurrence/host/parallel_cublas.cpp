@@ -1,17 +1,16 @@
-// The quadratic form over whole score matrices, through OpenBLAS on all threads: what
+// The quadratic form over whole score matrices, through OpenBLAS on all threads. It does what
 // parallel_cublas does with cuBLAS.
 //
-// One (sequence, head) pair after the other. With P the scores of all its tokens, P_ij the product
-// of q_i, k_j and the decays between them:
-//   1. P, block of rows after block of rows. Keys lie there decayed up to the block's start, so
-//   that
-//      the scores with all earlier tokens are one product, (q_I e^prefix) k^T; the block's own
-//      triangle is formed by hand. Then all keys decay by the block.
-//   2. o = P v + (q decayed from the start) S_0, whole matrices; P's upper triangle is zero.
+// The (sequence, head) pairs follow one another. P are the scores of all tokens of a pair: P_ij is
+// the product of q_i, k_j and the decays between them.
+//   1. P is formed one block of rows after the other. Keys in memory are decayed up to the
+//      block's start, so the scores with all earlier tokens are one product, (q_I e^prefix) k^T.
+//      The block's own triangle is formed by hand. Then all keys decay by the block.
+//   2. o = P v + (q decayed from the start) S_0, whole matrices. P's upper triangle is zero.
 //   3. S = k^T v + decays S_0, with the keys as the last block has left them.
 // Every decay is a product of factors of at most 1. Work and memory grow with T^2.
 //
-// Workspace, float32, of the longest sequence: P [T, T], keys and queries [T, K], v and o [T, V].
+// Workspace, float32, for the longest sequence: P [T, T], keys and queries [T, K], v and o [T, V].
 
 #include <algorithm>
 
@@ -58,7 +57,7 @@ void scale_rows(long long rows, long long columns, const float* factors, float* 
       x[t * columns + i] = without_dust(x[t * columns + i] * factors[i]);
 }
 
-// Rows [first, first + rows) of the scores; the keys before them are decayed to `first`.
+// Forms rows [first, first + rows) of the scores. The keys before them are decayed to `first`.
 void score_block(Whole& w, const Rows& at, long long tokens) {
   const Call& call = w.call;
   const long long first = at.first, rows = at.rows, keys = call.keys;
@@ -132,7 +131,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   return refuse_workspace(bytes, limits);
 }
 
-// Sequences of one head; of ragged ones, a single long one is the most there is to do.
+// Number of sequences of one head. Of ragged ones, a single long one is the most there is to do.
 double long_sequences(const Problem& problem) {
   const Shape& s = problem.shape;
   return static_cast<double>(s.heads) * (ragged(problem) ? 1.0 : static_cast<double>(s.batch));
@@ -146,7 +145,8 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const double keys = float_rows(problem, k), values = float_rows(problem, columns(problem));
   const double scores = pairs * t * t * 4;
   const double decayed = member_of(problem).decay == Decay::none ? 0.0 : before * keys;
-  // Keys: read for each block's scores, read and written for its decay; scores once out, once in.
+  // Keys are read for each block's scores, and read and written for its decay. Scores are written
+  // once and read once.
   return {
       token_reads(problem) + value_bytes(problem) + 2 * states_read(problem) + before * keys +
           decayed + scores + 2 * keys + 3 * values,
@@ -157,7 +157,8 @@ double flops(const Problem& problem, const Tile& tile) {
   const auto t = static_cast<double>(problem.shape.seq);
   const auto k = static_cast<double>(problem.shape.key_dim);
   const double v = columns(problem), c = std::min(static_cast<double>(tile.at("block")), t);
-  // Scores of the blocks below the diagonal and the triangles on it, P v over the whole square.
+  // The scores of the blocks below the diagonal and of the triangles on it, and P v over the whole
+  // square.
   return long_sequences(problem) * (t * (t - c) * k + t * (c + 1) * k + 2 * t * t * v) +
          tokens(problem) * k * v *
              ((problem.initial_state ? 2.0 : 0.0) + (problem.final_state ? 2.0 : 0.0));

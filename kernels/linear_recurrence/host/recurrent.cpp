@@ -1,8 +1,8 @@
 // The recurrence as it is defined, one token after the other.
 //
 // A task owns one (sequence, head) pair and block_v columns of the state, which stay in the core's
-// own cache: q, k and the gates are read once for each block of columns, v and o once. No products
-// of decays are formed beyond the one with the state.
+// own cache. q, k and the gates are read once for each block of columns, v and o once. Decays are
+// multiplied only into the state, never with one another.
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ struct Buffers {
         bonus(scratch(call.keys)) {}
 };
 
-// One token's operands.
+// The operands of one token.
 struct Token {
   const float *q, *k, *decay, *v;
   float* o;

@@ -18,7 +18,7 @@ long long offset(const Call& call, const TokenStrides& strides, const Rows& at, 
          call.head(at.pair) * strides.heads + at.column;
 }
 
-// Types of their own, where a pointer to a function would hide the conversion from the loops.
+// Each has a type of its own. A pointer to a function would hide the conversion from the loops.
 constexpr auto same = [](float x) { return x; };
 constexpr auto widen_bfloat16 = [](std::uint16_t x) { return bfloat16_value(x); };
 constexpr auto widen_float16 = [](std::uint16_t x) { return float16_value(x); };
@@ -36,7 +36,7 @@ void with_dtype(DType dtype, Use use) {
     case DType::float16:
       return use(std::type_identity<std::uint16_t>{}, widen_float16, narrow_float16);
     case DType::int32:
-      break;  // of index tensors, never of rows
+      break;  // used by index tensors, never by rows
   }
 }
 
@@ -67,7 +67,7 @@ LinearRecurrenceParams params_of(const HostCall& call) {
   return params;
 }
 
-// Element (key 0, column) of a pair's state.
+// Offset of element (key 0, column) of a pair's state.
 long long state_offset(const Call& call, long long pair, long long column) {
   return pair * call.p.state_strides.sequence + column * call.p.state_strides.value;
 }
@@ -130,7 +130,7 @@ void load_log_decays(const Call& call, const Rows& at, float* out) {
 void load_decays(const Call& call, const Rows& at, float* out) {
   const long long elements = at.rows * call.keys;
   if (call.decay == Decay::per_head) {
-    // One number for all tokens: an error in its last bit would count T times.
+    // This is one number for all tokens, so an error in its last bit would count T times.
     const double decay = std::exp(static_cast<double>(call.p.log_decay[call.head(at.pair)]));
     std::fill_n(out, elements, static_cast<float>(decay));
     return;

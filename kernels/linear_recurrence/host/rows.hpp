@@ -1,10 +1,10 @@
 #pragma once
-// Token rows of one (sequence, head) pair between the problem's tensors and dense float32 operands:
-// whatever the member, its options, the dtypes, the layouts and the lengths, the host variants see
-// q, k, decays (one per key) and v of a pair's tokens, and a state [K, V].
+// Moves token rows of one (sequence, head) pair between the problem's tensors and dense float32
+// operands. The host variants thus always see q, k, decays (one per key) and v of a pair's tokens,
+// and a state [K, V], whatever the member, its options, the dtypes, the layouts and the lengths.
 //
-// A normalizer is one more column: v's is 1 throughout, so that the state's is z and the output's
-// is scale q.z, the denominator. Every form carries it along with the others, in the same pass.
+// A normalizer is one more column. v's is 1 throughout, so the state's is z and the output's is
+// scale q.z, the denominator. Every form carries it along with the others, in the same pass.
 
 #include <vector>
 
@@ -14,7 +14,7 @@
 
 namespace gla_bench::linear_recurrence::host {
 
-/// The parameters of a call and what the host code needs besides.
+/// The parameters of a call, and what the host code needs besides.
 struct Call {
   LinearRecurrenceParams p;
   DType dtype;
@@ -50,32 +50,32 @@ struct Rows {
   long long pair, first, rows, column, columns;
 };
 
-/// q or k, features applied: out [rows, K]. The rectangle's columns do not matter.
+/// Loads q or k with features applied: out [rows, K]. The rectangle's columns do not matter.
 void load_queries(const Call& call, const Rows& at, float* out);
 void load_keys(const Call& call, const Rows& at, float* out);
 
-/// exp of the log decays: out [rows, K], whatever they depend on.
+/// Loads exp of the log decays: out [rows, K], whatever they depend on.
 void load_decays(const Call& call, const Rows& at, float* out);
 
-/// The log decays [rows, K] themselves.
+/// Loads the log decays [rows, K] themselves.
 void load_log_decays(const Call& call, const Rows& at, float* out);
 
-/// The bonus u of a pair's head: out [K]. Only with before_update.
+/// Loads the bonus u of a pair's head: out [K]. Only with before_update.
 void load_bonus(const Call& call, long long pair, float* out);
 
-/// v: out [rows, columns + extra].
+/// Loads v: out [rows, columns + extra].
 void load_values(const Call& call, const Rows& at, float* out);
 
-/// Divides in [rows, columns + extra] by its denominators where there are such, rounds to the
-/// dtype, once, ties to even, and writes o.
+/// Divides `in` [rows, columns + extra] by its denominators where it has any. Rounds to the dtype
+/// once, ties to even, and writes o.
 void store_outputs(const Call& call, const Rows& at, const float* in);
 
-/// A pair's initial state from column `column` on: out [K, columns + extra]; zeros where there is
-/// none.
+/// Loads a pair's initial state from column `column` on: out [K, columns + extra]. Zeros where
+/// there is none.
 void load_initial(const Call& call, long long pair, long long column, long long columns,
                   float* out);
 
-/// The inverse, into the final state where one is asked for. The normalizer goes with column 0.
+/// The reverse, into the final state where one is asked for. The normalizer goes with column 0.
 void store_final(const Call& call, long long pair, long long column, long long columns,
                  const float* in);
 
@@ -89,8 +89,9 @@ struct Piece {
   long long first, rows;  ///< tokens
 };
 
-/// Every pair's tokens in pieces of at most `length`, pair after pair. A pair's first piece is
-/// number begin[pair]; begin[pairs] is their count. Empty sequences have none.
+/// Every pair's tokens in pieces of at most `length`, one pair after the other. A pair's first
+/// piece has the number begin[pair], and begin[pairs] is their total. Empty sequences have no
+/// pieces.
 struct Pieces {
   std::vector<Piece> list;
   std::vector<long long> begin;

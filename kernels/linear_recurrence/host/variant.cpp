@@ -61,7 +61,7 @@ double states_written(const Problem& problem) {
 
 std::int64_t chunks(const Problem& problem, std::int64_t chunk) {
   const Shape& s = problem.shape;
-  // Every ragged sequence may end in a chunk that is not full, though none is without a token.
+  // Every ragged sequence may end in a chunk that is not full, but no chunk is without a token.
   const std::int64_t of_a_head = ragged(problem) ? s.seq / chunk + std::min(s.sequences, s.seq)
                                                  : s.batch * ceil_div(s.seq, chunk);
   return of_a_head * s.heads;

@@ -10,11 +10,11 @@
 
 namespace gla_bench::linear_recurrence::host {
 
-/// Not the host, or not forward: the reason, or nothing.
+/// Why the variant cannot run here (not the host) or so (not forward), or nothing.
 std::optional<std::string> refuse_place(const Problem& problem, const Limits& limits);
 
 /// A member's variant on the host in float32: name, summary, tile space, bind and what never
-/// differs. Traffic, flops and (where it has any) workspace are the caller's to set.
+/// differs. The caller sets traffic, flops and, where it has any, the workspace.
 Variant make_variant(const Member& member, const std::string& name, const std::string& summary,
                      TileSpace space, std::function<void(const HostCall&)> code,
                      std::vector<std::string> sources);
@@ -35,10 +35,10 @@ double float_rows(const Problem& problem, double columns);
 double states_read(const Problem& problem);
 double states_written(const Problem& problem);
 
-/// Chunks of all sequences and heads; of ragged ones, the most there can be.
+/// Chunks of all sequences and heads. For ragged sequences, the most there can be.
 std::int64_t chunks(const Problem& problem, std::int64_t chunk);
 
-/// The longest that a sequence can be: chunks of it that follow one another.
+/// The most chunks of one sequence that can follow one another.
 std::int64_t chunks_in_a_row(const Problem& problem, std::int64_t chunk);
 
 /// Blocks of the value dimension.

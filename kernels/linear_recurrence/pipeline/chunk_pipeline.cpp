@@ -1,4 +1,4 @@
-// Host side of chunk_pipeline.cuh: five launches, every intermediate result in device memory.
+// Host side of chunk_pipeline.cuh: five launches, with every intermediate result in device memory.
 
 #include <algorithm>
 #include <limits>
@@ -56,7 +56,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   return std::nullopt;
 }
 
-/// Elements of a padded [sequences, seq, `row`] workspace.
+/// Elements of a padded [sequences, seq, `row`] workspace region.
 double padded(const Problem& problem, const Tile& tile, int row) {
   return static_cast<double>(sequences(problem)) * static_cast<double>(chunks(problem, tile)) *
          choice(tile, "chunk") * row;
@@ -75,8 +75,8 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
           {"scores", bytes(sizes.blocks_k * padded(problem, tile, sizes.shape.chunk), 4)}};
 }
 
-/// Each launch reads its operands once: blocks that share them run at the same time, and the L2
-/// serves all but the first.
+/// Each launch reads its operands once: blocks that share operands run at the same time, and the L2
+/// cache serves all reads but the first.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const PipelineLayout sizes = layout(problem, tile);
   const double in_k = key_bytes(problem), in_v = value_bytes(problem);

@@ -1,27 +1,31 @@
-// chunk_pipeline: five kernels in a row, every intermediate result in device memory.
+// chunk_pipeline: five kernels in a row, with every intermediate result in device memory.
 //
-// Idea: the chunk form split where each step is simplest. With b the running sum of the gates
+// Idea: the chunk form, split where each step is simplest. Let b be the running sum of the gates
 // inside a chunk, bn its last value and s the scale:
 //   decay_cumsum   b
 //   prepare_qg_kg  q' = s q e^b, k' = k e^(bn-b)
 //   inter_chunk    walks the chunks: o' = q' S, S = e^bn S + k'^T v (tensor cores)
 //   intra_chunk    A_ij = s sum_k q_ik k_jk e^(b_i-b_j), i >= j, elementwise: no exponent above 0
 //   combine        o = sum of the o' + (sum of the A) v (tensor cores)
-// With K cut into NK blocks, o' and A are NK partial results that combine adds.
+// With K cut into NK blocks, there are NK partial results of o' and of A. combine adds them.
 //
-// Grids, one-dimensional: (sequence, chunk, block of K) for the first two and intra_chunk,
-// (sequence, block of K, block of V) for inter_chunk, (sequence, chunk, block of V) for combine.
-// Shared memory: layout.h. Workspace rows are padded: tokens to whole chunks, keys
-// to 16.
+// Grids, one-dimensional: (sequence, chunk, block of K) for the first two kernels and intra_chunk;
+// (sequence, block of K, block of V) for inter_chunk; (sequence, chunk, block of V) for combine.
 //
-// Bytes a token and head (e of io, p of an operand, a sum of gates 4, or 8 with terms=3):
-// decay_cumsum eK + 4K; prepare_qg_kg 2eK + 4K +
-// 2pK; inter_chunk NV 2pK + NK eV + 4 NK V; intra_chunk 2eK + 4K + 4 NK C; combine 4 NK (NV C + V)
-// + 2eV.
+// Shared memory: layout.h. Workspace rows are padded: tokens to whole chunks, keys to a multiple of
+// 16.
+//
+// Bytes per token and head, with e the bytes of an element of the tensors, p of an operand, 4 of a
+// sum of gates (8 with terms=3), NK blocks of K, NV blocks of V and C tokens a chunk:
+//   decay_cumsum   eK + 4K
+//   prepare_qg_kg  2eK + 4K + 2pK
+//   inter_chunk    NV 2pK + NK eV + 4 NK V
+//   intra_chunk    2eK + 4K + 4 NK C
+//   combine        4 NK (NV C + V) + 2eV
 
 #include "linear_recurrence/pipeline/walk.cuh"
 
-/// b: a thread sums one key's gates over the tokens of a chunk.
+/// Writes b: a thread adds up one key's gates over the tokens of a chunk.
 extern "C" __global__ void __launch_bounds__(tile::block_k)
     decay_cumsum(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence;
@@ -41,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(tile::block_k)
   }
 }
 
-/// q' and k': a thread owns one key of a chunk.
+/// Writes q' and k': a thread owns one key of a chunk.
 extern "C" __global__ void __launch_bounds__(tile::block_k)
     prepare_qg_kg(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence;
@@ -81,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::layou
       .run();
 }
 
-/// A: a thread forms scores one by one over a block of K.
+/// Writes A: a thread forms scores one by one over a block of K.
 extern "C" __global__ void __launch_bounds__(128)
     intra_chunk(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   using namespace gla_bench::linear_recurrence;

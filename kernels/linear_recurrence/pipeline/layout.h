@@ -1,6 +1,6 @@
 #pragma once
-// Sizes of chunk_pipeline.cuh, stated once for the kernels and for the host's side. Includes
-// nothing: NVRTC has no standard headers.
+// Sizes of chunk_pipeline.cuh, stated once for the kernels and for their host side. Includes
+// nothing, because NVRTC has no standard headers.
 
 namespace gla_bench::linear_recurrence {
 
@@ -12,8 +12,8 @@ struct PipelineShape {
   int chunk, block_k, block_v, stages;
 };
 
-/// PipelineLayout{shape}. All of it is default values, because NVRTC takes no function that is not
-/// the device's.
+/// All of PipelineLayout{shape} is default values, because NVRTC accepts no function that is not a
+/// device function.
 struct PipelineLayout {
   PipelineShape shape;
 
@@ -26,16 +26,16 @@ struct PipelineLayout {
   int value_ld = shape.block_v + 8;
   int value_tile = shape.chunk * value_ld * shape.io_bytes;
 
-  // inter_chunk: per stage q, k and v of a chunk and the chunk's decays.
+  // inter_chunk: per stage, q, k and v of a chunk and the chunk's decays.
   int operand_tile = shape.chunk * key_ld * shape.operand_bytes;
   int inter_stage = 2 * operand_tile + value_tile + shape.block_k * shape.sum_bytes;
   int inter_bytes = shape.stages * inter_stage;
 
-  // intra_chunk: the sums of the gates, q and k in float32, rows free of bank conflicts.
+  // intra_chunk: the sums of the gates, q and k in float32. The row lengths avoid bank conflicts.
   int score_row = shape.block_k + 1;
   int intra_bytes = shape.chunk * score_row * (shape.sum_bytes + 2 * 4);
 
-  // combine: v, the scores (in bfloat16 in two parts side by side), the products in float32.
+  // combine: v, the scores (in bfloat16, two parts side by side) and the products in float32.
   int score_ld = shape.operand_bytes == 2 ? 2 * shape.chunk + 8 : shape.chunk + 4;
   int out_ld = shape.block_v + 4;
   int combine_scores = value_tile;

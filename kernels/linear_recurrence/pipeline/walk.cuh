@@ -1,6 +1,6 @@
 #pragma once
-// What the passes of chunk_pipeline share, and the walk of one of them, inter_chunk, over the
-// chunks of a sequence with the state in registers. Idea, grids and bytes: chunk_pipeline.cuh.
+// What the kernels of chunk_pipeline share, and the walk of one of them, inter_chunk. It walks over
+// the chunks of a sequence with the state in registers. Idea, grids and bytes: chunk_pipeline.cuh.
 
 #include "device/async_copy.cuh"
 #include "device/math.cuh"
@@ -13,8 +13,8 @@ namespace gla_bench::linear_recurrence {
 
 using Ops = device::Products<io_t, tile::terms, dim::key_dim>;
 using operand_t = Ops::element;
-/// A chunk's sums of gates are subtracted from each other: with strong gates float32 loses the
-/// small differences that matter, more than terms=3 allows.
+/// The type of sums of gates. Differences of a chunk's sums matter. With strong gates, float32
+/// would lose more of the small differences than terms=3 allows.
 using sum_t = device::Choice<tile::terms == 3, double, float>::type;
 
 constexpr int chunk = tile::chunk, block_k = tile::block_k, block_v = tile::block_v;
@@ -27,7 +27,7 @@ static_assert(layout.combine_bytes == launch::combine_bytes);
 constexpr int keys = layout.keys, key_ld = layout.key_ld, value_ld = layout.value_ld;
 constexpr int tiles_i = chunk / 8, tiles_k = block_k / 8;
 
-/// The pieces of the workspace, in the order of the variant's regions.
+/// The regions of the workspace, in the order of the variant's list.
 struct Work {
   sum_t* sums;       ///< b [sequences, padded_seq, keys]
   operand_t *q, *k;  ///< q', k' [sequences, padded_seq, keys]
@@ -46,7 +46,7 @@ struct Work {
         sequences(p.batch * p.heads) {}
 };
 
-/// What a block of the chunk-parallel kernels works on; `part` is its block of K or V.
+/// What a block of the chunk-parallel kernels works on. `part` is its block of K or V.
 struct Place {
   long long sequence, c;
   int part, rows;  ///< rows: tokens of the chunk that exist
@@ -67,7 +67,7 @@ __device__ __forceinline__ long long token_offset(const LinearRecurrenceParams& 
          sequence % p.heads * strides.heads;
 }
 
-/// e^sum, of a sum in units of log2.
+/// e^sum, for a sum in units of log2.
 __device__ __forceinline__ float decay_of(sum_t sum) {
   return device::exp2_fast(static_cast<float>(sum));
 }
@@ -82,7 +82,7 @@ __device__ __forceinline__ int warp_first_v() {
   return threadIdx.x / 32 * 16;
 }
 
-/// The walk of one block of inter_chunk: S^T [16 columns of V, block_k] a warp.
+/// The walk of one block of inter_chunk. A warp holds S^T [16 columns of V, block_k].
 struct InterChunk {
   const LinearRecurrenceParams& p;
   const Work& w;
@@ -105,7 +105,8 @@ struct InterChunk {
                                     2 * layout.operand_tile + layout.value_tile);
   }
 
-  /// Starts the copies of a chunk; the sums' last row waits as exponents.
+  /// Starts the copies of a chunk. The last row of the sums is stored as exponents until it is
+  /// used.
   __device__ __forceinline__ void load(long long c) const {
     constexpr int threads = layout.product_threads;
     const long long at = (sequence * w.padded_seq + c * chunk) * keys + first_k;

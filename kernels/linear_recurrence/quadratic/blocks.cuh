@@ -1,6 +1,6 @@
 #pragma once
 // What the two kernels of the fused quadratic form share: their constants, one sequence's tensors,
-// places in shared memory, copies of blocks of tokens, and the decays that grow along a walk.
+// the layout of shared memory, copies of blocks of tokens, and the decays that grow along a walk.
 
 #include "device/async_copy.cuh"
 #include "device/math.cuh"
@@ -21,7 +21,7 @@ constexpr bool normalized = trait::normalize != 0;
 static_assert(key_gates || !bonus, "the bonus goes with a gate per key");
 static_assert(!key_gates || trait::elu_features == 0, "features go with scalar decays");
 static_assert(trait::decay == no_decay || !normalized, "a normalizer that decays is not written");
-/// Whether raw rows of q and k can be a product's operands.
+/// Whether raw rows of q and k can be the operands of a product as they are.
 constexpr bool raw_rows = !key_gates && trait::elu_features == 0 &&
                           device::is_same<io_t, operand_t> &&
                           (sizeof(io_t) == 2 || tile::terms == 3);
@@ -34,7 +34,7 @@ constexpr int slices = (value_dim + block_v - 1) / block_v;
 
 using Gates = GateBlocks<block, chunk, key_ld>;
 
-/// One sequence's tensors, v and o at the first column of the slice.
+/// One sequence's tensors. v and o point to the first column of the slice.
 struct Sequence {
   const io_t *q, *k, *v, *g, *u;
   io_t* o;
@@ -77,14 +77,15 @@ struct Sequence {
   }
 };
 
-/// A query block: its sequence and its number there, which may be beyond the end where sequences
-/// are ragged.
+/// A query block: its sequence, and its number there. Where sequences are ragged, the number may
+/// lie beyond the end.
 struct Place {
   long long sequence, block;
 };
 
-/// Longest walks first. Ragged: a head's sequences share seq / block + N places, sequence n from
-/// cu_seqlens[n] / block + n on, which leaves each at least as many as it has blocks.
+/// Numbers the query blocks so that the longest walks come first. With ragged sequences, a head's
+/// sequences share seq / block + N places, and sequence n begins at place cu_seqlens[n] / block +
+/// n. That leaves each sequence at least as many places as it has blocks.
 __device__ __forceinline__ Place place_of(const LinearRecurrenceParams& p, long long task) {
   if constexpr (trait::ragged != 0) {
     const long long places = p.seq / block + p.sequences, place = places - 1 - task % places;
@@ -100,7 +101,7 @@ __device__ __forceinline__ Place place_of(const LinearRecurrenceParams& p, long 
   }
 }
 
-/// Places in shared memory.
+/// Addresses within shared memory.
 struct Shared {
   unsigned char* base;
 
@@ -119,11 +120,11 @@ struct Shared {
   __device__ __forceinline__ float* decays() const {
     return reinterpret_cast<float*>(base + layout.decays);
   }
-  /// Of scalar gates, in units of log2, to each token of the query block, itself included.
+  /// Sums of the scalar gates, in units of log2, up to and including each token of the query block.
   __device__ __forceinline__ double* prefixes() const {
     return reinterpret_cast<double*>(base + layout.prefixes);
   }
-  /// Decays of a block's tokens to its end, and of the whole block behind them.
+  /// Decays of a block's tokens to the end of the block, followed by the decay of the whole block.
   __device__ __forceinline__ float* factors(int stage) const {
     return reinterpret_cast<float*>(base + layout.factors) + stage * (block + 4);
   }
@@ -138,7 +139,7 @@ struct Shared {
   }
 };
 
-/// Rows of q, k or gates per key, all of which have the keys' strides.
+/// Loads rows of q, k or gates per key, all of which have the keys' strides.
 template <int threads>
 __device__ __forceinline__ void load_keys(io_t* target, const io_t* source, const Sequence& s,
                                           long long j, int c) {
@@ -153,8 +154,8 @@ __device__ __forceinline__ void load_values(io_t* target, const Sequence& s, lon
       target, s.v + j * block * s.value_stride, s.value_stride, s.rows(j), value_dim - s.first_v);
 }
 
-/// Multiplies the running decays of a chunk by those of the block whose sums lie in shared memory.
-/// True where one of this thread's stays above zero.
+/// Multiplies the running decays of a chunk of keys by those of the block whose sums lie in shared
+/// memory. Returns true where one of this thread's decays stays above zero.
 template <int threads>
 __device__ __forceinline__ bool extend_decays(const Shared& shared, float* decays, int valid) {
   bool alive = false;

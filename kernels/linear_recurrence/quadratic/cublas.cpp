@@ -1,5 +1,4 @@
-// Host side of cublas.cuh; the plan of its launches and products is
-// cublas_steps.cpp.
+// Host side of cublas.cuh. The plan of its launches and products is in cublas_steps.cpp.
 
 #include <cmath>
 
@@ -46,7 +45,7 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   return regions;
 }
 
-/// The same total in floating point, for any size.
+/// The same total in floating point, which works for any size.
 double workspace_estimate(const Problem& problem, const Tile& tile) {
   const CublasTree t = cublas_tree(problem, tile);
   const CublasLayout at = cublas_layout(problem, tile);
@@ -99,9 +98,10 @@ double flops(const Problem& problem, const Tile& tile) {
   return sum;
 }
 
-/// What the kernels between the products move: with a tree the leaves' scores, on zeros; without
-/// one the scores of bands, read and written by the kernel that gives them their decays (where
-/// there are none only the leaves on the diagonal are read), and the sums of the gates.
+/// What the kernels between the products move. With a tree, that is the scores of the leaves, which
+/// are written over zeros. Without one, it is the scores of bands, which the kernel that gives them
+/// their decays reads and writes, and the sums of the gates. Where there are no decays, only the
+/// leaves on the diagonal are read.
 Traffic score_traffic(const Problem& problem, const Tile& tile) {
   const CublasTree t = cublas_tree(problem, tile);
   const auto held = static_cast<double>(size_of(workspace_dtype(problem, tile)));
@@ -124,8 +124,8 @@ Traffic score_traffic(const Problem& problem, const Tile& tile) {
   return {read * leaf, written * leaf + sums};
 }
 
-/// Products read each operand and write each result once; the kernels' share is that of their
-/// tensors and regions.
+/// Products read each operand and write each result once. The kernels add the traffic of their
+/// tensors and workspace regions.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   Traffic bytes;
   for (const Step& step : cublas_steps(problem, tile)) {
@@ -166,7 +166,7 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
 }
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
-  // Of the tile the kernels see the leaf alone: bands and tf32 share their binaries.
+  // Of the tile, the kernels see only the leaf, so bands and tf32 share their binaries.
   Recipe r{"linear_recurrence/quadratic/cublas.cuh",
            constants(problem, {{"leaf", choice(tile, "leaf")}}),
            {}};

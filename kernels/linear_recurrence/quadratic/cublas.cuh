@@ -1,29 +1,38 @@
 #pragma once
-// parallel_cublas: the quadratic form with its products through cuBLAS; what they need, and what
-// they can not do, is here.
+// parallel_cublas: the quadratic form, with its matrix products done by cuBLAS. This file has what
+// the products need and what cuBLAS cannot do.
 //
-// A sequence is a binary tree over 2^n leaves. At the level with halves of L tokens, a query in a
-// right half and a key in the left half beside it are linked by q e^(prefix from the middle) times
-// k e^(suffix to the middle), both factors <= 1: one strided batched product per level fills the
-// L x L blocks of scores of all pairs. A token is in a right or in a left half, so a level needs
-// one [T, K] operand, not two. The leaves' own scores come from the tensor cores here
-// (diagonal_scores.cuh). O = P V is a few products over bands of rows, into float32; states enter
-// and leave by products, too.
+// Idea: a sequence is a binary tree over 2^n leaves. At the level with halves of L tokens, take a
+// query in a right half and a key in the left half beside it. They are linked by q e^(prefix from
+// the middle) times k e^(suffix to the middle), and both decays are <= 1. One strided batched
+// product per level therefore fills the L x L blocks of scores of all pairs. A token is in a right
+// or in a left half, so a level needs one [T, K] operand, not two. The leaves' own scores come from
+// the tensor cores in this file (diagonal_scores.cuh). O = P V is a few products over bands of
+// rows, into float32. States also enter and leave by products.
 //
-// Where decays are scalar or there are none there is no tree: the scores are one product over bands
-// of rows, and a kernel gives each its decay (cublas_plain.cuh). A normalized output is
-// divided by its row's sum of scores, which a column of ones beside v gives.
+// Scalar decays, or none: there is no tree. The scores are one product over bands of rows, and a
+// kernel gives each score its decay (cublas_plain.cuh).
 //
-// A row of few scores has the rounding of one of them as its own error. bfloat16 sequences of one
-// leaf therefore keep operands, scores and values in float32, and their products are in tf32; with
-// more tokens the scores' errors average out.
+// Normalized outputs: an output is divided by its row's sum of scores. A column of ones beside v
+// gives this sum.
 //
-// Workspace, head-first, N sequences: gates (sums per leaf [N, leaves, key_ld] in float32; scalar:
-// per token [N, T] in double; none: no region); operands [levels (+1), N, padded, key_ld], without
-// a tree q, k (and k's decay to the end); scores [N, padded (padded + 1)]; outputs [N, T, value_ld]
-// float32; with an initial state q e^(prefix) [N, T, key_ld] float32; unless v can serve as it is
-// values [N, T, value_ld]. Grids: y is the leaf (gridDim.y of them decides the tree), x the
-// sequence, z the operand. Bytes: q, k, g once per level, T^2 scores written and read.
+// Precision: in a row of few scores, the rounding of one of them is the row's own error. bfloat16
+// sequences of one leaf therefore keep operands, scores and values in float32, and their products
+// are in tf32. With more tokens the scores' errors average out.
+//
+// Workspace, head-first, for N sequences:
+//   gates       sums per leaf [N, leaves, key_ld] in float32; scalar: per token [N, T] in double;
+//               none: no region
+//   operands    [levels (+1), N, padded, key_ld]; without a tree q, k (and k's decay to the end)
+//   scores      [N, padded (padded + 1)]
+//   outputs     [N, T, value_ld] float32
+//   from start  with an initial state: q e^(prefix) [N, T, key_ld] float32
+//   values      [N, T, value_ld], unless v can serve as it is
+//
+// Grids: y is the leaf (gridDim.y, the number of leaves, decides the tree), x the sequence, z the
+// operand.
+//
+// Bytes: q, k, g once per level, T^2 scores written and read.
 
 #include "device/products.cuh"
 #include "linear_recurrence/chunk/diagonal_scores.cuh"
@@ -31,7 +40,7 @@
 
 namespace gla_bench::linear_recurrence::parallel_cublas {
 
-/// gates: the sum of each leaf's gates.
+/// gates: writes the sum of each leaf's gates.
 __device__ __forceinline__ void sum_gates(const Leaf& leaf) {
   const io_t* g = leaf.tensor(leaf.p.g, leaf.p.key_strides);
   const int rows = leaf.valid();
@@ -47,7 +56,7 @@ __device__ __forceinline__ void sum_gates(const Leaf& leaf) {
 /// Where the output comes before the update, q's decays leave out the token's own gate.
 constexpr bool before_own = trait::before_update != 0;
 
-/// Rows of `from` times their decay from the leaf's start (rising) or to its end, and times
+/// Writes rows of `from` times their decay from the leaf's start (rising) or to its end, and times
 /// `before`. Rows beyond the sequence become zero.
 template <bool rising, typename Out>
 __device__ __forceinline__ void write_decayed(const Leaf& leaf, const void* from, float before,
@@ -70,8 +79,9 @@ __device__ __forceinline__ void write_decayed(const Leaf& leaf, const void* from
     out[static_cast<long long>(t) * key_ld] = device::from_float<Out>(0.0f);
 }
 
-/// Operand blockIdx.z: a level of the tree; then k's decay to the end of the sequence where a final
-/// state is asked for; then q's from its start where there is an initial state.
+/// Forms operand blockIdx.z. The first ones are the levels of the tree. Then comes k with its decay
+/// to the end of the sequence, where a final state is asked for. Last comes q with its decay from
+/// the start, where there is an initial state.
 __device__ __forceinline__ void form_operand(const Leaf& leaf) {
   const LinearRecurrenceParams& p = leaf.p;
   const int levels = 31 - __clz(static_cast<int>(gridDim.y)), slot = blockIdx.z;
@@ -99,7 +109,7 @@ __device__ __forceinline__ void form_operand(const Leaf& leaf) {
   }
 }
 
-/// Scores of a leaf with itself, scaled; zero above the diagonal.
+/// Forms the scores of a leaf with itself, scaled, with zeros above the diagonal.
 __device__ __forceinline__ void score_leaf(const Leaf& leaf, unsigned char* shared) {
   using Ops = device::Tf32Products<::product::terms>;
   using Diagonal = DiagonalScores<Ops, block, layout.chunk, layout.tile_ld>;
@@ -148,7 +158,8 @@ __device__ __forceinline__ void score_leaf(const Leaf& leaf, unsigned char* shar
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int i = row + 8 * half, j = 8 * n + column;
-      if (i < length && j < length)  // j is even and the length is: both or none
+      // both the length and j are even, so both elements exist or none does
+      if (i < length && j < length)
         device::store_pair(out + i * size + j, p.scale * scores[n][2 * half],
                            p.scale * scores[n][2 * half + 1]);
     }
@@ -156,8 +167,8 @@ __device__ __forceinline__ void score_leaf(const Leaf& leaf, unsigned char* shar
 
 }  // namespace gla_bench::linear_recurrence::parallel_cublas
 
-// A second launch bound everywhere: without one the compiler spills to fit more blocks than it
-// need.
+// The second argument of __launch_bounds__ sets a minimum number of blocks. Without it the compiler
+// spills registers to fit more blocks than are needed.
 extern "C" __global__ void __launch_bounds__(
     gla_bench::linear_recurrence::parallel_cublas::layout.row_threads, 8)
     gla_sum_gates(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {

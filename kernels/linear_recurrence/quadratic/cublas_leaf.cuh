@@ -1,6 +1,6 @@
 #pragma once
-// What the kernels around cuBLAS's products share: constants, places of a leaf of the tree, and
-// what all members do alike with values, outputs and states.
+// What the kernels around cuBLAS's products share: constants, the place of a leaf of the tree, and
+// the treatment of values, outputs and states, which is the same for all members of the family.
 
 #include "device/async_copy.cuh"
 #include "device/math.cuh"
@@ -11,7 +11,7 @@ namespace gla_bench::linear_recurrence::parallel_cublas {
 
 constexpr int key_dim = dim::key_dim, value_dim = dim::value_dim, block = tile::leaf;
 constexpr bool key_gates = trait::decay == key_decay, normalized = trait::normalize != 0;
-/// What the workspace holds operands, scores and values as (workspace_dtype() of the host).
+/// The type of operands, scores and values in the workspace (workspace_dtype() on the host).
 using work_t = device::Choice<(::product::wide != 0), float, io_t>::type;
 static_assert(trait::state_bytes == 4, "cuBLAS writes the states, in float32");
 static_assert(trait::ragged == 0, "cuBLAS's batches have one length");
@@ -21,13 +21,13 @@ constexpr CublasLayout layout{key_dim, value_dim,  sizeof(io_t),
                               block,   normalized, trait::before_update};
 constexpr int key_ld = layout.key_ld, value_ld = layout.value_ld;
 
-/// Regions of the workspace in order; those that a problem lacks are skipped, the later ones by the
-/// host (cublas_steps.cpp).
+/// Order of the regions of the workspace. Regions that a problem lacks are skipped here. The host
+/// skips the later ones (cublas_steps.cpp).
 constexpr int gates_region = 0, operands_region = trait::decay != no_decay;
 constexpr int scores_region = operands_region + 1, outputs_region = operands_region + 2;
 constexpr int from_start_region = operands_region + 3;  // where there is an initial state
 
-/// This block's sequence and leaf.
+/// The sequence and the leaf that this block works on.
 struct Leaf {
   const LinearRecurrenceParams& p;
   CublasTree tree;
@@ -53,12 +53,12 @@ struct Leaf {
                                                 const TokenStrides& strides) const {
     return static_cast<const io_t*>(data) + offset(strides);
   }
-  /// Of gates per key: their sums over a leaf.
+  /// Sums of a leaf's gates, where there is a gate per key.
   __device__ __forceinline__ float* gates(long long leaf) const {
     return static_cast<float*>(p.work[gates_region]) + (sequence * tree.leaves + leaf) * key_ld;
   }
-  /// Of scalar gates, in units of log2: the sum up to and including token t. In double, so that a
-  /// difference of two of them is as exact as the sum of the gates between.
+  /// The sum of the scalar gates up to and including token t, in units of log2. It is in double, so
+  /// that the difference of two such sums is as exact as the sum of the gates between them.
   __device__ __forceinline__ double prefix(long long t) const {
     return t < 0 ? 0.0 : static_cast<const double*>(p.work[gates_region])[sequence * p.seq + t];
   }
@@ -71,7 +71,7 @@ struct Leaf {
   }
 };
 
-/// v head-first, rows value_ld apart; for a normalizer a column of ones behind it.
+/// Copies v head-first into rows that are value_ld apart. For a normalizer, adds a column of ones.
 __device__ __forceinline__ void copy_values(const Leaf& leaf) {
   const LinearRecurrenceParams& p = leaf.p;
   const io_t* v = leaf.tensor(p.v, p.value_strides);
@@ -88,7 +88,8 @@ __device__ __forceinline__ void copy_values(const Leaf& leaf) {
       out[static_cast<long long>(t) * value_ld + value_dim] = device::from_float<work_t>(1.0f);
 }
 
-/// o from the float32 outputs, divided by its denominator where there is one, rounded once.
+/// Writes o from the float32 outputs: divided by its denominator where there is one, and rounded
+/// once.
 __device__ __forceinline__ void round_outputs(const Leaf& leaf) {
   const LinearRecurrenceParams& p = leaf.p;
   io_t* o = static_cast<io_t*>(p.o) + leaf.offset(p.value_strides);
@@ -104,8 +105,8 @@ __device__ __forceinline__ void round_outputs(const Leaf& leaf) {
     }
 }
 
-/// What the initial state leaves in the final state, before a product adds the rest: block y = leaf
-/// takes its share of the keys. Each element is read where it is written.
+/// Writes what the initial state leaves in the final state, before a product adds the rest. Block
+/// y, the leaf, takes its share of the keys. The thread that reads an element also writes it.
 __device__ __forceinline__ void carry_state(const Leaf& leaf) {
   const LinearRecurrenceParams& p = leaf.p;
   const long long matrix = leaf.sequence * key_dim * value_dim;

@@ -1,19 +1,19 @@
 #pragma once
-// Where decays are scalar or there are none, the quadratic form is one product, a factor for each
-// score, and one more product: no tree. This is what lies between the products.
+// The kernels between the products where decays are scalar or there are none. There the quadratic
+// form needs no tree: it is one product, a factor for each score, and one more product.
 
 #include "linear_recurrence/quadratic/cublas_leaf.cuh"
 
 namespace gla_bench::linear_recurrence::parallel_cublas {
 
-/// The least power of two of leaves that keeps each within the tile, as the host counts them.
+/// The smallest power of two of leaves that keeps each within the tile. The host computes the same.
 __device__ __forceinline__ long long leaves_of(long long seq) {
   long long leaves = 1;
   while ((seq + leaves - 1) / leaves > block) leaves *= 2;
   return leaves;
 }
 
-/// gates: of a sequence the sums up to each token, block x being the sequence.
+/// gates: writes a sequence's sums up to each token. Block x is the sequence.
 __device__ __forceinline__ void scan_gates(const LinearRecurrenceParams& p) {
   constexpr int threads = CublasLayout::scan_threads, warps = threads / 32;
   __shared__ double totals[warps];
@@ -55,8 +55,9 @@ __device__ __forceinline__ float decay_between(double from, double to) {
   return device::exp2_fast(static_cast<float>(to - from));
 }
 
-/// Operand blockIdx.z: q; k; k's decay to the end where a final state is asked for and there are
-/// decays; then q's from the start, in float32, where there is an initial state.
+/// Forms operand blockIdx.z. 0 is q and 1 is k. Then comes k with its decay to the end, where a
+/// final state is asked for and there are decays. Last comes q with its decay from the start, in
+/// float32, where there is an initial state.
 __device__ __forceinline__ void form_plain(const Leaf& leaf) {
   const LinearRecurrenceParams& p = leaf.p;
   const int slot = blockIdx.z;
@@ -88,8 +89,8 @@ __device__ __forceinline__ void form_plain(const Leaf& leaf) {
   }
 }
 
-/// Scores of leaf i (of a band of gridDim.y leaves that ends at leaf gridDim.z) with leaf
-/// blockIdx.z times their decays; zero above the diagonal.
+/// Multiplies the scores of leaf i with leaf blockIdx.z by their decays, and writes zeros above the
+/// diagonal. Leaf i belongs to a band of gridDim.y leaves that ends at leaf gridDim.z.
 __device__ __forceinline__ void decay_scores(const LinearRecurrenceParams& p) {
   const long long i = gridDim.z - gridDim.y + blockIdx.y, j = blockIdx.z;
   if (trait::decay == no_decay && j < i) return;
@@ -98,7 +99,7 @@ __device__ __forceinline__ void decay_scores(const LinearRecurrenceParams& p) {
   const long long first_i = i * length, first_j = j * length;
   work_t* scores = static_cast<work_t*>(p.work[scores_region]) +
                    leaf.sequence * leaf.tree.score_stride + first_i * size + first_j;
-  // Both sums meet at the end of leaf j: factors of at most 1 on either side.
+  // Both sums are taken to the end of leaf j, so the factors on either side are at most 1.
   const long long last = min(first_j + length, p.seq) - 1;
   const double middle = scalar_decay && j < i ? leaf.prefix(last) : 0.0;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -138,8 +139,9 @@ __device__ __forceinline__ void decay_scores(const LinearRecurrenceParams& p) {
   }
 }
 
-/// The final normalizer: the initial one and the sum of a sequence's keys, in float32 throughout.
-/// Block x is the sequence, y a group of 32 keys; a warp has every so many tokens.
+/// Writes the final normalizer: the initial one plus the sum of a sequence's keys, in float32
+/// throughout. Block x is the sequence and y a group of 32 keys. The warps of a block take the
+/// tokens in turn.
 __device__ __forceinline__ void sum_keys(const LinearRecurrenceParams& p) {
   constexpr int warps = CublasLayout::scan_threads / 32;
   __shared__ float parts[warps][32];

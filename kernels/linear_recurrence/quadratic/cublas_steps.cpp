@@ -18,7 +18,7 @@ int levels(std::int64_t leaf_count) {
   return n;
 }
 
-/// Builds the list of steps: what each product reads and writes is stated once, here.
+/// Builds the list of steps. What each product reads and writes is stated once, here.
 class StepList {
  public:
   StepList(const Problem& problem, const Tile& tile)
@@ -96,7 +96,7 @@ class StepList {
             at_.value_ld, tree_.seq * at_.value_ld, false};
   }
 
-  /// Scores of right halves with left halves of L tokens, all pairs of all sequences.
+  /// Scores of right halves with left halves of L tokens, for all pairs of all sequences.
   void score(int level) {
     const std::int64_t half = tree_.leaf << level, pair = 2 * half;
     MatrixProduct product = extents(half, half, at_.key_dim, batch_ * (tree_.padded / pair));
@@ -116,8 +116,9 @@ class StepList {
                                  0});
   }
 
-  /// Without a tree: scores of a band of rows with all columns up to its last one, then their
-  /// decays. Whole leaves, so that all that is read later has been written.
+  /// Without a tree: forms the scores of a band of rows with all columns up to its last one, then
+  /// applies their decays. A band consists of whole leaves, so that everything that is read later
+  /// has been written.
   void score_band(const CublasBand& band) {
     const std::int64_t first = band.first, last = band.leaves * tree_.leaf;
     MatrixProduct product = extents(last - first, last, at_.key_dim, batch_);
@@ -135,10 +136,10 @@ class StepList {
         0});
   }
 
-  /// Columns of values and outputs: a normalizer's ones stand behind v.
+  /// Columns of values and outputs. The normalizer's column of ones stands after v.
   std::int64_t columns() const { return at_.value_dim + at_.normalized; }
 
-  /// O = P V for a band of rows over the columns up to its last row.
+  /// O = P V for a band of rows, over the columns up to the band's last row.
   void multiply_values(const CublasBand& band) {
     MatrixProduct product = extents(band.last - band.first, columns(), band.last, batch_);
     product.a = {"scores",           dtype_, band.first * tree_.padded, tree_.padded,
@@ -148,8 +149,8 @@ class StepList {
     add_in_blocks(product);
   }
 
-  /// A product over tokens. In float32 it is added up over blocks of them: cuBLAS keeps one running
-  /// sum, whose rounding shows where thousands of terms have the same sign.
+  /// Issues a product over tokens. In float32 it is added up over blocks of tokens. cuBLAS keeps
+  /// one running sum, whose rounding error shows where thousands of terms have the same sign.
   void add_in_blocks(MatrixProduct product) {
     const std::int64_t tokens = product.k;
     const std::int64_t block = product.arithmetic == Arithmetic::float32 ? block_tokens : tokens;
@@ -172,7 +173,8 @@ class StepList {
             value_first_};
   }
 
-  /// O += scale (q e^prefix) S0 in float32 operands, in tf32 unless float32 is declared.
+  /// O += scale (q e^prefix) S0. Operands are float32, multiplied in tf32 unless float32 is
+  /// declared.
   void add_initial() {
     MatrixProduct product = extents(tree_.seq, at_.value_dim, at_.key_dim, batch_);
     product.alpha = scale();
@@ -194,7 +196,8 @@ class StepList {
     return {name, DType::float32, 0, 1, at_.key_dim, false};
   }
 
-  /// S = (k e^suffix)^T V, beside what is left of the initial state; value-first its transpose.
+  /// S = (k e^suffix)^T V, plus what is left of the initial state. A value-first state is the
+  /// transpose.
   void form_final() {
     if (problem_.initial_state) launch("gla_carry_state", at_.value_threads);
     MatrixProduct product = extents(at_.key_dim, at_.value_dim, tree_.seq, batch_);
@@ -217,7 +220,7 @@ class StepList {
           0});
   }
 
-  /// The operand that holds k's decay to the end: plain k where there are no decays.
+  /// The slot of the operand that holds k with its decay to the end. Without decays it is plain k.
   int final_slot() const {
     if (member_.decay == Decay::per_key) return levels_;
     return member_.decay == Decay::none ? 1 : 2;

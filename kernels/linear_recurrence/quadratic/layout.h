@@ -1,7 +1,7 @@
 #pragma once
 // Sizes of parallel.cuh, stated once for the kernels and for their host side. Members follow from
-// the ones above them; there is no function because NVRTC takes a plain one for host code. Includes
-// nothing.
+// the ones above them. There is no function, because NVRTC takes a plain function for host code.
+// Includes nothing.
 
 namespace gla_bench::linear_recurrence {
 
@@ -9,17 +9,18 @@ struct ParallelLayout {
   int key_dim, value_dim;
   int io_bytes,
       operand_bytes;  ///< of a tensor's element, and of what the tensor cores are fed with
-  int block, block_k, block_v;  ///< the tile: tokens, keys and columns that are in hand at once
-  /// The member (0 or 1 each): a gate per key, a gate or a constant per token, sums of a whole row
-  /// besides its scores (own scores of a bonus, denominators); operands that are not the raw rows.
+  int block, block_k, block_v;  ///< the tile: tokens, keys and columns in hand at once
+  /// The member of the family (0 or 1 each): a gate per key; a gate or a constant per token; sums
+  /// of a whole row besides its scores (a bonus's own scores, or denominators); operands that are
+  /// not the raw rows.
   int key_gates = 1, scalar_gates = 0, row_sums = 0, formed = 1;
 
-  /// Keys in a chunk, chunks, and all keys with their padding.
+  /// Keys in a chunk, number of chunks, and all keys with their padding.
   int chunk = (key_dim + 15) / 16 * 16 < block_k ? (key_dim + 15) / 16 * 16 : block_k;
   int chunks = (key_dim + chunk - 1) / chunk;
   int keys = chunk * chunks;
-  /// Leading dimensions: [block, chunk] tiles, the whole [block, keys] queries, [.., block_v]
-  /// tiles, float32 outputs.
+  /// Leading dimensions of the [block, chunk] tiles, the whole [block, keys] queries, the [..,
+  /// block_v] tiles and the float32 outputs.
   int key_ld = chunk + 8;
   int query_ld = keys + 8;
   int value_ld = block_v + 8;
@@ -30,9 +31,10 @@ struct ParallelLayout {
   int operand_tile = block * key_ld * operand_bytes;
   int state_tile = chunk * value_ld * operand_bytes;
 
-  /// Offsets in bytes: two stages of k (and g), two of v, block sums and running decays of gates
-  /// per key; prefix sums in double and two blocks' factors of k of scalar gates; sums of rows;
-  /// operand tiles, of which the outputs' kernel has a second one for gates per key; its queries.
+  /// Offsets in bytes. First two stages of k (and g) and two of v. Then, for gates per key, the
+  /// block sums and running decays; for scalar gates, the prefix sums in double and two blocks'
+  /// factors of k. Then sums of rows, and operand tiles. The outputs' kernel has a second operand
+  /// tile for gates per key, and its queries.
   int stage_tiles = 1 + key_gates;
   int values = 2 * stage_tiles * key_tile;
   int sums = values + 2 * value_tile;
@@ -49,7 +51,8 @@ struct ParallelLayout {
   int outputs = block * output_ld * 4;  ///< in place of everything, at the end
   int shared_bytes = needed > outputs ? needed : outputs;
   int threads = block / 16 * 32;
-  /// The kernel of the final state: a warp per 16 keys of a chunk; its operands are always formed.
+  /// The kernel of the final state has a warp per 16 keys of a chunk. Its operands are always
+  /// formed.
   int state_shared_bytes = operand + operand_tile;
   int state_threads = chunk / 16 * 32;
 };

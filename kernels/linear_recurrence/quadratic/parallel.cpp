@@ -1,5 +1,5 @@
-// Host side of parallel.cuh: one launch for the outputs, one for the final state where it is asked
-// for.
+// Host side of parallel.cuh: one launch for the outputs, and one for the final state where it is
+// asked for.
 
 #include <algorithm>
 #include <cmath>
@@ -46,13 +46,13 @@ double slices(const Problem& problem, const Tile& tile) {
   return static_cast<double>(ceil_div(problem.shape.value_dim, choice(tile, "block_v")));
 }
 
-/// Tokens of a sequence, on average where they are ragged.
+/// Tokens of a sequence; the average where sequences are ragged.
 double length(const Problem& problem) {
   const auto seq = static_cast<double>(problem.shape.seq);
   return ragged(problem) ? seq / static_cast<double>(problem.shape.sequences) : seq;
 }
 
-/// Query blocks of a sequence, and pairs of blocks that its walks visit where no decay dies out.
+/// Query blocks of a sequence, and pairs of blocks that its walks visit if no decay dies out.
 double query_blocks(const Problem& problem, const Tile& tile) {
   return std::ceil(length(problem) / choice(tile, "block"));
 }
@@ -61,15 +61,16 @@ double block_pairs(const Problem& problem, const Tile& tile) {
   return blocks * (blocks + 1) / 2;
 }
 
-/// Blocks of tokens that a head has in the grid. Ragged sequences share them: sequence n starts at
-/// cu_seqlens[n] / block + n, which leaves each at least as many as it needs.
+/// Blocks of tokens that a head has in the grid. Ragged sequences share them. Sequence n starts at
+/// cu_seqlens[n] / block + n, which leaves each sequence at least as many as it needs.
 std::int64_t head_blocks(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
   const std::int64_t block = choice(tile, "block");
   return ragged(problem) ? s.seq / block + s.sequences : s.batch * ceil_div(s.seq, block);
 }
 
-/// Accumulators of scores and outputs and what surrounds them; three terms split every operand.
+/// Registers for the accumulators of scores and outputs and for what surrounds them. With three
+/// terms every operand is split.
 int registers(const Tile& tile) {
   const int block = choice(tile, "block");
   return block / 2 + choice(tile, "block_v") / 2 + 64 + (choice(tile, "terms") == 3 ? block : 0);
@@ -97,9 +98,10 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   return refuse_blocks(static_cast<double>(sequences(problem)) * at.chunks * slices(problem, tile));
 }
 
-/// Keys and gates of every pair of blocks once per slice, values once, queries on the diagonal.
-/// Each launch reads its operands once: the blocks of queries of one sequence run at the same time
-/// and meet the same keys, which the L2 serves but for the first.
+/// Keys and gates of every pair of blocks are used once per slice, values once, queries on the
+/// diagonal. Each launch reads its operands from device memory once. The query blocks of one
+/// sequence run at the same time and meet the same keys, so the L2 cache serves all reads but the
+/// first.
 Traffic traffic(const Problem& problem, const Tile&) {
   const double states = state_bytes(problem), key = key_bytes(problem),
                value = value_bytes(problem), gate = gate_bytes(problem);

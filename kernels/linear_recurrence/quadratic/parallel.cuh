@@ -1,24 +1,34 @@
 #pragma once
-// parallel: the whole (Q K^T (.) decays) V, quadratic in T, fused: no score leaves the chip.
+// parallel: the whole (Q K^T (.) decays) V, quadratic in T, in one fused kernel. No score leaves
+// the chip.
 //
-// With blocks of R tokens, a query in block I and a key in block J < I are linked by
-//   q e^(prefix inside I) . D . k e^(suffix inside J),  D = the decays of the blocks between,
-// one factor per key dimension, all of them <= 1, so nothing can overflow and each sum of gates
-// starts where it matters. The walk goes from J = I down to 0; D grows by one block per step and
-// multiplies k in float32, before its one rounding. Once D is zero in every dimension (it
-// underflowed) nothing further back can contribute, and the walk stops: with real gates this is a
-// window. Inside the diagonal block a tree of halves does the same (diagonal_scores.cuh).
+// Idea: the sequence is cut into blocks of R tokens. A query in block I and a key in block J < I
+// are linked by
+//   q e^(prefix inside I) . D . k e^(suffix inside J),  D = the decays of the blocks between.
+// There is one such factor per key dimension. All are <= 1, so nothing can overflow, and each sum
+// of gates starts where it matters. The walk goes from J = I down to 0. At each step D grows by one
+// block, and multiplies k in float32, before k is rounded for the only time. Once D is zero in
+// every dimension (it underflowed), nothing further back can contribute, and the walk stops. With
+// realistic gates the walk is therefore limited to a window. Inside the diagonal block, a tree of
+// halves does the same (diagonal_scores.cuh).
 //
-// Where decays are scalar, scores are plain q k^T, and each is multiplied by the same three factors
-// (scalar.cuh); without decays by none. A normalized output divides by its row's sum of
-// scores. Where the output comes before the update, q's decays leave out the token's own gate and
-// the diagonal is the bonus's.
+// Scalar decays, or none: scores are plain q k^T. With scalar decays each is multiplied by the same
+// three factors (scalar.cuh).
 //
-// gla_parallel: grid sequences * blocks * value slices, slices fastest, long walks first; a warp
-// owns 16 query rows, keys come in chunks of block_k. Scores stay in accumulators, which are the
-// next product's operand. gla_parallel_state (state.cuh): grid sequences * key chunks *
-// value slices. Shared memory: layout.h. Bytes: per query block its q, and k, g, v of all
-// blocks up to it, mostly through L2; o once.
+// Normalized outputs: each output is divided by its row's sum of scores.
+//
+// Output before the update: q's decays leave out the token's own gate, and the diagonal is the
+// bonus's.
+//
+// Grids: gla_parallel has sequences * blocks * value slices, with slices varying fastest and long
+// walks first. A warp owns 16 query rows, and keys come in chunks of block_k. Scores stay in
+// accumulators, which are the next product's operand. gla_parallel_state (state.cuh) has sequences
+// * key chunks * value slices.
+//
+// Shared memory: layout.h.
+//
+// Bytes: each query block reads its q, and k, g, v of all blocks up to it, mostly through the L2
+// cache. o is written once.
 
 #include "linear_recurrence/quadratic/results.cuh"
 #include "linear_recurrence/quadratic/state.cuh"
@@ -49,8 +59,8 @@ struct Outputs : Results {
   }
 
  private:
-  /// Scores of the query block with itself; leaves the queries with their decay from the block's
-  /// start.
+  /// Scores of the query block with itself. Afterwards the queries in shared memory have their
+  /// decay from the block's start.
   __device__ __forceinline__ void diagonal_decayed(Scores& scores) {
     load_values<threads>(shared.values_of(0), s, i);
     for (int k = threadIdx.x; k < keys; k += threads) shared.decays()[k] = 1.0f;
@@ -79,7 +89,7 @@ struct Outputs : Results {
     }
   }
 
-  /// The same from plain products; leaves the queries as they are.
+  /// The same from plain products. The queries stay as they are.
   __device__ __forceinline__ void diagonal_plain(Scores& scores) {
     load_values<threads>(shared.values_of(0), s, i);
     ScalarGates gates(s, shared);
@@ -106,7 +116,7 @@ struct Outputs : Results {
     Diagonal::keep_lower(scores);
   }
 
-  /// Operands of a chunk of block j's keys, where its raw rows are not.
+  /// Forms the operands of a chunk of block j's keys, where they are not the raw rows.
   __device__ __forceinline__ void form_keys(int stage, long long j, int c) const {
     if constexpr (!raw_rows)
       form_rows<threads>(shared.keys_of(stage), shared.operand(0), key_ld, s.rows(j),
@@ -132,8 +142,8 @@ struct Outputs : Results {
     device::commit_copies();
   }
 
-  /// Adds the blocks before the diagonal, nearest first. False if the decays have died out on the
-  /// way.
+  /// Adds the contributions of the blocks before the diagonal, nearest first. Returns false if the
+  /// decays have died out on the way.
   __device__ __forceinline__ bool walk_decayed(Result& result) {
     bool alive = true;
     load_step(0);
@@ -165,8 +175,9 @@ struct Outputs : Results {
     return __syncthreads_or(alive) != 0;
   }
 
-  /// The same from plain products; `decay` becomes that of all blocks before. A block's factors are
-  /// formed during the walk over the one behind it, from gates loaded one block earlier still.
+  /// The same from plain products. On return `decay` is that of all blocks before. A block's
+  /// factors are formed during the walk over the block after it, from gates loaded one block
+  /// earlier still.
   __device__ __forceinline__ bool walk_plain(Result& result, float (&sums)[2], float& decay) {
     ScalarGates gates(s, shared);
     if constexpr (scalar_decay) {
@@ -181,7 +192,7 @@ struct Outputs : Results {
       const int parity = static_cast<int>((n / chunks + 1) % 2);
       device::wait_copies<0>();
       __syncthreads();
-      if (scalar_decay && decay == 0.0f) return false;  // of the whole block: all leave
+      if (scalar_decay && decay == 0.0f) return false;  // same for the whole block: all leave
       load_step(n + 1);
       if constexpr (scalar_decay)
         if (c == 0) {
@@ -205,7 +216,8 @@ struct Outputs : Results {
     return !(scalar_decay && decay == 0.0f);
   }
 
-  /// Scores with a block before times their decays; `decay` goes on to the next block.
+  /// Multiplies scores with an earlier block by their decays, and extends `decay` to the next
+  /// block.
   __device__ __forceinline__ void decay_block(Scores& scores, const float* factors,
                                               float& decay) const {
     const int row = warp_row() + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
@@ -221,7 +233,7 @@ struct Outputs : Results {
     decay *= factors[block];
   }
 
-  /// scores += queries times the keys in hand, all rows with all columns.
+  /// scores += queries times the keys in shared memory, for all rows and all columns.
   __device__ __forceinline__ void multiply_whole(Scores& scores, int c, int stage) const {
     const operand_t* a = shared.queries() + warp_row() * query_ld + c * chunk;
     const operand_t* b = shared.operand(0);

@@ -1,6 +1,6 @@
 #pragma once
-// The outputs of one query block in accumulators: what scores and the initial state add, the sums
-// that normalize them, and how they are stored.
+// The outputs of one query block in accumulators: what the scores and the initial state add to
+// them, the sums that normalize them, and how they are stored.
 
 #include "device/store_rows.cuh"
 #include "linear_recurrence/chunk/diagonal_scores.cuh"
@@ -29,8 +29,8 @@ struct Results {
         for (int x = 0; x < 4; ++x) sums[x / 2] += scores[n][x];
   }
 
-  /// result += scores times the block's v. Precise: 16-bit scores come in two parts, for a score's
-  /// rounding error is shared by a whole row of outputs and few scores matter near the diagonal.
+  /// result += scores times the block's v. If `precise`, 16-bit scores are split into two parts. A
+  /// whole row of outputs shares a score's rounding error, and near the diagonal few scores matter.
   template <bool precise>
   __device__ __forceinline__ void add_values(Result& result, const Scores& scores,
                                              int stage) const {
@@ -53,7 +53,7 @@ struct Results {
     }
   }
 
-  /// What from_accumulators() loses.
+  /// The part of the scores that from_accumulators() loses to rounding.
   __device__ __forceinline__ static typename Ops::A remainder(const Scores& scores, int step) {
     constexpr int tiles = Ops::depth / 8;
     float lost[tiles][4];
@@ -67,7 +67,7 @@ struct Results {
     return Ops::from_accumulators(lost, 0);
   }
 
-  /// Gives the queries their scalar decay from the block's start.
+  /// Multiplies the queries by their scalar decay from the block's start.
   __device__ __forceinline__ void decay_queries() const {
     const ScalarGates gates(s, shared);
     for (int at = threadIdx.x; at < block * keys; at += threads) {
@@ -77,8 +77,8 @@ struct Results {
     }
   }
 
-  /// result += q e^(prefix from the sequence's start) S0; `decay`: of all blocks before, where it
-  /// is one scalar.
+  /// result += q e^(prefix from the sequence's start) S0. `decay`: the decay of all blocks before,
+  /// where it is one scalar.
   __device__ __forceinline__ void add_initial(Result& result, float decay) const {
     operand_t* state = shared.operand(0);  // [chunk, value_ld]
     for (int c = 0; c < chunks; ++c) {
@@ -106,7 +106,7 @@ struct Results {
     }
   }
 
-  /// The share of q z0 of this thread's quarter of the keys.
+  /// Adds q z0 over this thread's quarter of the keys to the sums.
   __device__ __forceinline__ void add_initial_sums(float (&sums)[2]) const {
     const float* z = p.initial_normalizer + s.number * key_dim;
     const operand_t* q = shared.queries() + (warp_row() + threadIdx.x % 32 / 4) * query_ld;
@@ -116,7 +116,7 @@ struct Results {
     }
   }
 
-  /// What a row of outputs is multiplied by; sums: of the row, over this thread's share.
+  /// The factor of a row of outputs. `sum` is the row's sum over this thread's share.
   __device__ __forceinline__ float output_factor(float sum) const {
     if constexpr (!normalized) return p.scale;
     sum += __shfl_xor_sync(0xffffffffu, sum, 1);

@@ -1,13 +1,13 @@
 #pragma once
-// What the fused quadratic form does in place of its decayed operands where decays are scalar or
-// there are none: products of plain q and k, and a factor for each score.
+// What the fused quadratic form does where decays are scalar or there are none. In place of decayed
+// operands, it uses products of plain q and k and a factor for each score.
 
 #include "linear_recurrence/quadratic/blocks.cuh"
 
 namespace gla_bench::linear_recurrence::parallel {
 
-/// Rows of a chunk of q or k as operands: with their features, times factor(row), rounded once.
-/// Rows from `rows` and keys from `valid` on are zero.
+/// Writes rows of a chunk of q or k as operands: with their features, times factor(row), rounded
+/// once. Rows from `rows` on and keys from `valid` on are zero.
 template <int threads, typename Factor>
 __device__ __forceinline__ void form_rows(const io_t* raw, operand_t* out, int out_ld, int rows,
                                           int valid, Factor factor) {
@@ -24,8 +24,8 @@ __device__ __forceinline__ void form_rows(const io_t* raw, operand_t* out, int o
   }
 }
 
-/// The gates of one block of tokens, by the first warp, a few tokens per lane. Sums are in double,
-/// so that a difference of two of them is as exact as the sum of the gates between.
+/// The gates of one block of tokens, handled by the first warp with a few tokens per lane. Sums are
+/// in double, so that the difference of two of them is as exact as the sum of the gates between.
 struct ScalarGates {
   static constexpr int each = (block + 31) / 32;
 
@@ -36,7 +36,7 @@ struct ScalarGates {
   __device__ __forceinline__ explicit ScalarGates(const Sequence& sequence, Shared places)
       : s(sequence), shared(places) {}
 
-  /// Starts loading block j's gates; none where j lies before the sequence.
+  /// Starts loading block j's gates. Loads nothing where j lies before the sequence.
   __device__ __forceinline__ void load(long long j) {
     if (threadIdx.x >= 32 || j < 0) return;
 #pragma unroll
@@ -47,7 +47,7 @@ struct ScalarGates {
     }
   }
 
-  /// prefixes() of the block in hand.
+  /// Forms prefixes() of the block whose gates were loaded.
   __device__ __forceinline__ void form_prefixes(int rows) const {
     if (threadIdx.x >= 32) return;
     double sums[each];
@@ -84,7 +84,7 @@ struct ScalarGates {
       }
   }
 
-  /// Decay from the query block's start to a row, itself included.
+  /// Decay from the query block's start to a row, including the row's own.
   __device__ __forceinline__ float of_query(int row) const {
     return device::exp2_fast(static_cast<float>(shared.prefixes()[row]));
   }

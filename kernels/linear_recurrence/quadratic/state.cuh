@@ -1,8 +1,8 @@
 #pragma once
-// The final state of the fused quadratic form: sum of k e^(suffix to the end) v^T and what is left
-// of the initial state. A block owns a chunk of keys and block_v columns, a warp 16 keys; it walks
-// the blocks of tokens backwards with the decays of the blocks already passed, and stops when those
-// are zero in every dimension.
+// The final state of the fused quadratic form: the sum of k e^(suffix to the end) v^T, and what is
+// left of the initial state. A block owns a chunk of keys and block_v columns, and a warp owns 16
+// keys. The block walks the blocks of tokens backwards. It carries the decays of the blocks already
+// passed, and stops when these are zero in every dimension.
 
 #include "linear_recurrence/quadratic/scalar.cuh"
 
@@ -61,11 +61,12 @@ struct FinalState {
     device::commit_copies();
   }
 
-  /// Keys of block j with their decay to the sequence's end. True while some decay is above zero.
+  /// Forms block j's keys with their decay to the sequence's end. Returns true while some decay is
+  /// above zero.
   __device__ __forceinline__ bool form_decayed(long long j) const {
     const int stage = static_cast<int>(j % 2);
     if constexpr (trait::raw_gate != 0)
-      if (s.rows(j) < block) {  // zeros behind the sequence would stand for a decay
+      if (s.rows(j) < block) {  // zeros after the sequence's end would stand for a decay
         io_t* g = shared.gates_of(stage);
         for (int at = s.rows(j) * key_ld + static_cast<int>(threadIdx.x); at < block * key_ld;
              at += threads)
@@ -80,7 +81,7 @@ struct FinalState {
     return extend_decays<threads>(shared, shared.decays(), key_dim - c * chunk);
   }
 
-  /// The same where decays are scalar or there are none; `decay` goes on to the block before.
+  /// The same where decays are scalar or there are none. Extends `decay` to the block before.
   __device__ __forceinline__ void form_plain(ScalarGates& gates, long long j, float& decay) const {
     const int stage = static_cast<int>(j % 2);
     if constexpr (scalar_decay) {
@@ -97,7 +98,7 @@ struct FinalState {
     __syncthreads();
   }
 
-  /// This thread's half of the rows in the sum of a key, in float32.
+  /// This thread's half of the rows, added up for one key in float32.
   __device__ __forceinline__ float sum_keys(long long j) const {
     const int k = static_cast<int>(threadIdx.x) % chunk, rows = s.rows(j);
     const io_t* keys = shared.keys_of(static_cast<int>(j % 2)) + k;
@@ -108,7 +109,8 @@ struct FinalState {
     return sum;
   }
 
-  /// The two halves of each key's sum and the initial normalizer; the first slice's blocks write.
+  /// Adds the two halves of each key's sum and the initial normalizer. Only the first slice's
+  /// blocks write.
   __device__ __forceinline__ void store_sums(float sum) const {
     float* half = reinterpret_cast<float*>(shared.base);
     const int k = static_cast<int>(threadIdx.x) % chunk, key = c * chunk + k;
@@ -121,7 +123,7 @@ struct FinalState {
     p.final_normalizer[at] = sum;
   }
 
-  /// state += (keys in hand)^T v.
+  /// state += (keys in shared memory)^T v.
   __device__ __forceinline__ void multiply(float (&state)[tiles_v][4], int stage) const {
 #pragma unroll 2
     for (int step = 0; step < block; step += Ops::depth) {
@@ -137,7 +139,7 @@ struct FinalState {
     }
   }
 
-  /// Adds the initial state and writes; each element is read where it is written.
+  /// Adds the initial state and writes the result. The thread that reads an element also writes it.
   __device__ __forceinline__ void store(const float (&state)[tiles_v][4], float decay) const {
     const int row = warp_row() + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
 #pragma unroll

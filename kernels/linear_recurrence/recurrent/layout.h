@@ -1,29 +1,29 @@
 #pragma once
-// Sizes of recurrent.cuh, stated once for the kernel, which needs constants, and for its host side,
-// which needs the totals. Sizes follow from the members above them; there is no function because
-// NVRTC takes a plain one for host code. Includes nothing.
+// Sizes of recurrent.cuh. They are stated once for the kernel, which needs constants, and for its
+// host side, which needs the totals. Sizes follow from the members above them. There is no
+// function, because NVRTC takes a plain function for host code. Includes nothing.
 
 namespace gla_bench::linear_recurrence {
 
 struct RecurrentLayout {
   int key_dim, io_bytes;
   int block_v, lanes, columns, tokens, stages;  ///< the tile
-  /// The member (0 or 1 each): a gate per key, a gate or a constant per token, the token's own
-  /// bonus, a normalized output.
+  /// The member of the family (0 or 1 each): a gate per key; a gate or a constant per token; the
+  /// token's own bonus; a normalized output.
   int key_gates = 1, scalar_gates = 0, bonus = 0, normalized = 0;
 
   int threads = block_v / columns * lanes;
-  /// Key dimensions of a lane, in quads, and of all lanes together.
+  /// Key dimensions of a lane, in groups of four ("quads"), and of all lanes together.
   int slice = (key_dim + 4 * lanes - 1) / (4 * lanes) * 4;
   int padded_key = slice * lanes;
-  /// Elements between the rows of a raw q, k or g tile: whole accesses of 16 bytes.
+  /// Elements between the rows of a raw q, k or g tile. Rows are whole accesses of 16 bytes.
   int key_pitch = (key_dim * io_bytes + 15) / 16 * 16 / io_bytes;
-  /// A stage of raw q, k, v and, where there is one per key, g.
+  /// Parts of a stage: raw q, k, v and, where there is a gate per key, g.
   int key_parts = 2 + key_gates;
   int stage_bytes = tokens * (key_parts * key_pitch + block_v) * io_bytes;
-  /// A buffer of q, k, e^g, v in float32.
+  /// One buffer of q, k, e^g and v in float32.
   int float_words = tokens * (key_parts * padded_key + block_v);
-  /// A buffer of outputs in float32.
+  /// One buffer of outputs in float32.
   int output_pitch = block_v + 8;
   int output_words = tokens * output_pitch;
   /// Three buffers of a token's factors (of q, of k, of the state); u and two buffers of the
@@ -33,7 +33,7 @@ struct RecurrentLayout {
   int warps = (threads + 31) / 32;
   int sum_words = warps * tokens * normalized;
 
-  /// Offsets in bytes behind the raw stages.
+  /// Offsets in bytes after the raw stages.
   int ready = stages * stage_bytes;
   int outputs = ready + 2 * 4 * float_words;
   int factors = outputs + 2 * 4 * output_words;

@@ -1,4 +1,4 @@
-// Host side of recurrent.cuh: one launch; a second where normalizers are updated in place.
+// Host side of recurrent.cuh: one launch, and a second one where normalizers are updated in place.
 
 #include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
@@ -37,8 +37,8 @@ std::int64_t slices(const Problem& problem, const Tile& tile) {
   return ceil_div(problem.shape.value_dim, choice(tile, "block_v"));
 }
 
-/// Beside the state and one exchange of sums a thread's 255 registers hold operands, and what the
-/// member needs besides.
+/// The most registers that the state may take. Besides the state and one exchange of sums, a
+/// thread's 255 registers hold operands and whatever the member needs.
 int most_state_registers(const Problem& problem) {
   const Member& member = member_of(problem);
   if (member.before_update) return 64;
@@ -65,8 +65,8 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
                        static_cast<double>(slices(problem, tile)));
 }
 
-/// Whether normalizers that are updated in place are written beside first: every slice of V reads
-/// the initial one, and one of them writes the final one.
+/// Whether normalizers that are updated in place are first written to a place beside them. Every
+/// slice of V reads the initial normalizer, and one of them writes the final one.
 bool normalizers_apart(const Problem& problem, const Tile& tile) {
   return flag(problem, "normalize") && flag(problem, "in_place") && problem.final_state &&
          slices(problem, tile) > 1;
@@ -81,8 +81,8 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   return {{"normalizers", normalizer_elements(problem) * 4}};
 }
 
-/// Slices of a sequence are neighbours in the grid and walk it together: the L2 serves all but the
-/// first read of a token.
+/// The slices of a sequence are neighbours in the grid and walk it together, so the L2 cache serves
+/// all reads of a token but the first.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const double states = state_bytes(problem);
   double apart = 0;
@@ -92,8 +92,9 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
           value_bytes(problem) + (problem.final_state ? states : 0) + apart};
 }
 
-/// Per token and state element: k v and add, q S and add, with a gate per key its decay; per token
-/// and key the factors of q and k (or e^g), for the bonus or the normalizer as much again.
+/// Operations per token and state element: k v and its addition, q S and its addition, and its
+/// decay with a gate per key. Per token and key: the factors of q and k (or e^g), and as much again
+/// for the bonus or the normalizer.
 double flops(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
   const double tokens =

@@ -1,18 +1,25 @@
 #pragma once
-// recurrent: one pass over the tokens, the state in float32 registers, no tensor cores.
+// recurrent: one pass over the tokens, with the state in float32 registers and no tensor cores.
 //
-// A block owns one sequence and block_v columns of its state. A group of `lanes` threads owns
-// `columns` of them, each thread a slice of the key dimensions (quads dealt out in turn, so that
-// the lanes of a warp read neighbouring 16-byte words). Per token and state element: S = S e^g + k
-// v, o += q S (the other way round where the output comes before the update); where decays are
-// scalar, S += k v alone, the decays being in q and k (TokenDecays). Sums over the lanes are taken
-// for several tokens at once by halving exchanges, which leaves each lane with one token's output.
-// Tokens come in steps of `tokens`: a step's rows arrive by asynchronous copies `stages` steps
-// ahead, are turned into float32 once (q times scale, k, e^g, v), and computed one step later; one
-// barrier per step, and no step waits for device memory. A normalizer lies beside the state, a
-// thread per key, and divides as the outputs are stored. Grid: sequences * value slices, slices
-// fastest. Shared memory: layout.h. Bytes: q, k, g once per slice (neighbouring blocks
-// share them through L2), v, o and states once.
+// Idea: a block owns one sequence and block_v columns of its state. A group of `lanes` threads owns
+// `columns` of them. Each thread owns a slice of the key dimensions. Groups of four keys ("quads")
+// are dealt out in turn, so that the lanes of a warp read neighbouring 16-byte words. For each
+// token and state element, S = S e^g + k v and o += q S (the other way round where the output comes
+// before the update). Where decays are scalar, S += k v alone, because the decays are in q and k
+// (TokenDecays). Sums over the lanes are taken for several tokens at once by halving exchanges,
+// which leave each lane with one token's output.
+//
+// Tokens come in steps of `tokens`. The rows of a step arrive by asynchronous copies, `stages`
+// steps ahead. They are turned into float32 once (q times scale, k, e^g, v) and computed with one
+// step later. There is one barrier per step, and no step waits for device memory. A normalizer lies
+// beside the state, with a thread per key, and divides the outputs as they are stored.
+//
+// Grid: sequences * value slices, with slices varying fastest.
+//
+// Shared memory: layout.h.
+//
+// Bytes: q, k, g once per slice (neighbouring blocks share them through the L2 cache); v, o and the
+// states once.
 
 #include "device/store_rows.cuh"
 #include "linear_recurrence/recurrent/state.cuh"
@@ -42,8 +49,8 @@ __device__ inline Block block_of(const LinearRecurrenceParams& p, long long sequ
           p.scale};
 }
 
-/// One sequence's slice, from the states that the caller has set to those that it stores. Returns
-/// what the state has still to be multiplied by.
+/// Walks one sequence's slice. The caller has set the states that it starts from, and it stores the
+/// states that it reaches. Returns the factor that the state still has to be multiplied by.
 __device__ inline float walk(const Block& block, const LinearRecurrenceParams& p, long long h,
                              unsigned char* shared, State& state, Normalizer& normalizer) {
   const auto floats = [&](int offset) { return reinterpret_cast<float*>(shared + offset); };
@@ -139,7 +146,8 @@ __device__ inline void run(const LinearRecurrenceParams& p, unsigned char* share
     });
   if constexpr (normalized)
     if (p.final_normalizer != nullptr && slice_index == 0) {
-      // Other slices may not have read their initial one yet: then it goes beside it first.
+      // Other slices may not have read their initial normalizer yet, so the final one then goes
+      // beside it.
       float* target = p.work[0] != nullptr ? static_cast<float*>(p.work[0]) : p.final_normalizer;
       normalizer.for_each([&](float& z, int key) { target[sequence * key_dim + key] = z; });
     }
@@ -154,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::recur
   gla_bench::linear_recurrence::recurrent::run(p, shared);
 }
 
-/// Puts normalizers in place of the initial ones, which all slices have read by now.
+/// Puts the final normalizers in place of the initial ones, which all slices have read by now.
 extern "C" __global__ void __launch_bounds__(256)
     gla_recurrent_normalizers(const __grid_constant__ gla_bench::LinearRecurrenceParams p) {
   const long long at = static_cast<long long>(blockIdx.x) * 256 + threadIdx.x;

@@ -1,6 +1,6 @@
 #pragma once
-// recurrent's constants, and how a step's rows reach it: asynchronous copies of raw rows, scalar
-// decays turned into factors of q, k and the state, and rows turned into float32.
+// recurrent's constants, and how the rows of a step reach it. Raw rows arrive by asynchronous
+// copies and are turned into float32. Scalar decays are turned into factors of q, k and the state.
 
 #include "device/async_copy.cuh"
 #include "linear_recurrence/recurrent/layout.h"
@@ -21,7 +21,7 @@ constexpr int threads = layout.threads, slice = layout.slice, padded_key = layou
 constexpr int slices = (value_dim + block_v - 1) / block_v;
 constexpr int raw_part = tokens * layout.key_pitch, part = tokens * padded_key;
 
-/// One sequence's rows, v and o from the first column of the slice on.
+/// One sequence's rows. v and o start at the first column of the slice.
 struct Block {
   const io_t *q, *k, *g, *v;
   io_t* o;
@@ -30,7 +30,8 @@ struct Block {
   float scale;
 };
 
-/// Raw rows of one stage: q, k and per-key gates [tokens, key_pitch], then v [tokens, block_v].
+/// Issues the copies of one stage's raw rows: q, k and per-key gates [tokens, key_pitch], then v
+/// [tokens, block_v].
 __device__ inline void issue(const Block& block, io_t* raw, long long t) {
   const int rows = static_cast<int>(min(static_cast<long long>(tokens), block.seq - t));
   device::copy_rows_async<threads, tokens, key_dim, layout.key_pitch, key_dim>(
@@ -45,11 +46,12 @@ __device__ inline void issue(const Block& block, io_t* raw, long long t) {
       block.width);
 }
 
-/// Scalar decays leave the state alone: q takes e^c and k e^-c, c being the sum of the gates since
-/// the state was last scaled, and only where c falls below -1 the state takes e^c and c starts from
-/// zero. So e^-c never grows, a reset is the factor zero, and an equal decay of every token is
-/// rounded once per nat instead of once per token. Kept by the first warp, a lane per token; sums
-/// in double, or tiny equal gates would add up to the error that this avoids.
+/// Keeps scalar decays out of the state. Let c be the sum of the gates since the state was last
+/// scaled. q takes e^c and k takes e^-c. Only where c falls below -1, the state takes e^c and c
+/// starts from zero again. e^-c therefore never grows large, and a reset is the factor zero. A
+/// decay that is equal for every token is rounded once per nat instead of once per token. The first
+/// warp does this, with a lane per token. Sums are in double, because in float32 tiny equal gates
+/// would add up to the error that this avoids.
 struct TokenDecays {
   const io_t* gates;  // null: `constant` for every token
   float constant;
@@ -63,7 +65,7 @@ struct TokenDecays {
     if (live && gates != nullptr) pending = gates[at * block.gate_stride];
   }
 
-  /// factors: [q, k, state][tokens].
+  /// Writes factors: [q, k, state][tokens].
   __device__ inline void form(float* factors) {
     const float gate = !live              ? 0.0f
                        : gates == nullptr ? constant
@@ -89,8 +91,8 @@ struct TokenDecays {
   }
 };
 
-/// Four keys of a row to float32; returns their share of the token's own score. Rows beyond the
-/// sequence and padding dimensions leave the state alone: q = k = 0, e^g = 1.
+/// Converts four keys of a row to float32 and returns their share of the token's own score. Rows
+/// beyond the sequence and padding dimensions must leave the state alone: q = k = 0, e^g = 1.
 __device__ inline float convert(const Block& block, const io_t* raw, float* ready,
                                 const float* factors, const float* u, int row, int col, bool live) {
   const io_t* source = raw + row * layout.key_pitch + col;
@@ -118,8 +120,8 @@ __device__ inline float convert(const Block& block, const io_t* raw, float* read
   return own;
 }
 
-/// Raw rows to float32: scaled q, k, e^g [tokens, padded_key] and v [tokens, block_v]; with a
-/// bonus u [padded_key] also the tokens' own scores, a warp per row.
+/// Converts raw rows to float32: scaled q, k, e^g [tokens, padded_key] and v [tokens, block_v].
+/// With a bonus u [padded_key] also forms the tokens' own scores, with a warp per row.
 __device__ inline void prepare(const Block& block, const io_t* raw, float* ready,
                                const float* factors, const float* u, float* own, long long t) {
   constexpr int quads = padded_key / 4;

@@ -1,24 +1,25 @@
 #pragma once
-// recurrent's arithmetic: a thread's part of the state, its sums over the lanes, the normalizer.
+// recurrent's arithmetic: a thread's part of the state, its sums over the lanes, and the
+// normalizer.
 
 #include "linear_recurrence/recurrent/rows.cuh"
 
 namespace gla_bench::linear_recurrence::recurrent {
 
 // Tokens whose sums over the lanes are taken together. Reading the state before its update keeps
-// more of it alive: fewer there.
+// more of it alive in registers, so there are fewer of them in that case.
 constexpr int most_step = bonus ? 4 : 8, step = lanes < most_step ? lanes : most_step;
-// Blocks per multiprocessor that the state's size leaves registers for.
+// Blocks per multiprocessor for which the state's size leaves registers.
 constexpr int registers = (slice + step) * columns + (bonus ? 160 : 96);
 constexpr int resident = registers * threads < 65536 ? 65536 / (threads * registers) : 1;
 
-/// The state of this thread: `columns` columns of its key slice.
+/// The state of this thread: `columns` columns of its slice of keys.
 struct State {
   float at[slice / 4][4][columns];
 };
 
-/// One token: updates the state and adds this slice's part of the outputs. `sum` starts from what
-/// the token itself adds.
+/// Takes one token: updates the state and adds this slice's part of the outputs. `sum` starts from
+/// what the token itself adds.
 __device__ inline void advance(State& state, const float* row, const float (&v)[columns], int lane,
                                float (&sum)[columns]) {
 #pragma unroll
@@ -53,7 +54,7 @@ __device__ inline void advance(State& state, const float* row, const float (&v)[
   }
 }
 
-/// Sums over `width` lanes; the lane then holds in sum[0] that of row lane % count.
+/// Sums over `width` lanes. sum[0] of a lane then holds the sum of row lane % count.
 template <int count, int width, int each>
 __device__ inline void exchange(float (&sum)[count][each], int lane) {
 #pragma unroll
@@ -83,8 +84,8 @@ __device__ inline void scale_state(State& state, float by) {
       for (int c = 0; c < columns; ++c) state.at[j][x][c] *= by;
 }
 
-/// The tokens of one step, in groups whose sums are exchanged together. state_factors and own: of
-/// the step's tokens, scalar decays' and bonuses'.
+/// Takes the tokens of one step, in groups whose sums are exchanged together. state_factors and own
+/// belong to the step's tokens: the factors of scalar decays and the scores of bonuses.
 __device__ inline void compute(State& state, const float* ready, const float* state_factors,
                                const float* own, float* output, int rows) {
   const int lane = static_cast<int>(threadIdx.x) % lanes;
@@ -95,7 +96,7 @@ __device__ inline void compute(State& state, const float* ready, const float* st
 #pragma unroll
     for (int r = 0; r < step; ++r) {
       if constexpr (scalar_decay) {
-        const float by = state_factors[first + r];  // of the whole block: no divergence
+        const float by = state_factors[first + r];  // the same for the whole block: no divergence
         if (by != 1.0f) scale_state(state, by);
       }
       float v[columns];
@@ -115,12 +116,12 @@ __device__ inline void compute(State& state, const float* ready, const float* st
   }
 }
 
-/// z, the sum of the keys, of which a thread has every `threads`-th.
+/// z, the sum of the keys. A thread has every `threads`-th key.
 struct Normalizer {
   static constexpr int each = (padded_key + threads - 1) / threads;
   float z[each];
 
-  /// Calls act(z of a key, key) for what this thread owns and the problem has.
+  /// Calls act(z of a key, key) for the keys that this thread owns and that exist in the problem.
   template <class Act>
   __device__ inline void for_each(Act act) {
 #pragma unroll
@@ -130,7 +131,7 @@ struct Normalizer {
     }
   }
 
-  /// Takes a step's keys; each warp's share of q z goes to sums [warps, tokens].
+  /// Adds a step's keys. Each warp's share of q z goes to sums [warps, tokens].
   __device__ inline void add(const float* ready, float* sums) {
     float dot[tokens][1];
 #pragma unroll
@@ -147,8 +148,8 @@ struct Normalizer {
   }
 };
 
-/// 1 / (s q z + epsilon) of a step's tokens from the warps' shares; 1 where outputs are as they
-/// are.
+/// 1 / (s q z + epsilon) of a step's tokens, from the warps' shares. 1 where outputs are stored as
+/// they are.
 struct OutputFactor {
   const float* sums;
   float epsilon;
@@ -161,8 +162,8 @@ struct OutputFactor {
   }
 };
 
-/// Calls act(element of the state, its offset in the stored state) for what this thread owns and
-/// the problem has.
+/// Calls act(element of the state, its offset in the stored state) for the elements that this
+/// thread owns and that exist in the problem.
 template <class Act>
 __device__ inline void for_each_state(State& state, int first_column, Act act) {
   const int lane = static_cast<int>(threadIdx.x) % lanes;

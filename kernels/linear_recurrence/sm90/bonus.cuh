@@ -1,5 +1,6 @@
 #pragma once
-// The bonus of a token for itself, q u k, which chunk_sm90's preparation adds up over the keys.
+// The bonus of a token for itself, q u k. The warps of chunk_sm90 that prepare add it up over the
+// keys.
 
 #include "linear_recurrence/sm90/keys.cuh"
 
@@ -21,7 +22,7 @@ class Bonus {
     }
   }
 
-  /// The part's token i, q and k as they came.
+  /// Adds this thread's share for token i of its part. q and k must still be as they were loaded.
   __device__ __forceinline__ void take(int i, const unsigned (&q)[KeyGroup::words],
                                        const unsigned (&k)[KeyGroup::words]) {
     float sum = 0.0f;
@@ -32,7 +33,7 @@ class Bonus {
     }
     sums_[i] = sum;
   }
-  /// Adds up over the lanes that share a part and leaves the sums in shared memory.
+  /// Adds up over the lanes that share a part, and writes the sums to shared memory.
   __device__ __forceinline__ void store(const KeyGroup& keys) {
     fold<KeyGroup::tokens / 2>(keys.lane());
     float sum = sums_[0];  // of token lane % tokens
@@ -53,8 +54,8 @@ class Bonus {
   __device__ __forceinline__ unsigned at(int row) const {
     return shared_ + layout.bonuses + 4 * row;
   }
-  /// Adds up over the lanes that differ in the bits below 2 half: each step halves the tokens that
-  /// a lane has, until it is its own.
+  /// Adds up over the lanes that differ in the bits below 2 * half. Each step halves the number of
+  /// tokens that a lane has, until it has one.
   template <int half>
   __device__ __forceinline__ void fold(int lane) {
     const bool upper = (lane & half) != 0;

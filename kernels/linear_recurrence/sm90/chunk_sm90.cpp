@@ -1,5 +1,5 @@
-// Host side of chunk_sm90.cuh: one launch, or two where sequences are parted and their segments'
-// states go by device memory; tensors brought in by bulk copies.
+// Host side of chunk_sm90.cuh. There is one launch, or two where sequences are cut into segments
+// whose states pass through device memory. Bulk copies bring the tensors in.
 
 #include "kernels/linear_recurrence/sm90/chunk_sm90.hpp"
 
@@ -14,7 +14,7 @@ namespace gla_bench::linear_recurrence {
 namespace {
 
 constexpr std::size_t map_bytes = 128;
-/// Of a block, with a group's one tile of columns, and with two.
+/// The most keys of a block: where each warpgroup has one tile of columns, and where it has two.
 constexpr int most_keys = 256, most_keys_of_two_tiles = 128;
 
 TileSpace space() {
@@ -38,7 +38,7 @@ bool key_gates(const Problem& problem) {
 bool on_chip(const Tile& tile) {
   return choice(tile, "on_chip") != 0;
 }
-/// Segments pass their states on through shared memory.
+/// Whether segments pass their states on through shared memory.
 bool joined(const Tile& tile) {
   return on_chip(tile) && choice(tile, "segments") > 1;
 }
@@ -58,12 +58,12 @@ ChunkSm90Layout layout(const Problem& problem, const Tile& tile) {
 std::int64_t slices(const Problem& problem, const Tile& tile) {
   return ceil_div(problem.shape.value_dim, 64 * layout(problem, tile).values);
 }
-/// Blocks that a part of a sequence has.
+/// Blocks that one part of a sequence has.
 std::int64_t blocks(const Problem& problem, const Tile& tile) {
   return slices(problem, tile) * choice(tile, "cluster");
 }
 
-/// Sequences that are in segments, all with the same number of these.
+/// Number of sequences that are cut into segments. All of them have the same number of segments.
 std::int64_t parted(const Problem& problem, const Tile& tile) {
   const int last = choice(tile, "parted");
   return last > 0 ? last : sequences(problem);
@@ -95,8 +95,8 @@ double workspace_bytes(const Problem& problem, const Tile& tile) {
 std::optional<std::string> refuse_problem(const Problem& problem) {
   const Shape& s = problem.shape;
   if (problem.dtype != DType::bfloat16) return "takes bfloat16 alone";
-  // Decayed q and k, and scores of them, are rounded. Sums over a chunk's tokens average that out;
-  // where a sequence has a token or two it is the whole error.
+  // Decayed q and k, and the scores formed from them, are rounded. Sums over a chunk's tokens
+  // average the errors out. In a sequence of a token or two, one rounding is the whole error.
   if (s.seq < ChunkSm90Layout::tokens * std::max<std::int64_t>(1, s.sequences))
     return "sequences of less than a chunk are for the forms that round less";
   if (s.key_dim % 8 != 0 || s.value_dim % 8 != 0)
@@ -106,7 +106,7 @@ std::optional<std::string> refuse_problem(const Problem& problem) {
   return std::nullopt;
 }
 
-/// Keys that a block has the state of.
+/// Refuses what the number of keys that a block holds the state of does not allow.
 std::optional<std::string> refuse_keys(const Problem& problem, const Tile& tile) {
   const std::int64_t keys = problem.shape.key_dim, cluster = choice(tile, "cluster");
   if (cluster > 1 && keys <= 64 * cluster) return "fewer blocks have 64 keys each";
@@ -114,8 +114,8 @@ std::optional<std::string> refuse_keys(const Problem& problem, const Tile& tile)
     return "one group of warps would wait for another block's sums before it sends its own";
   if (layout(problem, tile).values % cluster != 0)
     return "each block of a cluster adds up tiles of its own";
-  // Each block rounds scores of its own keys. Over the tokens of a chunk that is no more than
-  // rounding their sum; of a single token, whose sum may be small, it is.
+  // Each block rounds the scores of its own keys. Over the tokens of a chunk, that error is no more
+  // than that of rounding their sum. For a single token, whose sum may be small, it is more.
   if (cluster > 1 && ragged(problem))
     return "a cluster's blocks round their scores apart, which sequences of a few tokens show";
   const bool two = choice(tile, "value_tiles") > 1;
@@ -139,7 +139,7 @@ std::optional<std::string> refuse_groups(const Problem& problem, const Tile& til
   return std::nullopt;
 }
 
-/// Chunks of a segment that has others before and behind it, at most (block.cuh): it is
+/// The most chunks of a segment that has others before and behind it (block.cuh). Such a segment is
 /// walked twice.
 std::int64_t walked_twice(const Problem& problem, const Tile& tile) {
   const std::int64_t segments = choice(tile, "segments");
@@ -198,9 +198,9 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
                        static_cast<double>(blocks(problem, tile) * choice(tile, "segments")));
 }
 
-/// Slices of a sequence walk it side by side: the L2 serves all but the first read of a token. With
-/// segments all but the last are read once more, without q, for their states; not if these stay on
-/// the chip.
+/// The slices of a sequence walk it side by side, so the L2 cache serves all reads of a token but
+/// the first. With segments, all but the last are read once more, without q, to form their states.
+/// That does not apply if the states stay on the chip.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const double states = state_bytes(problem), kept = workspace_bytes(problem, tile);
   const double segments = joined(tile) ? 1 : choice(tile, "segments");
@@ -217,14 +217,14 @@ double flops(const Problem& problem, const Tile& tile) {
   const auto keys = static_cast<double>(s.key_dim), values = static_cast<double>(s.value_dim);
   const double scores =
       65 * (keys * static_cast<double>(slices(problem, tile)) + values * choice(tile, "cluster"));
-  // Segments that are walked once more, for their states: not the last, and not the first if it
-  // passes its own on.
+  // Segments that are walked once more to form their states: not the last one. The first one is
+  // also excluded if it passes its own state on.
   const double segments = choice(tile, "segments"), once = joined(tile) ? 2 : 1;
   const double again = share_parted(problem, tile) * (segments - once) / segments;
   return tokens * (4 * keys * values + scores + 2 * keys * values * again);
 }
 
-/// A [B,T,H,columns] tensor in boxes of 64 tokens of one head.
+/// Describes a [B,T,H,columns] tensor in boxes of 64 tokens of one head.
 TensorMap token_map(const Problem& problem, std::size_t place, std::string buffer,
                     std::int64_t columns) {
   const Shape& s = problem.shape;
@@ -278,7 +278,8 @@ Variant chunk_sm90(const Member& member) {
                flops,
                workspace,
                recipe});
-  // Five maps stand before the family's parameters, in a struct that they align.
+  // Five tensor maps stand before the family's parameters. The maps set the alignment of the whole
+  // struct.
   variant.bind = [bind = variant.bind](const Problem& problem, const Tile& tile,
                                        const Address& address) {
     ParamBytes bytes = bind(problem, tile, address);

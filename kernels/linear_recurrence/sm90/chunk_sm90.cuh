@@ -1,48 +1,63 @@
-// chunk_sm90: chunk_fused for sm_90a. Each tensor read once, the state in registers.
+// chunk_sm90: the same algorithm as chunk_fused, written for sm_90a. Each tensor is read once, and
+// the state stays in registers.
 //
-// Idea: a block walks a sequence in chunks of 64 tokens. One warp brings tiles of q, k, v and the
-// gates in by bulk copies, `stages` chunks ahead. Gates come first and have barriers of their own,
-// and where two stages are all that fits the L2 fetches the next ones sooner. One or two groups of
-// four warps prepare a chunk: the decays go into q and k where they lie, the scores A = tril(Q K^T)
-// into a tile of their own. Groups of four warps own one or two tiles of 64 columns of V each and
-// hold their part of the state, transposed, in float32 accumulators of wgmma
-// (state.cuh): o^T = S^T Q^T + V^T A^T, S^T += V^T K. They wait for nobody but the
-// preparation, which is a chunk ahead.
+// Idea: a block walks a sequence in chunks of 64 tokens, and its warps have different roles. One
+// warp loads tiles of q, k, v and the gates with TMA bulk copies, up to `stages` chunks ahead. The
+// gates are loaded first and have mbarriers of their own. Where shared memory holds only two
+// stages, the next gates are also prefetched into the L2 cache. One or two warpgroups prepare a
+// chunk: they multiply the decays into q and k in place, and write the scores A = tril(Q K^T) into
+// a tile of their own. Other warpgroups hold the state. Each owns one or two tiles of 64 columns of
+// V and keeps its part of the state, transposed, in float32 accumulators of wgmma (state.cuh):
+//   o^T = S^T Q^T + V^T A^T,  S^T += V^T K.
+// These warpgroups wait only for the preparation, which is one chunk ahead of them.
 //
-// A decay for each key (gates.cuh): a thread that prepares has eight tokens of up to
-// eight neighbouring keys. With b the sum of log2 decays since the chunk's begin and r its value in
-// the middle, q is scaled by 2^(b-r) and k by 2^(r-b), and the state is kept in the same frame,
-// 2^r S: one pair of tiles serves scores, outputs and update. Where half a chunk decays by more
-// than 62 bits in any key, which the warps vote on, eight tokens at a time get a reference of their
-// own (framing.cuh, strong.cuh): finite for every gate. One decay for all
-// keys, or none: scalar.cuh, finite without a vote.
+// A decay for each key (gates.cuh): a thread that prepares has eight tokens of up to eight
+// neighbouring keys. Let b be the sum of log2 decays since the beginning of the chunk, and r its
+// value in the middle of the chunk. q is scaled by 2^(b-r) and k by 2^(r-b). The state is kept in
+// the same frame of reference, as 2^r S. One pair of tiles therefore serves the scores, the outputs
+// and the update. These factors could leave the range of the number format where half a chunk
+// decays by more than 62 bits in any key. The warps vote on whether that happens. If it does, each
+// group of eight tokens gets a reference of its own (framing.cuh, strong.cuh), which is finite for
+// every gate.
 //
-// Many keys: with `cluster` > 1 so many blocks share them, and prepare, score and hold the state of
-// their own alone. What they have of the outputs goes to the block that adds a tile of V up, in
-// float32 through its shared memory (outputs.cuh); nothing else is exchanged.
+// One decay for all keys, or no decay (scalar.cuh): the factors are always finite, so no vote is
+// needed.
 //
-// Few heads: with `segments` > 1 chunk_sm90_states first makes the state of each segment but a
-// sequence's last from zero, without q, and keeps it and its decays. It walks from the last chunk
-// on, and stops where nothing is left of what comes before: its k go to the segment's end, and the
-// state needs no decays. In chunk_sm90 a block begins with the states of the segments before its
-// own of which something is left, S <- diag(D) S + L one after the other; it is launched before
-// they are there, and only a block that needs them waits. With `parted` only so many sequences, the
-// last, are in segments: where the multiprocessors are full of whole ones, and a few would run when
-// all others are done.
+// Many keys: with `cluster` > 1, that many blocks share the keys. Each prepares, scores and holds
+// the state of its own keys only. Each tile of V belongs to one of the blocks, which adds up the
+// outputs of all of them. The others send it their partial sums in float32 through its shared
+// memory (outputs.cuh). The blocks exchange nothing else.
 //
-// Short sequences: with `on_chip` each group that prepares has chunks of its own, and nothing of
-// one is needed for another; the state leaves each chunk's frame at its end. The segments of a
-// sequence are a cluster, whose blocks pass the state on from one to the next's shared memory
-// (join.cuh), in one launch. The first is walked once. Those between keep all their
-// chunks in shared memory and walk them twice, first the state alone from zero, while the first is
-// at work: what comes then goes on as diag(D) S + L at once. The last waits.
+// Few heads: with `segments` > 1 a sequence is cut into segments, which run in parallel. The kernel
+// chunk_sm90_states runs first. For each segment except a sequence's last, it computes the state
+// that the segment reaches from zero and stores it with the segment's decays. It does not need q.
+// It walks backwards from the last chunk, and stops where nothing of the earlier tokens survives
+// the decays. It scales k by the decays up to the end of the segment, so the state itself needs no
+// decays. In chunk_sm90, a block then starts from the states of the segments before its own of
+// which something is left. It applies S <- diag(D) S + L for each of them in order. chunk_sm90 is
+// launched before these states are ready, and only blocks that need them wait. With `parted` > 0,
+// only that many sequences, the last ones, are cut into segments. That helps where whole sequences
+// fill the multiprocessors and a few would still be running after all others are done.
 //
-// Grid: sequences * segments * slices of V * cluster, the slices of a segment side by side and
-// sequences that are not in segments first; with
-// `on_chip` the segments of a slice. Shared memory: layout.h. Bytes: (q + k + gates) *
-// slices + v * cluster (the L2 serves all but the first) + o, and the states that are given or
-// asked for; with segments that are not `on_chip` k, gates and v of all but the last once more at
-// most, and their states written and read.
+// Short sequences: with `on_chip`, each preparing warpgroup has chunks of its own, and preparing
+// one chunk needs nothing from another. The state leaves a chunk's frame at the end of that chunk.
+// The segments of a sequence form a cluster and run in one launch. Each block passes the state on
+// to the next block's shared memory (join.cuh). The first segment is walked once. The blocks
+// between the first and the last keep all their chunks in shared memory and walk them twice. The
+// first of the two walks computes only the state from zero, while the first block is at work. When
+// a state arrives, it can be passed on at once as diag(D) S + L. The last block waits for its
+// state.
+//
+// Grid: sequences * segments * slices of V * cluster. The slices of a segment are neighbours, and
+// sequences that are not in segments come first. With `on_chip` the segments of a slice are
+// neighbours.
+//
+// Shared memory: layout.h.
+//
+// Bytes: (q + k + gates) * slices + v * cluster (the L2 cache serves all reads but the first) + o,
+// and the states that are given or asked for. With segments that are not `on_chip`, k, the gates
+// and v of all segments but the last are read once more at most, and their states are written and
+// read.
 
 #include "linear_recurrence/sm90/gates.cuh"
 #include "linear_recurrence/sm90/scalar.cuh"
@@ -50,19 +65,21 @@
 
 namespace gla_bench::linear_recurrence::sm90 {
 
-/// Waits for the copies of a chunk that may not be worked on: nothing may arrive in a block that
-/// has ended.
+/// Waits for the copies of a chunk that may never be used. No copy may arrive in the shared memory
+/// of a block that has ended.
 __device__ __forceinline__ void wait_for_all(const Stage& stage) {
   if constexpr (key_gates) barrier_wait(stage.gates_arrived(), stage.parity);
   barrier_wait(stage.arrived(), stage.parity);
   barrier_wait(stage.v_arrived(), stage.parity);
 }
 
-/// Where two stages are all that there is the L2 fetches gates sooner.
+/// Whether the L2 cache fetches the next gates early. This is worthwhile where there are only two
+/// stages.
 inline constexpr bool gates_ahead = key_gates && layout.stages == 2;
 
-/// Brings the tiles of each chunk in as its stage is freed, gates first: they are looked at while
-/// the others are on their way. Of states alone from the last chunk on. One thread.
+/// Loads the tiles of each chunk as its stage becomes free. Gates come first, because they are used
+/// while the other tiles are still on their way. Without outputs, walks the chunks backwards. Runs
+/// on one thread.
 template <bool outputs>
 __device__ __forceinline__ void load_chunks(const ChunkSm90Params& p, const Block& block) {
   if constexpr (key_gates) prefetch_map(p.g);
@@ -96,7 +113,7 @@ __device__ __forceinline__ void load_chunks(const ChunkSm90Params& p, const Bloc
     bring(layout.key_tiles, layout.k, p.k, stage.arrived(), block.first_key());
     barrier_expect(stage.v_arrived(), layout.arriving_v);
     bring(layout.values, layout.v, p.v, stage.v_arrived(), block.first_value());
-    // The next chunk's gates alone: they are what is waited for.
+    // Prefetches only the gates of the next chunk, because they are what the other warps wait for.
     if (gates_ahead && outputs && step > 0 && step + 1 < block.chunks)
       for (int t = 0; t < layout.key_tiles; ++t)
         prefetch_box(p.g, block.first_key() + t * layout.columns, token + layout.tokens, block.head,
@@ -124,8 +141,9 @@ __device__ __forceinline__ void init_barriers(const Block& block) {
   barrier_init_fence();
 }
 
-/// Registers of a thread: at launch, and from then on of the warps that prepare and of those that
-/// hold the state. Together with those of the warps that load they are no more than the launch has.
+/// Registers of a thread. All threads start with the number given here. Afterwards the warps that
+/// prepare and those that hold the state have the numbers in Registers. Together with the registers
+/// of the loading warps, they are no more than the launch has.
 inline constexpr int launch_registers = 65536 / layout.threads / 8 * 8;
 struct Registers {
   int prepare, hold_state;
@@ -160,7 +178,7 @@ __device__ __forceinline__ void run(const ChunkSm90Params& p, const Block& block
     if constexpr (outputs && cluster > 1) Outputs::announce(block);
   }
   __syncthreads();
-  if constexpr (together) cluster_barrier();  // the others' barriers are there
+  if constexpr (together) cluster_barrier();  // the barriers of the other blocks are there
   if (group() < 0) {
     registers_to<loading_registers>();
     if (threadIdx.x == 0) load_chunks<outputs>(p, block);
@@ -171,7 +189,7 @@ __device__ __forceinline__ void run(const ChunkSm90Params& p, const Block& block
     registers_to<registers.hold_state>();
     StateGroup(p, block, group() - layout.preparers).template run<outputs>();
   }
-  if constexpr (together) cluster_barrier();  // nobody reaches into a block that has ended
+  if constexpr (together) cluster_barrier();  // nobody writes into a block that has ended
 }
 
 }  // namespace gla_bench::linear_recurrence::sm90

@@ -1,7 +1,7 @@
 #pragma once
-// How a thread of chunk_sm90's preparation puts its part of a strong chunk into a frame of its own
-// (frames.cuh), and takes it out: when the scores are formed q goes to the chunk's begin
-// and k to its end.
+// How a preparing thread of chunk_sm90 puts its part of a strong chunk into a frame of its own
+// (frames.cuh), and how it takes the part out of that frame again. It does so once the scores
+// have been formed: then q is scaled to the beginning of the chunk and k to its end.
 
 #include "linear_recurrence/sm90/frames.cuh"
 #include "linear_recurrence/sm90/scaling.cuh"
@@ -12,12 +12,12 @@ class Framing : protected KeyScaling {
  protected:
   using KeyScaling::KeyScaling;
 
-  /// Whether anything is left of a part's q at the chunk's begin, and of its k at the end.
+  /// Whether anything is left of a part's q at the beginning of the chunk, and of its k at the end.
   struct Frames {
     bool q_moves, k_moves;
   };
-  /// `sum`: log2 decays from the frame's reference to the part's begin. Leaves the frame's factors
-  /// in the stage's tables.
+  /// Puts the frame's factors into the stage's tables. On return `sum` is the log2 decays from the
+  /// frame's reference to the beginning of the part.
   __device__ __forceinline__ void begin_at_frame(const Stage& stage, const KeySums& of_part,
                                                  const KeySums& other, KeySums& sum,
                                                  Frames& frames) const {
@@ -69,13 +69,15 @@ class Framing : protected KeyScaling {
   }
 
  private:
-  /// A thread's factors of q, or of k, for when the scores have been formed.
+  /// Where a thread keeps the factors that q, or k, is multiplied by once the scores have been
+  /// formed.
   __device__ __forceinline__ unsigned moves_at(const Stage& stage, bool of_k) const {
     return stage.begin + layout.moves + ((2 * keys_.part() + of_k) * layout.keys + keys_.key()) * 2;
   }
 
-  /// Where a part begins and ends, of two keys from n on; `begin`: where its warp's first does. All
-  /// threads add in the same order: a part's end is the next one's begin.
+  /// Where a part begins and ends, for two keys from n on. `begin` is where the first part of the
+  /// warp begins. All threads add in the same order, so a part's end is exactly the next one's
+  /// beginning.
   __device__ __forceinline__ float2 begin_of(const KeySums& begin, const KeySums& other,
                                              int n) const {
     if (!second()) return {begin[n], begin[n + 1]};
@@ -86,12 +88,12 @@ class Framing : protected KeyScaling {
     if (!second()) return {begin[n] + of_part[n], begin[n + 1] + of_part[n + 1]};
     return {begin[n] + (of_part[n] + other[n]), begin[n + 1] + (of_part[n + 1] + other[n + 1])};
   }
-  /// Whether anything is left of one of two keys that decay from one bound to the other.
+  /// Whether anything is left of one of two keys after the decay from one bound to the other.
   static __device__ __forceinline__ bool left(Bits to, Bits from) {
     return to.x - from.x >= enough || to.y - from.y >= enough;
   }
 
-  /// The part's rows by powers of two, or zeros where nothing is left of them.
+  /// Multiplies the part's rows by powers of two, or clears them where nothing is left.
   __device__ __forceinline__ void move_rows(const KeyGroup& keys, unsigned tiles, bool moves,
                                             unsigned table) const {
     if (!moves) {

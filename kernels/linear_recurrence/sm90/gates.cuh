@@ -1,9 +1,10 @@
 #pragma once
-// The warps of chunk_sm90 that put a decay for each key into a chunk's q and k and form its scores.
+// The warps of chunk_sm90 that multiply decays per key into a chunk's q and k and form its scores.
 //
-// A thread has eight tokens, a part of the chunk, of up to eight neighbouring keys
-// (keys.cuh): 16 bytes of a row at once, and as many sums that do not wait for one
-// another. It keeps its gates; scores and tables take their place in shared memory.
+// A thread has eight tokens of up to eight neighbouring keys (keys.cuh). The eight tokens are one
+// "part" of the chunk. With eight keys a thread reads 16 bytes of a row at once, and it forms as
+// many independent sums as it has keys. It keeps its gates in registers, so scores and tables can
+// take the gates' place in shared memory.
 
 #include "linear_recurrence/sm90/framing.cuh"
 #include "linear_recurrence/sm90/strong.cuh"
@@ -17,8 +18,9 @@ class Preparation : private Framing {
 
   template <bool outputs>
   __device__ __forceinline__ void run() {
-    float after = 0.0f;  // log2 of what the state still decays by behind the chunk before, of a key
-    KeySums later;       // of states alone: what the chunks behind decay by, of the thread's keys
+    // Log2 of the decay that the state still has to undergo after the previous chunk, for one key
+    float after = 0.0f;
+    KeySums later;  // without outputs: what the later chunks decay by, for this thread's keys
 #pragma unroll
     for (float& one : later) one = 0.0f;
     for (int step = first_chunk(); step < block_.chunks; step += every) {
@@ -31,7 +33,8 @@ class Preparation : private Framing {
       sum_up(sum);
       sum_of_mate(sum, other);
       publish(sum, other);
-      if constexpr (on_chip) after = 0.0f;  // the chunk before leaves nothing
+      // The state left the previous chunk's frame at the end of that chunk.
+      if constexpr (on_chip) after = 0.0f;
       bool last = false;
       if constexpr (!outputs) {
         last = prepare_state(stage, c, other, later);
@@ -52,11 +55,13 @@ class Preparation : private Framing {
 
  private:
   static constexpr int threads = preparing_threads;
-  /// Bits that half a chunk may decay by with one reference: from the middle of one chunk to that
-  /// of the next they are twice as many, and such a factor is still a normal number.
+  /// The number of bits that half a chunk may decay by with one reference. From the middle of one
+  /// chunk to the middle of the next the decay is up to twice as many bits, and such a factor is
+  /// still a normal number.
   static constexpr float most_of_half = 62.0f;
 
-  /// What becomes of a score: none of later tokens, of the token itself its bonus where it has one.
+  /// Masks a score. Scores of later tokens become zero. The score of a token with itself becomes
+  /// its bonus, where there is one.
   __device__ __forceinline__ auto masked(const ScoreWarp& warp) const {
     const float first = bonus_.of(warp.row()), second = bonus_.of(warp.row() + 8);
     return [first, second, row = warp.row()](float score, int i, int j) {
@@ -64,17 +69,18 @@ class Preparation : private Framing {
     };
   }
 
-  /// Waits for q and k, of which none are left behind the end of a ragged sequence.
+  /// Waits for q and k. Clears the rows of k behind the end of a ragged sequence.
   __device__ __forceinline__ void wait_for_rows(const Stage& stage, int c) const {
     barrier_wait(stage.arrived(), stage.parity);
     if constexpr (trait::ragged != 0) clear_missing(stage, block_.valid(c));
   }
 
-  // The two ways are apart: one that jumped over the other's instructions would wait for them.
+  // The two cases are separate functions. Code that jumped over the other case's instructions would
+  // wait for them.
 
   __device__ __forceinline__ void prepare_mild(const Stage& stage, int c, const KeySums& of_part,
                                                const KeySums& other) {
-    KeySums sum;  // log2 decays from the reference to the part's begin
+    KeySums sum;  // log2 decays from the reference to the beginning of the part
     begin_at_middle(of_part, other, sum);
     wait_for_rows(stage, c);
     scale(stage, sum);
@@ -91,7 +97,7 @@ class Preparation : private Framing {
 
   __device__ __forceinline__ void prepare_strong(const Stage& stage, int c, const KeySums& of_part,
                                                  const KeySums& other) {
-    KeySums sum;  // as above, of the part's frame
+    KeySums sum;  // as above, with the reference of the part's own frame
     Frames frames;
     begin_at_frame(stage, of_part, other, sum, frames);
     wait_for_rows(stage, c);
@@ -107,7 +113,7 @@ class Preparation : private Framing {
     products.store(scores, masked(warp));
   }
 
-  /// Whether a part decays by so much that half of the chunk may do by more than most_of_half.
+  /// Whether a part decays by so much that half of the chunk might exceed most_of_half.
   static __device__ __forceinline__ bool decays_much(const KeySums& of_part) {
     constexpr float most = most_of_half * 2 / parts;
     bool much = false;
@@ -115,8 +121,8 @@ class Preparation : private Framing {
     for (const float one : of_part) much = much || !(one > -most);
     return much;
   }
-  /// Whether half of the chunk decays by too much in any key. That no part does is told by the
-  /// barrier behind the sums; only where one does the halves are added up.
+  /// Whether half of the chunk decays by too much in any key. The barrier that follows the sums
+  /// also tells whether any single part decays strongly. The halves are added up only if one does.
   __device__ __forceinline__ bool vote(bool much) const {
     if (!named_barrier_or<threads>(preparing_barrier(), much)) return false;
     much = false;
@@ -126,14 +132,14 @@ class Preparation : private Framing {
     }
     return named_barrier_or<threads>(preparing_barrier(), much);
   }
-  /// A key to a thread, where there are as many.
+  /// Whether this thread has a key in the per-key tables. There may be fewer keys than threads.
   __device__ __forceinline__ bool has_key() const {
     return layout.keys >= threads || keys_.thread() < layout.keys;
   }
 
   // --- one reference for the chunk, in its middle
 
-  /// `sum`: log2 decays from the reference to the part's begin.
+  /// `sum`: log2 decays from the reference to the beginning of the part.
   __device__ __forceinline__ void begin_at_middle(const KeySums& of_part, const KeySums& other,
                                                   KeySums& sum) const {
     const bool before = row() < rows / 2;
@@ -148,10 +154,11 @@ class Preparation : private Framing {
               before ? (first + i > row() ? -1.0f : 0.0f) : (first + i < row() ? 1.0f : 0.0f));
   }
 
-  // --- states alone: k goes to the segment's end. From the last token on, so that nothing cancels
+  // --- without outputs: k is scaled by its decay to the segment's end. The sums start at the last
+  // token, so that nothing cancels
 
-  /// `later`: log2 of what the chunks behind decay by; then also this one. Whether nothing is left
-  /// of what comes before.
+  /// `later`: log2 of what the later chunks decay by; on return this chunk's decay is included.
+  /// Returns whether nothing of the earlier chunks is left at the segment's end.
   __device__ __forceinline__ bool prepare_state(const Stage& stage, int c, const KeySums& other,
                                                 KeySums& later) const {
     named_barrier<threads>(preparing_barrier());  // the sums are there
@@ -190,12 +197,12 @@ class Preparation : private Framing {
 #pragma unroll
     for (int n = 0; n < keys; ++n)
       left = left || (block_.first_key() + keys_.key() + n < dim::key_dim && !(later[n] < enough));
-    // The sums have been read, too.
+    // This barrier also ensures that every thread has read the sums.
     const bool last = !named_barrier_or<threads>(preparing_barrier(), left);
     if (keys_.thread() == 0) store_shared(stage.begin + layout.last, last ? 1 : 0);
     return last;
   }
-  /// What the segment decays by.
+  /// Stores the log2 decays of the whole segment.
   __device__ __forceinline__ void keep(const KeySums& later) const {
     if (keys_.part() != 0 || block_.slice != 0) return;
     float* to = static_cast<float*>(p_.base.work[work_decays]) +

@@ -1,10 +1,12 @@
 #pragma once
-// How the segments of a sequence, a cluster of blocks, pass their states on in chunk_sm90.
+// How the segments of a sequence, which form a cluster of blocks, pass their states on in
+// chunk_sm90.
 //
-// A block sends the state behind its segment to the next one's shared memory, where a barrier
-// counts the bytes, thread by thread as the registers have it: what a thread receives are its own
-// elements. The first block has that state when it has walked. Those between know what their
-// segment makes of any state, S <- diag(D) S + L, and send on before they walk.
+// A block writes the state at the end of its segment into the next block's shared memory, where an
+// mbarrier counts the bytes. Each thread sends its elements in the order in which its registers
+// hold them, so a thread receives exactly its own elements. The first block has the state once it
+// has walked its segment. A block between the first and the last already knows what its segment
+// does to any state, S <- diag(D) S + L. It passes the result on before it walks.
 
 #include "linear_recurrence/sm90/tile.cuh"
 
@@ -19,20 +21,21 @@ class Passing {
     there_ = address_in(block.segment + 1, block.state_there());
   }
 
-  /// Before the other blocks begin: what is waited for.
+  /// Prepares, before the other blocks begin, the mbarrier that this block waits on.
   static __device__ __forceinline__ void announce(const Block& block) {
     barrier_init(block.state_there(), 1);
     if (block.segment > 0) barrier_expect(block.state_there(), layout.values * tile_bytes);
   }
 
-  /// Log2 of what the segment decays by, of a thread's keys.
+  /// Loads what the segment decays by, for this thread's keys.
   __device__ __forceinline__ void load_decays() {
     if constexpr (decays) add_decays();
   }
   __device__ __forceinline__ void wait() const { barrier_wait_cluster(block_.state_there(), 0); }
 
-  /// The state of the block's tile of this number that has come; if asked for, what the segment
-  /// makes of it, whose own state `state` has, goes on.
+  /// Takes the state of one of the block's tiles that has arrived; on return `state` holds it. If
+  /// `pass_on`, first sends what the segment makes of it to the next block. For that, `state` must
+  /// hold on entry what the segment reaches from zero.
   __device__ __forceinline__ void take(TileState& state, int number, bool pass_on) const {
 #pragma unroll
     for (int first = 0; first < TileState::elements / 4; first += 8) {
@@ -96,8 +99,8 @@ class Passing {
   }
 
   const Block& block_;
-  unsigned at_;                  // where this thread's elements come
-  unsigned to_ = 0, there_ = 0;  // where they go, in the next block, and its barrier
+  unsigned at_;                  // where this thread's elements arrive
+  unsigned to_ = 0, there_ = 0;  // where they go in the next block, and its mbarrier
   float2 decays_[numbers];
 };
 

@@ -1,33 +1,35 @@
 #pragma once
-// Which keys and tokens a thread of chunk_sm90's preparation has.
+// Which keys and tokens a preparing thread of chunk_sm90 has.
 
 #include "linear_recurrence/sm90/scores.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 
-/// Neighbouring keys of eight tokens, a part of the chunk: up to 16 bytes of a row at once.
+/// Neighbouring keys of eight tokens, which are one part of the chunk. A thread accesses up to 16
+/// bytes of a row at once.
 class KeyGroup {
  public:
   static constexpr int keys = layout.neighbours, words = keys / 2;
   static constexpr int tokens = layout.tokens / layout.blocks;  ///< of a part
   static constexpr int lanes = layout.keys / keys;              ///< of a warp, that share a part
 
-  /// What follows from it is computed anew, too: kept for all chunks it would be spilled.
+  /// anew() makes everything that follows from the thread number be computed again. Kept over all
+  /// chunks it would be spilled.
   __device__ __forceinline__ KeyGroup() : thread_(anew(preparing_thread())) {}
 
-  /// Among the threads that prepare a chunk.
+  /// Number of this thread among those that prepare a chunk.
   __device__ __forceinline__ int thread() const { return static_cast<int>(thread_); }
   __device__ __forceinline__ int lane() const { return thread() % lanes; }
   __device__ __forceinline__ int part() const { return thread() / lanes; }
   __device__ __forceinline__ int first_row() const { return part() * tokens; }
-  /// The first.
+  /// The first of the thread's keys.
   __device__ __forceinline__ int key() const { return lane() * keys; }
-  /// Lanes of this thread's warp that have the same part.
+  /// Mask of the lanes of this warp that have the same part.
   __device__ __forceinline__ unsigned mates() const {
     return lanes == 32 ? 0xffffffffu : 0xffffu << (threadIdx.x % 32 & 16);
   }
 
-  /// A token's keys of a tensor's tiles.
+  /// Loads a token's keys from a tensor's tiles.
   __device__ __forceinline__ void load(unsigned tiles, int i, unsigned (&row)[words]) const {
     load_words(at(tiles, i), row);
   }
@@ -40,7 +42,8 @@ class KeyGroup {
   }
 
  private:
-  /// Its rows begin where the eight 16-byte pieces of a row stand in order.
+  /// Shared address of row i of this thread's part. The part's rows begin where the eight 16-byte
+  /// pieces of a row stand in order, so XOR with the row number gives the swizzled place.
   __device__ __forceinline__ unsigned at(unsigned tiles, int i) const {
     const unsigned column = thread_ % lanes % (64 / keys) * (2 * keys);
     const unsigned first =

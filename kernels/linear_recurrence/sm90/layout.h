@@ -1,38 +1,39 @@
 #pragma once
-// Shared memory of chunk_sm90, for the kernel and for the host that asks for it. Includes no
-// standard headers: NVRTC has none.
+// Shared memory of chunk_sm90, for the kernel and for the host code that asks for it. Includes no
+// standard headers, because NVRTC has none.
 
 namespace gla_bench::linear_recurrence {
 
-/// Bytes and counts follow from the first nine. Tiles are 64 tokens of 64 columns in rows of 128
-/// bytes.
+/// Offsets, bytes and counts follow from the first nine members. A tile is 64 tokens of 64 columns,
+/// in rows of 128 bytes.
 struct ChunkSm90Layout {
   int key_dim;          ///< K
   int cluster;          ///< blocks that share the keys of a slice of V
-  int value_groups;     ///< groups of four warps that hold a block's state
+  int value_groups;     ///< warpgroups that hold a block's state
   int value_tiles;      ///< tiles of 64 columns of V that each of them owns
-  int preparers;        ///< groups of four warps that prepare chunks
+  int preparers;        ///< warpgroups that prepare chunks
   int stages;           ///< chunks in flight
   bool key_gates;       ///< a decay for each key: the gates are a tile like q and k
-  bool apart = false;   ///< each group that prepares has chunks of its own
+  bool apart = false;   ///< each warpgroup that prepares has its own chunks
   bool joined = false;  ///< a sequence's segments are a cluster and pass their states on
 
   static constexpr int tokens = 64, columns = 64, tile_bytes = tokens * 128;
-  /// Of eight tokens, with a frame each where gates are strong. With a decay for each key a thread
-  /// that prepares has one of them.
+  /// Groups of eight tokens, which have a frame each where gates are strong. With a decay for each
+  /// key, a preparing thread has one such group.
   static constexpr int blocks = 8;
   static constexpr int stage_barriers = 6;
 
-  /// Of a block.
+  /// Counts for one block.
   int key_tiles = key_dim <= 64 * cluster ? 1 : key_dim <= 128 * cluster ? 2 : 4;
   int keys = key_tiles * columns;
-  int values = value_groups * value_tiles;  ///< tiles
+  int values = value_groups * value_tiles;  ///< tiles of V
   int threads = 128 * (1 + preparers + value_groups);
-  int together = apart ? 1 : preparers;  ///< groups that prepare a chunk
-  /// Keys that such a thread has.
+  int together = apart ? 1 : preparers;  ///< warpgroups that prepare the same chunk
+  /// Keys that a preparing thread has.
   int neighbours = 4 * key_tiles / together > 8 ? 8 : 4 * key_tiles / together;
 
-  // Of a stage, bytes from its begin. Scores and tables take the gates' place once those are read.
+  // Offsets within a stage, in bytes from its beginning. Scores and tables take the gates' place
+  // once the gates have been read.
   int q = 0;
   int k = key_tiles * tile_bytes;
   int v = 2 * key_tiles * tile_bytes;
@@ -44,24 +45,26 @@ struct ChunkSm90Layout {
   int frames = after_update + keys * 4;                      ///< the strong chunks' table
   int moves = frames + (key_gates ? blocks * keys * 4 : 0);  ///< what takes q and k on from there
   int strong = moves + (key_gates ? blocks * keys * 4 : 0);
-  /// Of states alone, a word: whether they are made from no more chunks.
+  /// One word, used where only states are computed: whether the backwards walk ends with this
+  /// chunk.
   int last = key_gates ? strong : factor + 4;
   int tables_end = key_gates ? strong + 16 : factor + 16;
   int tiles_end = gates + (key_gates ? key_tiles * tile_bytes : 0);
   int stage_bytes = ((tables_end > tiles_end ? tables_end : tiles_end) + 1023) / 1024 * 1024;
-  /// Bytes that arrive for a stage: gates, k, q where outputs are asked for, and v.
+  /// Bytes that arrive for a stage: gates, k, v, and q where outputs are asked for.
   int arriving_gates = key_gates ? key_tiles * tile_bytes : 0;
   int arriving_k = key_tiles * tile_bytes, arriving_q = arriving_k;
   int arriving_v = values * tile_bytes;
 
-  // Of the block. Each block of a cluster has outputs of its own keys, and adds up those of all for
-  // its part of the tiles: `own` of them, whose sums from the other blocks arrive in float32.
+  // Offsets within the block's memory. Each block of a cluster has the outputs of its own keys. It
+  // adds up those of all blocks for its share of the tiles, `own` of them. The sums from the other
+  // blocks arrive in float32.
   int own = values / cluster;
   int sum_bytes = 2 * tile_bytes;
   int received = stages * stage_bytes;
   int passed = received;  ///< the state that a segment begins with, in float32
   int outputs = received + own * (cluster - 1) * sum_bytes + (joined ? values * keys * 256 : 0);
-  // What the warps that prepare share: of each group where they are apart.
+  // What the preparing warps share. Each warpgroup has its own where they prepare separate chunks.
   int sums = outputs + own * tile_bytes;
   int sums_bytes = key_gates ? 4 * together * keys * 4 : 0;  ///< of a chunk: a row for each warp
   int bonuses = sums + sums_bytes;
@@ -70,7 +73,7 @@ struct ChunkSm90Layout {
   int scratch_bytes = token_sums + 2 * tokens * 4 - sums;
   int decays = sums + preparers / together * scratch_bytes;  ///< log2, of a segment's chunks
   int barriers = decays + (joined ? stages * (key_gates ? keys : 4) * 4 : 0);
-  /// Two more barriers for each tile of V, or one for the state.
+  /// The last mbarriers: two for each tile of V, or one for the state.
   int exchange = barriers + stage_barriers * stages * 8;
   int bytes = exchange + (cluster > 1 ? values * 16 : joined ? 16 : 0) + 1024;  ///< 1024: to align
 };

@@ -1,10 +1,11 @@
 #pragma once
-// How a chunk's outputs of a tile of V leave chunk_sm90: added up over the cluster, scaled,
-// rounded.
+// How a chunk's outputs of a tile of V leave chunk_sm90: they are added up over the cluster, scaled
+// and rounded.
 //
-// A cluster's blocks have different keys, and sums of outputs over these. Tile t of V belongs to
-// block t % cluster: there the others' sums arrive, thread by thread as the registers have them,
-// are added in the order of the blocks, and rounded once.
+// The blocks of a cluster have different keys, so each has a partial sum of the outputs. Tile t of
+// V belongs to block t % cluster. The other blocks send their sums there, thread by thread, in the
+// order in which their registers hold them. The owner adds them in the order of the blocks and
+// rounds once.
 
 #include "linear_recurrence/sm90/block.cuh"
 
@@ -20,14 +21,14 @@ class Outputs {
         lane_(threadIdx.x % 32),
         warp_(threadIdx.x / 32 % 4) {}
 
-  /// Before the other blocks begin: what a block waits for first.
+  /// Prepares, before the other blocks begin, the mbarriers that this block waits on first.
   static __device__ __forceinline__ void announce(const Block& block) {
     for (int t = 0; cluster > 1 && t < layout.own; ++t)
       barrier_expect(block.sums_there(block.rank + t * cluster), arriving);
   }
 
-  /// o^T[64, 64] of chunk c and the block's tile of this number; `sums` in wgmma's order. `own`:
-  /// whether it is this block's to add up.
+  /// Finishes o^T[64, 64] of chunk c and one of the block's tiles. `sums` are in wgmma's order.
+  /// `own` says whether this block adds the tile up.
   __device__ __forceinline__ void finish(int c, int tile, bool own, float (&sums)[32]) const {
     const unsigned parity = c & 1;
     if (!own) {
@@ -38,12 +39,12 @@ class Outputs {
     const float scale = p_.base.scale;
     store(c, tile, [&](int at) { return pack(scale * sums[at], scale * sums[at + 1]); });
     if constexpr (cluster > 1) {
-      // Behind the last barrier of store(): all threads' sums are in its tile.
+      // All threads have passed the last barrier of store(), so the received sums have been read.
       if (thread_ < cluster && thread_ != block_.rank)
         barrier_arrive_there(address_in(thread_, block_.sums_taken(tile)));
     }
   }
-  /// The same in two steps, where nothing comes from other blocks.
+  /// round() and store_rounded() do the same in two steps, where nothing comes from other blocks.
   __device__ __forceinline__ void round(const float (&sums)[32], unsigned (&pairs)[16]) const {
     const float scale = p_.base.scale;
 #pragma unroll
@@ -56,10 +57,11 @@ class Outputs {
 
  private:
   static constexpr int arriving = (cluster - 1) * layout.sum_bytes;
-  /// Tiles that a group writes of one chunk.
+  /// Number of tiles that a warpgroup writes per chunk.
   static constexpr int written = layout.value_tiles > cluster ? layout.value_tiles / cluster : 1;
 
-  /// Where this thread's sums of a tile lie, four in every 2048 bytes, as `from` sends them.
+  /// Shared address of this thread's sums of a tile, sent by block `from`. Every 2048 bytes hold
+  /// four of them.
   __device__ __forceinline__ unsigned sums_of(int tile, int from, int owner) const {
     const int place = tile / cluster * (cluster - 1) + (from > owner ? from - 1 : from);
     return block_.shared + layout.received + place * layout.sum_bytes + 16 * thread_;
@@ -79,7 +81,8 @@ class Outputs {
   __device__ __forceinline__ void receive(int tile, unsigned parity, float (&sums)[32]) const {
     const unsigned there = block_.sums_there(tile);
     barrier_wait_cluster(there, parity);
-    // The next chunk's are announced before the others hear that this one's have been read.
+    // Announces the next chunk's sums before the other blocks learn that this chunk's have been
+    // read.
     if (thread_ == 0) barrier_expect(there, arriving);
 #pragma unroll
     for (int i = 1; i < cluster; ++i) {
@@ -96,7 +99,7 @@ class Outputs {
 
   // --- to the tensor
 
-  /// pair(at): elements `at` and `at` + 1, rounded.
+  /// pair(at) gives elements `at` and `at` + 1, rounded.
   template <class Pair>
   __device__ __forceinline__ void store(int c, int tile, Pair pair) const {
     const bool leader = thread_ == 0;
@@ -125,7 +128,7 @@ class Outputs {
     }
   }
 
-  /// The first rows of the tile, where a copy would go on into the next sequence.
+  /// Stores only the first rows of the tile, where a TMA copy would write into the next sequence.
   __device__ __forceinline__ void store_rows(unsigned place, int rows, int token,
                                              int column) const {
     auto* o = static_cast<__nv_bfloat16*>(p_.base.o);

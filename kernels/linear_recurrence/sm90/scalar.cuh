@@ -2,10 +2,11 @@
 // The warps of chunk_sm90 that prepare chunks where all keys of a token share its decay, or nothing
 // decays.
 //
-// Scores come from q and k as they are: with b the sums of log2 decays since the chunk's begin each
-// is multiplied by 2^(b_i - b_j), which is at most 1. Behind that q goes to the chunk's begin, 2^b,
-// and k to its end, 2^(b_end - b), or of states alone to the segment's: finite for every decay, so
-// that nothing is voted on.
+// Scores come from q and k as they are. With b the sums of log2 decays since the beginning of the
+// chunk, each score is multiplied by 2^(b_i - b_j), which is at most 1. Afterwards q is scaled by
+// 2^b, to the beginning of the chunk. k is scaled by 2^(b_end - b), to its end, or, where only
+// states are computed, to the end of the segment. All of these are finite for every decay, so no
+// vote is needed.
 
 #include "linear_recurrence/sm90/scores.cuh"
 
@@ -20,7 +21,7 @@ class ScalarPreparation {
   __device__ __forceinline__ void run() {
     const auto chunk_at = [&](int step) { return outputs ? step : block_.backwards(step); };
     if (decays && thread_ < 32) fetch_gates(chunk_at(first_chunk()));
-    float later = 0.0f;  // of states alone: log2 of what the chunks behind decay by
+    float later = 0.0f;  // without outputs: log2 of what the later chunks decay by
     for (int step = first_chunk(); step < block_.chunks; step += every) {
       const int c = chunk_at(step);
       const Stage stage = block_.stage(step);
@@ -46,7 +47,7 @@ class ScalarPreparation {
           if (block_.between()) store_shared(block_.decays(c), __float_as_uint(end));
         }
       }
-      const bool last = !outputs && later < enough;  // nothing is left of what comes before
+      const bool last = !outputs && later < enough;  // nothing of the earlier chunks is left
       if (!outputs && thread_ == 0) store_shared(stage.begin + layout.last, last ? 1 : 0);
       publish_shared();
       barrier_arrive(stage.ready());
@@ -60,8 +61,8 @@ class ScalarPreparation {
   static constexpr bool decays = trait::decay != no_decay;
   static constexpr int threads = preparing_threads;
 
-  // --- sums of log2 decays, by the first warp: two tokens a lane. Their gates are on their way
-  // while a chunk is worked on, and looked at when the next one is
+  // --- sums of log2 decays. The first warp forms them, with two tokens in each lane. It loads the
+  // gates of the next chunk while a chunk is worked on, and first uses them when that chunk begins
 
   struct Gate {
     bool there = false;
@@ -112,8 +113,8 @@ class ScalarPreparation {
 
   __device__ __forceinline__ void finish_scores(const Stage& stage, int c,
                                                 float (&scores)[8 * ScoreWarp::pairs]) const {
-    // While the products are under way: the sums of a thread's rows, and of its columns by blocks
-    // of eight.
+    // While the products are under way, loads the sums of this thread's rows, and those of its
+    // columns in blocks of eight.
     float rows[2], columns[4 * ScoreWarp::pairs];
     if constexpr (decays) {
       rows[0] = sum_at(c, warp_.row()), rows[1] = sum_at(c, warp_.row() + 8);
@@ -131,11 +132,12 @@ class ScalarPreparation {
       for (int e = 0; e < 8 * ScoreWarp::pairs; ++e)
         scores[e] *= device::exp2_fast(rows[e / 2 % 2] - columns[e / 4 * 2 + e % 2]);
     }
-    // What stands behind the diagonal may have overflown: it is left out.
+    // Scores above the diagonal may have overflowed. They are dropped, not multiplied.
     warp_.store_all(stage, scores, [](float score, int i, int j) { return j > i ? 0.0f : score; });
   }
 
-  // --- q and k, 16 bytes at a time: a row has one factor, wherever its pieces stand
+  // --- q and k, 16 bytes at a time. A row has one factor, so it does not matter where its pieces
+  // stand
 
   static __device__ __forceinline__ void scale_words(unsigned (&words)[4], float factor) {
 #pragma unroll
@@ -151,7 +153,7 @@ class ScalarPreparation {
 #pragma unroll
     for (int i = 0; i < layout.tokens / rows; ++i) {
       const int row = i * rows + thread_ / 8;
-      const bool missing = trait::ragged != 0 && row >= valid;  // the next sequence's
+      const bool missing = trait::ragged != 0 && row >= valid;  // a row of the next sequence
       if (!decays && !missing) continue;
       const unsigned at = stage.begin + row * 128 + thread_ % 8 * 16;
       unsigned q[layout.key_tiles][4], k[layout.key_tiles][4];
@@ -181,7 +183,7 @@ class ScalarPreparation {
   const Block& block_;
   ScoreWarp warp_;
   int thread_, lane_;
-  Gate next_[2];  // of two tokens of the chunk that comes
+  Gate next_[2];  // of two tokens of the next chunk
 };
 
 }  // namespace gla_bench::linear_recurrence::sm90

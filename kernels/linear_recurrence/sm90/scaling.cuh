@@ -1,5 +1,5 @@
 #pragma once
-// How a thread of chunk_sm90's preparation puts the decays of its keys into q and k, in place.
+// How a preparing thread of chunk_sm90 multiplies the decays of its keys into q and k, in place.
 
 #include "linear_recurrence/sm90/sums.cuh"
 
@@ -12,9 +12,10 @@ class KeyScaling : protected GateSums {
   __device__ __forceinline__ KeyScaling(const ChunkSm90Params& p, const Block& block)
       : GateSums(block), bonus_(p, block, keys_) {}
 
-  /// q and k of the part: q times 2^before or 2^after, k times 2^-after, where the log2 decays from
-  /// the reference to the state before a token and behind it are these. `sum`: that before the
-  /// part. Rows are loaded before those sooner are stored: the compiler keeps their order.
+  /// Scales q and k of the part. The sums of log2 decays run from the reference to the state before
+  /// a token (`before`) and after it (`after`). q is multiplied by 2^before or 2^after, k by
+  /// 2^-after. `sum` is the sum before the part. The next rows are loaded before the current ones
+  /// are stored, because the compiler keeps the order of loads and stores.
   __device__ __forceinline__ void scale(const Stage& stage, KeySums& sum) {
     Row q[2][at_once], k[2][at_once];
     load_rows(stage, 0, q[0], k[0]);
@@ -36,7 +37,7 @@ class KeyScaling : protected GateSums {
 
  private:
   using Row = unsigned[words];
-  /// Rows that are loaded together.
+  /// Number of rows that are loaded together.
   static constexpr int at_once = 8 / words;
 
   __device__ __forceinline__ void load_rows(const Stage& stage, int first, Row (&q)[at_once],

@@ -1,9 +1,9 @@
 #pragma once
-// What the two preparations of chunk_sm90 share: products of a chunk's q and k, and how scores come
-// into their tile.
+// What both preparations of chunk_sm90 share: the products of a chunk's q and k, and how scores are
+// written to their tile.
 //
-// Warp w of a group of four has rows 16 w to 16 w + 15. One group has all 64 columns, two have 32
-// each.
+// Warp w of a warpgroup has rows 16 w to 16 w + 15. A single warpgroup has all 64 columns. Two
+// warpgroups have 32 columns each.
 
 #include "linear_recurrence/sm90/block.cuh"
 
@@ -11,7 +11,7 @@ namespace gla_bench::linear_recurrence::sm90 {
 
 class ScoreWarp {
  public:
-  static constexpr int pairs = 4 / layout.together;  ///< of columns, 16 each, that a warp has
+  static constexpr int pairs = 4 / layout.together;  ///< groups of 16 columns that a warp has
 
   __device__ __forceinline__ ScoreWarp()
       : lane_(threadIdx.x % 32), rows_(threadIdx.x / 32 % 4), group_(on_chip ? 0 : sm90::group()) {}
@@ -20,7 +20,8 @@ class ScoreWarp {
   __device__ __forceinline__ int rows() const { return rows_; }
   __device__ __forceinline__ int group() const { return group_; }
 
-  /// Q K^T as the tiles have them, scores[4 n + i] in wgmma's order. Issued, not waited for.
+  /// Issues Q K^T of the tiles as they are, and does not wait for it. scores[4 n + i] are in
+  /// wgmma's order.
   __device__ __forceinline__ void issue(const Stage& stage, float (&scores)[8 * pairs]) const {
     products_fence();
     const unsigned keys = stage.begin + layout.k + group_ * 16 * pairs * 128;
@@ -32,8 +33,8 @@ class ScoreWarp {
     products_commit();
   }
 
-  /// Rounds the scores of a warp's rows and 16 columns into their tile, eight of them in a thread:
-  /// value(score, row, column) is what becomes of each.
+  /// Rounds the scores of a warp's rows and 16 columns into their tile. Each thread has eight of
+  /// them, and stores value(score, row, column) in place of each.
   template <class Value>
   __device__ __forceinline__ void store(const Stage& stage, int pair, const float* scores,
                                         Value value) const {
@@ -47,7 +48,7 @@ class ScoreWarp {
     const unsigned at = swizzled(16 * rows_ + lane_ % 16, 32 * pair + lane_ / 16 * 16);
     store_matrices(stage.begin + layout.scores + at, pieces[0], pieces[1], pieces[2], pieces[3]);
   }
-  /// The same of all that issue() gave.
+  /// The same for all scores that issue() gave.
   template <class Value>
   __device__ __forceinline__ void store_all(const Stage& stage, const float (&scores)[8 * pairs],
                                             Value value) const {

@@ -1,5 +1,5 @@
 #pragma once
-// The warps of chunk_sm90 that hold the state: a group of four owns one or two tiles of V.
+// The warpgroups of chunk_sm90 that hold the state. Each owns one or two tiles of V.
 
 #include "linear_recurrence/sm90/join.cuh"
 #include "linear_recurrence/sm90/outputs.cuh"
@@ -12,7 +12,8 @@ class StateGroup {
   __device__ __forceinline__ StateGroup(const ChunkSm90Params& p, const Block& block, int group)
       : p_(p), block_(block), group_(group), thread_(threadIdx.x % 128), lane_(threadIdx.x % 32) {}
 
-  /// The segment from the state that it begins with; or, without outputs, its state from zero.
+  /// Walks the segment from the state that it begins with. Without outputs, computes only the state
+  /// that the segment reaches from zero.
   template <bool outputs>
   __device__ __forceinline__ void run() {
 #pragma unroll
@@ -34,11 +35,14 @@ class StateGroup {
  private:
   static constexpr int tiles = layout.value_tiles, elements = TileState::elements;
   static constexpr bool decays = trait::decay != no_decay;
-  /// A stage is freed before the last outputs are added up, not behind that: they wait for another
-  /// block. With four blocks there are no registers for it. Likewise the second tile's state enters
-  /// the chunk's frame before the first tile's outputs leave.
+  /// `freed_early`: whether a stage is freed before the last outputs are added up. With two blocks
+  /// in a cluster it is, because that addition waits for the other block. With four blocks there
+  /// are not enough registers for it.
+  ///
+  /// `early`: whether the second tile's state enters the chunk's frame before the first tile's
+  /// outputs leave. With four blocks there are again not enough registers.
   static constexpr bool early = cluster < 4, freed_early = cluster == 2;
-  /// A chunk's outputs leave while the next one's products are under way.
+  /// Whether a chunk's outputs are stored while the products of the next chunk are under way.
   static constexpr bool ahead = on_chip && tiles == 1;
 
   template <bool outputs>
@@ -53,7 +57,7 @@ class StateGroup {
           const Outputs out(p_, block_, group_);
           float sums[32];
           states_[t].issue(stage, values(stage, t), sums);
-          // Before the sums go to another block: loads would wait behind these stores.
+          // Before the sums go to another block, because loads would wait behind these stores.
           if (early && t + 1 < tiles) states_[t + 1].enter(stage);
           products_wait<1>();
           if (gates_freed_sooner && t + 1 == tiles && lane_ == 0)
@@ -97,16 +101,16 @@ class StateGroup {
       if (lane_ == 0) barrier_arrive(stage.freed());
       out.round(sums, pairs);
     }
-    if (joined && block_.segment == 0) pass_state();  // first: another block waits for it
+    if (joined && block_.segment == 0) pass_state();  // first, because another block waits for it
     if (block_.chunks > 0) out.store_rounded(block_.chunks - 1, group_, pairs);
   }
 
-  /// Waits for a chunk that is prepared.
+  /// Waits until a chunk has been prepared.
   static __device__ __forceinline__ void wait(const Stage& stage) {
     barrier_wait(stage.v_arrived(), stage.parity);
     barrier_wait(stage.ready(), stage.parity);
   }
-  /// Issues a chunk's products with the state, where outputs are not asked for.
+  /// Issues the products that update the state, where no outputs are asked for.
   __device__ __forceinline__ void update(const Stage& stage) {
 #pragma unroll
     for (TileState& state : states_) state.pin_all();
@@ -114,7 +118,7 @@ class StateGroup {
 #pragma unroll
     for (int t = 0; t < tiles; ++t) states_[t].update(stage, values(stage, t));
   }
-  /// Waits for a chunk's products with the state.
+  /// Waits for the products of a chunk that involve the state.
   __device__ __forceinline__ void finish_update(const Stage& stage) {
     products_wait<0>();
 #pragma unroll
@@ -126,25 +130,26 @@ class StateGroup {
     }
   }
 
-  /// A tile of v, as a stage has it.
+  /// Shared address of a tile of v in a stage.
   __device__ __forceinline__ unsigned values(const Stage& stage, int tile) const {
     return stage.begin + layout.v + number(tile) * layout.tile_bytes;
   }
-  /// A tile's number among the block's. Of two, the one that is another block's comes first: sums
-  /// of the own are added up while those of the first are on their way, not waited for.
+  /// The number of a tile among the block's tiles. Of two tiles, the one that belongs to another
+  /// block comes first. Sums for the block's own tile are then added up while those of the first
+  /// are on their way, so nobody waits for them.
   __device__ __forceinline__ int number(int tile) const {
     const bool swap = cluster > 1 && tiles == 2 && block_.rank % 2 == 0;
     return group_ * tiles + (swap ? 1 - tile : tile);
   }
 
-  /// Whether this block adds a tile's outputs up. Known to the compiler where it can be.
+  /// Whether this block adds up the outputs of a tile. Known at compile time where possible.
   __device__ __forceinline__ bool is_own(int tile) const {
     if (cluster == 1) return true;
     if (tile + 1 < tiles) return false;
     return cluster == tiles || number(tile) % cluster == block_.rank;
   }
 
-  /// Calls act(element, offset in a state) for the elements that there are.
+  /// Calls act(element, offset in a state) for every element that lies within K and V.
   template <class Act>
   __device__ __forceinline__ void for_state(Act act) {
 #pragma unroll
@@ -161,9 +166,10 @@ class StateGroup {
         }
   }
 
-  /// The state that the segment begins with: the initial one, and the segments before.
+  /// Loads the state that the segment begins with: the initial state and the states of the segments
+  /// before it.
   __device__ __forceinline__ void load_state() {
-    int first = block_.segment;  // of the segments whose states are needed
+    int first = block_.segment;  // the first segment whose state is needed
     if constexpr (segments > 1 && !joined) first = first_left();
     if (p_.base.initial_state != nullptr && first == 0) {
       const auto* from = reinterpret_cast<const state_t*>(p_.base.initial_state) +
@@ -177,8 +183,8 @@ class StateGroup {
 #pragma unroll
         for (int t = 0; t < tiles; ++t) pass_segment(s, t);
   }
-  /// The first segment of whose state something is left where this one begins. All decays are known
-  /// behind this.
+  /// Finds the first segment whose state has not decayed to nothing where this one begins. On
+  /// return the decays of all segments before are in device memory.
   __device__ __forceinline__ int first_left() const {
     int s = block_.segment;
     if (s > 0) wait_for_launch_before();
@@ -199,12 +205,14 @@ class StateGroup {
     }
     return s;
   }
-  /// Log2 decays of a segment's keys, from the block's first on, or the one of all.
+  /// Log2 decays of a segment, from the block's first key on. Where all keys share one decay, that
+  /// one number.
   __device__ __forceinline__ const float* decays_of(int segment) const {
     return static_cast<const float*>(p_.base.work[work_decays]) +
            block_.place(segment) * decay_width + (key_gates ? block_.first_key() : 0);
   }
-  /// That which the block before passes on; what the segment makes of it goes to the next one.
+  /// Takes the state that the previous block passes on, and sends what this segment makes of it to
+  /// the next block.
   __device__ __forceinline__ void take_state() {
     if (block_.segment == 0) return;
     Passing passing(block_);
@@ -263,7 +271,7 @@ class StateGroup {
                        state.at(4 * i + 3)};
     }
   }
-  /// This thread's elements of a segment's state in the workspace, four in every 128.
+  /// This thread's elements of a segment's state in the workspace: four in every 128.
   __device__ __forceinline__ float4* kept_state(int segment, int tile) const {
     const long long block = (block_.place(segment) * slices + block_.slice) * cluster + block_.rank;
     return static_cast<float4*>(p_.base.work[work_states]) +

@@ -1,11 +1,13 @@
 #pragma once
 // Scores of chunk_sm90 that are finite for every decay.
 //
-// A warp's 16 rows, two blocks of eight tokens, meet the columns of their own blocks and of the
-// block before by products of warps, and of sooner ones as long as something is left of them. q
-// steps from its own frame towards theirs (frames.cuh), k to its block's end. The own
-// columns of the later block are met in its frame, those of the sooner block in that one's. Of two
-// groups of warps the first has the own columns and the second the block before.
+// A warp has 16 rows, which are two blocks of eight tokens. It forms their scores by warp-level
+// products. Three kinds of columns take part: the rows' own two blocks, the block before them, and
+// earlier blocks as long as something is left of them after the decays. q is moved step by step
+// from its own frame (frames.cuh) towards the frame of those columns, and k to the end of its
+// block. The later block's own columns are met in the later block's frame. Those of the sooner
+// block are met in the sooner block's frame. Where two warpgroups work on a chunk, the first takes
+// the rows' own columns and the second takes the block before.
 
 #include "linear_recurrence/sm90/frames.cuh"
 #include "linear_recurrence/sm90/scores.cuh"
@@ -24,7 +26,8 @@ class StrongScores {
         lane_(anew(threadIdx.x % 32)),
         rows_(static_cast<int>(anew(warp.rows()))) {}
 
-  /// scores[8 n ...]: of the columns 16 n before the warp's rows' own, or of each second such.
+  /// scores[8 n ...] belong to the 16 columns that lie 16 n before the warp's own rows. With two
+  /// warpgroups, each has every second such group of 16 columns.
   __device__ __forceinline__ void form(Scores& scores) const {
 #pragma unroll
     for (float& score : scores) score = 0.0f;
@@ -36,7 +39,8 @@ class StrongScores {
       walk<false, true>(scores);
   }
 
-  /// Into their tile: value(score, row, column) of the rows' own columns; zeros for later tokens'.
+  /// Stores the scores into their tile. value(score, row, column) is applied in the rows' own
+  /// columns. Scores of later tokens become zeros.
   template <class Value>
   __device__ __forceinline__ void store(const Scores& scores, Value value) const {
 #pragma unroll
@@ -58,16 +62,16 @@ class StrongScores {
 
  private:
   static constexpr bool alone = layout.together == 1;
-  /// Products with 16 keys each, whose operands are loaded together.
+  /// Number of products with 16 keys each, and how many of them load their operands together.
   static constexpr int steps = 4 * layout.key_tiles, batch = alone ? 2 : 4;
-  /// Sums of each second of them are formed apart: half the chain of products that wait for one
-  /// another.
+  /// Whether every second product adds into separate sums. This halves the chain of products that
+  /// wait for one another.
   static constexpr bool apart = !alone;
 
-  /// Factors of this lane's keys of each product: of the first eight keys and of the second.
+  /// Factors of this lane's keys for each product: of its first eight keys and of its second eight.
   using Factors = unsigned[batch][2];
 
-  // --- addresses, of the first of a batch's products
+  // --- addresses of the first product of a batch
 
   __device__ __forceinline__ unsigned tile_of(int step) const {
     return stage_.begin + step / 4 * layout.tile_bytes;
@@ -87,14 +91,15 @@ class StrongScores {
       factors[i + 1][0] = words[2], factors[i + 1][1] = words[3];
     }
   }
-  /// Rows of the warp's 16: `later` and `column` (bytes) say which a lane gives the address of.
+  /// Loads pieces of the warp's 16 rows. `later` and `column` (16-byte pieces) say which row and
+  /// column this lane gives the address of.
   __device__ __forceinline__ void load_sixteen(unsigned tile, int step, int later, int column,
                                                unsigned (&pieces)[batch][4]) const {
     const unsigned at = tile + swizzled(16 * rows_ + 8 * later + lane_ % 8, 16 * column);
 #pragma unroll
     for (int i = 0; i < batch; ++i) load_matrices(at ^ ((step % 4 + i) * 32u), pieces[i]);
   }
-  /// k of eight tokens.
+  /// Loads k of eight tokens.
   __device__ __forceinline__ void load_eight(int eight, int step, Factors& pieces) const {
     const unsigned at = tile_of(step) + layout.k + swizzled(8 * eight + lane_ % 8, lane_ / 8 * 16);
 #pragma unroll
@@ -108,10 +113,11 @@ class StrongScores {
 
   // --- products
 
-  /// Of a block's columns, and on to the blocks before. Which of them depends on the warp's group.
+  /// Forms the scores of a block's columns, then walks on to the blocks before. The warpgroup
+  /// decides which of them it forms.
   template <bool own, bool before>
   __device__ __forceinline__ void walk(Scores& scores) const {
-    const int sooner = 2 * rows_, later = sooner + 1;  // the rows' blocks
+    const int sooner = 2 * rows_, later = sooner + 1;  // the two blocks of the rows
     const int next = sooner > 0 ? sooner - 1 : 0;
     float others[3][4] = {};
     int last = 0;
@@ -119,7 +125,7 @@ class StrongScores {
     for (int step = 0; step < steps; step += batch) {
       unsigned q[batch][4], k[batch][4];
       Factors later_begin, sooner_end, sooner_begin, next_end, next_k;
-      // The loads of all come first.
+      // All loads come first, so that they overlap.
       load_sixteen(tile_of(step) + layout.q, step, lane_ / 8 % 2, lane_ / 16, q);
       if constexpr (own) load_sixteen(tile_of(step) + layout.k, step, lane_ / 16, lane_ / 8 % 2, k);
       load(to_begin(later, step), later_begin);
@@ -162,7 +168,8 @@ class StrongScores {
     }
   }
 
-  /// Meets the blocks before, down to `last`. q comes as it is where the rows' blocks begin.
+  /// Meets the earlier blocks, down to `last`. q arrives scaled to the beginning of the rows'
+  /// blocks.
   template <bool own, bool before>
   __device__ __forceinline__ void walk_back(int step, int last, unsigned (&q)[batch][4],
                                             Scores& scores) const {
@@ -181,8 +188,8 @@ class StrongScores {
         for (int i = 0; i < batch; ++i)
           product(to, q[i], times(k[i][0], end[i][0]), times(k[i][1], end[i][1]));
       }
-      // Both in one, which may be less than a normal number: of no more than themselves, not
-      // missed.
+      // The product of both factors may fall below the normal numbers. What it multiplies is then
+      // at most as large as itself and contributes nothing that matters.
 #pragma unroll
       for (int i = 0; i < batch; ++i)
 #pragma unroll
@@ -210,8 +217,8 @@ class StrongScores {
 
   // --- what has decayed
 
-  /// The first block that is not behind enough decay for the rows' sooner block, nor so for the
-  /// later.
+  /// The first block that still matters. Every block before it is separated from the rows' sooner
+  /// block, and so also from the later one, by enough decay to vanish.
   __device__ __forceinline__ int farthest() const {
     int eight = 2 * rows_ - 1, bits = 0;
     while (eight > 0) {

@@ -1,13 +1,13 @@
 #pragma once
-// Gates of the keys and tokens that a thread of chunk_sm90's preparation has, and sums of them over
-// the chunk's parts.
+// Gates of the keys and tokens that a preparing thread of chunk_sm90 has, and sums of them over the
+// parts of the chunk.
 
 #include "linear_recurrence/sm90/bonus.cuh"
 #include "linear_recurrence/sm90/tables.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 
-/// Of a thread's keys.
+/// One sum for each of a thread's keys.
 using KeySums = float[KeyGroup::keys];
 
 class GateSums {
@@ -17,19 +17,19 @@ class GateSums {
 
   __device__ __forceinline__ explicit GateSums(const Block& block) : block_(block) {}
 
-  /// Behind the end of a ragged sequence lies the next one: k is made zero there.
+  /// Clears k behind the end of a ragged sequence, where the next sequence lies.
   __device__ __forceinline__ void clear_missing(const Stage& stage, int valid) const {
     const int first = keys_.first_row();
     for (int i = valid < first ? 0 : valid - first; i < tokens; ++i)
       keys_.clear(stage.begin + layout.k, i);
   }
 
-  /// The part's gates stay with the thread from here on.
+  /// Loads the part's gates, which stay in this thread's registers from here on.
   __device__ __forceinline__ void load_gates(const Stage& stage, int valid) {
     missing_ = valid - keys_.first_row();
 #pragma unroll
     for (int i = 0; i < tokens; ++i) keys_.load(stage.begin + layout.gates, i, gates_[i]);
-    __syncwarp();  // else the assembler loads a row and waits for it, one after the other
+    __syncwarp();  // without it the assembler would load and wait for one row after the other
     if constexpr (trait::raw_gate == 0) {
 #pragma unroll
       for (int i = 0; i < tokens; ++i)
@@ -40,8 +40,8 @@ class GateSums {
         }
     }
   }
-  /// Adds log2 of the decays of the part's token i. Tokens that are not there do not decay.
-  /// `again`: unpacked once more, where what the first time gave would take twice as many
+  /// Adds log2 of the decays of the part's token i. Tokens that do not exist do not decay. `again`:
+  /// unpack the gates once more, because the values of the first time would take twice as many
   /// registers.
   template <bool again>
   __device__ __forceinline__ void add_decay(KeySums& sum, int i) const {
@@ -60,7 +60,7 @@ class GateSums {
       }
     }
   }
-  /// Of the whole part.
+  /// The sum over the whole part.
   __device__ __forceinline__ void sum_up(KeySums& sum) const {
 #pragma unroll
     for (float& one : sum) one = 0.0f;
@@ -68,8 +68,9 @@ class GateSums {
     for (int i = 0; i < tokens; ++i) add_decay<false>(sum, i);
   }
 
-  // --- over the chunk: a warp has one part or two neighbouring ones, and tells the others what it
-  // has of each key together. A sum over parts is one over warps and, in a second part, the first
+  // --- sums over the chunk. A warp has one part or two neighbouring ones. It publishes one sum per
+  // key for all that it has. A sum over parts is therefore a sum over warps, plus the warp's first
+  // part for a thread in its second one
 
   static constexpr bool pairs = KeyGroup::lanes == 16;
   static constexpr int rows = sum_rows;
@@ -80,14 +81,14 @@ class GateSums {
   __device__ __forceinline__ bool second() const {
     return pairs && keys_.part() % 2 != 0;
   }
-  /// The warp's other part's, or zeros.
+  /// The sums of the warp's other part, or zeros.
   __device__ __forceinline__ void sum_of_mate(const KeySums& sum, KeySums& other) const {
 #pragma unroll
     for (int n = 0; n < keys; ++n)
       other[n] = pairs ? __shfl_xor_sync(0xffffffffu, sum[n], 16) : 0.0f;
   }
   __device__ __forceinline__ void publish(const KeySums& sum, const KeySums& other) const {
-    constexpr int own = pairs ? keys / 2 : keys;  // of its keys' sums, that a lane writes
+    constexpr int own = pairs ? keys / 2 : keys;  // how many of its keys' sums a lane writes
     constexpr int at_once = own < 4 ? own : 4;
     const int first = second() ? own : 0;
 #pragma unroll
@@ -111,7 +112,7 @@ class GateSums {
       for (int i = 0; i < at_once; ++i) sum[n + i] = __uint_as_float(bits[i]);
     }
   }
-  /// sum += factor * that of a row.
+  /// sum += factor * the sums of a row.
   __device__ __forceinline__ void add_row(KeySums& sum, int row, float factor) const {
     KeySums other;
     load_row(row, other);
@@ -121,7 +122,7 @@ class GateSums {
 
   const Block& block_;
   KeyGroup keys_;
-  int missing_ = 0;                // the part's tokens from here on are not there
+  int missing_ = 0;                // the part's tokens from here on do not exist
   unsigned gates_[tokens][words];  // pairs of bfloat16
 };
 

@@ -1,16 +1,18 @@
 #pragma once
-// The state's tables of a chunk in chunk_sm90, a key to a thread: the factors that take the state
-// from where the last chunk left it into this one's frame, and what is left behind it.
+// The tables of a chunk that chunk_sm90's state needs; each thread fills in one key. One holds the
+// factors that take the state from where the last chunk left it into this chunk's frame. Another
+// holds the decay that is left to apply after this chunk.
 
 #include "linear_recurrence/sm90/frames.cuh"
 #include "linear_recurrence/sm90/keys.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
 
-/// Rows of the table of sums, a warp's each: of two neighbouring parts, or of one.
+/// Rows of the table of sums. Each row belongs to one warp, which has two neighbouring parts or
+/// one.
 inline constexpr int sum_rows = KeyGroup::lanes == 16 ? layout.blocks / 2 : layout.blocks;
 
-/// A place in the table of sums.
+/// Shared address of an entry in the table of sums.
 __device__ __forceinline__ unsigned sums_at(const Block& block, int row, int key) {
   return block.scratch() + layout.sums + 4 * (row * layout.keys + key);
 }
@@ -19,7 +21,7 @@ class StateTables {
  public:
   __device__ __forceinline__ StateTables(const Block& block, int key) : block_(block), key_(key) {}
 
-  /// What the chunk's halves decay by. All threads add in the same order.
+  /// What the halves of the chunk decay by. All threads add in the same order.
   struct Halves {
     float first = 0.0f, second = 0.0f, all;
   };
@@ -38,7 +40,8 @@ class StateTables {
     for (int row = sum_rows / 2; row < sum_rows; ++row) halves.all += of[row];
     return halves;
   }
-  /// `after`: log2 of what the state still decays by behind the chunk before, then behind this one.
+  /// `after`: log2 of the decay that the state still has to undergo after the previous chunk; on
+  /// return, after this one.
   __device__ __forceinline__ void write(const Stage& stage, int c, bool strong,
                                         float& after) const {
     const Halves halves = add_halves();

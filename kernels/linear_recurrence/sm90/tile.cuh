@@ -1,6 +1,6 @@
 #pragma once
-// The state of one tile of V in chunk_sm90: S^T[64, K] in float32, in the accumulators of the four
-// warps that own it.
+// The state of one tile of V in chunk_sm90: S^T[64, K] in float32. It lies in the accumulators of
+// the warpgroup that owns the tile.
 
 #include "linear_recurrence/sm90/block.cuh"
 
@@ -13,11 +13,13 @@ class TileState {
   __device__ __forceinline__ float& at(int element) {
     return state_[element / widest][element % widest];
   }
-  /// Key, from the block's first, that elements 4 n and 4 n + 1 (and + 2, + 3) of a thread are of.
+  /// Key, counted from the block's first, of this thread's elements 4 n and 4 n + 2. The elements
+  /// after each of them belong to the next key.
   static __device__ __forceinline__ int key_of(int n) { return 8 * n + 2 * (threadIdx.x % 4); }
 
   __device__ __forceinline__ void clear() {
-    // Not before the registers are there: the compiler would spill zeros.
+    // The asm keeps the compiler from forming the zeros before the registers for them are there. It
+    // would spill them.
 #pragma unroll
     for (int e = 0; e < elements; ++e) asm volatile("mov.b32 %0, 0;" : "=f"(at(e)));
   }
@@ -26,7 +28,8 @@ class TileState {
     for (auto& part : state_) pin(part);
   }
 
-  /// Multiplies the keys: factor(n) has those of key_of(n) and the one behind.
+  /// Multiplies the state, key by key: factor(n) has the factors of key_of(n) and of the key after
+  /// it.
   template <class Factor>
   __device__ __forceinline__ void scale_keys(Factor factor) {
 #pragma unroll
@@ -38,7 +41,7 @@ class TileState {
       at(4 * n + 3) *= f.y;
     }
   }
-  /// By a table's factors, a key each, or by the one that stands there.
+  /// Multiplies by a table's factors, one per key, or by the single factor that stands there.
   __device__ __forceinline__ void scale(unsigned table) {
     if constexpr (key_gates) {
       scale_keys([&](int n) { return load_floats(table + 4 * key_of(n)); });
@@ -47,7 +50,7 @@ class TileState {
       scale_keys([&](int) { return float2{all, all}; });
     }
   }
-  /// By two to the power of a table's numbers.
+  /// Multiplies by two to the power of a table's numbers.
   __device__ __forceinline__ void unscale(unsigned table) {
     scale_keys([&](int n) {
       const float2 bits = load_floats(table + 4 * key_of(n));
@@ -59,8 +62,8 @@ class TileState {
   __device__ __forceinline__ void enter(const Stage& stage) {
     if constexpr (key_gates) scale(stage.begin + layout.factor);
   }
-  /// Issues a chunk's products with a tile of v, `values`: first those of the outputs, o^T[64, 64],
-  /// then the update. Neither is done when it returns.
+  /// Issues a chunk's products with `values`, a tile of v: first those of the outputs, o^T[64, 64],
+  /// then the update. Neither is complete on return.
   __device__ __forceinline__ void issue(const Stage& stage, unsigned values, float (&outputs)[32]) {
     unsigned operands[batch][4];
 #pragma unroll
@@ -90,12 +93,12 @@ class TileState {
     products_commit();
     update(stage, values);
   }
-  /// What comes before update() where a prepared chunk's outputs are not asked for yet.
+  /// What must happen before update() if outputs of a prepared chunk are not wanted yet.
   __device__ __forceinline__ void decay(const Stage& stage) {
     enter(stage);
     finish_scaling(stage);
   }
-  /// S^T += V^T K: issued, not waited for.
+  /// Issues S^T += V^T K, and does not wait for it.
   __device__ __forceinline__ void update(const Stage& stage, unsigned values) {
 #pragma unroll
     for (int s = 0; s < 4; ++s) {
@@ -112,10 +115,10 @@ class TileState {
  private:
   static constexpr int widest = tiles == 1 ? 32 : 64;  ///< elements that one product gives a thread
   static constexpr bool decays = trait::decay != no_decay;
-  /// Products with 16 keys each, and how many of their operands are in registers at once.
+  /// Number of products with 16 keys each, and how many of their operands are in registers at once.
   static constexpr int steps = 4 * tiles;
-  /// More than 200 registers, which two groups of two tiles have, and wgmma would run one at a
-  /// time.
+  /// The batch is smaller where two warpgroups have two tiles each. They have 200 registers per
+  /// thread. With more than that, wgmma would run one product at a time.
   static constexpr int batch = layout.value_tiles > 1 ? (layout.value_groups > 1 ? 2 : 4)
                                                       : (steps < 8 ? steps : 8);
 
@@ -128,7 +131,7 @@ class TileState {
     product_n128<along_mn, along_mn>(state, a, b);
   }
 
-  /// What the state decays by between its use for the outputs and the update.
+  /// Applies the decay that falls between the state's use for the outputs and its update.
   __device__ __forceinline__ void finish_scaling(const Stage& stage) {
     if constexpr (key_gates) {
       if (load_shared(stage.begin + layout.strong) != 0) scale(stage.begin + layout.before_update);
