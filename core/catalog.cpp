@@ -35,7 +35,7 @@ std::vector<std::string> Catalog::variant_names(std::string_view op, Direction d
 }
 
 std::vector<std::string> input_names(const Operator& op) {
-  // Which inputs there are depends on what a problem asks for, not on its sizes.
+  // Which inputs exist depends on the options of a problem, not on its sizes.
   Problem most;
   most.op = op.name;
   most.initial_state = true;

@@ -1,5 +1,5 @@
 #pragma once
-// The operators and variants that a config may name: the program's own lists, or a test's.
+// The operators and variants that a config may name: the program's own lists, or those of a test.
 
 #include <span>
 #include <string>
@@ -15,20 +15,20 @@ struct Catalog {
   std::span<const Operator> operators;
   std::span<const Variant> variants;
 
-  /// Nothing for an unknown name.
+  /// Returns nothing for an unknown name.
   const Operator* find_operator(std::string_view name) const;
   const Variant* find_variant(std::string_view op, std::string_view name, BackendId backend,
                               Direction direction) const;
 
   std::vector<std::string> operator_names() const;
-  /// Names of an operator's variants on any backend, each once, in the list's order.
+  /// The names of an operator's variants on any backend, each once, in the order of the list.
   std::vector<std::string> variant_names(std::string_view op, Direction direction) const;
 };
 
-/// Names of the inputs that an operator's problems may have, whatever they ask for, each once.
+/// The names of all inputs that an operator's problems may have, with any options, each once.
 std::vector<std::string> input_names(const Operator& op);
 
-/// operators() and variants().
+/// The catalog of the program's own operators() and variants().
 Catalog program_catalog();
 
 }  // namespace gla_bench

@@ -1,6 +1,6 @@
 #pragma once
-// An operator's definition for a CUDA device, as data: the backend executes it without knowing
-// which operator it is. One per operator that has kernels for it, in reference/ beside the
+// An operator's definition for a CUDA device, described as data. The backend executes it without
+// knowing which operator it is. Operators with such kernels have one in reference/, next to the
 // operator.
 
 #include <cstddef>
@@ -16,41 +16,42 @@
 
 namespace gla_bench {
 
-/// Contents of memory regions by their names.
+/// The contents of memory regions by name.
 using RegionBytes = std::map<std::string, std::vector<std::byte>>;
 
-/// What to compile and to launch, in order, for one problem in one arithmetic. On the device every
-/// tensor is in logical order, inputs in float32 and outputs in real_t, which is double for the
+/// What to compile and launch, in order, for one problem in one arithmetic. On the device every
+/// tensor is in logical order. Inputs are float32. Outputs are real_t, which is double for the
 /// float64 reference and float for the plain computation.
 struct ReferenceRecipe {
   std::string source;  ///< path of the .cuh from the root: "reference/attention/attention.cuh"
-  /// Besides real_t and rounding::mantissa, which the compiler adds for the arithmetic.
+  /// The constants other than real_t and rounding::mantissa, which are added for the arithmetic.
   std::vector<Constant> constants;
   std::vector<KernelLaunch> launches;
   std::vector<Region> workspace = {};
-  /// Outputs that DeviceReference::finish makes: they have no memory on the device.
+  /// Outputs that DeviceReference::finish computes on the host. They have no memory on the device.
   std::vector<std::string> host_outputs = {};
-  /// The parameters of the launches, from addresses of tensors and workspace regions; an address is
-  /// null where there is no tensor or region of that name.
+  /// Returns the parameters of the launches, from the addresses of tensors and workspace regions.
+  /// The address of a tensor or region that does not exist is null.
   std::function<ParamBytes(const Address&)> bind;
 };
 
-/// `arithmetic` in these functions is nothing for the float64 reference.
+/// The kernels of one operator. An empty `arithmetic` in these functions means the float64
+/// reference.
 struct DeviceReference {
-  /// The rows of the batch do not depend on each other: the backend may compute some at a time, as
-  /// problems of a smaller batch.
+  /// Whether the rows of the batch are independent. Then the backend may compute a few rows at a
+  /// time, as problems with a smaller batch.
   bool splits_batch = false;
-  /// Nothing for a problem that the kernels cannot compute.
+  /// Returns nothing for a problem that the kernels cannot compute.
   std::function<std::optional<ReferenceRecipe>(const Problem&,
                                                std::optional<Arithmetic> arithmetic)>
       recipe;
-  /// First contents of workspace regions; the others begin as zeros, all of them without this
-  /// function. @throws std::out_of_range for a missing input
+  /// The initial contents of workspace regions. Other regions start as zeros; without this
+  /// function, all do. @throws std::out_of_range for a missing input
   std::function<RegionBytes(const Problem&, const HostTensors& inputs,
                             std::optional<Arithmetic> arithmetic)>
       prepare = {};
-  /// Values in real_t of each of the recipe's host_outputs, from the last contents of the
-  /// workspace. Needed where there are host_outputs.
+  /// The values in real_t of each of the recipe's host_outputs, from the final contents of the
+  /// workspace. Required if there are host_outputs.
   std::function<RegionBytes(const Problem&, const HostTensors& inputs, const RegionBytes& workspace,
                             std::optional<Arithmetic> arithmetic)>
       finish = {};

@@ -1,4 +1,4 @@
-// Extents by name, and how large a shape makes its tensors.
+// Extents by name, and the size of the tensors that a shape implies.
 
 #include "core/extents.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-// The extents of a problem's shape: their names, what they mean and how large they may be. A new
-// extent is a member of Shape and a line here.
+// The extents of a problem's shape: their names, meanings and largest values. To add an extent, add
+// a member to Shape and a line here.
 
 #include <array>
 #include <cstdint>
@@ -11,25 +11,25 @@
 
 namespace gla_bench {
 
-/// Which shapes state an extent.
+/// Which shapes state the extent.
 enum class Stated {
   always,
-  with_tokens,  ///< all but rows of a softmax, which have columns in place of tokens
-  where_given   ///< those in which it is not 0
+  with_tokens,  ///< all but softmax rows, which have columns instead of tokens
+  where_given   ///< shapes in which it is not 0
 };
 
-/// What is to be known of an extent: everything that reads, writes or shows shapes goes by this.
+/// Everything about an extent. All code that reads, writes or shows shapes uses this table.
 struct ExtentAxis {
   std::string_view name;    ///< in configs, records and operators
   std::string_view symbol;  ///< in messages, tables and the axes of tensors
   std::int64_t Shape::*extent;
-  std::int64_t most;  ///< the largest value that is taken
+  std::int64_t most;  ///< the largest value allowed
   Stated stated;
-  std::int64_t usual;  ///< of a problem that stands for all; 0: not given there
+  std::int64_t usual;  ///< its value in a typical problem; 0: not given there
   std::string_view meaning;
 };
 
-/// Every extent, in the order in which shapes are written.
+/// All extents, in the order in which shapes are written.
 inline constexpr std::array<ExtentAxis, 10> extent_axes{
     {{"batch", "B", &Shape::batch, 1 << 20, Stated::always, 8, "sequences, or rows of a softmax"},
      {"seq", "T", &Shape::seq, std::int64_t{1} << 32, Stated::with_tokens, 4096, "tokens"},
@@ -61,17 +61,17 @@ constexpr bool is_stated(const ExtentAxis& axis, const Shape& shape) {
 }
 
 /// The extents that a shape states by their symbols: "B=8 T=4096 H=16 K=128 V=128".
-/// @param before in front of each, @param between a symbol and its value
+/// @param before is the text in front of each symbol, @param between that after the symbol
 std::string extents_text(const Shape& shape, std::string_view before, std::string_view between);
 
-/// The axis of that name. @throws std::out_of_range for a name that is none
+/// The extent with this name. @throws std::out_of_range for an unknown name
 const ExtentAxis& extent_axis(std::string_view name);
 
-/// No tensor may have more elements, so that their offsets in bytes fit 64 bits with room to spare.
+/// The largest number of elements that a tensor may have, so that byte offsets safely fit 64 bits.
 constexpr double most_elements = 0x1p48;
 
-/// Elements of the largest tensor, or product of tensors' extents, that an operator may make of
-/// a shape.
+/// The number of elements of the largest tensor, or product of tensor extents, that an operator may
+/// form for a shape.
 double largest_tensor(const Shape& shape);
 
 }  // namespace gla_bench

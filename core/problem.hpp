@@ -1,6 +1,6 @@
 #pragma once
-// What is asked: one point of a sweep. Values only: printable, comparable, JSON both ways
-// (json.hpp).
+// The question that a measurement answers: one point of a sweep. It holds only values, which can be
+// printed, compared, and converted to and from JSON (json.hpp).
 
 #include <array>
 #include <compare>
@@ -13,10 +13,11 @@
 
 namespace gla_bench {
 
-/// What a tensor stores. int32 is for index tensors (cu_seqlens): no problem has it as its dtype.
+/// The element type of a tensor. int32 is for index tensors (cu_seqlens). It is never a problem's
+/// dtype.
 enum class DType { float32, bfloat16, float16, int32 };
 
-/// Those that a problem may have.
+/// The dtypes that a problem may have.
 inline constexpr std::array<DType, 3> problem_dtypes{DType::float32, DType::bfloat16,
                                                      DType::float16};
 
@@ -25,22 +26,23 @@ enum class Layout { seq_first, head_first };
 
 enum class Direction { forward, backward };
 
-/// The precision that a candidate declares for its products; it decides which bound applies.
+/// The precision that a candidate declares for its products. It decides which error bound applies.
 enum class Arithmetic { float32, tf32, bfloat16, float16 };
 
-/// Extents of a problem. An operator names those that it has (Operator::extents); the others keep
-/// their defaults. Those from key_seq on are 0 where they are not given.
+/// The extents of a problem. An operator names the ones that it has (Operator::extents), and the
+/// others keep their defaults. Extents from key_seq on are 0 if not given.
 struct Shape {
-  std::int64_t batch = 1;       ///< B; rows, for softmax
-  std::int64_t seq = 1;         ///< T; the tokens of all sequences where there are several in a row
-  std::int64_t heads = 1;       ///< H; of the queries, where keys have fewer
-  std::int64_t key_dim = 64;    ///< K, of a head
-  std::int64_t value_dim = 64;  ///< V, of a head
+  std::int64_t batch = 1;       ///< B; the number of rows for softmax
+  std::int64_t seq = 1;         ///< T; the total over all sequences if they are concatenated
+  std::int64_t heads = 1;       ///< H; query heads, where keys have fewer
+  std::int64_t key_dim = 64;    ///< K, per head
+  std::int64_t value_dim = 64;  ///< V, per head
   std::int64_t key_seq = 0;     ///< tokens of keys and values; 0: as many as `seq`
   std::int64_t key_heads = 0;   ///< heads of keys and values, a divisor of `heads`; 0: as many
   std::int64_t model_dim = 0;   ///< d, of a layer's input and output
   std::int64_t columns = 0;     ///< of a row, for softmax
-  /// N, ragged sequences one behind the other in `seq` tokens, batch being 1; 0: none are ragged.
+  /// N, the number of ragged sequences that are concatenated in `seq` tokens, with batch 1. 0:
+  /// none.
   std::int64_t sequences = 0;
   auto operator<=>(const Shape&) const = default;
 
@@ -48,7 +50,7 @@ struct Shape {
   std::int64_t keys_heads() const { return key_heads > 0 ? key_heads : heads; }
 };
 
-/// One problem: an operator, its extents and how its inputs come about.
+/// One problem: an operator, its extents and the origin of its inputs.
 struct Problem {
   std::string op;
   Direction direction = Direction::forward;
@@ -59,11 +61,12 @@ struct Problem {
   bool initial_state = false;   ///< an initial state is an input
   bool final_state = true;      ///< the final state is an output
   std::optional<double> scale;  ///< nothing: the operator's default
-  std::uint64_t seed = 1;       ///< inputs are a pure function of the problem and this
+  std::uint64_t seed = 1;       ///< inputs depend only on the problem and the seed
   std::string tensors;          ///< path of a .safetensors file; empty: inputs are drawn
-  /// Names in that file by the operator's: {"q": "model.q"}; a tensor not listed has its own name.
+  /// Maps the operator's tensor names to names in that file: {"q": "model.q"}. A tensor not listed
+  /// keeps its own name.
   std::map<std::string, std::string> tensor_names;
-  /// The operator's options that are not at their defaults: {"normalize": "true"}. Read them with
+  /// The operator's options that differ from their defaults: {"normalize": "true"}. Read them with
   /// option() (operator.hpp).
   std::map<std::string, std::string> options;
   auto operator<=>(const Problem&) const = default;
@@ -71,14 +74,14 @@ struct Problem {
 
 std::size_t size_of(DType dtype);
 
-/// Names as they stand in configs and records. The parse_* functions return nothing for an unknown
+/// Names as written in configs and records. The parse_* functions return nothing for an unknown
 /// name.
 std::string_view name(DType dtype);
 std::string_view name(Layout layout);
 std::string_view name(Direction direction);
 std::string_view name(Arithmetic arithmetic);
-/// One of problem_dtypes by its name, or by a name that the field uses for it: fp32 and float,
-/// bf16, fp16 and half. What is written is always name().
+/// One of problem_dtypes by its name or by another common name: fp32 and float, bf16, fp16 and
+/// half. Output always uses name().
 std::optional<DType> parse_dtype(std::string_view text);
 std::optional<Layout> parse_layout(std::string_view text);
 std::optional<Direction> parse_direction(std::string_view text);

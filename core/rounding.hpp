@@ -1,6 +1,7 @@
 #pragma once
-// Rounding to the short formats and their bits, inline so that loops over them vectorise.
-// Every rounding is to nearest, ties to even. The results are the same on every machine.
+// Rounding to the short formats, and their bit patterns. The functions are inline so that loops
+// over them vectorise. All rounding is to nearest, ties to even. The results are the same on every
+// machine.
 
 #include <bit>
 #include <cmath>
@@ -11,8 +12,8 @@
 
 namespace gla_bench {
 
-/// Rounds a double to `mantissa` explicit bits with exponents from `min_exponent` up (below it the
-/// spacing stays fixed: subnormals); beyond `largest` the result is infinite. NaN stays NaN.
+/// Rounds a double to `mantissa` explicit bits. Exponents start at `min_exponent`; below it the
+/// spacing stays fixed (subnormals). A result beyond `largest` is infinite. NaN stays NaN.
 inline double round_binary(double value, int mantissa, int min_exponent, double largest) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const int stored = static_cast<int>((bits >> 52) & 0x7ff);
@@ -36,8 +37,9 @@ inline float round_to_float16(double value) {
   return static_cast<float>(round_binary(value, 10, -14, 65504.0));
 }
 
-/// A float32 with its mantissa cut to `kept` explicit bits and the exponent range of float32: 10 is
-/// what tensor cores keep of tf32, 7 is bfloat16. Finite values only (it may carry into infinity).
+/// Rounds a float32 to `kept` explicit mantissa bits and keeps the exponent range of float32. 10
+/// bits are what tensor cores keep of tf32, and 7 give bfloat16. Finite values only (the result may
+/// become infinite).
 template <int kept>
 inline float round_mantissa(float value) {
   static_assert(kept > 0 && kept < 23);
@@ -47,8 +49,8 @@ inline float round_mantissa(float value) {
   return std::bit_cast<float>((bits + half) & ~((1u << dropped) - 1u));
 }
 
-/// Explicit mantissa bits that an arithmetic keeps of a product's operands; their range stays
-/// float32's.
+/// The explicit mantissa bits that an arithmetic keeps of a product's operands. The range stays
+/// that of float32.
 constexpr int kept_mantissa(Arithmetic arithmetic) {
   switch (arithmetic) {
     case Arithmetic::float32:
@@ -63,8 +65,8 @@ constexpr int kept_mantissa(Arithmetic arithmetic) {
 }
 
 /// Calls `use` with the function that rounds an operand to what an arithmetic keeps, and returns
-/// what it returns. Each arithmetic has a function type of its own, so that loops are compiled
-/// round it.
+/// its result. Each arithmetic has its own function type, so that loops are compiled for each of
+/// them.
 template <class Use>
 auto with_operand_rounding(Arithmetic arithmetic, Use use) {
   switch (arithmetic) {
@@ -79,12 +81,12 @@ auto with_operand_rounding(Arithmetic arithmetic, Use use) {
   return use([](float x) { return x; });
 }
 
-/// The float that a bfloat16's bits stand for.
+/// The float that a bfloat16 bit pattern represents.
 inline float bfloat16_value(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-/// The nearest bfloat16's bits. A NaN stays a NaN.
+/// The bit pattern of the nearest bfloat16. A NaN stays a NaN.
 inline std::uint16_t bfloat16_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
@@ -93,7 +95,7 @@ inline std::uint16_t bfloat16_bits(float value) {
   return static_cast<std::uint16_t>(is_nan ? quiet : rounded);
 }
 
-/// The float that a float16's bits stand for; a NaN keeps its payload.
+/// The float that a float16 bit pattern represents. A NaN keeps its payload.
 inline float float16_value(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
   const std::uint32_t rest = bits & 0x7fffu;
@@ -103,13 +105,14 @@ inline float float16_value(std::uint16_t bits) {
   return std::bit_cast<float>(sign | magnitude);
 }
 
-/// The nearest float16's bits; beyond 65504 infinity, a NaN stays a NaN.
+/// The bit pattern of the nearest float16. Values beyond 65504 become infinity. A NaN stays a NaN.
 inline std::uint16_t float16_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000u;
   const std::uint32_t rest = bits & 0x7fffffffu;
-  // Normal: the exponent's bias goes from 127 to 15 and 13 bits are rounded away; a carry into the
-  // exponent is right. Below 2^-14: adding 0.5 leaves multiples of 2^-24 in the low bits.
+  // Normal numbers: the exponent's bias goes from 127 to 15 and 13 bits are rounded away. A carry
+  // into the exponent gives the right result. Below 2^-14: adding 0.5 leaves multiples of 2^-24 in
+  // the low bits.
   const std::uint32_t normal = (rest - 0x38000000u + 0xfffu + ((rest >> 13) & 1u)) >> 13;
   const std::uint32_t tiny =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest) + 0.5f) - 0x3f000000u;

@@ -1,5 +1,5 @@
 #pragma once
-// An operator's tensors: what each is, and their values on the host.
+// An operator's tensors: their descriptions, and their values on the host.
 
 #include <cstdint>
 #include <map>
@@ -11,14 +11,14 @@
 namespace gla_bench {
 
 /// One input or output. Extents are in logical order, [B,T,H,D] where the tensor has token axes,
-/// whatever the problem's layout: layouts are a matter of staging (staging.hpp).
+/// for every layout of the problem. Staging applies the layout (staging.hpp).
 struct TensorSpec {
   enum class Role { input, output };
   std::string name;
   Role role = Role::input;
   DType dtype = DType::float32;
   std::vector<std::int64_t> extents;
-  bool tokens = false;  ///< has the axes [B,T,H,...]: permuted by the layout, judged per chunk of T
+  bool tokens = false;       ///< has axes [B,T,H,...]: permuted by layout, judged per chunk of T
   bool value_first = false;  ///< a state [..,K,V] that is stored as [..,V,K]
   /// An output that shares its memory with this input: the input is updated in place.
   std::string in_place_of = {};

@@ -1,5 +1,5 @@
 #pragma once
-// What may be tuned: a tile is one choice for each axis of a variant's space.
+// The tuning parameters: a tile is one choice for each axis of a variant's space.
 
 #include <map>
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace gla_bench {
 
-/// {"block_v": 32, "chunk": 64}. Ordered, so that its text is a key.
+/// For example {"block_v": 32, "chunk": 64}. The map is ordered, so that its text can serve as a
+/// key.
 using Tile = std::map<std::string, int>;
 
 /// One tunable parameter. The first value is the variant's default.
@@ -23,7 +24,7 @@ using TileSpace = std::vector<TileAxis>;
 /// "block_v=32,chunk=64"
 std::string describe(const Tile& tile);
 
-/// The inverse of describe(): "chunk=64,block_v=32", in any order. Empty text is the empty tile.
+/// The inverse of describe(): "chunk=64,block_v=32", in any order. An empty text is the empty tile.
 /// @throws InputError for a part that is not axis=number, and for an axis given twice
 Tile parse_tile(std::string_view text);
 

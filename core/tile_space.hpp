@@ -1,5 +1,5 @@
 #pragma once
-// Recorded tiles beside the space that their variant has now.
+// Compares recorded tiles with the space that their variant has now.
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace gla_bench {
 
-/// Whether the tile has a value of each axis, and nothing else.
+/// Whether the tile has an allowed value for each axis, and no other axes.
 inline bool in_space(const Tile& tile, const TileSpace& space) {
   if (tile.size() != space.size()) return false;
   return std::all_of(space.begin(), space.end(), [&](const TileAxis& axis) {
@@ -17,9 +17,9 @@ inline bool in_space(const Tile& tile, const TileSpace& space) {
   });
 }
 
-/// The tile with the first value of each axis that it does not name. The first value of an axis
-/// that comes later is what the variant did before, so that recorded choices and times go on to
-/// mean what they meant.
+/// Adds to the tile the first value of each axis that it does not name. For an axis added later,
+/// the first value is what the variant did before. So recorded choices and times keep their
+/// meaning.
 inline Tile with_later_axes(Tile tile, const TileSpace& space) {
   for (const TileAxis& axis : space)
     if (!axis.values.empty()) tile.try_emplace(axis.name, axis.values.front());

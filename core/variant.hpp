@@ -1,7 +1,7 @@
 #pragma once
-// One way to compute an operator: its tile space, what it refuses, what it moves, and how it is
-// launched. One per variant, in kernels/<family>/. Everything here is data or a pure function:
-// tested with no GPU.
+// One way to compute an operator: its tile space, which problems it refuses, the bytes it moves,
+// and its launches. Each variant is defined in kernels/<family>/. Everything here is data or a pure
+// function, so it can be tested without a GPU.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,16 +22,16 @@ enum class BackendId { host, cuda };
 std::string_view name(BackendId backend);
 std::optional<BackendId> parse_backend(std::string_view text);
 
-/// What the place of execution allows. arch is 10*major+minor of the compute capability, 0 on the
-/// host.
+/// The limits of the device (or host) that runs the candidate. arch is 10*major+minor of the
+/// compute capability, or 0 on the host.
 struct Limits {
   int arch = 0;
   std::size_t shared_per_block = 0;  ///< opt-in maximum, bytes
-  std::size_t memory_bytes = 0;  ///< device (or host) memory that a problem may take; 0: unknown
+  std::size_t memory_bytes = 0;      ///< device or host memory that a problem may take; 0: unknown
   int multiprocessors = 0;
 };
 
-/// Bytes that a variant moves through device memory with a tile, on paper.
+/// The bytes that a variant moves through device memory with a tile, by calculation.
 struct Traffic {
   double read_bytes = 0;
   double write_bytes = 0;
@@ -43,7 +43,8 @@ struct Region {
   std::size_t bytes = 0;
 };
 
-/// Address of a tensor or workspace region by name; null for a tensor that the problem lacks.
+/// The address of a tensor or workspace region by name. It is null for a tensor that the problem
+/// lacks.
 using Address = std::function<void*(std::string_view name)>;
 
 /// The family's Params struct, copied by value into each launch.
@@ -59,10 +60,10 @@ struct KernelLaunch {
   std::string entry;
   Dim3 grid, block;
   std::size_t shared_bytes = 0;  ///< dynamic shared memory
-  int module = 0;                ///< 0: of the recipe's own source; n: of its imports[n - 1]
-  std::string stage = {};        ///< the part of the computation that its time counts to
-  /// It may begin while the launch before it runs, and waits in the kernel for what it needs of it
-  /// (griddepcontrol). That one must say when.
+  int module = 0;                ///< 0: the recipe's own source; n: imports[n - 1]
+  std::string stage = {};        ///< the stage of the computation that its time belongs to
+  /// Whether it may begin while the previous launch runs. The kernel then waits (griddepcontrol)
+  /// for the results that it needs, and the previous kernel must signal them.
   bool overlaps = false;
 };
 
@@ -71,12 +72,12 @@ struct MatrixOperand {
   std::string buffer;
   DType dtype = DType::float32;
   std::int64_t offset = 0;  ///< elements
-  std::int64_t ld = 0;      ///< elements between rows
-  std::int64_t stride = 0;  ///< elements between the matrices of the batch
+  std::int64_t ld = 0;      ///< elements from one row to the next
+  std::int64_t stride = 0;  ///< elements from one matrix of the batch to the next
   bool transposed = false;  ///< the operand is the transpose of what is stored (A and B only)
 };
 
-/// C[m,n] = alpha A[m,k] B[k,n] + beta C, for `batch` matrices, row-major, through cuBLAS.
+/// C[m,n] = alpha A[m,k] B[k,n] + beta C for `batch` row-major matrices, through cuBLAS.
 struct MatrixProduct {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   double alpha = 1, beta = 0;
@@ -93,7 +94,8 @@ struct Zero {
 
 using Step = std::variant<KernelLaunch, MatrixProduct, Zero>;
 
-/// The stage that a step names: "" for none. Of a recipe's steps all name one, or none does.
+/// The stage that a step names, "" for none. Either all steps of a recipe name a stage, or none
+/// does.
 const std::string& stage_of(const Step& step);
 
 /// A constant in the generated prologue: namespace `scope` { constexpr int name = value; }.
@@ -104,28 +106,28 @@ struct Constant {
   auto operator<=>(const Constant&) const = default;
 };
 
-/// A further compilation unit, with parameters of its own: how a recipe launches kernels of
+/// A further compilation unit with its own parameters. With it, a recipe launches kernels of
 /// another family.
 struct Module {
   std::string source;               ///< path of the .cuh below kernels/
   std::vector<Constant> constants;  ///< of this unit alone
-  /// The parameters of its kernels; takes addresses by the recipe's names.
+  /// Returns the parameters of its kernels, with addresses under the recipe's names.
   std::function<ParamBytes(const Address&)> bind;
 };
 
-/// A tensor or workspace region as the bulk tensor copies of sm_90 see it: a map that the backend
-/// encodes and puts into the parameters of the recipe's own kernels, behind what bind() wrote.
+/// A tensor or workspace region for the bulk tensor copies of sm_90. The backend encodes this map
+/// and writes it into the parameters of the recipe's own kernels, after what bind() wrote.
 struct TensorMap {
-  std::size_t offset = 0;  ///< of its 128 bytes in the parameters, a multiple of 64
+  std::size_t offset = 0;  ///< where its 128 bytes go in the parameters; a multiple of 64
   std::string buffer;
   DType dtype = DType::bfloat16;
   std::vector<std::int64_t> extents;  ///< elements, the contiguous axis first; five axes at most
-  std::vector<std::int64_t> strides;  ///< elements, of each axis behind the first; of 16 bytes each
+  std::vector<std::int64_t> strides;  ///< elements, of each axis after the first; whole 16 bytes
   std::vector<int> box;               ///< elements of one copy, per axis
   int swizzle_bytes = 0;              ///< 0, 32, 64 or 128
 };
 
-/// A CUDA candidate as data: what to compile and what to launch, in order, on one stream.
+/// A CUDA candidate described as data: what to compile and launch, in order, on one stream.
 struct Recipe {
   std::string source;               ///< path of the .cuh below kernels/
   std::vector<Constant> constants;  ///< besides dtype, which the compiler adds as io_t
@@ -139,8 +141,7 @@ struct HostCall {
   const Problem& problem;
   const Tile& tile;
   const ParamBytes& params;
-  /// Where the call's stages are timed: to be called at the end of each, with its name. May be
-  /// null.
+  /// Times the call's stages: to be called at the end of each stage with its name. May be null.
   const std::function<void(std::string_view stage)>* stage_ended = nullptr;
 
   void end_stage(std::string_view stage) const {
@@ -148,7 +149,7 @@ struct HostCall {
   }
 };
 
-/// What one stage of a variant moves, on paper.
+/// The bytes that one stage of a variant moves, by calculation.
 struct StageTraffic {
   std::string name;
   Traffic traffic;
@@ -163,7 +164,7 @@ struct Variant {
   std::vector<std::string>
       sources;  ///< below kernels/; with what they include they make source_hash
   std::function<Arithmetic(const Problem&, const Tile&)> arithmetic;
-  /// A reason by name, or nothing. Total: never throws, whatever the problem and tile.
+  /// Returns the reason for a refusal, or nothing. Never throws, for any problem and tile.
   std::function<std::optional<std::string>(const Problem&, const Tile&, const Limits&)> reject;
   std::function<Traffic(const Problem&, const Tile&)> traffic;
   std::function<double(const Problem&, const Tile&)> flops;
@@ -172,21 +173,21 @@ struct Variant {
   std::variant<std::function<Recipe(const Problem&, const Tile&)>,
                std::function<void(const HostCall&)>>
       code;
-  /// The stages of one call in their order, for variants whose steps name stages. May be empty.
+  /// The stages of one call in order, for variants whose steps name stages. May be empty.
   std::function<std::vector<StageTraffic>(const Problem&, const Tile&)> stages = {};
-  /// A repeat gives the same bits. False where sums come about in any order (atomic additions);
-  /// else other bits in a repeat are a failure.
+  /// Whether a repeated run gives the same bits. False where sums form in any order (atomic
+  /// additions). If true, other bits in a repeated run are a failure.
   bool reproducible = true;
 };
 
 /// The only list of variants (kernels/variants.cpp).
 std::span<const Variant> variants();
 
-/// Nothing for an unknown name.
+/// Returns nothing for an unknown name.
 const Variant* find_variant(std::string_view op, std::string_view name, BackendId backend,
                             Direction direction = Direction::forward);
 
-/// In a config's "variants": whichever variant an earlier search chose for the problem.
+/// In the "variants" of a config: the variant that an earlier search chose for the problem.
 constexpr std::string_view auto_variant = "auto";
 
 /// One point to build, verify and measure.

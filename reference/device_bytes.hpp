@@ -1,5 +1,5 @@
 #pragma once
-// Values as the bytes that a device reference passes to the backend, and back.
+// Converts values to the bytes that a device reference passes to the backend, and back.
 
 #include <cstddef>
 #include <cstring>
@@ -24,7 +24,7 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   return bytes;
 }
 
-/// The inverse of bytes_of() for values; `bytes` holds whole ones.
+/// The inverse of bytes_of() for values. `bytes` must hold whole values.
 template <class T>
 std::vector<T> values_of(const std::vector<std::byte>& bytes) {
   static_assert(std::is_trivially_copyable_v<T>);

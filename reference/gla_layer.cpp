@@ -25,7 +25,7 @@ Problem recurrence_of(const Problem& problem) {
   Problem inner = problem;
   inner.op = "gla";
   inner.shape.model_dim = 0;
-  inner.gate = "mild";  // not drawn: the layer computes them
+  inner.gate = "mild";  // not drawn, because the layer computes the gates
   inner.options.clear();
   inner.tensors.clear();
   inner.tensor_names.clear();
@@ -79,8 +79,8 @@ Work work(const Problem& problem) {
   Work result;
   for (const TensorSpec& spec : tensors(problem))
     result.floor_bytes += static_cast<double>(spec.bytes());
-  // Two operations for each multiplication of a product; the recurrence as for gla: 4KV per token
-  // and head.
+  // Two operations for each multiplication of a product. The recurrence counts as for gla: 4KV for
+  // each token and head.
   const std::int64_t columns = 2 * n.keys + 2 * n.values + gla_layer_rank;
   const std::int64_t per_token = n.model * (columns + n.values) + gla_layer_rank * n.keys +
                                  2 * n.heads * n.key_dim * n.value_dim;
@@ -88,7 +88,7 @@ Work work(const Problem& problem) {
   return result;
 }
 
-// The gate's bias, which makes the regime.
+// The bias of the gate, which defines the regime.
 std::vector<float> draw_bias(const Problem& problem, std::int64_t count) {
   constexpr double open = 100, shut = -100, strong = -32;
   const std::string& regime = problem.gate;
@@ -106,9 +106,10 @@ std::vector<float> draw_bias(const Problem& problem, std::int64_t count) {
   return bias;
 }
 
-// Activations N(0,1); weights such that every product's result has about that size again. Keys lean
-// on their token's query: were they independent, a head's output would pass through zero wherever
-// its memory is short, and the norm, which divides by its size, would make any rounding large.
+// Activations are N(0,1). Weights are scaled so that the result of every product has about that
+// size again. Keys are correlated with the query of their token. If they were independent, a head's
+// output would pass through zero wherever its memory is short. The norm divides by the size of that
+// output, so it would magnify every rounding error.
 HostTensors draw(const Problem& problem) {
   const Operator* op = find_operator(problem.op);
   const auto& regimes = op->gates;
@@ -151,18 +152,18 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, co
               size(k), b, size(n), 0.0f, c, size(n));
 }
 
-// The layer in the arithmetic of Real, sums through BLAS. `Operand` rounds what enters a product,
-// `Inner` is gla in that arithmetic.
+// The layer in the arithmetic of Real, with its products through BLAS. `Operand` rounds the
+// operands of a product. `Inner` is gla in the same arithmetic.
 template <class Real, class Operand, class Inner>
 class Chain {
  public:
   Chain(const Problem& problem, const HostTensors& inputs, Operand operand, Inner inner)
       : problem_(problem), inputs_(inputs), operand_(operand), inner_(inner) {}
 
-  // y before it is rounded, and the final state where the problem has one.
+  // Returns y before rounding, and the final state where the problem has one.
   std::map<std::string, std::vector<Real>> run() const {
     const Sizes n = sizes(problem_);
-    HostTensors stage;  // what is stored in the dtype between the stages
+    HostTensors stage;  // tensors between the stages, stored in the dtype
     const std::vector<Real> x = operands(inputs_.at("x"));
     for (const auto& [name, columns] :
          {std::pair{"q", n.keys}, std::pair{"k", n.keys}, std::pair{"v", n.values},
@@ -212,8 +213,8 @@ class Chain {
     return rounded(z);
   }
 
-  // swish(r + b_r) (.) LN(o): float64 as it is, float32 rounded to the dtype, in which the product
-  // with W_O takes it.
+  // swish(r + b_r) (.) LN(o). In float64 it stays unrounded. In float32 it is rounded to the dtype
+  // in which the product with W_O reads it.
   std::vector<Real> norm_and_gate(const std::vector<Real>& o, const std::vector<float>& r) const {
     const Sizes n = sizes(problem_);
     const float* bias = inputs_.at("b_r").data();
@@ -254,9 +255,9 @@ ReferenceTensors reference(const Problem& problem, const HostTensors& inputs) {
       .run();
 }
 
-// The plain computation: float32 sums, operands of every product rounded to what the arithmetic
-// keeps (10 explicit mantissa bits for tf32 and float16, 7 for bfloat16), gla by its own plain
-// computation, and every tensor between the stages stored in the problem's dtype.
+// The plain computation. Sums are float32. The operands of every product are rounded to what the
+// arithmetic keeps (10 explicit mantissa bits for tf32 and float16, 7 for bfloat16). gla is its own
+// plain computation. Every tensor between the stages is stored in the problem's dtype.
 HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic) {
   const auto inner = [arithmetic](const Problem& recurrence, const HostTensors& stage) {
     return find_operator("gla")->baseline(recurrence, stage, arithmetic);

@@ -7,7 +7,7 @@
 namespace gla_bench::gla_layer_forms {
 namespace {
 
-// Row `row` of a [rows, length] matrix times column `column` of a [length, columns] one.
+// Row `row` of a [rows, length] matrix times column `column` of a [length, columns] matrix.
 template <class Real>
 double dot(const std::vector<Real>& a, std::int64_t row, const std::vector<float>& b,
            std::int64_t column, std::int64_t length, std::int64_t columns) {
@@ -27,12 +27,12 @@ std::vector<double> product(const std::vector<Real>& a, const std::vector<float>
   return c;
 }
 
-// log(sigmoid(z)) of both tails.
+// log(sigmoid(z)), accurate in both tails.
 double log_sigmoid(double z) {
   return z > 0 ? -std::log1p(std::exp(-z)) : z - std::log1p(std::exp(z));
 }
 
-// The mean of all (x_i - x_j)^2 / 2 is the variance.
+// The variance as the mean of all (x_i - x_j)^2 / 2.
 double variance(const double* x, std::int64_t count) {
   double sum = 0;
   for (std::int64_t i = 0; i < count; ++i)

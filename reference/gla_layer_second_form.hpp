@@ -1,6 +1,6 @@
 #pragma once
-// The layer once more by another route, for the reference's own test, and what both routes share:
-// sizes, gla's problem, the rounding between the stages.
+// The layer computed in a second, independent way, for the reference's own test. The file also
+// declares what both ways share: sizes, gla's problem and the rounding between the stages.
 
 #include <vector>
 
@@ -17,16 +17,17 @@ struct Sizes {
 
 Sizes sizes(const Problem& problem);
 
-/// The gla problem inside the layer's, whose tensors are q, k, v, g, o and the states.
+/// The gla problem inside the layer's problem, with the tensors q, k, v, g, o and the states.
 Problem recurrence_of(const Problem& problem);
 
 double gate_divisor(const Problem& problem);
 
-/// Rounded to the dtype: a tensor between two stages.
+/// Values rounded to the dtype, as a tensor between two stages stores them.
 std::vector<float> stored(DType dtype, std::vector<double> values);
 
-/// Token by token in plain loops, sums from the end, gla by its quadratic form, the variance from
-/// the differences of all pairs: O(V) times the work of the reference's norm.
+/// Computes the layer token by token in plain loops. Sums run from the end, gla uses its quadratic
+/// form, and the variance comes from the differences of all pairs. The norm takes O(V) times the
+/// work of the reference's norm.
 ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs);
 
 }  // namespace gla_bench::gla_layer_forms

@@ -13,24 +13,25 @@
 namespace gla_bench {
 namespace {
 
-// Below this many steps a loop is not worth waking threads for.
+// A loop with fewer steps than this is not worth starting threads for.
 constexpr std::int64_t serial_limit = 8192;
 
 constexpr double ln2 = 0.69314718055994530942;
 constexpr double half_pi = 1.57079632679489661923;
 
-// A bijection of 64-bit words in which every input bit moves every output bit (SplitMix64's mixer).
+// A bijection of 64-bit words in which every input bit affects every output bit (the mixer of
+// SplitMix64).
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
 }
 
-// Natural logarithm of a positive normal number: ln m = 2 atanh((m-1)/(m+1)) with m in [0.7, 1.42).
-// Relative error below 1e-13, which is far below what rounding to float32 keeps.
+// The natural logarithm of a positive normal number: ln m = 2 atanh((m-1)/(m+1)) with m in [0.7,
+// 1.42). The relative error is below 1e-13, which is far below what rounding to float32 keeps.
 double portable_log(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
-  // Shifts the split between exponent and mantissa to sqrt(1/2) without a branch.
+  // Moves the split between exponent and mantissa to sqrt(1/2) without a branch.
   const std::uint64_t shifted = bits - 0x3fe6a09e667f3bcdull;
   const auto exponent = static_cast<std::int64_t>(shifted) >> 52;
   const double m = std::bit_cast<double>(bits - (static_cast<std::uint64_t>(exponent) << 52));
@@ -41,7 +42,7 @@ double portable_log(double x) {
   return static_cast<double>(exponent) * ln2 + 2.0 * s * sum;
 }
 
-// e^x for |x| < 700, by its series after taking out powers of two.
+// e^x for |x| < 700, as a series after powers of two are split off.
 double portable_exp(double x) {
   constexpr double magic = 0x1.8p52;  // adding it rounds to a whole number
   const double k = (x * (1.0 / ln2) + magic) - magic;
@@ -52,7 +53,7 @@ double portable_exp(double x) {
   return sum * std::bit_cast<double>(exponent << 52);
 }
 
-// cos and sin of 2 pi u for u in [0, 1): series on an eighth of the circle, then a quarter turn.
+// cos and sin of 2 pi u for u in [0, 1): a series on an eighth of the circle, then a quarter turn.
 std::pair<double, double> portable_cos_sin(double u) {
   constexpr double magic = 0x1.8p52;
   const double turns = 4.0 * u;
@@ -77,7 +78,8 @@ std::pair<double, double> portable_cos_sin(double u) {
   }
 }
 
-// Two independent normals from one word (Box and Muller): 32 bits for the radius, 32 for the angle.
+// Two independent normal numbers from one word (Box and Muller): 32 bits for the radius and 32 for
+// the angle.
 std::pair<double, double> normal_pair(Stream stream, std::uint64_t pair) {
   const std::uint64_t word = random_word(stream, pair);
   const double u = (static_cast<double>(word >> 32) + 0.5) * 0x1p-32;
@@ -91,7 +93,7 @@ double log_sigmoid(double x) {
   return std::min(x, 0.0) - portable_log(1.0 + portable_exp(-std::abs(x)));
 }
 
-// What a regime makes of a normal, before tokens or channels are set apart.
+// Maps a normal number to a gate of the regime, before tokens or channels get special values.
 using GateOfNormal = double (*)(double);
 GateOfNormal elementwise_gate(std::string_view regime) {
   if (regime == "none") return [](double) { return 0.0; };
@@ -101,7 +103,7 @@ GateOfNormal elementwise_gate(std::string_view regime) {
   return [](double normal) { return log_sigmoid(normal) / 16.0; };  // mild, spikes, resets
 }
 
-// Fills values[i] = map(normal of element i), each rounded to the dtype.
+// Fills values[i] = map(normal number of element i), each rounded to the dtype.
 template <class Map>
 std::vector<float> fill(Stream stream, std::int64_t count, DType dtype, Map map) {
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -116,7 +118,7 @@ std::vector<float> fill(Stream stream, std::int64_t count, DType dtype, Map map)
   return values;
 }
 
-// A whole token of a head set to `value` with the given probability.
+// Sets all channels of a token's head to `value`, for tokens chosen with the given probability.
 void strike_tokens(std::vector<float>& gates, Stream stream, std::int64_t channels,
                    double probability, float value) {
   const std::int64_t rows = static_cast<std::int64_t>(gates.size()) / channels;
@@ -131,21 +133,21 @@ double positive(double x) {
   return x > 0 ? x + 1.0 : portable_exp(x);
 }
 
-// ln(1 - 2^(-5-h)). Where 1 - x is close to 1 its logarithm is -x to float32's precision.
+// ln(1 - 2^(-5-h)). Where 1 - x is close to 1, its logarithm is -x to the precision of float32.
 double retnet_decay(std::int64_t head) {
   if (head > 1000) return 0.0;
   const double lost = std::ldexp(1.0, -5 - static_cast<int>(head));
   return head > 22 ? -lost : portable_log(1.0 - lost);
 }
 
-// Shares of the tokens, zero for an empty sequence.
+// The sequences' shares of the tokens; zero for an empty sequence.
 std::vector<double> skewed_weights(Stream stream, std::int64_t sequences) {
   std::vector<double> weights;
   double total = 0;
   for (std::int64_t i = 0; i < sequences; ++i) {
     const auto index = static_cast<std::uint64_t>(i);
     const bool empty = random_word(stream, 3 * index) % 4 == 0;
-    // Normal number n comes from word n / 2: 3i + 1, none that `empty` takes.
+    // Normal number n comes from word n / 2, here 3i + 1. `empty` uses none of these words.
     weights.push_back(empty ? 0.0 : portable_exp(2.0 * random_normal(stream, 6 * index + 2)));
     total += weights.back();
   }

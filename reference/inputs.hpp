@@ -1,7 +1,8 @@
 #pragma once
-// Inputs from a seed. Every element is a pure function of (seed, tensor name, element index): the
-// same on every machine, compiler and number of threads, because only integer operations, + - * /
-// and sqrt of doubles are used, in a fixed order (this file is compiled with -ffp-contract=off).
+// Inputs from a seed. Every element is a pure function of (seed, tensor name, element index). It is
+// the same on every machine, with every compiler and number of threads, because it uses only
+// integer operations and + - * / and sqrt of doubles, in a fixed order. (The .cpp file is compiled
+// with -ffp-contract=off.)
 
 #include <cstdint>
 #include <span>
@@ -18,7 +19,7 @@ struct Stream {
   std::uint64_t key = 0;
 };
 
-/// The stream of a tensor (or of one use of it, "g.tokens").
+/// The stream of a tensor, or of one use of a tensor ("g.tokens").
 Stream stream(std::uint64_t seed, std::string_view name);
 
 /// Word number `index` of a stream: 64 random bits.
@@ -54,8 +55,9 @@ std::vector<float> draw_gates(std::string_view regime, std::uint64_t seed, std::
                               std::int64_t tokens, std::int64_t heads, std::int64_t channels,
                               DType dtype);
 
-/// The same gates before their activation: w with g = -exp(w), so w = ln(-g); for the regimes
+/// The same gates before their activation: w with g = -exp(w), so w = ln(-g). Only for the regimes
 /// without g = 0 and g = -inf (raw_gates_have()). In parallel. @throws InputError as draw_gates()
+/// does
 std::vector<float> draw_raw_gates(std::string_view regime, std::uint64_t seed,
                                   std::string_view name, std::int64_t tokens, std::int64_t heads,
                                   std::int64_t channels, DType dtype);
@@ -63,18 +65,19 @@ std::vector<float> draw_raw_gates(std::string_view regime, std::uint64_t seed,
 /// Whether every gate of the regime is -exp(w) for some finite w.
 bool raw_gates_have(std::string_view regime);
 
-/// Regimes of one constant log decay per head: `retnet`, ln(1 - 2^(-5-h)) for head h, and those of
-/// gate_regimes() that are not about tokens or channels, drawn once per head.
+/// The regimes of one constant log decay for each head: `retnet`, which is ln(1 - 2^(-5-h)) for
+/// head h, and those of gate_regimes() that treat all tokens and channels alike, drawn once for
+/// each head.
 const std::vector<std::string>& head_decay_regimes();
 
 /// Log decays [heads] in float32. @throws InputError for a regime that head_decay_regimes() lacks
 std::vector<float> draw_head_decays(std::string_view regime, std::uint64_t seed,
                                     std::string_view name, std::int64_t heads);
 
-/// Where `sequences` ragged sequences begin and end in `tokens` tokens, [sequences + 1], from 0 to
-/// `tokens`: whole numbers below 2^24, so that floats hold them. `uniform`: uniform cut points;
-/// `skewed`: lengths in proportion to exp(2 N(0,1)), every fourth or so (from two on at least one)
-/// empty. @throws InputError for another kind
+/// The places in `tokens` tokens where `sequences` ragged sequences begin and end: [sequences + 1],
+/// from 0 to `tokens`. They are integers below 2^24, so that floats hold them exactly. `uniform`:
+/// uniform cut points. `skewed`: lengths in proportion to exp(2 N(0,1)), with about every fourth
+/// sequence empty (at least one if there are two or more). @throws InputError for another kind
 std::vector<float> draw_boundaries(std::string_view kind, std::uint64_t seed, std::string_view name,
                                    std::int64_t tokens, std::int64_t sequences);
 

@@ -17,16 +17,16 @@ namespace {
 using namespace recurrence;
 using Role = TensorSpec::Role;
 
-// Below this much work threads are not worth waking.
+// With less work than this, threads are not worth starting.
 constexpr double small_flops = 1e7;
 
-// One (sequence, head) pair and a block of the value dimension: independent of all others.
+// One (sequence, head) pair and a block of the value dimension. Slices do not depend on each other.
 struct Slice {
   std::int64_t sequence, head, first_value, values;
 };
 
 std::vector<Slice> slices(const View& view) {
-  // Wide blocks share the exponentials; narrow ones feed the cores when there are few pairs.
+  // Wide blocks share the exponentials. Narrow blocks give all cores work when there are few pairs.
   const bool few = view.sequences * view.heads < 2 * omp_get_max_threads();
   const std::int64_t width = few ? 16 : 64;
   std::vector<Slice> list;
@@ -49,9 +49,9 @@ Outputs<Real> empty_outputs(const Traits& traits, const Problem& problem) {
   return outputs;
 }
 
-// The recurrence over one slice in the arithmetic of Real. `operand` rounds what enters a product
-// with k, v or q: k and v when they are written to the state, the state and q when it is read.
-// Sums over the key dimension run upwards; the scale multiplies the finished sum.
+// The recurrence over one slice in the arithmetic of Real. `operand` rounds the operands of
+// products with k, v or q: k and v when they are written to the state, and the state and q when the
+// state is read. Sums over the key dimension run upwards. The scale multiplies the finished sum.
 template <class Real, class Operand>
 class Walk {
  public:
@@ -109,7 +109,7 @@ class Walk {
     std::fill(sum_.begin(), sum_.end(), Real(0));
   }
 
-  // S = decay (.) S + k v^T, sum = S^T q.
+  // S = decay (.) S + k v^T, then sum = S^T q.
   void step_after() {
     for (std::int64_t i = 0; i < view_.keys; ++i) {
       const Real decay = decay_[i], key = key_[i], query = query_[i];
@@ -188,11 +188,12 @@ ReferenceTensors reference(const Traits& traits, const Problem& problem,
   return recurrence_of<double>(traits, problem, inputs, [](double x) { return x; });
 }
 
-// The plain computation: the recurrence with float32 state and accumulation, where the operands of
-// every product (k and v into the state, q, the state and the normalizer out of it) are first
-// rounded to what the arithmetic keeps: 10 explicit mantissa bits for tf32 and float16 (with
-// float32's range), 7 for bfloat16, all of them for float32. The decay multiplies the unrounded
-// state; exp is float32's. At last each output is rounded to its own dtype.
+// The plain computation: the recurrence with a float32 state and float32 accumulation. The operands
+// of every product are first rounded to what the arithmetic keeps. These are k and v on the way
+// into the state, and q, the state and the normalizer on the way out. tf32 and float16 keep 10
+// explicit mantissa bits (with the range of float32), bfloat16 keeps 7, float32 keeps all. The
+// decay multiplies the unrounded state, and exp is that of float32. At the end each output is
+// rounded to its own dtype.
 HostTensors baseline(const Traits& traits, const Problem& problem, const HostTensors& inputs,
                      Arithmetic arithmetic) {
   const auto run = [&](auto operand) {
@@ -203,7 +204,7 @@ HostTensors baseline(const Traits& traits, const Problem& problem, const HostTen
   return outputs;
 }
 
-// The second form fills outputs of the right sizes.
+// The second form fills outputs that already have the right sizes.
 ReferenceTensors second_form(const Traits& traits, const Problem& problem,
                              const HostTensors& inputs) {
   ReferenceTensors outputs = empty_outputs<double>(traits, problem);
@@ -222,11 +223,12 @@ Operator make(const Traits& traits) {
   op.summary = traits.summary;
   op.directions = {Direction::forward};
   op.gates = regimes(traits);
-  // The list begins with "none" for these: without its gates such an operator would be another one.
+  // For these members the list begins with "none", but without gates they would be another
+  // operator.
   if (op.gates.front() == "none" && op.gates.size() > 1) op.usual_gate = "mild";
   op.optional_extents = {"sequences"};
   op.options = options(traits);
-  // Members live as long as the program.
+  // References to members stay valid, because they live as long as the program.
   const auto with = [t = &traits](auto function) {
     return [t, function](const auto&... arguments) { return function(*t, arguments...); };
   };

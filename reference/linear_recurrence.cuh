@@ -1,17 +1,18 @@
-// The recurrence itself, one token after the other, in the arithmetic of real_t: the float64 reference on the
-// device (real_t = double, rounding::mantissa = 52) and the plain computation that bounds are tied to
-// (real_t = float). linear_recurrence.cpp beside this is the definition; this follows it.
+// The recurrence itself, one token after the other, in the arithmetic of real_t. With real_t =
+// double and rounding::mantissa = 52 it is the float64 reference on the GPU. With real_t = float it
+// is the plain computation whose error sets the bounds. linear_recurrence.cpp in this folder is the
+// definition, which this file follows.
 //
-// Grid: (sequences * heads, value columns / 32). A block of 32 columns x `slices` warps: each thread keeps `rows`
-// rows of its column's state in registers; the warps' parts of S^T q meet in shared memory. A normalizer's rows
-// are dealt out to a warp's lanes.
-// Shared memory: q, k, the decays and v of a few tokens, the parts: about 42 KB at most in float64.
-// Reads q, k and the gates once per 32 value columns, v once; writes o once. All tensors in logical order,
-// float32 in.
+// Grid: (sequences * heads, value columns / 32). A block has 32 columns x `slices` warps. Each
+// thread keeps `rows` rows of its column's state in registers. The warps' parts of S^T q are added
+// through shared memory. The rows of a normalizer are divided among the lanes of a warp. Shared
+// memory: q, k, the decays and v of a few tokens, and the parts; at most about 42 KB in float64.
+// Bytes moved: q, k and the gates are read once for every 32 value columns, v is read once, and o
+// is written once. All tensors are in logical order, inputs in float32.
 //
-// From the prologue: real_t, dim::key_dim, rounding::mantissa (explicit bits that an operand keeps), and what the
-// member and the problem's options mean: trait::decay (0 none, 1 per head, 2 per token, 3 per key),
-// ::before_update, ::elu_features, ::normalize, ::raw_gates, ::ragged.
+// The prologue defines real_t, dim::key_dim, rounding::mantissa (the explicit bits that an operand
+// keeps), and the traits of the member and the problem's options: trait::decay (0 none, 1 per head,
+// 2 per token, 3 per key), ::before_update, ::elu_features, ::normalize, ::raw_gates, ::ragged.
 
 #include "reference/linear_recurrence_params.h"
 #include "reference/rounded.cuh"
@@ -30,7 +31,8 @@ constexpr int tokens = keys >= 512 ? 2 : keys >= 64 ? 1024 / keys : 16;
 static_assert(rows <= columns, "a normalizer row for each lane");
 
 __device__ double exponential(double x) { return exp(x); }
-// Rounded right, as the host's is: of a decay that is the same for each token, the last bit counts T times.
+// Correctly rounded, as on the host: for a decay that is the same for every token, an error in the
+// last bit counts T times.
 __device__ float exponential(float x) { return static_cast<float>(exp(static_cast<double>(x))); }
 
 __device__ real_t feature(float x) {
@@ -38,7 +40,7 @@ __device__ real_t feature(float x) {
   return !trait::elu_features ? value : value > 0 ? value + 1 : exponential(value);
 }
 
-// The decay of state row `key` at `token`, the number of a token's head among all of them.
+// The decay of state row `key` at `token`, which counts the (token, head) pairs of all sequences.
 __device__ real_t decay_of(const Params& p, long long token, long long head, int key) {
   if constexpr (trait::decay == 0) return 1;
   const long long at = trait::decay == 1   ? head
@@ -138,7 +140,8 @@ extern "C" __global__ void __launch_bounds__(reference::columns* reference::slic
       if (first_column + c < p.value_dim)
         p.o[token(t) * p.value_dim + first_column + c] = scale * sum / divisor;
     }
-    // The next tokens' q, k, decays and v are not read above, and their parts are written behind the next barrier.
+    // The loop above does not read the next tokens' q, k, decays and v. Their parts are written
+    // after the next barrier.
   }
 
   if (p.final_normalizer != nullptr && owns_key && blockIdx.y == 0) p.final_normalizer[sum_at] = key_sum;

@@ -1,4 +1,4 @@
-// The linear recurrence on a CUDA device (linear_recurrence.cuh), as data.
+// The linear recurrence on a CUDA device (linear_recurrence.cuh), described as data.
 
 #include "reference/device_bytes.hpp"
 #include "reference/linear_recurrence_traits.hpp"
@@ -19,7 +19,7 @@ std::vector<Constant> constants_of(const Traits& traits, const Problem& problem)
           {"trait", "ragged", problem.shape.sequences > 0 ? 1 : 0}};
 }
 
-// A block for each sequence, head and slice of the value columns.
+// One block for each sequence, head and slice of the value columns.
 KernelLaunch launch_of(const Shape& s) {
   const std::int64_t sequences = s.sequences > 0 ? s.sequences : s.batch;
   const auto slices =

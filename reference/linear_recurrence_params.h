@@ -1,18 +1,18 @@
 #pragma once
-// What linear_recurrence.cuh and the host that launches it must agree on. Includes no standard
-// headers: NVRTC has none.
+// What linear_recurrence.cuh and the host that launches it must agree on. The file includes no
+// standard headers, because NVRTC has none.
 
 namespace gla_bench::recurrence {
 
-/// Added to the denominator of a normalized output, after the scale.
+/// Added to the denominator of a normalized output, after the scale is applied.
 constexpr double normalizer_epsilon = 1e-6;
 
 namespace device {
 
 constexpr int columns = 32;         ///< value columns of a block
-constexpr int most_warp_rows = 32;  ///< rows of the state that a warp of it keeps
+constexpr int most_warp_rows = 32;  ///< rows of the state that one warp keeps at most
 
-/// The one argument of the kernel, by value.
+/// The single argument of the kernel, passed by value.
 template <class real_t>
 struct Params {
   const float* q;

@@ -1,4 +1,4 @@
-// The linear-recurrence family without its arithmetic: members, tensors, options, inputs.
+// The linear-recurrence family apart from its arithmetic: members, tensors, options and inputs.
 
 #include <array>
 
@@ -22,14 +22,14 @@ constexpr std::array<Traits, 5> members{
      {"rwkv6", "RWKV-6: o = scale (S + diag(u) k v^T)^T q, then S = diag(exp(w)) S + k v^T",
       Decay::per_key, "w", true, false, true}}};
 
-// Below it every whole number is a float32: boundaries travel as floats.
+// Boundaries are passed as floats, and every integer below this limit is a float32.
 constexpr std::int64_t most_ragged_tokens = 1 << 24;
 
 std::int64_t sequences(const Shape& s) {
   return s.sequences > 0 ? s.sequences : s.batch;
 }
 
-// Options that this member lacks read as "".
+// The chosen value of an option, or "" for an option that this member lacks.
 std::string choice(const Traits& traits, const Problem& problem, std::string_view name) {
   const auto chosen = problem.options.find(std::string(name));
   if (chosen != problem.options.end()) return chosen->second;
@@ -145,8 +145,9 @@ Work work(const Traits& traits, const Problem& problem) {
   Work result;
   for (const TensorSpec& spec : tensors(traits, problem))
     result.floor_bytes += static_cast<double>(spec.bytes());
-  // Per token and head: k v^T added to the state and the state read by q, 2KV each. The decay's KV
-  // products are not counted, as is usual, nor what is of the order of K + V (bonus, normalizer).
+  // Counted for each token and head: adding k v^T to the state and reading the state by q, 2KV
+  // each. As is usual, the KV products of the decay are not counted, nor are terms of order K + V
+  // (bonus, normalizer).
   result.flops = 4.0 * static_cast<double>(s.batch) * static_cast<double>(s.seq) *
                  static_cast<double>(s.heads) * static_cast<double>(s.key_dim) *
                  static_cast<double>(s.value_dim);

@@ -11,9 +11,9 @@
 
 namespace gla_bench::recurrence {
 
-/// Sums of log decays over ranges of a sequence's tokens without inf - inf: a prefix counts the
-/// -inf gates apart from the sum of the finite ones, and a range that holds one has decayed to
-/// nothing. Tokens count from the sequence's first.
+/// Sums of log decays over ranges of a sequence's tokens, without inf - inf. A prefix counts the
+/// -inf gates separately from the sum of the finite ones. A range that contains one has decayed to
+/// zero. Tokens are numbered from the start of the sequence.
 struct GatePrefix {
   std::vector<double> sum;        // [T+1, K]
   std::vector<std::int64_t> cut;  // [T+1, K]
@@ -39,11 +39,11 @@ struct GatePrefix {
   }
 };
 
-/// The operator as a masked quadratic form, for one (sequence, head) pair:
-/// o_t = scale sum_{j<=t} (q_t . (k_j (.) decay of tokens j+1..t)) v_j, plus what is left of the
-/// initial state; before the update the decay ends at t-1 and the token itself counts by its
-/// bonus. A normalized o_t is divided by the sum of its scores. Shares nothing with the recurrence
-/// but how inputs are indexed.
+/// The operator as a masked quadratic form, for one (sequence, head) pair: o_t = scale sum_{j<=t}
+/// (q_t . (k_j (.) decay of tokens j+1..t)) v_j, plus what is left of the initial state. For
+/// members that read the state before the update, the decay ends at t-1 and the token itself enters
+/// through its bonus. A normalized o_t is divided by the sum of its scores. This form shares
+/// nothing with the recurrence except the indexing of inputs.
 class Quadratic {
  public:
   Quadratic(const View& view, std::int64_t sequence, std::int64_t head)
@@ -115,7 +115,7 @@ class Quadratic {
   GatePrefix prefix_;
 };
 
-/// Fills one pair's part of every output, which stands as zeros.
+/// Fills one pair's part of every output. The outputs must be zero on entry.
 inline void quadratic(const View& view, std::int64_t sequence, std::int64_t head,
                       ReferenceTensors& outputs) {
   const Quadratic form(view, sequence, head);

@@ -1,7 +1,6 @@
 #pragma once
-// What tells the members of the linear-recurrence family apart, and their tensors: everything but
-// the arithmetic, which is in linear_recurrence.cpp (recurrence) and
-// linear_recurrence_quadratic.hpp (second form).
+// How the members of the linear-recurrence family differ, and their tensors. The arithmetic is in
+// linear_recurrence.cpp (the recurrence) and linear_recurrence_quadratic.hpp (the second form).
 
 #include <cmath>
 #include <cstdint>
@@ -17,7 +16,7 @@
 namespace gla_bench::recurrence {
 
 /// What a token's decay depends on besides its sequence: nothing (it is 1), the head, the token and
-/// head, or these and the row of the state.
+/// head, or the token, head and row of the state.
 enum class Decay { none, per_head, per_token, per_key };
 
 /// One operator of the family.
@@ -41,15 +40,17 @@ Work work(const Traits& traits, const Problem& problem);
 HostTensors draw(const Traits& traits, const Problem& problem);
 std::optional<std::string> refuse(const Traits& traits, const Problem& problem);
 
-/// The recurrence on a device (linear_recurrence.cuh). `traits` is kept: a member of family().
+/// The recurrence on a device (linear_recurrence.cuh). Keeps a reference to `traits`, so it must be
+/// a member of family().
 DeviceReference device_reference(const Traits& traits);
 
-/// Rows of tokens [first, last) among all B T of them: one sequence.
+/// The rows of tokens [first, last) of one sequence, among all B T of them.
 struct Range {
   std::int64_t first = 0, last = 0;
 };
 
-/// A problem's inputs as they are indexed: by row of tokens (b T + t), head, and element of it.
+/// A problem's inputs with their indexing: by the row of a token (b T + t), by head, and by
+/// element.
 struct View {
   Decay decay;
   bool before_update, elu_features, normalize, raw_gates;
@@ -78,7 +79,7 @@ struct View {
     return (sequence * heads + head) * keys;
   }
 
-  /// An element of q or k as the recurrence takes it, computed in Real.
+  /// An element of q or k as the recurrence uses it, computed in Real.
   template <class Real>
   Real feature(float x) const {
     const auto value = static_cast<Real>(x);

@@ -7,8 +7,8 @@
 
 namespace gla_bench {
 
-/// Rounds each of the outputs to the dtype that its tensor stores. @throws std::out_of_range for a
-/// missing output
+/// Rounds each output to the dtype that its tensor stores. @throws std::out_of_range for a missing
+/// output
 void round_outputs(std::span<const TensorSpec> specs, HostTensors& outputs);
 
 }  // namespace gla_bench

@@ -1,12 +1,12 @@
 #pragma once
-// The rounding of operands that an arithmetic asks for, on the device. From the prologue:
-// rounding::mantissa (explicit bits that an operand keeps).
+// Rounds operands as an arithmetic requires, on the GPU. The prologue defines rounding::mantissa
+// (the explicit bits that an operand keeps).
 
 namespace reference {
 
 __device__ double rounded(double x) { return x; }
 
-// To nearest, ties to even, with float32's range.
+// Rounds to nearest, ties to even, with the range of float32.
 __device__ float rounded(float x) {
   constexpr unsigned drop = rounding::mantissa < 23 ? 23 - rounding::mantissa : 1;
   if (rounding::mantissa >= 23 || !isfinite(x)) return x;

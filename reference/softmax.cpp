@@ -15,7 +15,7 @@ using Role = TensorSpec::Role;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Above 0: of -inf then remains -inf.
+// The scale is above 0, so -inf stays -inf.
 double scale(const Problem& problem) {
   return problem.scale.value_or(1.0);
 }
@@ -28,7 +28,7 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 Work work(const Problem& problem) {
   const double elements =
       static_cast<double>(problem.shape.batch) * static_cast<double>(problem.shape.columns);
-  // Of each element: the comparison, the subtraction and its exponential, the sum, the quotient.
+  // For each element: the comparison, the subtraction, its exponential, the sum and the quotient.
   return {2 * elements * static_cast<double>(size_of(problem.dtype)), 5 * elements};
 }
 
@@ -36,7 +36,7 @@ Work work(const Problem& problem) {
 // - normal: N(0,1)
 // - large: 3000 N(0,1), at most 1e4 in magnitude
 // - shifted: 1e4 + 8 N(0,1)
-// - masked: normal, but 30 % of the elements at -inf, and of every five rows the fourth whole
+// - masked: normal, but 30 % of the elements are -inf, and so is the whole fourth row of every five
 HostTensors draw(const Problem& problem) {
   const std::int64_t columns = problem.shape.columns, count = problem.shape.batch * columns;
   std::vector<float> x = draw_normal(stream(problem.seed, "x"), count, problem.dtype);
@@ -53,8 +53,8 @@ HostTensors draw(const Problem& problem) {
   return {{"x", std::move(x)}};
 }
 
-// One row in the arithmetic of Real, in three passes. The difference is scaled, not the elements:
-// it is exact where both are large.
+// One row in the arithmetic of Real, in three passes. The difference is scaled, not the elements,
+// because the difference is exact where both are large.
 template <class Real>
 void softmax_row(const float* x, std::int64_t columns, Real scale, Real* y) {
   Real most = -std::numeric_limits<Real>::infinity(), sum = 0;
@@ -86,7 +86,7 @@ ReferenceTensors reference(const Problem& problem, const HostTensors& inputs) {
   return {{"y", rows<double>(problem, inputs)}};
 }
 
-// log(e^x[0] + ..), halves first, each sum by its larger and smaller part.
+// log(e^x[0] + ..), by halves. Each sum of two parts is formed from the larger and the smaller one.
 long double log_sum(const float* x, std::int64_t count, long double scale) {
   if (count == 1) return scale * x[0];
   const long double a = log_sum(x, count / 2, scale);
@@ -95,7 +95,7 @@ long double log_sum(const float* x, std::int64_t count, long double scale) {
   return std::isinf(low) ? high : high + std::log1p(std::exp(low - high));
 }
 
-// y = e^(x - log of the row's sum): no maximum, no quotient.
+// y = e^(x - log of the row's sum), without a maximum and without a quotient.
 ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs) {
   const std::int64_t columns = problem.shape.columns;
   const std::vector<float>& x = inputs.at("x");
@@ -111,7 +111,7 @@ ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs) 
   return {{"y", std::move(y)}};
 }
 
-// There are no products: float32 in every arithmetic.
+// There are no products to round, so it is float32 in every arithmetic.
 HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic) {
   HostTensors outputs{{"y", rows<float>(problem, inputs)}};
   round_outputs(tensors(problem), outputs);

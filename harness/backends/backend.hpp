@@ -1,6 +1,6 @@
 #pragma once
-// Where candidates run. Three small interfaces; the host and CUDA backends are the only
-// implementations.
+// The place where candidates run, as three small interfaces. Only the host backend and the CUDA
+// backend implement them.
 
 #include <cstdint>
 #include <functional>
@@ -23,8 +23,8 @@ struct KernelBuild {
   int shared_bytes = 0;  ///< static plus dynamic
 };
 
-/// What building a candidate gave. For several kernels: the largest registers and shared, the sum
-/// of spills.
+/// The result of building a candidate. For several kernels: the maximum of registers and shared
+/// memory, and the sum of spills.
 struct BuildInfo {
   int registers = 0;
   int spill_bytes = 0;
@@ -32,7 +32,7 @@ struct BuildInfo {
   double seconds = 0;
   bool cached = false;
   std::vector<KernelBuild> kernels;
-  std::string warnings;  ///< the compiler's, empty where it had none
+  std::string warnings;  ///< of the compiler; empty if there are none
 };
 
 /// Seconds that one stage of a call takes.
@@ -41,24 +41,24 @@ struct StageTime {
   double seconds = 0;
 };
 
-/// Device and software under a backend, for the record's environment.
+/// The device and software of a backend, for the environment in a record.
 using Environment = std::map<std::string, std::string>;
 
 enum class CacheState { cold, hot };
 
-/// What the place of execution reaches at its best: the measure for shares of the peak.
+/// The best rates that the device or host reaches, to express results as a share of the peak.
 struct Ceilings {
-  double copy_gb_per_s = 0;       ///< bytes read plus bytes written, 1e9 a second
-  double matrix_tflop_per_s = 0;  ///< of a large matrix product, 1e12 a second
-  std::string matrix;             ///< which one: "bfloat16 8192^3 (cuBLAS)"
+  double copy_gb_per_s = 0;       ///< bytes read plus bytes written, in 1e9 per second
+  double matrix_tflop_per_s = 0;  ///< of a large matrix product, in 1e12 per second
+  std::string matrix;             ///< which product: "bfloat16 8192^3 (cuBLAS)"
 };
 
-/// Where figures that the device itself counted come from; all but `cupti`: why there are none.
+/// Where the device's own counts come from. All values except `cupti` say why there are none.
 enum class CounterSource {
   cupti,        ///< NVIDIA's profiling interface, in this process
   not_asked,    ///< the config switched the counters off
-  absent,       ///< the backend, or this machine's installation, has no counters
-  unsupported,  ///< there is a profiling interface, but not one for this device or of this version
+  absent,       ///< the backend or this machine's installation has no counters
+  unsupported,  ///< the profiling interface lacks this device or is of another version
   denied,       ///< the user may not read the device's counters
   failed,       ///< anything else that went wrong
 };
@@ -68,42 +68,43 @@ struct CounterReading {
   CounterSource source = CounterSource::not_asked;
   std::string reason = {};  ///< why there are no figures; empty for `cupti`
   std::optional<double> dram_read_bytes = {};
-  /// Written during the call, and what it left modified in the last-level cache.
+  /// Bytes written during the call, plus what it left modified in the last-level cache.
   std::optional<double> dram_write_bytes = {};
   std::optional<double> written_back_bytes = {};  ///< the second part of dram_write_bytes
   std::optional<double> l2_bytes = {};            ///< through the last-level cache
-  int passes = 0;                                 ///< how often the call ran for them
+  int passes = 0;                                 ///< how often the call ran to collect the counts
   std::map<std::string, double> metrics = {};  ///< all figures of the call by the profiler's names
 };
 
-/// Whether counters can be read here, as far as that is known without running anything.
+/// Whether counters can be read here, as far as this is known without running anything.
 struct CounterCheck {
   CounterSource source = CounterSource::absent;
   std::string reason = {};
-  int passes = 0;                         ///< how often a call has to run for all of them
+  int passes = 0;                         ///< how often a call has to run to collect all of them
   std::vector<std::string> unknown = {};  ///< names that the device's profiler lacks
 };
 
-/// One problem's tensors where the backend wants them, each between guard zones.
+/// One problem's tensors in the backend's memory, each between guard zones.
 class Workset {
  public:
   virtual ~Workset() = default;
-  /// Fills outputs with NaN bytes (0xff): before every verified run. An output in place of an input
-  /// gets that input's first bytes back instead.
+  /// Fills outputs with NaN bytes (0xff). Called before every verified run. An output that replaces
+  /// an input gets the original bytes of that input instead.
   virtual void poison_outputs() = 0;
-  /// Outputs in logical order, until the next call.
+  /// Returns the outputs in logical order. They stay valid until the next call.
   virtual const HostTensors& download_outputs() = 0;
-  /// 64 bits that go by each bit of the outputs and its place: what is not the same differs in them
-  /// but by a chance of 2^-64. Comparable with those of the same problem on the same backend.
+  /// A 64-bit hash of every bit of the outputs and its place. Different outputs have the same hash
+  /// with a chance of 2^-64. Hashes are comparable for the same problem on the same backend.
   virtual std::uint64_t outputs_fingerprint();
-  /// Whether any element of an output still holds the poison, or a NaN that looks like it.
+  /// Whether any output element still holds the poison, or a NaN with the same bits.
   virtual bool poison_left();
-  /// "guard zone behind 'o' overwritten at byte 12", "input 'q' changed": what a run damaged, or
-  /// nothing. An input that is updated in place may change.
+  /// What a run damaged: "guard zone behind 'o' overwritten at byte 12", "input 'q' changed".
+  /// Returns nothing if there is no damage. An input that is updated in place may change.
   virtual std::optional<std::string> damage() = 0;
-  /// Negates the inputs that may have any sign (other_inputs.hpp), where they lie; a second call
-  /// gives the first bytes back. Between the two, damage() says nothing and what is updated in
-  /// place starts from the negated bytes. False: there are none, or the backend can not.
+  /// Negates, in place, the inputs that may have any sign (other_inputs.hpp). A second call
+  /// restores the original bytes. Between the two calls damage() returns nothing, and inputs that
+  /// are updated in place start from the negated bytes. Returns false if there are no such inputs
+  /// or the backend cannot do this.
   virtual bool negate_inputs() { return false; }
 };
 
@@ -112,33 +113,34 @@ class Plan {
  public:
   virtual ~Plan() = default;
   virtual BuildInfo info() const = 0;
-  /// Loads the code, allocates the poisoned workspace, binds the parameters. @throws RunError
+  /// Loads the code, allocates the poisoned workspace and binds the parameters. @throws RunError
   virtual void prepare(Workset& workset) = 0;
-  /// Fills the workspace with NaN bytes; damage() covers its guard zones after prepare().
+  /// Fills the workspace with NaN bytes. After prepare(), damage() also checks its guard zones.
   virtual void poison_workspace() = 0;
   virtual std::optional<std::string> damage() = 0;
   /// One call, synchronised. @throws RunError
   virtual void run() = 0;
-  /// Seconds per call over `calls` back-to-back calls: the only timer. Cold: the last-level cache
-  /// holds nothing of the problem when the first call starts. Where an input is updated in place,
-  /// calls are not back to back: each starts, untimed, from the first bytes (and cold, if asked),
-  /// so that the last call leaves what any call leaves. @throws RunError
+  /// Seconds per call over `calls` back-to-back calls. This is the only timer. Cold: when the first
+  /// call starts, the last-level cache holds nothing of the problem. Where an input is updated in
+  /// place, calls are not back to back. Each then starts from the original bytes, which are
+  /// restored untimed (and with a cold cache, if asked), so the last call leaves the same result as
+  /// any other. @throws RunError
   virtual double sample(CacheState cache, int calls) = 0;
-  /// Time of each stage of one call, medians over several calls, in the order of the stages' first
-  /// steps; empty for a candidate whose steps name no stages. @throws RunError
+  /// The time of each stage of one call, as medians over several calls, in the order of the stages'
+  /// first steps. Empty for a candidate whose steps name no stages. @throws RunError
   virtual std::vector<StageTime> stage_times(CacheState) { return {}; }
-  /// What the device counts during one call with cold caches: the bytes moved, and these metrics by
-  /// the profiler's names. That there are no counters, or that they may not be read, is a result.
-  /// @throws RunError when the call itself fails
+  /// What the device counts during one call with cold caches: the bytes moved, and these metrics
+  /// under the profiler's names. Missing or forbidden counters are reported in the result. @throws
+  /// RunError when the call itself fails
   virtual CounterReading count(std::span<const std::string>) {
     return {.source = CounterSource::absent, .reason = "this backend has no counters"};
   }
-  /// So many calls back to back, then waits for them. An input that is updated in place goes on
-  /// from what the call before left. @throws RunError
+  /// Runs `calls` calls back to back and waits for them. An input that is updated in place
+  /// continues from the previous call's result. @throws RunError
   virtual void repeat(int calls) {
     for (int call = 0; call < calls; ++call) run();
   }
-  /// Pieces of work that one call enqueues: what the host's part of a call takes goes by them.
+  /// The number of work items that one call enqueues, which determines the host's time for a call.
   virtual std::size_t launches() const { return 1; }
 };
 
@@ -146,30 +148,32 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual BackendId id() const = 0;
-  /// False where no device is present: candidates then end as `built`.
+  /// False where no device is present. Candidates then end as `built`.
   virtual bool can_run() const = 0;
   virtual Limits limits() const = 0;
   virtual Environment environment() const = 0;
-  /// Current clock of the multiprocessors in MHz, or nothing where it can not be read.
+  /// The current SM clock in MHz, or nothing where it cannot be read.
   virtual std::optional<double> clock_mhz() = 0;
-  /// Why the clocks are where they are, by name ("sw_power_cap", "hw_thermal_slowdown"); empty
-  /// where nothing holds them, or where that can not be read.
+  /// The reasons that limit the clocks, by name ("sw_power_cap", "hw_thermal_slowdown"). Empty
+  /// where nothing limits them, or where the reasons cannot be read.
   virtual std::vector<std::string> clock_reasons() { return {}; }
-  /// What the device has used since some moment in the past, or nothing where it can not be read.
+  /// The energy that the device has used since a fixed moment in the past, or nothing where it
+  /// cannot be read.
   virtual std::optional<double> energy_joules() { return std::nullopt; }
-  /// Whether Plan::count() could count these on limits().arch; needs no device.
+  /// Whether Plan::count() could count these metrics on limits().arch. Needs no device.
   virtual CounterCheck check_counters(std::span<const std::string>) const {
     return {.source = CounterSource::absent, .reason = "this backend has no counters"};
   }
-  /// Copies inputs (logical order) in, in the problem's layout. @throws RunError
+  /// Copies inputs (in logical order) to the device in the problem's layout. @throws RunError
   virtual std::unique_ptr<Workset> stage(const Operator& op, const Problem& problem,
                                          const HostTensors& inputs) = 0;
-  /// Compiles, or takes from the cache. @throws BuildError
+  /// Compiles the candidate, or takes it from the cache. @throws BuildError
   virtual std::unique_ptr<Plan> build(const Candidate& candidate) = 0;
-  /// Starts compiling these on other threads, so that build() finds them ready. Order is priority.
+  /// Starts compiling these on other threads, so that build() finds them ready. Earlier ones come
+  /// first.
   virtual void build_ahead(std::span<const Candidate> candidates) = 0;
-  /// False while build() would wait for what build_ahead() has started; true also for a candidate
-  /// that it was never told of.
+  /// False while build() would wait for a compilation that build_ahead() has started. True also for
+  /// a candidate that build_ahead() was never given.
   virtual bool is_ready(const Candidate&) { return true; }
   /// The float64 reference by the recurrence on the device, or nothing where the backend has none.
   virtual std::optional<ReferenceTensors> reference(const Operator& op, const Problem& problem,
@@ -177,9 +181,9 @@ class Backend {
   /// The same for the plain computation in a given arithmetic.
   virtual std::optional<HostTensors> baseline(const Operator& op, const Problem& problem,
                                               const HostTensors& inputs, Arithmetic arithmetic) = 0;
-  /// Does work that a profiler which waits for it (ncu --profile-from-start off) is to look at.
+  /// Runs `work` so that a profiler which waits for it (ncu --profile-from-start off) records it.
   virtual void profiled(const std::function<void()>& work) { work(); }
-  /// Measures on the spot (a second or so), or nothing where nothing can run. @throws RunError
+  /// Measures them now (for about a second). Nothing if candidates cannot run. @throws RunError
   virtual std::optional<Ceilings> measure_ceilings() { return std::nullopt; }
 };
 
@@ -199,17 +203,17 @@ struct HostOptions {
 
 std::unique_ptr<Backend> make_host_backend(const HostOptions& options = {});
 
-/// Null in a build without CUDA. With CUDA but no device or driver, a backend whose can_run() is
-/// false.
+/// Null in a build without CUDA. With CUDA but without a device or driver, a backend whose
+/// can_run() is false.
 std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options = {});
 
 /// "CUDA 13.0 (NVRTC 13.0, cuBLAS 13.1)", or why there is none: for `info` and messages.
 std::string cuda_build_description();
 
-/// What compiles the host's candidates: compiler, version, and options but for warnings.
+/// The compiler of the host's candidates: its name, version and options, except warning options.
 std::string host_compiler_description();
 
-/// What compiles CUDA candidates: NVRTC's version and its options but for the architecture, which
+/// The compiler of CUDA candidates: NVRTC's version and its options, except the architecture, which
 /// is the device's. Nothing in a build without CUDA.
 std::optional<std::string> cuda_compiler_description();
 

@@ -1,5 +1,5 @@
 #pragma once
-// Some rows of a problem's batch as a problem of their own.
+// Treats some rows of a problem's batch as a problem of their own.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,16 +19,17 @@ struct BatchRows {
 /// The problem with a batch of `count`.
 Problem with_batch(const Problem& problem, std::int64_t count);
 
-/// Elements of each tensor that belong to one row of the batch; 0 for a tensor that does not grow
-/// with the batch and is the same for all rows.
+/// The number of elements of each tensor that belong to one row of the batch. It is 0 for a tensor
+/// that does not grow with the batch and that all rows share.
 std::map<std::string, std::int64_t> elements_per_row(const Operator& op, const Problem& problem);
 
-/// The rows' part of the inputs. @throws InputError for a missing input
+/// These rows of the inputs. @throws InputError for a missing input
 HostTensors rows_of(const Operator& op, const Problem& problem, const HostTensors& inputs,
                     BatchRows rows);
 
-/// Puts the outputs of with_batch(problem, rows.count) into those of the whole problem, which have
-/// their sizes. An output that does not grow with the batch is taken as it is.
+/// Copies the outputs of with_batch(problem, rows.count) into the outputs of the whole problem,
+/// which already have their full sizes. An output that does not grow with the batch is copied as it
+/// is.
 template <class Real>
 void put_rows(const std::map<std::string, std::int64_t>& per_row, BatchRows rows,
               const std::map<std::string, std::vector<Real>>& part,

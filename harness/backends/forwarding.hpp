@@ -1,6 +1,6 @@
 #pragma once
-// A plan and a backend that do what another one does: for what changes one answer of it and leaves
-// the others alone.
+// A plan and a backend that forward every call to another one. Derive from them to change a single
+// answer and leave the others alone.
 
 #include <memory>
 #include <utility>

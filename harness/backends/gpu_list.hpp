@@ -6,8 +6,8 @@
 
 namespace gla_bench {
 
-/// The numbers in the text's order; empty for "all". @throws InputError for anything else, and for
-/// a number that stands twice
+/// The GPU numbers in the order of the text; empty for "all". @throws InputError for any other
+/// text, and for a repeated number
 std::vector<int> parse_gpus(std::string_view text);
 
 }  // namespace gla_bench

@@ -11,7 +11,7 @@ namespace gla_bench {
 namespace {
 
 constexpr std::align_val_t alignment{64};
-// Neither zero nor the poison, and no plausible value of a kernel's output in any dtype.
+// Neither zero nor the poison, and not a plausible output of a kernel in any dtype.
 constexpr std::byte guard_byte{0xa5};
 
 }  // namespace
@@ -22,9 +22,9 @@ void GuardedBuffer::Free::operator()(std::byte* memory) const {
 
 GuardedBuffer::GuardedBuffer(std::string name, std::size_t bytes)
     : name_(std::move(name)), size_(bytes) {
-  // The zone behind starts at the very byte after the data, aligned or not.
+  // The rear zone starts directly after the last byte of data, aligned or not.
   const std::size_t whole = size_ + 2 * guard_bytes;
-  // Systems promise more memory than they have, and end the process that takes them at their word.
+  // Systems promise more memory than they have, and kill a process that uses too much of it.
   const std::size_t most = host_memory_bytes();
   const bool fits = most == 0 || whole <= most;
   auto* memory =

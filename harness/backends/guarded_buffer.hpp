@@ -1,5 +1,5 @@
 #pragma once
-// Host memory between two guard zones, so that a write outside is seen.
+// Host memory between two guard zones, which reveal writes outside it.
 
 #include <cstddef>
 #include <memory>
@@ -9,18 +9,18 @@
 
 namespace gla_bench {
 
-/// `bytes` of memory aligned to 64, with a guard zone of 4096 bytes on either side. The memory
-/// starts as 0xff bytes: NaN in every dtype.
+/// `bytes` bytes of memory aligned to 64, with a guard zone of 4096 bytes on either side. The
+/// memory starts as 0xff bytes, which are NaN in every dtype.
 class GuardedBuffer {
  public:
   static constexpr std::size_t guard_bytes = 4096;
 
-  /// @throws OutOfMemory when the host has not that much memory
+  /// @throws OutOfMemory when the host does not have that much memory
   GuardedBuffer(std::string name, std::size_t bytes);
 
   const std::string& name() const { return name_; }
   std::span<std::byte> bytes() const;
-  /// Fills the memory, not the zones, with 0xff.
+  /// Fills the memory, but not the zones, with 0xff.
   void poison();
   /// "guard zone behind 'o' overwritten at byte 12" (counted from the end of the memory), or
   /// nothing.

@@ -24,8 +24,8 @@ HostTensors negated(std::span<const TensorSpec> specs, const HostTensors& inputs
 
 void flip_signs(DType dtype, std::span<std::byte> stored) {
   if (dtype == DType::int32) throw std::logic_error("whole numbers have no sign to flip");
-  // Little-endian: sign and exponent are in an element's last two bytes. An exponent of ones is an
-  // infinity or a NaN.
+  // In little-endian order, sign and exponent are in an element's last two bytes. An exponent of
+  // all ones is an infinity or a NaN.
   const unsigned exponent = dtype == DType::float16 ? 0x7c00u : 0x7f80u;
   const std::size_t size = size_of(dtype);
   const auto count = static_cast<std::int64_t>(stored.size() / size);

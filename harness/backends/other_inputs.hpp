@@ -1,6 +1,6 @@
 #pragma once
-// Other inputs of the same problem at no cost: every tensor that may have any sign, negated. A
-// candidate that answers from an earlier call gives the very same bits for them.
+// Other inputs of the same problem at no cost: every tensor that may have any sign is negated. A
+// candidate that returns results of an earlier call gives exactly the same bits for them.
 
 #include <cstddef>
 #include <span>
@@ -9,14 +9,15 @@
 
 namespace gla_bench {
 
-/// Whether the tensor is one that negate_inputs() changes: a float input of which some value is
-/// positive. Log decays, which are not, stay as they are.
+/// Whether negate_inputs() changes the tensor. It changes a float input that has a positive value.
+/// Log decays have none and stay unchanged.
 bool is_negatable(const TensorSpec& spec, std::span<const float> values);
 
-/// The inputs with each negatable tensor negated, infinities aside: what is masked stays masked.
+/// The inputs with each negatable tensor negated. Infinities keep their sign, so masked elements
+/// stay masked.
 HostTensors negated(std::span<const TensorSpec> specs, const HostTensors& inputs);
 
-/// Flips the sign of stored finite values; twice gives back the same bytes. @throws
+/// Flips the sign of stored finite values. A second call restores the original bytes. @throws
 /// std::logic_error for int32
 void flip_signs(DType dtype, std::span<std::byte> stored);
 

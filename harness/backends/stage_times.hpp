@@ -1,5 +1,5 @@
 #pragma once
-// From the times of a call's parts to the times of its stages.
+// Computes the times of stages from the times of a call's parts.
 
 #include <span>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace gla_bench {
 
-/// The time of each stage, from the seconds of each part of several calls: medians over the calls
-/// of the sum of a stage's parts. The stages stand in the order in which their names come first.
-/// `names`: the stage that each part belongs to.
+/// The time of each stage, from the seconds of each part in several calls. It is the median over
+/// the calls of the sum of the stage's parts. Stages are in the order in which their names first
+/// appear. `names` holds the stage of each part.
 std::vector<StageTime> medians_of_stages(std::span<const std::string> names,
                                          std::span<const std::vector<double>> calls);
 

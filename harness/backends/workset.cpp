@@ -1,4 +1,4 @@
-// What a Workset answers by downloading its outputs, for backends that have no quicker way.
+// Workset functions that download the outputs, for backends without a faster way.
 
 #include <algorithm>
 #include <bit>

@@ -1,18 +1,19 @@
-// The layer's functions outside its products, one kernel each, with float32 tensors between them
-// (two more roundings to 16 bits would be felt in y):
+// The layer's functions outside its matrix products, with one kernel for each. The tensors between
+// them are float32, because two more roundings to 16 bits would show in y.
 //   gate_activation  g = logsigmoid(gate_sums + b_g) / divisor
 //   output_gate      swish = swish(r + b_r)
 //   layer_norm       normed = LN(o) over the V values of a token's head
 //   multiply         gated = swish * normed
-// Grid: gate_activation, output_gate and multiply a thread for each pack (16 bytes of io_t, where a
-// head's row divides) of all elements; layer_norm a group of lanes for each row of a head.
-// Shared memory: none. Bytes moved: each tensor named above once, the biases from the cache.
+// Grid: gate_activation, output_gate and multiply use one thread for each pack of elements. A pack
+// is 16 bytes of io_t, or less where a head's row is not a multiple of that. layer_norm uses a
+// group of lanes for each row of a head. Shared memory: none. Bytes moved: each tensor named above
+// once. The biases come from the cache.
 
 #include "gla_layer/rows.cuh"
 
 namespace gla_bench::gla_layer {
 
-// The thread's first element, of `count`.
+// The first element of the thread's pack, among `count` elements.
 template <int n>
 __device__ __forceinline__ long long first_element() {
   return (blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x) * n;

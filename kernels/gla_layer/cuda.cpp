@@ -1,4 +1,4 @@
-// Host side of composed.cuh and fused.cuh: products through cuBLAS, gla as an import.
+// The host side of composed.cuh and fused.cuh. Products go through cuBLAS, and gla is imported.
 
 #include <cstring>
 
@@ -23,7 +23,7 @@ KernelLayout layout(const Problem& problem) {
           static_cast<int>(size_of(problem.dtype))};
 }
 
-// What the products outside gla declare; cuBLAS has 16-bit operands as they are.
+// The arithmetic that the products outside gla declare. cuBLAS takes 16-bit operands as they are.
 Arithmetic product_arithmetic(const Problem& problem, const Tile& tile) {
   return gla_bench::product_arithmetic(problem, choice(tile, "tf32") == 1 ? 1 : 3);
 }
@@ -39,7 +39,8 @@ double blocks_of(std::int64_t rows, std::int64_t columns, int per_block) {
   return static_cast<double>(rows) * static_cast<double>(columns) / per_block + 1;
 }
 
-// The most blocks of a launch, in floating point: sizes need not make sense.
+// The largest number of blocks of a launch, in floating point because the sizes need not make
+// sense.
 std::optional<std::string> refuse_grids(const Problem& problem) {
   const Extents n = extents(problem);
   const KernelLayout sizes = layout(problem);
@@ -83,7 +84,7 @@ KernelLaunch launch(const char* entry, std::int64_t blocks, int threads, const c
   return result;
 }
 
-// Kernels that stand between the products.
+// The launches of the kernels between the products.
 struct Launches {
   std::vector<Step> gate, norm_gate;
 };

@@ -9,7 +9,7 @@ namespace {
 
 constexpr float epsilon = 1e-5f;
 
-// [rows, k] times [k, n], each contiguous.
+// The product of [rows, k] and [k, n], both contiguous.
 MatrixProduct product(std::int64_t m, std::int64_t k, std::int64_t n, MatrixOperand a,
                       MatrixOperand b, MatrixOperand c) {
   MatrixProduct result;

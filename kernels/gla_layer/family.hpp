@@ -1,5 +1,5 @@
 #pragma once
-// What the layer's variants share: parameters, workspace, the products through cuBLAS, byte counts.
+// What the layer's variants share: parameters, workspace, products through cuBLAS and byte counts.
 
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace gla_bench::gla_layer {
 
-/// Columns of the low-rank product between W_1 and W_2.
+/// The width of the narrow tensor between W_1 and W_2.
 inline constexpr std::int64_t rank = 16;
 
 struct Extents {
@@ -23,51 +23,52 @@ struct Extents {
 
 Extents extents(const Problem& problem);
 
-/// How far a variant takes the gate and the norm apart.
+/// How a variant divides the gate and the norm into kernels.
 enum class Form {
-  composed,  ///< a kernel for each function, with float32 tensors between them
-  fused      ///< one kernel for the gate, one for norm and output gate
+  composed,  ///< one kernel for each function, with float32 tensors between them
+  fused      ///< one kernel for the gate, one for the norm and output gate
 };
 
-/// The layer's regions: q, k, v, r, low, g, o, gated; composed also gate_sums, swish, normed.
+/// The layer's workspace regions: q, k, v, r, low, g, o and gated. The composed form adds
+/// gate_sums, swish and normed.
 std::vector<Region> regions(const Problem& problem, Form form);
 
-/// Parameters of the layer's own kernels.
+/// The parameters of the layer's own kernels.
 GlaLayerParams params(const Problem& problem, const Address& address);
 
-/// dim::key_dim, dim::value_dim, every axis of the tile that is not gla's as tile::<axis>.
+/// dim::key_dim, dim::value_dim, and every tile axis that does not belong to gla as tile::<axis>.
 std::vector<Constant> constants(const Problem& problem, const Tile& tile);
 
-/// x W for q, k, v, r and the gate's W_1; all of stage "projections".
+/// x W for q, k, v, r and the gate's W_1; all in the stage "projections".
 std::vector<Step> projections(const Problem& problem, Arithmetic arithmetic);
 
-/// low W_2 into gate_sums, float32; of stage "gate".
+/// low W_2 into gate_sums in float32; in the stage "gate".
 Step gate_product(const Problem& problem, Arithmetic arithmetic);
 
-/// gated W_O into y; stage "output".
+/// gated W_O into y; in the stage "output".
 Step output_product(const Problem& problem, Arithmetic arithmetic);
 
-/// Bytes of `columns` of all rows in the problem's dtype.
+/// Bytes of `columns` columns of all rows, in the problem's dtype.
 double row_bytes(const Problem& problem, std::int64_t columns);
 
-/// The same in float32.
+/// The same count in float32.
 double float_bytes(const Problem& problem, std::int64_t columns);
 
-/// Bytes of the five products and of the last one; the other stages are the variants' own.
+/// Bytes of the five projections and of the last product. The variants give the other stages.
 Traffic projection_traffic(const Problem& problem);
 Traffic output_traffic(const Problem& problem);
 
-/// All stages of a form, gla's traffic being what its variant says. "projections", "gate", "gla",
-/// "norm_gate", "output".
+/// All stages of a form: "projections", "gate", "gla", "norm_gate" and "output". The traffic of
+/// "gla" is what gla's variant states.
 std::vector<StageTraffic> stages(const Problem& problem, Form form, const Traffic& gla);
 
-/// Operations of everything outside gla: two for each multiplication of a product.
+/// Operations of everything outside gla, with two for each multiplication of a product.
 double flops_around(const Problem& problem);
 
-/// Reasons that both backends share: direction, layout, sizes.
+/// Refusals that both backends share: direction, layout and sizes.
 std::optional<std::string> refuse_problem(const Problem& problem);
 
-/// The variants of this family, CUDA and host.
+/// All variants of this family, CUDA and host.
 std::vector<Variant> variants();
 
 }  // namespace gla_bench::gla_layer

@@ -1,11 +1,14 @@
-// The layer's functions outside its large products in two kernels, nothing stored between:
-//   gate       g = logsigmoid(low W_2 + b_g) / divisor. A thread holds its columns of W_2 (16
-//              values each) in registers and goes down the tokens of its block, whose rows of `low`
-//              lie in shared memory and are read by all threads at once.
+// The layer's functions outside its large products, in two kernels. Nothing is stored between the
+// functions of a kernel.
+//   gate       g = logsigmoid(low W_2 + b_g) / divisor. Each thread holds its columns of W_2 (16
+//              values each) in registers and walks down the tokens of its block. Their rows of
+//              `low` lie in shared memory, and all threads read the same row at once.
 //              Grid: blocks of tile::tokens tokens, times blocks of columns.
-//              Shared memory: tokens * 64 bytes. Bytes moved: low in, g out, W_2 from the cache.
-//   norm_gate  gated = swish(r + b_r) (.) LN(o), a group of lanes for each row of a head, the row
-//              in registers. Grid: a group for each row. Bytes moved: o and r in, gated out.
+//              Shared memory: tokens * 64 bytes. Bytes moved: low is read, g is written, and W_2
+//              comes from the cache.
+//   norm_gate  gated = swish(r + b_r) (.) LN(o). A group of lanes handles each row of a head and
+//              holds it in registers. Grid: one group for each row. Shared memory: none.
+//              Bytes moved: o and r are read, gated is written.
 
 #include "gla_layer/rows.cuh"
 

@@ -1,6 +1,6 @@
-// The layer on the host: products through OpenBLAS in float32, gla by any of its host variants,
-// the functions between them as loops over rows. Tensors between the stages are stored in the
-// problem's dtype, as on a device.
+// The layer on the host. Products go through OpenBLAS in float32. gla runs as any of its host
+// variants. The functions between them are loops over rows. Tensors between the stages are stored
+// in the problem's dtype, as on a GPU.
 
 #include <cblas.h>
 
@@ -43,7 +43,7 @@ float swish(float r) {
   return r / (1 + std::exp(-r));
 }
 
-// One call: its problem, sizes and tensors.
+// One call, with its problem, sizes and tensors.
 class Layer {
  public:
   Layer(const HostCall& call, Form form)
@@ -76,7 +76,7 @@ class Layer {
   }
 
  private:
-  // Rows of a product at a time: what is converted stays small.
+  // Rows of a product that are converted at a time. This keeps the converted copy small.
   static constexpr std::int64_t block = 512;
 
   std::vector<float> matrix(const void* data, std::int64_t count) const {
@@ -93,7 +93,8 @@ class Layer {
                 size(k), b, size(n), 0.0f, c, size(n));
   }
 
-  // All rows of a, by blocks; `take(first row, rows, values)` gets each block of the result.
+  // Multiplies all rows of a, in blocks. take(first row, rows, values) receives each block of the
+  // result.
   template <class Take>
   void product_blocks(const void* a, const void* b, std::int64_t k, std::int64_t n,
                       Take take) const {
@@ -129,7 +130,7 @@ class Layer {
     stored_product(p_.x, p_.w_1, n_.model, rank, p_.low);
   }
 
-  // `work(row, scratch of `columns` floats)` for all rows, in parallel.
+  // Calls work(row, scratch of `columns` floats) for all rows, in parallel.
   template <class Work>
   void over_rows(std::int64_t columns, Work work) const {
 #pragma omp parallel if (n_.rows * columns > 65536)
@@ -160,7 +161,7 @@ class Layer {
                    });
   }
 
-  // gla with its own parameters, which lie behind the layer's.
+  // Runs gla with its own parameters, which are stored after the layer's.
   void recurrence() const {
     const Inner inner = inner_of(BackendId::host, call_.problem, call_.tile).value();
     const ParamBytes params(call_.params.begin() + sizeof p_, call_.params.end());
@@ -181,7 +182,7 @@ class Layer {
       p_.swish[at + i] = swish(x[i] + element(p_.b_r, i));
   }
 
-  // The norm of every head of a row, in place.
+  // Normalises every head of a row in place.
   void normalise(float* x) const {
     for (float* head = x; head < x + n_.values; head += n_.value_dim) {
       float mean = 0, variance = 0;

@@ -10,8 +10,9 @@
 namespace gla_bench::gla_layer {
 namespace {
 
-/// A variant of gla, by the tile that was fastest on an H200 in most problems: axes that matter
-/// most first. Its place in the list is its number in records and never changes.
+/// A variant of gla, with the tile that was fastest on an H200 in most problems. The axes that
+/// matter most come first. A choice's place in the list is its number in records, so it never
+/// changes.
 struct Choice {
   std::string_view variant;
   std::vector<std::pair<std::string_view, int>> favourite;
@@ -35,7 +36,7 @@ constexpr int tiles_of_each = 4;
 constexpr Limits widest{90, 232448, 0, 132};
 constexpr Limits narrowest{86, 101376, 0, 84};
 
-// How far a tile is from the favourite: the earlier an axis stands, the more it counts.
+// How far a tile is from the preferred one. Earlier axes count more.
 int distance(const Choice& wanted, const Tile& tile) {
   int sum = 0, weight = 1 << wanted.favourite.size();
   for (const auto& [axis, value] : wanted.favourite) {
@@ -48,7 +49,7 @@ int distance(const Choice& wanted, const Tile& tile) {
 
 struct Known {
   Variant variant;
-  std::vector<Tile> tiles;  // the nearest to the favourite first
+  std::vector<Tile> tiles;  // sorted by distance to the preferred tile
 };
 
 Known known(const Choice& wanted, const Variant& variant) {
@@ -72,7 +73,8 @@ std::vector<Known> known_variants() {
   return list;
 }
 
-// gla's variants, apart from the list of all variants, which this family is a part of.
+// Finds a variant of gla without the list of all variants, because this family is part of that
+// list.
 const Known* find_inner(BackendId backend, std::string_view name) {
   static const std::vector<Known> list = known_variants();
   for (const Known& one : list)
@@ -86,7 +88,8 @@ const Choice* choice_of(const Tile& tile) {
   return &choices()[static_cast<std::size_t>(number)];
 }
 
-// Number `number` of the tiles that gla's variant accepts there, the nearest first.
+// The `number`-th of the tiles that gla's variant accepts for the problem, in order of distance to
+// the preferred tile.
 std::optional<Tile> accepted_tile(const Known& inner, const Problem& problem, int number,
                                   const Limits& limits) {
   for (const Tile& tile : inner.tiles)

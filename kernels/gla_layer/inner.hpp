@@ -1,5 +1,5 @@
 #pragma once
-// gla inside the layer: any of its variants, as it stands, over the layer's workspace.
+// gla inside the layer: any of gla's variants, unchanged, working on the layer's workspace.
 
 #include <optional>
 #include <string>
@@ -9,40 +9,42 @@
 
 namespace gla_bench::gla_layer {
 
-/// Tile axes "inner" and "inner_tile": which of gla's variants, and which of its tiles.
+/// The tile axes "inner" and "inner_tile", which select a variant of gla and one of its tiles.
 TileSpace inner_axes();
 
-/// The gla problem inside the layer's: q, k, v, g, o and the states.
+/// The gla problem inside the layer's problem: q, k, v, g, o and the states.
 Problem recurrence_of(const Problem& problem);
 
-/// One variant of gla with one of its tiles on one problem.
+/// One variant of gla with one of its tiles, for one problem.
 struct Inner {
   const Variant* variant = nullptr;
   Problem problem;
   Tile tile;
 };
 
-/// What the layer's tile chooses, or nothing where gla has no such variant or tile there.
+/// The variant and tile of gla that the layer's tile selects, or nothing where gla has no such
+/// variant or tile.
 ///
-/// Tiles are counted by how near they are to those that were fastest on an H200, among those that
-/// the problem allows: inner_tile 0 to 3 where a block has an H200's shared memory, 4 to 7 where it
-/// has the 99 KiB that every architecture since sm_80 allows.
+/// Among the tiles that the problem allows, tiles are numbered by their distance to the one that
+/// was fastest on an H200. inner_tile 0 to 3 assumes the shared memory that a block has on an H200.
+/// inner_tile 4 to 7 assumes the 99 KiB that every architecture since sm_80 allows.
 std::optional<Inner> inner_of(BackendId backend, const Problem& problem, const Tile& tile);
 
-/// Why that is nothing, or why gla's variant refuses the tile, or nothing.
+/// Says why there is no such variant or tile, or why gla's variant refuses the tile. Returns
+/// nothing if there is no reason.
 std::optional<std::string> refuse_inner(BackendId backend, const Problem& problem, const Tile& tile,
                                         const Limits& limits);
 
 /// Its workspace regions, named "gla.<region>".
 std::vector<Region> inner_workspace(const Inner& inner);
 
-/// Its parameters, out of the layer's regions q, k, v, g, o and its own, and the layer's states.
+/// Its parameters: the layer's regions q, k, v, g and o, its own regions, and the layer's states.
 ParamBytes inner_params(const Inner& inner, const Address& address);
 
-/// Adds its steps to the recipe, as stage "gla", and its source as an import.
+/// Adds its steps to the recipe as the stage "gla", and its source as an import.
 void append_inner(const Inner& inner, Recipe& recipe);
 
-/// Sources of all of gla's variants on a backend.
+/// The source files of all gla variants of a backend.
 std::vector<std::string> inner_sources(BackendId backend);
 
 }  // namespace gla_bench::gla_layer

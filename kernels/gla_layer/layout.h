@@ -1,6 +1,6 @@
 #pragma once
 // Sizes of the layer's own kernels, stated once for the kernels, which need constants, and for
-// their host side. Includes nothing.
+// their host side. The file includes nothing.
 
 namespace gla_bench::gla_layer {
 
@@ -9,7 +9,8 @@ struct KernelLayout {
 
   int threads = 256;
 
-  /// Elements that a thread moves at once: 16 bytes of io_t, or what divides a head's row.
+  /// The elements that a thread moves at once: 16 bytes of io_t, or a smaller size that divides a
+  /// head's row.
   int key_bytes = key_dim * io_bytes;
   int key_access = key_bytes % 16 == 0  ? 16
                    : key_bytes % 8 == 0 ? 8
@@ -23,13 +24,14 @@ struct KernelLayout {
                                             : io_bytes;
   int value_pack = value_access / io_bytes;
 
-  /// A head's row of values: as many lanes of a warp as it has packs, the next power of two.
+  /// A head's row of values uses as many lanes of a warp as it has packs, rounded up to a power of
+  /// two.
   int packs = value_dim / value_pack;
   int lanes = packs > 16 ? 32 : packs > 8 ? 16 : packs > 4 ? 8 : packs > 2 ? 4 : packs > 1 ? 2 : 1;
   int packs_per_lane = (packs + lanes - 1) / lanes;
-  int units = threads / lanes;  ///< rows of values that a block takes
+  int units = threads / lanes;  ///< rows of values that a block handles
 
-  /// The gate's kernel: columns of W_2 that a thread holds in registers, 16 values each.
+  /// The gate's kernel: the columns of W_2 that a thread holds in registers, 16 values each.
   int gate_threads = 128;
   int gate_columns = key_pack < 4 ? key_pack : 4;
 };

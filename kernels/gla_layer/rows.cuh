@@ -1,6 +1,6 @@
 #pragma once
-// What the layer's kernels share: packs of elements, the two activations, a head's row of values
-// spread over lanes.
+// What the layer's kernels share: packs of elements, the two activations, and a head's row of
+// values spread over lanes.
 
 #include "device/math.cuh"
 #include "device/types.cuh"
@@ -26,9 +26,9 @@ __device__ __forceinline__ void store_pack(T* p, const float (&x)[n]) {
   *reinterpret_cast<device::Pack<T, n>*>(p) = pack;
 }
 
-/// log(sigmoid(z)). In 16 bits by the fast functions, whose absolute error of 1e-7 is far below the
-/// result's own rounding wherever the result matters; below e^-7 the logarithm is its argument's
-/// series.
+/// log(sigmoid(z)). 16-bit problems use the fast functions. Their absolute error of 1e-7 is far
+/// below the rounding of the result wherever the result matters. Below e^-7 the logarithm is
+/// replaced by its series.
 __device__ __forceinline__ float log_sigmoid(float z) {
   if constexpr (sizeof(io_t) == 4) {
     return fminf(z, 0.0f) - log1pf(expf(-fabsf(z)));
@@ -39,7 +39,7 @@ __device__ __forceinline__ float log_sigmoid(float z) {
   }
 }
 
-/// r sigmoid(r); -0 where the exponential overflows.
+/// r sigmoid(r), or -0 where the exponential overflows.
 __device__ __forceinline__ float swish(float r) {
   if constexpr (sizeof(io_t) == 4)
     return r / (1.0f + expf(-r));
@@ -47,7 +47,7 @@ __device__ __forceinline__ float swish(float r) {
     return __fdividef(r, 1.0f + __expf(-r));
 }
 
-/// Sum over the lanes that share a row; the same bits in each of them.
+/// The sum over the lanes that share a row, with the same bits in each lane.
 __device__ __forceinline__ float row_sum(float x) {
 #pragma unroll
   for (int distance = sizes.lanes / 2; distance > 0; distance /= 2)
@@ -60,7 +60,7 @@ struct RowPart {
   static constexpr int n = sizes.value_pack, packs = sizes.packs_per_lane;
   float x[packs][n];
 
-  /// First column of a pack; not less than V where this lane has no such pack.
+  /// The first column of a pack. It is at least V where this lane has no such pack.
   static __device__ __forceinline__ int column(int pack) {
     return (pack * sizes.lanes + static_cast<int>(threadIdx.x) % sizes.lanes) * n;
   }
@@ -72,7 +72,8 @@ struct RowPart {
       if (has(p)) load_pack(row + column(p), x[p]);
   }
 
-  /// x becomes (x - mean) / sqrt(variance + epsilon). Two passes over registers: no cancellation.
+  /// Replaces x by (x - mean) / sqrt(variance + epsilon). Two passes over registers avoid
+  /// cancellation.
   __device__ __forceinline__ void normalise(float epsilon) {
     float sum = 0;
 #pragma unroll

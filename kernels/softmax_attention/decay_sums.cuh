@@ -1,10 +1,11 @@
 #pragma once
-// Two small launches before those of decay attention: DecaySum of every key position and head.
+// Two small kernels that run before decay attention. They form the DecaySum of every key position
+// and head.
 //
-// decay_totals sums each chunk of 1024 positions in float64, decay_prefix adds the chunks before
-// and runs through its own. Grid: chunks * batch * heads blocks, chunks fastest. Workspace: 0 sums
-// DecaySum [B,H,Tk], 1 totals {double, int} [B,H,chunks]. Bytes: the log decays twice, the sums
-// once.
+// decay_totals sums each chunk of 1024 positions in float64. decay_prefix adds up the chunks before
+// its own and then scans its own. Grid: chunks * batch * heads blocks, with chunks fastest.
+// Workspace: region 0 holds the sums, DecaySum [B,H,Tk]; region 1 holds the totals, {double, int}
+// [B,H,chunks]. Bytes moved: the log decays twice, the sums once.
 
 #include "device/types.cuh"
 #include "softmax_attention/decay_bias.cuh"
@@ -13,8 +14,8 @@ namespace gla_bench::softmax_attention {
 
 struct DecayPrefix {
   static constexpr int threads = 256, each = 4, chunk = threads * each;
-  /// Below this many nats nothing is left that a logit could make up for: as good as a reset, and
-  /// sums of what is above keep their small parts.
+  /// A log decay below this many nats counts as a reset, because no logit can make up for it. This
+  /// keeps the small parts of the remaining sums.
   static constexpr float reset = -65536.0f;
 
   struct __align__(16) Total {
@@ -54,14 +55,14 @@ struct DecayPrefix {
     if (g < reset) return {0.0, 1, 0};
     return {static_cast<double>(g) * 1.44269504088896340736, 0, 0};
   }
-  /// The thread's positions together.
+  /// The total of the thread's own positions.
   __device__ __forceinline__ Total own() const {
     Total sum{0.0, 0, 0};
 #pragma unroll
     for (int i = 0; i < each; ++i) sum.add(decay(first() + i));
     return sum;
   }
-  /// The sum over all threads before this one, and in `all` over all of them.
+  /// Returns the sum over all threads before this one, and sets `all` to the sum over all of them.
   static __device__ __forceinline__ Total before(const Total& value, Total* warps, Total& all) {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
     Total sum = value;

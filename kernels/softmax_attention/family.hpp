@@ -1,6 +1,6 @@
 #pragma once
-// What the host side of every variant of the softmax family shares: softmax, attention and
-// decay_attention. Parameters, constants, byte counts.
+// What the host side of every variant of the softmax family shares: parameters, constants and byte
+// counts. The family is softmax, attention and decay_attention.
 
 #include <cstdint>
 #include <functional>
@@ -20,24 +20,24 @@ enum class Decay { none = 0, constant = 1, per_token = 2 };
 
 Decay decay_of(const Problem& problem);
 
-/// Whether a query sees no keys behind its own position. decay_attention always is.
+/// Whether a query sees no keys after its own position. In decay_attention this is always so.
 bool causal(const Problem& problem);
 
-/// Whether a forward writes lse. The backward is given it.
+/// Whether a forward pass writes lse. A backward pass receives it as an input.
 bool writes_lse(const Problem& problem);
 
-/// Query heads to a key head.
+/// The number of query heads for each key head.
 std::int64_t group(const Problem& problem);
 
-/// Products q.k that count, over batch and query heads: the causal ones, or all.
+/// The number of products q.k that count, over batch and query heads: the causal pairs, or all.
 double pairs(const Problem& problem);
 
-/// SoftmaxParams with the tensors' addresses, sizes and scale. `regions`: the workspace regions'
-/// names, in the order of Params::work.
+/// SoftmaxParams with the tensors' addresses, sizes and scale. `regions` lists the names of the
+/// workspace regions in the order of Params::work.
 SoftmaxParams softmax_params(const Problem& problem, const Address& address,
                              const std::vector<Region>& regions);
 
-/// AttentionParams with the tensors' addresses (o and lse of either direction), strides of the
+/// AttentionParams with the tensors' addresses (o and lse in both directions), the strides of the
 /// problem's layout, sizes and scale.
 AttentionParams attention_params(const Problem& problem, const Address& address,
                                  const std::vector<Region>& regions);
@@ -45,38 +45,40 @@ AttentionParams attention_params(const Problem& problem, const Address& address,
 /// The operator's Params as the bytes that a launch takes.
 ParamBytes bind(const Problem& problem, const Address& address, const std::vector<Region>& regions);
 
-/// Every axis of the tile as tile::<axis>; for attention also dim::key_dim, dim::value_dim and
-/// trait::causal, ::decay (Decay), ::lse (there is one: asked for, or given), ::group.
+/// Every axis of the tile as tile::<axis>. For attention also dim::key_dim, dim::value_dim and
+/// trait::causal, ::decay (a Decay), ::lse (whether there is one, as an output or an input) and
+/// ::group.
 std::vector<Constant> constants(const Problem& problem, const Tile& tile);
 
-/// Bytes of x, or of y, of softmax.
+/// Bytes of x, which equal those of y, of softmax.
 double row_bytes(const Problem& problem);
-/// Bytes of q (or dq), of k (or dk), of v (or dv), of o (or its gradient), in the problem's dtype.
+/// Bytes of q (or dq), of k (or dk), of v (or dv) and of o (or its gradient), in the problem's
+/// dtype.
 double query_bytes(const Problem& problem);
 double key_bytes(const Problem& problem);
 double value_bytes(const Problem& problem);
 double output_bytes(const Problem& problem);
-/// Bytes of the log decays, whatever they depend on.
+/// Bytes of the log decays, in every form that they come in.
 double decay_bytes(const Problem& problem);
-/// Bytes of the log decays' gradient, float32.
+/// Bytes of the gradient of the log decays, float32.
 double decay_gradient_bytes(const Problem& problem);
-/// Bytes of lse [B,T,H], whether or not it is asked for.
+/// Bytes of lse [B,T,H], whether or not it is an output.
 double lse_bytes(const Problem& problem);
 
-/// Sizes outside what the kernels are written for (B, T, H, Tk, Hk >= 1; K, V in 1..512), heads
-/// that are not a multiple of the key heads, or an operator or direction that is not the variant's;
-/// or nothing.
+/// Says why the kernels do not serve the problem: sizes outside their range (B, T, H, Tk, Hk >= 1;
+/// K, V in 1..512), heads that are not a multiple of the key heads, or an operator or direction
+/// that is not the variant's. Returns nothing if they serve it.
 std::optional<std::string> refuse_problem(const Problem& problem, std::string_view op,
                                           Direction direction);
 
-/// The parts of a CUDA variant that differ. Empty functions: no workspace.
+/// The parts in which CUDA variants differ. A `workspace` left empty means no workspace.
 struct CudaForm {
   std::string_view name, summary;
   TileSpace space;
   std::vector<std::string> sources;  ///< below kernels/; family.cpp and refusal.cpp are added
   std::function<Arithmetic(const Problem&, const Tile&)> arithmetic;
-  /// Asked after refuse_problem(), refuse_choice() and refuse_architecture(), and followed by
-  /// refuse_workspace(), which therefore it need not ask itself.
+  /// Asked after refuse_problem(), refuse_choice() and refuse_architecture(), whose checks it need
+  /// not repeat. refuse_workspace() follows it.
   std::function<std::optional<std::string>(const Problem&, const Tile&, const Limits&)> reject;
   std::function<Traffic(const Problem&, const Tile&)> traffic;
   std::function<double(const Problem&, const Tile&)> flops;
@@ -87,7 +89,7 @@ struct CudaForm {
 /// The variant of one operator and direction that the form describes.
 Variant cuda_variant(std::string_view op, Direction direction, const CudaForm& form);
 
-/// The variants of this family, CUDA and host.
+/// All variants of this family, CUDA and host.
 std::vector<Variant> variants();
 
 }  // namespace gla_bench::softmax_attention

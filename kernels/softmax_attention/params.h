@@ -1,13 +1,13 @@
 #pragma once
-// The one argument of every kernel of the softmax family, by value, on the GPU and on the host.
-// Includes no standard headers: NVRTC has none.
+// The single argument of every kernel of the softmax family, passed by value on the GPU and on the
+// host. The file includes no standard headers, because NVRTC has none.
 
 #include "kernels/token_strides.h"
 
 namespace gla_bench {
 
-/// y = softmax(scale x) along each row of x [rows, columns]; y has the same extents, both are in
-/// io_t with rows one behind the other. A row of -inf alone becomes zeros.
+/// y = softmax(scale x) along each row of x [rows, columns]. y has the same extents. Both are in
+/// io_t with contiguous rows. A row of only -inf becomes zeros.
 struct SoftmaxParams {
   const void* x;
   void* y;
@@ -16,19 +16,19 @@ struct SoftmaxParams {
   float scale;
 };
 
-/// Attention of `seq` queries to `key_seq` keys, query i standing at key position
-/// i + key_seq - seq. q, dq [B,T,H,K]; k, dk [B,Tk,Hk,K]; v, dv [B,Tk,Hk,V]; o, d_o [B,T,H,V];
-/// log_decay, d_log_decay [B,Tk,H] or [H]; lse [B,T,H]. In io_t unless typed. Query head h reads
-/// key head h / (heads / key_heads).
+/// Attention of `seq` queries to `key_seq` keys. Query i stands at key position i + key_seq - seq.
+/// Extents: q, dq [B,T,H,K]; k, dk [B,Tk,Hk,K]; v, dv [B,Tk,Hk,V]; o, d_o [B,T,H,V]; log_decay,
+/// d_log_decay [B,Tk,H] or [H]; lse [B,T,H]. Elements are in io_t unless a type is given. Query
+/// head h reads key head h / (heads / key_heads).
 struct AttentionParams {
   const void* q;
   const void* k;
   const void* v;
-  const void* log_decay;            ///< per token in io_t, trait::decay 2; null: none
-  const float* constant_log_decay;  ///< [H], trait::decay 1; null: none
+  const void* log_decay;            ///< for trait::decay 2, per token in io_t; null: none
+  const float* constant_log_decay;  ///< for trait::decay 1, [H]; null: none
   void* o;                          ///< written by the forward, given to the backward
-  float* lse;                       ///< the same; null in a forward that is not asked for it
-  const void* d_o;                  ///< from here to d_log_decay: of the backward alone
+  float* lse;                       ///< like o; null in a forward that does not write it
+  const void* d_o;                  ///< this and the next, up to d_log_decay, only in the backward
   void* dq;
   void* dk;
   void* dv;

@@ -5,7 +5,7 @@
 namespace gla_bench::softmax_attention {
 namespace {
 
-/// A maker and an operator that it makes a variant of.
+/// A function that makes a variant, and the operator to make it for.
 struct Maker {
   Variant (*make)(std::string_view op);
   std::string_view op;

@@ -1,5 +1,6 @@
 #pragma once
-// One maker per variant, for the operator that it is given; variants.cpp lists them.
+// One maker for each variant. Its argument is the operator to make it for. variants.cpp lists them
+// all.
 
 #include <string_view>
 
@@ -7,7 +8,7 @@
 
 namespace gla_bench::softmax_attention {
 
-// CUDA (each in <name>.cpp beside <name>.cuh, or in the file that is named)
+// CUDA, forward (each in <name>.cpp next to <name>.cuh, or in the file named here)
 Variant three_pass(std::string_view op);         // softmax_rows.cpp
 Variant online(std::string_view op);             // softmax_rows.cpp
 Variant online_blocked(std::string_view op);     // softmax_rows.cpp

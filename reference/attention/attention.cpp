@@ -66,7 +66,7 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   return list;
 }
 
-// Products q.k that count, over batch and query heads.
+// The number of products q.k that count, over batch and query heads.
 double pairs(const Problem& problem) {
   const Shape& s = problem.shape;
   const auto queries = static_cast<double>(s.seq), keys = static_cast<double>(s.keys_seq());
@@ -98,11 +98,12 @@ std::optional<std::string> refuse(const Problem& problem) {
   return std::nullopt;
 }
 
-// What the regimes of plain attention make of normal queries and keys.
-// peaked: logits of standard deviation 6, and of 32 for one query in sixteen (beyond e^88).
-// shifted: the first channel of all keys is about 4, that of the queries wide: each row's logits
-// have an offset of their own of standard deviation 6. (Twice that, and one float32 rounding of a
-// logit costs what the bound allows.)
+// What the regimes of plain attention do to normally distributed queries and keys:
+// - peaked: the logits have a standard deviation of 6, and of 32 for one query in sixteen (beyond
+//   e^88).
+// - shifted: the first channel of all keys is about 4, and that of the queries varies widely. So
+//   all logits of a row share an offset, whose standard deviation is 6. (With twice that, a single
+//   float32 rounding of a logit would cost all that the bound allows.)
 void shape_logits(const Problem& problem, HostTensors& inputs) {
   const Shape& s = problem.shape;
   const auto apply = [&](const char* name, auto map) {
@@ -126,8 +127,8 @@ void shape_logits(const Problem& problem, HostTensors& inputs) {
   }
 }
 
-// A constant decay of many nats a token would leave each query its own key, and the gradients of q
-// and k as differences of equal numbers: constants stop at -2.
+// A constant decay of many nats for each token would leave each query only its own key. The
+// gradients of q and k would then be differences of equal numbers. So constants stop at -2.
 std::vector<float> draw_constants(const Problem& problem) {
   std::vector<float> decays = draw_gates(problem.gate, problem.seed, "log_decay", 1,
                                          problem.shape.heads, 1, DType::float32);

@@ -1,16 +1,16 @@
-// Attention in blocks of queries and keys in the arithmetic of real_t: the float64 reference on the
-// device (real_t = double, rounding::mantissa = 52) and the plain computation that bounds are tied
-// to (real_t = float). attention_forward.cpp and attention_backward.cpp beside this are the
-// definition; this follows them.
+// Attention in blocks of queries and keys, in the arithmetic of real_t. With real_t = double and
+// rounding::mantissa = 52 it is the float64 reference on the GPU. With real_t = float it is the
+// plain computation whose error sets the bounds. forward.cpp and backward.cpp in this folder are
+// the definition, which this file follows.
 //
-// A block of 256 threads forms tiles of 64 rows x 32 columns of scores, in registers, from operands
-// that pass through shared memory 16 channels at a time, and adds tile x operand to 64 x 128
-// outputs in registers. Rows are queries (forward, dq) or keys (dk, dv).
-// Grid: (row blocks * batch * heads, blocks of 128 output columns). Each recomputes the scores.
-// Shared memory: 16 channels of the operands and the tile, 33 KB at most in float64.
-// All tensors in logical order, float32 in.
+// Idea: a block of 256 threads forms tiles of 64 rows x 32 columns of scores in registers. The
+// operands pass through shared memory, 16 channels at a time. The block then adds tile x operand to
+// 64 x 128 outputs in registers. Rows are queries (forward, dq) or keys (dk, dv). Grid: (row blocks
+// * batch * heads, blocks of 128 output columns). Each block computes the scores again. Shared
+// memory: 16 channels of the operands and the tile, at most 33 KB in float64. All tensors are in
+// logical order, inputs in float32.
 //
-// From the prologue: real_t, rounding::mantissa (explicit bits that an operand keeps).
+// The prologue defines real_t and rounding::mantissa (the explicit bits that an operand keeps).
 
 #include "reference/attention/params.h"
 #include "reference/rounded.cuh"
@@ -30,12 +30,12 @@ __device__ float exponential(float x) { return expf(x); }
 __device__ double logarithm(double x) { return log(x); }
 __device__ float logarithm(float x) { return logf(x); }
 
-// NVRTC has no macros of <math.h>.
+// NVRTC does not have the macros of <math.h>.
 __device__ real_t minus_infinity() {
   return static_cast<real_t>(__longlong_as_double(static_cast<long long>(0xfff0000000000000ull)));
 }
 
-// Some rows of a tensor: `count` of `width` elements, `stride` apart.
+// Some rows of a tensor: `count` rows of `width` elements, `stride` elements apart.
 struct Matrix {
   const float* first;
   long long stride;
@@ -53,7 +53,7 @@ struct Shared {
   real_t tile[rows * tile_ld];
 };
 
-// A thread's part: rows thread_row() + 16 r, columns thread_column() + 16 c.
+// A thread owns rows thread_row() + 16 r and columns thread_column() + 16 c.
 __device__ int thread_row() { return static_cast<int>(threadIdx.x) / 16; }
 __device__ int thread_column() { return static_cast<int>(threadIdx.x) % 16; }
 
@@ -83,7 +83,7 @@ __device__ void product(const Matrix& x, const Matrix& y, Shared& shared, real_t
   }
 }
 
-// sum[64 x 128] += tile z, z's columns from first_column on.
+// sum[64 x 128] += tile z, with the columns of z from first_column on.
 __device__ void accumulate(const Matrix& z, int first_column, Shared& shared, real_t (&sum)[4][8]) {
   for (int first = 0; first < columns; first += depth) {
     __syncthreads();
@@ -106,13 +106,13 @@ __device__ void accumulate(const Matrix& z, int first_column, Shared& shared, re
   }
 }
 
-// Adds a value of each of the 16 threads that share rows; all get the sum.
+// Adds a value from each of the 16 threads that share rows. All of them get the sum.
 __device__ real_t over_columns(real_t x) {
   for (int step = 8; step > 0; step /= 2) x += __shfl_xor_sync(0xffffffffu, x, step);
   return x;
 }
 
-// One batch row and query head.
+// One sequence of the batch and one query head.
 struct Pair {
   const Params& p;
   long long batch, head;
@@ -135,7 +135,7 @@ struct Pair {
   __device__ bool sees(long long query, long long key) const {
     return query < p.seq && key < p.key_seq && (!p.causal || key <= position(query));
   }
-  // Of a query that sees the key.
+  // The logit of a query and a key that it sees.
   __device__ real_t logit(long long query, long long key, real_t product) const {
     const real_t scaled = product * static_cast<real_t>(p.scale);
     if (p.decays == nullptr) return scaled;
@@ -154,16 +154,17 @@ struct Pair {
   }
 };
 
-// The block's rows and pair, from a grid of (row blocks * batch * heads).
+// The block's first row and its pair, from a grid of (row blocks * batch * heads).
 __device__ long long first_row(long long length) {
   const long long blocks = (length + rows - 1) / rows;
-  return (blocks - 1 - blockIdx.x % blocks) * rows;  // those that see the most keys first
+  return (blocks - 1 - blockIdx.x % blocks) * rows;  // rows that see the most keys first
 }
 __device__ long long pair_number(long long length) {
   return blockIdx.x / ((length + rows - 1) / rows);
 }
 
-// Logits in the tile become weights relative to the row's running maximum, four threads to a row.
+// Turns the logits in the tile into weights relative to the row's running maximum. Four threads
+// share a row.
 __device__ void weigh(Shared& shared, real_t* most, real_t* sums, real_t* shrink) {
   const int row = threadIdx.x / 4, part = threadIdx.x % 4;
   real_t* logits = shared.tile + row * tile_ld + part * (columns / 4);

@@ -1,6 +1,6 @@
-// The backward in blocks, in two passes that each recompute P: a task of the first owns 64 queries
-// (dq, row sums of dS), a task of the second 64 keys (dk, dv, column sums), so that every sum has
-// one owner and one order.
+// The backward in blocks, in two passes that each recompute P. A task of the first pass owns 64
+// queries (dq, row sums of dS). A task of the second pass owns 64 keys (dk, dv, column sums). So
+// every sum has one owner and one order.
 
 #include "reference/attention/blocked.hpp"
 #include "reference/attention/blocks.hpp"
@@ -58,7 +58,7 @@ class Gradients {
                       v.columns.data(), block, ds.data(), block);
     for (std::int64_t r = 0; r < block; ++r) {
       Real *weights = p.data() + r * block, *changes = ds.data() + r * block;
-      // Nothing is seen where lse is -inf, and rows behind the last query are padding.
+      // A query with lse = -inf sees nothing, and rows after the last query are padding.
       const bool sees = r < queries && std::isfinite(lse_[r]);
       const Real lse = sees ? lse_[r] : Real(0), d = sees ? d_[r] : Real(0);
       for (std::int64_t j = 0; j < block; ++j) weights[j] = exponential(weights[j] - lse);
@@ -232,7 +232,8 @@ Outputs<Real> backward(const View& view, std::optional<Arithmetic> arithmetic) {
 #pragma omp for schedule(dynamic)
     for (std::int64_t pair = 0; pair < view.pairs(); ++pair)
       decays[pair] = view.decays(pair / view.heads, pair % view.heads);
-      // Of causal problems the last queries and the first keys have the most to do: they go first.
+      // In causal problems the last queries and the first keys have the most work, so they start
+      // first.
 #pragma omp for schedule(dynamic) nowait
     for (std::int64_t task = 0; task < query_tasks; ++task) {
       const std::int64_t pair = task % view.pairs(),

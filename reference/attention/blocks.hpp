@@ -1,6 +1,6 @@
 #pragma once
-// Blocked loops under the references of attention, in float64 and float32: rows of at most 64
-// queries against 64 keys, padded with zeros so that no loop has an edge.
+// The blocked loops of the attention references, in float64 and float32. At most 64 queries meet 64
+// keys, padded with zeros so that no loop needs to treat an edge.
 
 #include <algorithm>
 #include <bit>
@@ -16,21 +16,21 @@
 
 namespace gla_bench::attention {
 
-/// Queries and keys of a block.
+/// The number of queries, and of keys, in a block.
 constexpr std::int64_t block = 64;
 
-/// Columns with padding to whole vectors.
+/// A number of columns, padded to whole vectors.
 constexpr std::int64_t padded(std::int64_t columns) {
   return (columns + 7) / 8 * 8;
 }
 
-/// e^x for x <= 0 (a little above, too), within 3e-16; -inf and all below -700 give 0.
+/// e^x for x <= 0 (and slightly above), to within 3e-16. -inf and everything below -700 give 0.
 inline double exponential(double x) {
-  constexpr double magic = 0x1.8p52;  // adding it rounds to a whole number, kept in the low bits
+  constexpr double magic = 0x1.8p52;  // adding it rounds to an integer, held in the low bits
   const double clamped = x < -700.0 ? -700.0 : x;
   const double shifted = clamped * 0x1.71547652b82fep0 + magic;
   const double n = shifted - magic;
-  // ln 2 in two pieces: n times the first is exact.
+  // ln 2 in two parts, so that n times the first part is exact.
   const double r = (clamped - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33;
   double sum = 1.0 / 6227020800;
   sum = sum * r + 1.0 / 479001600;
@@ -61,8 +61,8 @@ struct Vector {
   static constexpr std::int64_t width = 16 / sizeof(Real);
 };
 
-/// c[m,n] += a[m,k] b[k,n]; a's elements lie a_row and a_column apart. m is a multiple of 4, n
-/// of 8.
+/// c[m,n] += a[m,k] b[k,n]. The elements of a are a_row and a_column apart. m must be a multiple of
+/// 4, n of 8.
 template <class Real>
 void add_product(std::int64_t m, std::int64_t n, std::int64_t k, const Real* a, std::int64_t a_row,
                  std::int64_t a_column, const Real* b, std::int64_t b_row, Real* c,
@@ -94,7 +94,8 @@ void add_product(std::int64_t m, std::int64_t n, std::int64_t k, const Real* a, 
     }
 }
 
-/// Rounds what enters a product to the bits that an arithmetic keeps; nothing: float64, as it is.
+/// Rounds the operands of a product to the bits that an arithmetic keeps. Without an arithmetic
+/// (float64) they stay unchanged.
 inline void round_operands(std::vector<double>&, std::optional<Arithmetic>) {}
 inline void round_operands(std::vector<float>& x, std::optional<Arithmetic> arithmetic) {
   with_operand_rounding(arithmetic.value_or(Arithmetic::float32), [&](auto round) {
@@ -102,8 +103,8 @@ inline void round_operands(std::vector<float>& x, std::optional<Arithmetic> arit
   });
 }
 
-/// A matrix of at most `block` rows of a tensor, as rows [block, padded(columns)] or, transposed,
-/// as [columns, block]. What the tensor lacks is zero.
+/// At most `block` rows of a tensor as a matrix: as rows [block, padded(columns)] or, transposed,
+/// as [columns, block]. Elements that the tensor lacks are zero.
 template <class Real>
 struct Operand {
   std::vector<Real> rows, columns;
@@ -111,7 +112,7 @@ struct Operand {
 
   explicit Operand(std::int64_t width_) : width(width_) {}
 
-  /// Row r is at from + r * stride.
+  /// Loads rows; row r starts at from + r * stride.
   void load(const float* from, std::int64_t stride, std::int64_t count, bool transpose,
             std::optional<Arithmetic> arithmetic) {
     rows.assign(static_cast<std::size_t>(block * padded(width)), Real(0));
@@ -126,8 +127,8 @@ struct Operand {
   }
 };
 
-/// Scores of a block of queries against a block of keys: scale q.k + bias, -inf where a query does
-/// not see the key or there is none.
+/// The scores of a block of queries against a block of keys: scale q.k + bias. A score is -inf
+/// where a query does not see the key, or where there is no such key.
 template <class Real>
 void form_scores(const View& view, const Decays& decays, std::int64_t first_query,
                  std::int64_t queries, std::int64_t first_key, std::int64_t keys,

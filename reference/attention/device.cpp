@@ -28,7 +28,8 @@ View view_of(const Problem& problem, const HostTensors& inputs) {
   return View(*find_operator(problem.op), problem, inputs);
 }
 
-// A block for `device::rows` rows of each pair and `columns` blocks of output columns.
+// One block for each `device::rows` rows of each pair and each of the `columns` blocks of output
+// columns.
 KernelLaunch launch_of(const char* entry, std::int64_t length, std::int64_t pairs,
                        std::int64_t columns) {
   return {entry,
@@ -117,7 +118,7 @@ std::optional<ReferenceRecipe> recipe(const Problem& problem,
   const Form form = form_of(problem);
   const double most_blocks =
       static_cast<double>(blocks(std::max(form.seq, form.key_seq), device::rows) * form.pairs());
-  if (most_blocks > 2147483647.0) return std::nullopt;  // a grid's limit
+  if (most_blocks > 2147483647.0) return std::nullopt;  // the largest grid
   return arithmetic ? recipe_in<float>(form) : recipe_in<double>(form);
 }
 

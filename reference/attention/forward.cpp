@@ -1,4 +1,4 @@
-// The forward in blocks: a task owns 64 queries of one head, walks over the keys that they see with
+// The forward in blocks. A task owns 64 queries of one head, walks over the keys that they see with
 // running maxima and sums, and divides at the end.
 
 #include "reference/attention/blocked.hpp"
@@ -43,7 +43,7 @@ class Forward {
   }
 
  private:
-  // Scores of a row become weights relative to its running maximum.
+  // Turns the scores of a row into weights relative to its running maximum.
   void weigh(std::int64_t r) {
     Real* row = scores_.data() + r * block;
     const Real most = std::max(most_[r], *std::max_element(row, row + block));
@@ -91,7 +91,7 @@ Outputs<Real> forward(const View& view, std::optional<Arithmetic> arithmetic) {
 #pragma omp for schedule(dynamic)
     for (std::int64_t pair = 0; pair < view.pairs(); ++pair)
       decays[pair] = view.decays(pair / view.heads, pair % view.heads);
-      // The last blocks see the most keys: they go first.
+      // The last blocks see the most keys, so they start first.
 #pragma omp for schedule(dynamic)
     for (std::int64_t task = 0; task < tasks; ++task) {
       const std::int64_t pair = task % view.pairs(), first = blocks - 1 - task / view.pairs();

@@ -1,14 +1,15 @@
 #pragma once
-// What attention.cuh and the host that launches it must agree on. Includes no standard headers:
-// NVRTC has none.
+// What attention.cuh and the host that launches it must agree on. The file includes no standard
+// headers, because NVRTC has none.
 
 namespace gla_bench::attention::device {
 
 constexpr int rows = 64;      ///< queries or keys of a block
 constexpr int width = 128;    ///< output columns of a block
-constexpr int threads = 256;  ///< of a block
+constexpr int threads = 256;  ///< threads of a block
 
-/// The one argument of every kernel, by value. Outputs that a launch does not write are null.
+/// The single argument of every kernel, passed by value. Outputs that a launch does not write are
+/// null.
 template <class real_t>
 struct Params {
   const float* q;
@@ -18,9 +19,9 @@ struct Params {
   const float* given_lse;  ///< [B,T,H]
   const real_t* d;         ///< do.o [B,T,H]
   const double* decays;    ///< sums of the finite log decays [B,H,Tk]; null: none
-  const int* resets;       ///< full resets so far, the same extents
+  const int* resets;       ///< full resets up to each position, [B,H,Tk]
   real_t* o;
-  real_t* lse;  ///< null: not asked for
+  real_t* lse;  ///< null: not an output
   real_t* dq;
   real_t* dk;
   real_t* dv;

@@ -1,5 +1,5 @@
 #pragma once
-// A problem of attention or decay_attention as its references see it.
+// A problem of attention or decay_attention in the form that its references use.
 
 #include <cmath>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace gla_bench::attention {
 
-/// Sums of a pair's log decays up to each key position, full resets (-inf) counted apart, so that
-/// the difference of two positions is never inf - inf.
+/// Sums of a pair's log decays up to each key position. Full resets (-inf) are counted separately,
+/// so that the difference of two positions is never inf - inf.
 struct Decays {
   std::vector<double> sums;          ///< of the finite log decays at positions 0..t
   std::vector<std::int32_t> resets;  ///< full resets at positions 0..t
@@ -24,7 +24,7 @@ struct Decays {
   }
 };
 
-/// Extents and options.
+/// The extents and options of a problem.
 struct Form {
   std::int64_t batch, seq, key_seq, heads, key_heads, keys, values;
   bool has_decays, causal, constant_decay, lse, backward;
@@ -33,14 +33,14 @@ struct Form {
   Form(const Operator& op, const Problem& problem);
 
   std::int64_t pairs() const { return batch * heads; }
-  /// Whether there is enough to do to wake threads for it.
+  /// Whether there is enough work to start threads for it.
   bool large() const {
     return static_cast<double>(pairs() * seq) * static_cast<double>(key_seq) > 1e5;
   }
   std::int64_t key_head(std::int64_t head) const { return head / (heads / key_heads); }
-  /// Key position at which query i stands; negative: it sees nothing, where causal.
+  /// The key position of query i. Where attention is causal, a negative one sees nothing.
   std::int64_t position(std::int64_t query) const { return query + key_seq - seq; }
-  /// Keys that query i sees: the first so many.
+  /// The number of keys that query i sees. It sees the first ones.
   std::int64_t seen(std::int64_t query) const {
     return causal ? std::max<std::int64_t>(position(query) + 1, 0) : key_seq;
   }
@@ -49,7 +49,7 @@ struct Form {
     return causal ? std::max<std::int64_t>(key - key_seq + seq, 0) : 0;
   }
 
-  /// Rows of [B,T,H,..] and [B,Tk,Hk,..] tensors: multiply by the width.
+  /// Row indices of [B,T,H,..] and [B,Tk,Hk,..] tensors. Multiply them by the width.
   std::int64_t query_row(std::int64_t b, std::int64_t i, std::int64_t h) const {
     return (b * seq + i) * heads + h;
   }
@@ -65,14 +65,15 @@ struct Form {
   }
 };
 
-/// A problem's form and its inputs, in logical order. Inputs that the direction lacks are null.
+/// A problem's form and its inputs in logical order. Inputs that the direction does not have are
+/// null.
 struct View : Form {
   const float *q, *k, *v, *log_decay, *o, *given_lse, *d_o;
 
   /// @throws std::out_of_range for a missing input
   View(const Operator& op, const Problem& problem, const HostTensors& inputs);
 
-  /// Of one batch row and query head; empty where there are no decays.
+  /// The decays of one sequence and query head; empty where there are none.
   Decays decays(std::int64_t b, std::int64_t h) const;
 };
 

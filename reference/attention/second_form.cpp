@@ -3,7 +3,8 @@
 namespace gla_bench::attention {
 namespace {
 
-// Biases of the keys 0..position for a query there: log decays added up from the query backwards.
+// The biases of the keys 0..position for a query at that position, with log decays summed from the
+// query backwards.
 std::vector<double> biases(const View& view, std::int64_t b, std::int64_t h, std::int64_t query) {
   std::vector<double> list(static_cast<std::size_t>(view.seen(query)), 0.0);
   double sum = 0;
@@ -20,7 +21,7 @@ long double dot(const float* a, const float* b, std::int64_t count) {
   return sum;
 }
 
-// Logits of the keys that a query sees.
+// The logits of the keys that a query sees.
 std::vector<long double> logits(const View& view, std::int64_t b, std::int64_t h,
                                 std::int64_t query) {
   const std::vector<double> bias = biases(view, b, h, query);
@@ -50,7 +51,7 @@ void forward_row(const View& view, std::int64_t b, std::int64_t h, std::int64_t 
   if (view.lse) outputs.at("lse")[row] = static_cast<double>(std::log(total));
 }
 
-// dS_ij of one query's keys.
+// dS_ij for the keys of one query.
 std::vector<long double> score_gradients(const View& view, std::int64_t b, std::int64_t h,
                                          std::int64_t query, std::vector<long double>& weights) {
   const std::int64_t row = view.query_row(b, query, h);

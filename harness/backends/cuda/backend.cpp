@@ -1,4 +1,4 @@
-// The CUDA backend: compiler, device and timer behind the interface of
+// The CUDA backend: connects compiler, device and timer to the interface of
 // harness/backends/backend.hpp.
 
 #include "harness/backends/backend.hpp"
@@ -24,10 +24,11 @@ namespace gla_bench {
 namespace cuda {
 namespace {
 
-// Compiled for where there is neither a device nor a wish.
+// The architecture to compile for where there is no device and none is requested.
 constexpr int default_arch = 90;
 
-// Device memory that problems leave alone: the context, cuBLAS, the buffer that empties the cache.
+// Device memory that problems may not use. It is for the context, cuBLAS and the buffer that
+// empties the cache.
 constexpr std::size_t reserved_bytes = std::size_t{1} << 30;
 
 std::string version_text(int version) {
@@ -148,10 +149,10 @@ class CudaBackend : public Backend {
   }
 
  private:
-  // Opened when it is first needed: planning and compiling do without.
+  // Opened at the first use, because planning and compiling do not need it.
   Device& device() {
     if (!can_run()) throw RunError("no CUDA device to run on: " + why_not());
-    // Before any work, rather than as a failure of each candidate.
+    // Reports a missing NVRTC before any work, instead of as a failure of each candidate.
     nvrtc();
     cublas();
     if (!device_)

@@ -1,4 +1,4 @@
-// The host as a place of execution: plain code over tensors in memory, timed by the steady clock.
+// The host backend: plain code over tensors in memory, timed by the steady clock.
 
 #include <omp.h>
 
@@ -18,7 +18,7 @@
 namespace gla_bench {
 namespace {
 
-// The number of threads of OpenMP regions started in this scope.
+// Sets the number of threads of OpenMP regions that start in this scope.
 class Threads {
  public:
   explicit Threads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
@@ -57,7 +57,7 @@ class HostWorkset final : public Workset {
     restore_updated();
   }
 
-  /// Puts the inputs that are updated in place back. False where there are none.
+  /// Restores the inputs that are updated in place. Returns false where there are none.
   bool restore_updated() {
     bool any = false;
     for (auto& [name, memory] : memory_) {
@@ -109,7 +109,7 @@ class HostWorkset final : public Workset {
   struct Memory {
     GuardedBuffer buffer;
     std::vector<std::byte> original;  // of an input, as it was stored
-    bool updated;                     // an output stands in place of this input
+    bool updated;                     // whether an output replaces this input
   };
 
   static std::size_t bytes_of(const TensorSpec& spec) {
@@ -165,7 +165,7 @@ class HostPlan final : public Plan {
       if (cache == CacheState::cold) flush_.run();
       return seconds_of(calls) / calls;
     }
-    // What is updated in place: each call by itself, from the original, as every call will find it.
+    // With an input updated in place, each call runs separately from the original input.
     double sum = 0;
     for (int i = 0; i < calls; ++i) {
       if (i > 0) workset_->restore_updated();
@@ -214,7 +214,7 @@ class HostPlan final : public Plan {
   Candidate candidate_;
   int threads_;
   CacheFlush& flush_;
-  HostWorkset* workset_ = nullptr;  // that it was prepared for
+  HostWorkset* workset_ = nullptr;  // the workset it was prepared for
   std::vector<GuardedBuffer> regions_;
   ParamBytes params_;
 };

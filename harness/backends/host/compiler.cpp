@@ -1,4 +1,4 @@
-// What this program's own code, and with it the host's candidates, was compiled with.
+// The compiler of this program's own code, which includes the host's candidates.
 
 #include "harness/backends/backend.hpp"
 

@@ -22,7 +22,7 @@ std::size_t last_level_cache_bytes() {
   return static_cast<std::size_t>(largest);
 }
 
-// Every value of a key of /proc/cpuinfo, "model name\t: X".
+// All values of a key of /proc/cpuinfo, as in "model name\t: X".
 std::vector<std::string> cpuinfo(const std::string& key) {
   std::vector<std::string> values;
   std::ifstream file("/proc/cpuinfo");
@@ -47,7 +47,7 @@ double best_seconds(int repeats, Work work) {
 }
 
 double copy_rate() {
-  // Four times the last level cache, so that what is copied does not stay there.
+  // Four times the last-level cache, so that the copied data does not stay there.
   const std::size_t cache = std::max(last_level_cache_bytes(), 32 * mebibyte);
   const std::size_t bytes = std::min(4 * cache, 1024 * mebibyte);
   const std::size_t limit = host_memory_bytes() / 8;
@@ -122,7 +122,7 @@ void CacheFlush::run() {
   const unsigned char* bytes = buffer_.data();
   const auto lines = static_cast<std::int64_t>(buffer_.size()) / line;
   unsigned long long sum = 0;
-  // Each thread walks all of it: private caches are emptied too, and shared ones filled.
+  // Each thread reads the whole buffer. This empties private caches and fills shared ones.
 #pragma omp parallel reduction(+ : sum)
   for (std::int64_t i = 0; i < lines; ++i) sum += bytes[i * line];
   sink_ += sum;

@@ -37,7 +37,7 @@ std::vector<int> parse_architectures(std::string_view list) {
 }
 
 Limits limits_of(int arch) {
-  // Opt-in shared memory of one block: what a multiprocessor has, less 1 KiB for the system.
+  // The opt-in shared memory of one block: that of an SM, minus 1 KiB for the system.
   std::size_t kib = 99;  // 8.6, 8.9, 12.x
   if (arch == 80) kib = 163;
   if (arch == 87) kib = 163;

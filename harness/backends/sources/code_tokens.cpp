@@ -6,9 +6,9 @@
 namespace gla_bench {
 namespace {
 
-// Longest first, so that the first that fits is the one that a compiler reads. `>` stands alone,
-// for
-// `>>` also closes two lists of template arguments, which may be written `> >`.
+// Sorted by length with the longest first, so that the first match is the token that a compiler
+// reads. `>` is a token of its own, because `>>` may also close two lists of template arguments,
+// which can be written `> >`.
 constexpr std::array<std::string_view, 26> operators = {
     "<<<", "<<=", "<=>", "->*", "...", "::", "->", ".*", "++", "--", "<<", "<=", ">=",
     "==",  "!=",  "&&",  "||",  "+=",  "-=", "*=", "/=", "%=", "&=", "|=", "^=", "##"};
@@ -30,13 +30,14 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/// Reads characters as the compiler does: a backslash at the end of a line joins it with the next.
+/// Reads characters as the compiler does: a backslash at the end of a line joins it with the next
+/// line.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) { join_lines(); }
 
   bool done() const { return at_ >= text_.size(); }
-  /// 0 behind the end.
+  /// The current character, or 0 after the end.
   char look() const { return done() ? '\0' : text_[at_]; }
   char look_behind() const {
     Cursor next = *this;
@@ -61,7 +62,8 @@ class Cursor {
     return true;
   }
 
-  /// From the opening quote of a raw literal up to its end, where it has one. Nothing is joined.
+  /// Takes a raw literal from its opening quote up to its end, if it has one. Lines are not joined
+  /// in it.
   std::optional<std::string> take_raw_literal() {
     const std::size_t open = text_.find('(', at_);
     if (open == std::string_view::npos || open - at_ > 17) return std::nullopt;
@@ -160,7 +162,7 @@ class Lexer {
     if (word == "include" && cursor_.look() == '<') return header();
     if (word == "define") {
       skip_blanks();
-      // The parameters of a macro follow its name at once.
+      // The parameters of a macro follow its name without a space.
       std::string macro = name();
       if (cursor_.look() == '(') macro += cursor_.take();
       add(std::move(macro));
@@ -221,7 +223,8 @@ class Lexer {
     add(std::move(text));
   }
 
-  /// What stands between quotes on one line; nothing, and nothing read, where they do not close.
+  /// Returns the text between quotes on one line. If the quotes do not close, it returns nothing
+  /// and reads nothing.
   std::optional<std::string> quoted(char quote) {
     Cursor ahead = cursor_;
     ahead.step();

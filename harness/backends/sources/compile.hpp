@@ -1,5 +1,5 @@
 #pragma once
-// Building candidates without running them: `gla-bench compile`.
+// Builds candidates without running them, for `gla-bench compile`.
 
 #include <functional>
 #include <optional>
@@ -12,12 +12,13 @@
 namespace gla_bench {
 
 struct Compiled {
-  std::optional<BuildInfo> build;  ///< nothing when it failed
-  std::string error;  ///< why: the compiler's log, or what the architecture does not allow
+  std::optional<BuildInfo> build;  ///< nothing when the build failed
+  std::string error;               ///< the compiler's log, or what the architecture does not allow
 };
 
-/// Builds every candidate for the backend's architecture, in parallel; results in the candidates'
-/// order. `finished` (may be empty) is called after each, with its index, from the calling thread.
+/// Builds every candidate for the backend's architecture, in parallel. The results are in the order
+/// of the candidates. `finished` (may be empty) is called after each build with its index, from the
+/// calling thread.
 std::vector<Compiled> compile_candidates(Backend& backend, std::span<const Candidate> candidates,
                                          const std::function<void(std::size_t)>& finished = {});
 

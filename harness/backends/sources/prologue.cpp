@@ -34,7 +34,7 @@ std::string constants_text(const std::vector<Constant>& constants) {
   return text;
 }
 
-// Explicit mantissa bits of float64: none of an operand's are dropped.
+// The explicit mantissa bits of float64, so an operand loses no bits.
 constexpr int all_mantissa_bits = 52;
 
 }  // namespace

@@ -16,24 +16,24 @@ struct Unit {
   std::string text;
 };
 
-/// `using io_t`, each of the constants in its namespace, then #include "<source>".
-/// Depends on the dtype and the constants only, so that problems which share them share the binary.
+/// Defines `io_t` with a using declaration and each constant in its namespace, then includes
+/// "<source>". It depends only on the dtype and the constants, so problems with the same ones share
+/// a binary.
 std::string prologue(DType dtype, const std::string& source,
                      const std::vector<Constant>& constants);
 
-/// What a device reference is compiled from: real_t and rounding::mantissa as the arithmetic has
-/// them (nothing: float64), the recipe's constants, then its source.
+/// The text of a device reference: real_t and rounding::mantissa for the arithmetic (without one:
+/// float64), the recipe's constants, then its source.
 Unit unit_of(const ReferenceRecipe& recipe, std::optional<Arithmetic> arithmetic);
 
-/// What a recipe is compiled from: its own source, then each of its imports, each with its
-/// constants alone.
+/// The texts of a recipe: its own source, then each import, each with only its own constants.
 std::vector<Unit> units_of(DType dtype, const Recipe& recipe);
 
-/// The same for a candidate of the CUDA backend: each text compiles with nvcc, given kernels/ and
-/// the root of the tree as include folders. @throws InputError for a host candidate
+/// The same for a candidate of the CUDA backend. Each text compiles with nvcc if kernels/ and the
+/// root of the tree are include folders. @throws InputError for a host candidate
 std::vector<Unit> units_of(const Candidate& candidate);
 
-/// The texts of units_of() in one: candidates with the same need the same binaries.
+/// All texts of units_of() as one. Candidates with the same text need the same binaries.
 std::string full_source(const Candidate& candidate);
 
 }  // namespace gla_bench

@@ -7,7 +7,7 @@
 namespace gla_bench {
 namespace {
 
-// The number that stands before `unit`, as in "12 bytes spill stores"; 0 where the line has none.
+// The number in front of `unit`, as in "12 bytes spill stores"; 0 where the line has none.
 int number_before(std::string_view line, std::string_view unit) {
   const std::size_t at = line.find(unit);
   if (at == std::string_view::npos) return 0;
@@ -18,7 +18,7 @@ int number_before(std::string_view line, std::string_view unit) {
   return value;
 }
 
-// The sum, or the largest int where there is none.
+// The sum, or the largest int where the sum does not fit.
 int sum_or_most(int a, int b) {
   constexpr int most = std::numeric_limits<int>::max();
   return a > most - b ? most : a + b;
@@ -32,9 +32,10 @@ std::string_view quoted(std::string_view line) {
   return line.substr(open + 1, close == std::string_view::npos ? close : close - open - 1);
 }
 
-// A line of the assembler's account: "ptxas info    : Used 10 registers", "ptxas         .     0
-// bytes stack frame, ..." (the form within a function). Its warnings and errors are not, nor what
-// it calls information though it costs time: products that it lets run one at a time only.
+// Whether this is a line of the assembler's report, such as "ptxas info    : Used 10 registers" or
+// "ptxas         .     0 bytes stack frame, ..." (the form within a function). Warnings and errors
+// do not belong to the report. Neither does information about lost time, which says that products
+// run only one at a time.
 bool is_account(std::string_view line) {
   if (!line.starts_with("ptxas")) return false;
   if (line.find("Potential Performance Loss") != std::string_view::npos) return false;
@@ -63,9 +64,9 @@ PtxasLog parse_ptxas_log(std::string_view log) {
     if (line.find("Compiling entry function") != std::string_view::npos) {
       result.kernels.push_back({std::string(quoted(line)), 0, 0, 0});
     } else if (result.kernels.empty()) {
-      continue;  // the module's own lines
+      continue;  // lines about the module itself
     } else if (is_bytes_line(line)) {
-      // Also those of functions that the kernel calls, which follow it.
+      // Also adds spills of functions that the kernel calls, whose lines follow it.
       int& spilled = result.kernels.back().spill_bytes;
       spilled = sum_or_most(spilled, number_before(line, " bytes spill stores"));
       spilled = sum_or_most(spilled, number_before(line, " bytes spill loads"));

@@ -1,5 +1,5 @@
 #pragma once
-// What the assembler says of each kernel, read from the compiler's log.
+// The assembler's report about each kernel, read from the compiler's log.
 
 #include <string>
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace gla_bench {
 
-/// Log of a compilation with --ptxas-options=-v, taken apart.
+/// The log of a compilation with --ptxas-options=-v, split into its parts.
 struct PtxasLog {
   std::vector<KernelBuild> kernels;  ///< shared_bytes: static only
-  std::string warnings;              ///< every line that is not the assembler's account
+  std::string warnings;              ///< all lines outside the assembler's report
 };
 
 PtxasLog parse_ptxas_log(std::string_view log);

@@ -1,7 +1,7 @@
 #pragma once
-// Which code a candidate was made of, as one short text: `gate` names committed records whose
-// kernels have changed since. It follows code and not files: a source may move, get another name,
-// be formatted anew or commented better, and its records stay fresh.
+// The code of a candidate as one short hash. With it, `gate` names committed records whose kernels
+// have changed since. The hash depends on code and not on files: a source may be moved, renamed,
+// reformatted or get better comments, and its records stay valid.
 
 #include <functional>
 #include <map>
@@ -15,13 +15,13 @@
 
 namespace gla_bench {
 
-/// Maps a string literal to what stands for it; nothing: the literal counts as it is.
+/// Maps a string literal to its replacement. If it returns nothing, the literal itself counts.
 using StandIn = std::function<std::optional<std::string>(const std::string& literal)>;
 
-/// 16 hexadecimal digits over code, in its order.
+/// 16 hexadecimal digits over code, which depend on the order of the tokens.
 std::string code_hash(const std::vector<Token>& code, const StandIn& stand_in = {});
 
-/// 16 hexadecimal digits over several code_hash(), in whatever order they come.
+/// 16 hexadecimal digits over several code_hash() values, independent of their order.
 std::string hash_of_all(std::vector<std::string> code_hashes);
 
 /// The hashes of the sources of a store. Each source is read once.
@@ -31,15 +31,15 @@ class SourceHashes {
 
   const SourceStore& store() const { return store_; }
 
-  /// code_hash() of one source. Literals that name a source of the store, or a folder of it with a
-  /// slash at the end, count as the fact that they do: the path itself counts nothing.
+  /// code_hash() of one source. A literal that names a source of the store, or a folder of it with
+  /// a slash at the end, counts only as the fact that it does. The path itself does not count.
   /// @throws InputError for a path that the store lacks
   const std::string& of_source(const std::string& path);
 
-  /// 16 hexadecimal digits over the code of the variant's sources and of everything that they
-  /// include transitively. Their paths and their order count nothing. A literal that names one of
-  /// these sources (the file that a recipe compiles) counts as that source's code.
-  /// @throws InputError for a listed source that the store lacks, or when the variant lists none
+  /// 16 hexadecimal digits over the code of the variant's sources and everything that they include
+  /// transitively. Paths and order do not count. A literal that names one of these sources (the
+  /// file that a recipe compiles) counts as that source's code. @throws InputError for a listed
+  /// source that the store lacks, or when the variant lists none
   const std::string& of(const Variant& variant);
 
  private:
@@ -52,10 +52,10 @@ class SourceHashes {
   std::map<std::vector<std::string>, std::string> of_list_;
 };
 
-/// SourceHashes::of() among the given sources.
+/// SourceHashes::of() with the given sources.
 std::string source_hash(const Variant& variant, const SourceStore& store);
 
-/// The same among the sources inside the binary.
+/// The same with the sources inside the binary.
 std::string source_hash(const Variant& variant);
 
 }  // namespace gla_bench

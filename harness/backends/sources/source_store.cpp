@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where the quoted name of an #include "..." line stands within the line, or nothing.
+// The position of the quoted name in an #include "..." line, or nothing.
 struct Quoted {
   std::size_t begin = 0, length = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// The kernels' sources: those inside the binary, or those of a folder while kernels are being
-// written.
+// The kernels' sources: those inside the binary or, during development of kernels, those of a
+// folder.
 
 #include <filesystem>
 #include <map>
@@ -12,52 +12,53 @@
 
 namespace gla_bench {
 
-/// Path below kernels/ ("linear_recurrence/recurrent/recurrent.cuh"), or from the root of the tree
-/// for what lies elsewhere ("reference/...", "harness/backends/cuda/..."); and the whole text.
+/// A path and the complete text. The path is relative to kernels/
+/// ("linear_recurrence/recurrent/recurrent.cuh"), or to the root of the tree for files elsewhere
+/// ("reference/...", "harness/backends/cuda/...").
 struct Source {
   std::string_view path;
   std::string_view text;
 };
 
-/// The sources that the build put inside the binary (cmake/EmbedSources.cmake), sorted by file
-/// name.
+/// The sources that the build put into the binary (cmake/EmbedSources.cmake), sorted by file name.
 std::span<const Source> embedded_sources();
 
-/// The sources inside the binary that decide whether a candidate is right. No store has them.
+/// The sources inside the binary that decide whether a candidate is correct. No store contains
+/// them.
 std::span<const Source> embedded_verifier();
 
-/// Sources by path, and what they include of one another. Immutable after construction.
+/// Sources by path, and which of them include each other. Immutable after construction.
 class SourceStore {
  public:
-  /// Those inside the binary.
+  /// Uses the sources inside the binary.
   SourceStore();
-  /// Those of a kernels/ folder in place of the binary's; reference/ and harness/backends/cuda/
-  /// beside the folder are read as well, and come from the binary where there are none.
-  /// @throws InputError when the folder can not be read
+  /// Uses the sources of a kernels/ folder instead. reference/ and harness/backends/cuda/ next to
+  /// the folder are read as well. Where they do not exist, their sources come from the binary.
+  /// @throws InputError when the folder cannot be read
   explicit SourceStore(const std::filesystem::path& kernels_folder);
-  /// The given ones alone, by path.
+  /// Uses only the given sources, by path.
   explicit SourceStore(std::map<std::string, std::string> sources);
 
-  /// Of all its sources, sorted.
+  /// The paths of all sources, sorted.
   std::vector<std::string> paths() const;
 
-  /// Nothing for an unknown path.
+  /// Returns null for an unknown path.
   const std::string* find(std::string_view path) const;
 
-  /// True for the path of a folder with its slash at the end, where the store has something in it.
+  /// Whether the path is a folder, with a slash at the end, that contains something in the store.
   bool has_folder(std::string_view path) const;
 
-  /// Path in the store of what `includer` includes as "written": beside the includer, below
-  /// kernels/, or from the root with the prefix "kernels/". Nothing when the store has none (a
-  /// header of the harness).
+  /// The path in the store of the file that `includer` includes as "written". It is looked up next
+  /// to the includer, below kernels/, and from the root with the prefix "kernels/". Returns nothing
+  /// when the store does not have it (a header of the harness).
   std::optional<std::string> resolve(std::string_view includer, std::string_view written) const;
 
-  /// The given sources and everything that they include transitively, sorted by path, each once.
+  /// The given sources and everything that they include transitively, each once, sorted by path.
   /// @throws InputError naming a given path that the store lacks
   std::vector<Source> closure(std::span<const std::string> paths) const;
 
-  /// The text of a source in which every include that the store resolves is spelled with its path
-  /// in the store, on the same line: NVRTC finds in-memory headers by exactly that spelling.
+  /// The text of a source in which every include that the store resolves is replaced by its path in
+  /// the store, on the same line. NVRTC finds in-memory headers only by exactly this path.
   std::string with_full_includes(const Source& source) const;
 
  private:

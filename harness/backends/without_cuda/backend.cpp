@@ -1,4 +1,4 @@
-// The CUDA backend of a host-only build: there is none, and it says so.
+// The substitute for the CUDA backend in a host-only build. It reports that there is no CUDA.
 
 #include "harness/backends/backend.hpp"
 #include "harness/backends/devices.hpp"

@@ -1,4 +1,4 @@
-// Host side of flash2.cuh: flash2 and flash2_deterministic.
+// The host side of flash2.cuh: the variants flash2 and flash2_deterministic.
 
 #include <algorithm>
 
@@ -23,13 +23,14 @@ TileSpace space() {
            "float32 products with P and dS: 1 in tf32, 3 close to float32 (those of S and dP)"}};
 }
 
-/// Floats of a thread's sums that leave room for the rest, by the assembler's account of registers:
-/// operands in three tf32 products take more.
+/// The number of floats a thread may use for its sums so that everything else still fits in its
+/// registers. The figures come from the assembler's register reports. Operands that are multiplied
+/// in three tf32 products need more registers.
 int sums_of(const Tile& tile) {
   return choice(tile, "terms") == 3 ? 120 : 192;
 }
 
-/// A walk by keys, or by queries.
+/// The layout of a walk that owns either keys or queries.
 BackwardLayout layout(const Problem& problem, const Tile& tile, bool by_keys, Order order) {
   const int warps = std::max(1, choice(tile, "warps"));
   return {{static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
@@ -55,7 +56,7 @@ std::int64_t steps_of_queries(const Problem& problem, const Tile& tile) {
   return ceil_div(problem.shape.seq, choice(tile, "block_m"));
 }
 
-/// Tiles of rows and columns that a walk meets, of all query heads.
+/// The number of pairs of a row tile and a column tile that a walk visits, over all query heads.
 double tiles_met(const Problem& problem, const BackwardLayout& at) {
   const Shape& s = problem.shape;
   const std::int64_t rows = at.shape.rows, columns = at.shape.columns;
@@ -112,8 +113,9 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile, Order or
   return regions;
 }
 
-/// What a walk reads: rows and columns once each. Its blocks of one head run at the same time and
-/// meet the same columns, which the L2 serves but for the first.
+/// Bytes a walk reads: rows and columns once each. The blocks of one head run at the same time and
+/// visit the same columns, so only the first read of a column reaches device memory. The L2 cache
+/// serves the others.
 double walk_reads(const Problem& problem, const BackwardLayout& at) {
   const double queries = lse_bytes(problem) / 4;
   const double columns = at.shape.by_keys ? queries
@@ -137,7 +139,8 @@ Traffic traffic(const Problem& problem, const Tile& tile, Order order) {
     bytes.write_bytes += at.shape.decay == 2 ? 2 * lse_bytes(problem) : 0;
     return bytes;
   }
-  // The sums are zeroed, added to where the L2 holds them but for once, and read at the end.
+  // The sums are zeroed, added to, and read at the end. The additions stay in the L2 cache except
+  // for one pass over the sums.
   const double all = static_cast<double>(heads(problem)) *
                      static_cast<double>(steps_of_queries(problem, tile)) * 4.0 * at.slices *
                      at.dq_floats;
@@ -146,8 +149,9 @@ Traffic traffic(const Problem& problem, const Tile& tile, Order order) {
   return bytes;
 }
 
-/// By keys q k^T, do v^T, P^T do, dS^T q and, where dq is added up, dS k; by queries q k^T, do v^T
-/// and dS k. Each slice forms all scores.
+/// A walk over keys computes q k^T, do v^T, P^T do, dS^T q and, where dq is summed in device
+/// memory, dS k. A walk over queries computes q k^T, do v^T and dS k. Every slice computes all
+/// scores.
 double flops(const Problem& problem, const Tile& tile, Order order) {
   const auto k = static_cast<double>(problem.shape.key_dim);
   const auto v = static_cast<double>(problem.shape.value_dim);

@@ -1,16 +1,20 @@
-// flash2, backward: from o, lse and do, nothing quadratic is stored.
+// flash2, the backward pass from o, lse and do. It stores nothing that grows with T Tk.
 //
-// Idea: D = do . o first; then a block per tile of keys walks the queries that see them
-// (walk.cuh), recomputes P and sums dk and dv in registers, over its group of query heads.
-// dq either is added up by all blocks in float32 in device memory and rounded at the end (five
-// products for each pair of tiles, an order that varies), or a second launch walks keys for each
-// tile of queries (seven products, but a fixed order: bitwise repeatable).
+// Idea: a first kernel computes D = do . o. Then each block owns one tile of keys and walks over
+// the queries that see these keys (walk.cuh). It recomputes P and accumulates dk and dv in
+// registers, over all query heads that share the key head. There are two ways to form dq. In the
+// first, all blocks add to float32 sums in device memory, which are rounded at the end. This takes
+// five products for each pair of tiles, but the order of the additions varies from run to run. In
+// the second, another launch owns tiles of queries and walks over keys. This takes seven products,
+// but the order is fixed, so the results are bitwise repeatable.
 //
-// Grids: B Hk ceil(Tk / block_n) slices, B H ceil(T / block_n) slices; slices cut K and V where a
-// thread could not hold its sums. Shared memory: layout.h.
+// Grids: B Hk ceil(Tk / block_n) slices for keys, B H ceil(T / block_n) slices for queries. A slice
+// is a part of the columns of K and V. It is used where one thread could not hold all its sums.
+// Shared memory: see layout.h.
 //
-// Bytes: k, v once per slice; q, do once for each tile of keys that meets them (from the L2 cache,
-// mostly: a head's blocks run together); dq's sums 4 K bytes for each such tile of keys.
+// Bytes moved: k and v once per slice; q and do once for each tile of keys that meets them, mostly
+// from the L2 cache because the blocks of a head run at the same time; the sums of dq with 4 K
+// bytes for each such tile of keys.
 
 #include "softmax_attention/backward/walk.cuh"
 
@@ -19,7 +23,7 @@ namespace gla_bench::softmax_attention {
 using KeysWalk = BackwardWalk<true, !tile::deterministic>;
 using QueriesWalk = BackwardWalk<false, false>;
 
-/// dq from its sums, one step of queries to a block.
+/// Rounds dq from its float32 sums. Each block handles one step of queries.
 __device__ __forceinline__ void round_dq(const AttentionParams& p) {
   constexpr BackwardLayout at = KeysWalk::at;
   const int steps = static_cast<int>((p.seq + at.shape.columns - 1) / at.shape.columns);

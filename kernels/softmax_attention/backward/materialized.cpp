@@ -1,4 +1,4 @@
-// Host side of materialized.cuh: its products through cuBLAS, and its launches.
+// The host side of materialized.cuh: its products through cuBLAS, and its launches.
 
 #include "kernels/softmax_attention/backward/layout.h"
 #include "kernels/softmax_attention/backward/steps.hpp"
@@ -16,7 +16,7 @@ Arithmetic arithmetic(const Problem& problem, const Tile& tile) {
   return product_arithmetic(problem, choice(tile, "tf32") != 0 ? 1 : 3);
 }
 
-/// Elements between rows of scores.
+/// The number of elements from one row of scores to the next.
 std::int64_t score_ld(const Problem& problem) {
   return ceil_div(problem.shape.keys_seq(), 8) * 8;
 }
@@ -25,12 +25,12 @@ double rows(const Problem& problem) {
   return lse_bytes(problem) / 4;
 }
 
-/// Elements of one [B,H,T,ld] matrix of scores.
+/// The number of elements of one score matrix [B,H,T,ld].
 double score_elements(const Problem& problem) {
   return rows(problem) * static_cast<double>(score_ld(problem));
 }
 
-/// Elements of dq, dk and dv.
+/// The number of elements of dq, dk and dv together.
 double result_elements(const Problem& problem) {
   return (query_bytes(problem) + key_bytes(problem) + value_bytes(problem)) /
          static_cast<double>(size_of(problem.dtype));
@@ -46,8 +46,9 @@ std::vector<Region> workspace(const Problem& problem, const Tile&) {
   return regions;
 }
 
-/// The products of matrices whose heads lie in one progression: all that share a place in their
-/// group, of one sequence or, head-first, of all sequences.
+/// The matrix products, batched over heads whose addresses are evenly spaced. These are the heads
+/// with the same place in their group, either of one sequence or, in the head-first layout, of all
+/// sequences.
 class Products {
  public:
   Products(const Problem& problem, const Tile& tile)
@@ -99,9 +100,11 @@ class Products {
     product.a = a;
     product.b = b;
     product.c = c;
-    // dk and dv gather what the heads of a group give, one place after the other.
+    // dk and dv sum the contributions of all heads of a group, one place in the group after the
+    // other.
     product.beta = c.buffer == "results" && m == s_.keys_seq() && a.transposed && place_ > 0;
-    // Rounding what S and dP are made of would show in large logits and where dP - D cancels.
+    // These products stay in full float32. Rounding the inputs of S and dP to tf32 would show in
+    // large logits and where dP - D cancels.
     const bool tf32 = arithmetic_ == Arithmetic::tf32 && c.buffer == "results";
     product.arithmetic =
         tf32 || problem_.dtype != DType::float32 ? arithmetic_ : Arithmetic::float32;
@@ -125,7 +128,7 @@ class Products {
             transposed};
   }
 
-  /// Matrix n of a region of [.., B, H, T, ld].
+  /// Matrix n of a region with extents [.., B, H, T, ld].
   MatrixOperand score(const char* region, DType dtype, int n) const {
     const std::int64_t ld = score_ld(problem_), matrix = s_.seq * ld;
     return {
@@ -133,7 +136,7 @@ class Products {
         group() * matrix, false};
   }
 
-  /// P (0), dS (1).
+  /// The operand P (n = 0) or dS (n = 1).
   MatrixOperand operand(int n, bool transposed) const {
     MatrixOperand x =
         score(problem_.dtype == DType::float32 ? "scores" : "operands", problem_.dtype, n);
@@ -141,7 +144,7 @@ class Products {
     return x;
   }
 
-  /// dk or dv, `before` elements behind the start of dk.
+  /// dk or dv; the result starts `before` elements after the start of dk.
   MatrixOperand key_result(std::int64_t dim, std::int64_t before) const {
     const std::int64_t matrix = s_.keys_seq() * dim;
     return {"results",
@@ -155,7 +158,7 @@ class Products {
   const Problem& problem_;
   Arithmetic arithmetic_;
   const Shape& s_;
-  std::int64_t sequence_ = 0;  ///< the only one, or all from it on
+  std::int64_t sequence_ = 0;  ///< the only sequence, or the first of all of them
   std::int64_t place_ = 0;     ///< of the query head in its group
   std::vector<Step> list_;
 };
@@ -195,7 +198,7 @@ double flops(const Problem& problem, const Tile&) {
          static_cast<double>(3 * s.key_dim + 2 * s.value_dim);
 }
 
-/// Products read each operand and write each result once.
+/// Each product reads every operand once and writes its result once.
 Traffic product_traffic(const Problem& problem, const Tile& tile) {
   Traffic bytes;
   for (const Step& step : products(problem, tile)) {
@@ -227,7 +230,7 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
 }
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
-  // The kernels do not depend on the tile: float32 and tf32 products share their binary.
+  // The kernels do not depend on the tile, so float32 and tf32 products share one binary.
   Recipe r{"softmax_attention/backward/materialized.cuh", constants(problem, {}), {}};
   for (const Constant& place : backward_places(workspace(problem, tile)))
     r.constants.push_back(place);

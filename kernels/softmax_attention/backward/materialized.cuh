@@ -1,18 +1,22 @@
-// materialized, backward: scores, P, dP and dS in device memory, products through cuBLAS.
+// materialized, the backward pass with S, P, dP and dS in device memory and the products done by
+// cuBLAS.
 //
-// Idea: S = q k^T and dP = do v^T for all pairs, in float32; one kernel turns a row of both into P
-// and dS; dv = P^T do, dk = dS^T q (added up over a group's query heads) and dq = dS k in float32;
-// a last kernel rounds. What does not see each other is computed as well and multiplied as zeros.
+// Idea: cuBLAS computes S = q k^T and dP = do v^T for all pairs, in float32. One kernel turns a row
+// of S and dP into P and dS. cuBLAS then computes dv = P^T do, dk = dS^T q (summed over the query
+// heads of a group) and dq = dS k, in float32. A last kernel rounds the results. Pairs that do not
+// see each other are computed as well and enter the products as zeros.
 //
-// Workspace besides sums.cuh: scores [2, B, H, T, ld] float32 (S, dP; for float32 problems
-// P and dS in their place, where there is a decay dS in that of dP), operands [2, B, H, T, ld] (P,
-// dS) of 16-bit problems, ld: Tk in whole 8s; results float32: dq [B,H,T,K], dk [B,Hk,Tk,K], dv
-// [B,Hk,Tk,V]. Grids: a block a row of scores; a block 64 columns of them; a warp a row of results.
-// Shared memory: sums over a block.
+// Workspace, in addition to sums.cuh: scores [2, B, H, T, ld] in float32 hold S and dP. In float32
+// problems P and dS replace them in place. Where there is a decay, dS replaces dP. 16-bit problems
+// have operands [2, B, H, T, ld] for P and dS. ld is Tk rounded up to a multiple of 8. The float32
+// results are dq [B,H,T,K], dk [B,Hk,Tk,K] and dv [B,Hk,Tk,V].
 //
-// Bytes: of each pair 36 in float32, 26 in 16 bits: S and dP written and read, P and dS written and
-// read by three products; where there is a decay dS once more in
-// float32, for the sums over columns.
+// Grids: one block for each row of scores; one block for each 64 columns of them; one warp for each
+// row of a result. Shared memory: the sums over a block.
+//
+// Bytes moved for each pair: 36 in float32 and 26 in 16-bit formats. S and dP are written and read.
+// P and dS are written, and read by three products. Where there is a decay, dS moves once more in
+// float32 for the sums over columns.
 
 #include "softmax_attention/backward/sums.cuh"
 
@@ -31,18 +35,19 @@ struct Matrices {
   __device__ __forceinline__ float* scores(int n) const {
     return static_cast<float*>(p.work[work::scores]) + n * size;
   }
-  /// P (0), dS (1), as the products take them.
+  /// P (n = 0) or dS (n = 1) in the format that the products read.
   __device__ __forceinline__ io_t* operands(int n) const {
     return static_cast<io_t*>(p.work[natural ? work::scores : work::operands]) + n * size;
   }
 };
 
-/// What undoes the gains of dS, of a query head's number among all.
+/// The factor that undoes the gains applied to dS. `key_head` counts over the key heads of all
+/// sequences.
 __device__ __forceinline__ float gradient_loss(const AttentionParams& p, long long key_head) {
   return scaled ? 1.0f / (score_gain * gradient_gain(p, key_head)) : 1.0f;
 }
 
-/// A row of S and dP to P and dS; with the row's sum of dS where decays vary.
+/// Turns a row of S and dP into P and dS, and forms the row's sum of dS where decays vary.
 __device__ __forceinline__ void weigh_row(const AttentionParams& p) {
   __shared__ double room[prepare_threads / 32];
   const Matrices all(p);
@@ -92,9 +97,10 @@ __device__ __forceinline__ void weigh_row(const AttentionParams& p) {
   }
 }
 
-/// key_sums of 64 columns: over the rows that see them, dS or, where the decay is constant,
-/// (i - j) dS. It is summed as it was before it was rounded for the products, as the rows are: what
-/// both hold of a pair cancels, and with weak decays the roundings would be most of what is left.
+/// Forms key_sums of 64 columns, over the rows that see them. It sums dS or, where the decay is
+/// constant, (i - j) dS. Both these sums and the sums over rows use dS from before it was rounded
+/// for the products. What the two sums share of a pair cancels, and with weak decays rounding
+/// errors would be most of what is left.
 __device__ __forceinline__ void sum_columns(const AttentionParams& p) {
   constexpr int groups = prepare_threads / 64;
   __shared__ double room[groups][64];
@@ -118,7 +124,7 @@ __device__ __forceinline__ void sum_columns(const AttentionParams& p) {
       gradient_loss(p, head / trait::group) * sum;
 }
 
-/// One row of a result, rounded by a warp.
+/// Rounds one row of a result, by one warp.
 template <int width>
 __device__ __forceinline__ void round_row(const float* sums, void* tensor,
                                           const TokenStrides& strides, long long row, long long seq,

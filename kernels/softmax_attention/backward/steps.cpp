@@ -6,7 +6,7 @@
 namespace gla_bench::softmax_attention {
 namespace {
 
-constexpr unsigned largest_blocks = 32;  // that share a sequence and key head
+constexpr unsigned largest_blocks = 32;  // blocks that may share a sequence and key head
 
 std::size_t count(std::int64_t a, std::int64_t b, std::int64_t c) {
   return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);

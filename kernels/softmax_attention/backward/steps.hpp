@@ -1,6 +1,6 @@
 #pragma once
-// What the host sides of the backward variants of attention share: the launches and workspace of
-// sums.cuh.
+// The part that the host sides of the backward attention variants share: the launches and workspace
+// of sums.cuh.
 
 #include <optional>
 #include <string>
@@ -11,28 +11,28 @@
 
 namespace gla_bench::softmax_attention {
 
-/// How dS is summed for the gradient of the decay. ordered: every sum has one owner that writes it;
-/// added: the sums over keys are added up, and are zeroed before.
+/// How dS is summed for the gradient of the decay. ordered: every sum is written by a single owner.
+/// added: blocks add to the sums over keys, which are zeroed first.
 enum class DecaySums { ordered, added };
 
-/// The regions of sums.cuh that the problem needs.
+/// The workspace regions of sums.cuh that the problem needs.
 std::vector<Region> backward_regions(const Problem& problem);
 
-/// work::<name> for every region that any backward kernel names: its place in the list, 0 for one
-/// that is not there.
+/// Defines work::<name> for every region that any backward kernel names. The value is the region's
+/// place in the list, or 0 for a region that is not in it.
 std::vector<Constant> backward_places(const std::vector<Region>& regions);
 
-/// What comes before the quadratic part.
+/// The launches before the quadratic part.
 std::vector<Step> steps_before(const Problem& problem, DecaySums sums);
 
-/// What comes after it: the gradient of the decay, where there is one.
+/// The launches after the quadratic part: the gradient of the decay, where there is one.
 std::vector<Step> steps_after(const Problem& problem);
 
-/// Bytes of those steps.
+/// Bytes moved by the launches before and after the quadratic part.
 Traffic traffic_beside(const Problem& problem, DecaySums sums);
 
-/// Sizes that no backward kernel serves (K, V over 256, over 2^30 tokens, too many blocks), or
-/// nothing.
+/// Says why no backward kernel serves these sizes (K or V over 256, more than 2^30 tokens, too many
+/// blocks). Returns nothing if they are served.
 std::optional<std::string> refuse_backward(const Problem& problem);
 
 KernelLaunch backward_launch(std::string_view entry, double blocks, int threads, int shared = 0);

@@ -1,12 +1,14 @@
 #pragma once
-// What the backward variants of attention do beside the quadratic part: what is known of each query
-// before (its lse and D), sums of log decays, and the gradient of the decay from sums of dS.
+// What the backward attention variants compute outside the quadratic part: lse and D of each query,
+// sums of log decays, and the gradient of the decay from sums of dS.
 //
-// Workspace regions have their places in work::: pairs [B,H,T] (-lse, D), where operands are
-// float16 largest [B,Hk] (of |do|, |v|), where decays vary decays [B,H,Tk], where there is a decay
-// key_sums [B,H,Tk] and query_sums [B,H,T] in float64, sums of dS over the queries of a key and
-// over the keys of a query; where the decay is constant key_sums holds sums of (i - j) dS and is
-// alone.
+// Each workspace region has its index in work::, by these names.
+// pairs [B,H,T]: (-lse, D).
+// largest [B,Hk]: the largest |do| and |v|, where operands are float16.
+// decays [B,H,Tk]: sums of log decays, where decays vary.
+// key_sums [B,H,Tk], query_sums [B,H,T]: float64, where there is a decay.
+// key_sums holds sums of dS over the queries of a key, query_sums over the keys of a query. Where
+// the decay is constant, key_sums holds sums of (i - j) dS and there are no query_sums.
 
 #include "device/math.cuh"
 #include "device/types.cuh"
@@ -15,46 +17,46 @@
 
 namespace gla_bench::softmax_attention {
 
-/// Of the finite log decays of the tokens up to one, and how many resets there were. Differences of
-/// two such sums are as exact as float32 wants them at any length.
+/// The sum of the finite log decays up to and including a token, and the number of resets among
+/// them. The difference of two such sums has float32 accuracy at any sequence length.
 struct alignas(16) DecaySum {
   double sum;
   long long resets;
 };
 
-/// Exponents are formed in units of log2, which saves a multiplication, but for float32: there
-/// rounding -lse log2 e and scale log2 e would show where logits are large.
+/// Whether exponents are in natural units. Units of log2 save a multiplication, but in float32 the
+/// rounding of -lse log2 e and scale log2 e would show where logits are large.
 inline constexpr bool natural = device::is_same<io_t, float>;
 inline constexpr float exponent_unit = natural ? 1.0f : device::log2_e;
 
-/// A log decay below this cuts as -inf does: no logits in float32 make up for it.
+/// A log decay below this value cuts like -inf does, because no float32 logits can make up for it.
 inline constexpr float reset_below = -1048576.0f;
 
-/// The log decay between two tokens, given in order, in exponent_unit; -inf across a reset.
+/// The log decay from one token to a later one, in exponent_unit; -inf across a reset.
 __device__ __forceinline__ float decay_between(const DecaySum& before, const DecaySum& after) {
   const float sum = static_cast<float>(after.sum - before.sum) * exponent_unit;
   return before.resets == after.resets ? sum : device::minus_infinity();
 }
 
-/// A head's constant log decay, in exponent_unit.
+/// The constant log decay of a head, in exponent_unit.
 __device__ __forceinline__ float decay_of_head(const AttentionParams& p, long long head) {
-  return fmaxf(p.constant_log_decay[head], -1e30f) * exponent_unit;  // 0 * -inf is no number
+  return fmaxf(p.constant_log_decay[head], -1e30f) * exponent_unit;  // 0 * -inf would be NaN
 }
 
-/// Whether P and dS become float16 operands, whose range they could leave: P is multiplied by
-/// score_gain, dS by that and by gradient_gain().
+/// Whether P and dS become float16 operands, whose range they could leave. If so, P is multiplied
+/// by score_gain, and dS by score_gain and gradient_gain().
 inline constexpr bool scaled = device::is_same<io_t, __half>;
 inline constexpr float score_gain = scaled ? 1024.0f : 1.0f;
 inline constexpr float log2_score_gain = scaled ? 10.0f : 0.0f;
 
-/// The exponent e with x < 2^e of a float16 value x >= 0.
+/// The exponent e with x < 2^e, for a float16 value x >= 0.
 __device__ __forceinline__ int exponent_above(float x) {
   const int e = (__float_as_int(x) >> 23) - 126;
   return e < -24 ? -24 : e > 17 ? 17 : e;
 }
 
-/// A power of two with score_gain * gradient_gain * |dP - D| <= 2^15 for all of a sequence's
-/// queries of one key head.
+/// A power of two with score_gain * gradient_gain * |dP - D| <= 2^15 for all queries of one
+/// sequence and key head.
 __device__ __forceinline__ float gradient_gain(const AttentionParams& p, long long key_head) {
   constexpr int width = dim::value_dim <= 16    ? 4
                         : dim::value_dim <= 64  ? 6
@@ -70,14 +72,14 @@ inline constexpr BackwardRows row_layout{dim::value_dim, static_cast<int>(sizeof
 inline constexpr int prepare_threads = BackwardRows::threads;
 inline constexpr int scan_threads = backward_scan_threads;
 
-/// pairs: of each query -lse in exponent_unit (with the gain of P), and D = do . o.
+/// Fills `pairs`. For each query: -lse in exponent_unit (including the gain of P), and D = do . o.
 __device__ __forceinline__ void prepare(const AttentionParams& p) {
   constexpr int row_width = row_layout.access / row_layout.io_bytes;
   constexpr int row_lanes = row_layout.lanes;
   using Pack = device::Pack<io_t, row_width>;
   constexpr int rows = row_layout.rows;
   const long long row = 1LL * blockIdx.x * rows + threadIdx.x / row_lanes;
-  if (row >= p.batch * p.heads * p.seq) return;  // a row's lanes leave together
+  if (row >= p.batch * p.heads * p.seq) return;  // all lanes of a row return together
   const long long b = row / p.seq / p.heads, h = row / p.seq % p.heads, t = row % p.seq;
   const TokenStrides& s = p.output_strides;
   const long long at = b * s.batch + h * s.heads + t * s.seq;
@@ -101,11 +103,12 @@ __device__ __forceinline__ void prepare(const AttentionParams& p) {
   const float exponent =
       lse == device::minus_infinity()
           ? device::minus_infinity()
-          : log2_score_gain - lse * exponent_unit;  // P = 0 where nothing is seen
+          : log2_score_gain - lse * exponent_unit;  // P = 0 for a query that sees no key
   static_cast<float2*>(p.work[work::pairs])[row] = make_float2(exponent, sum);
 }
 
-/// largest: of |do| and |v| of a sequence and key head, over gridDim.y blocks each.
+/// Fills `largest` with the largest |do| and |v| of a sequence and key head. gridDim.y blocks share
+/// each.
 __device__ __forceinline__ void find_largest(const AttentionParams& p) {
   const long long b = blockIdx.x / p.key_heads, head = blockIdx.x % p.key_heads;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = prepare_threads / 32;
@@ -128,20 +131,20 @@ __device__ __forceinline__ void find_largest(const AttentionParams& p) {
   for (int n = 0; n < 2; ++n) {
     float x = largest[n];
     for (int d = 16; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, d));
-    if (lane == 0) atomicMax(out + n, __float_as_int(x));  // floats >= 0 are ordered as their bits
+    if (lane == 0) atomicMax(out + n, __float_as_int(x));  // floats >= 0 order like their bits
   }
 }
 
-/// Sums over a block of scan_threads, in the order of the threads.
+/// Prefix sums over a block of scan_threads, added in the order of the threads.
 class BlockScan {
  public:
-  /// x of this thread and all before it. The block's sum is left for total(). `room`: 33 elements
-  /// in shared memory.
+  /// Returns the sum of x over this thread and all before it. total() then gives the block's sum.
+  /// `room` is 33 elements in shared memory.
   template <typename T>
   static __device__ __forceinline__ T inclusive(T x, T* room) {
     const int warp = threadIdx.x / 32;
     x = within_warp(x);
-    __syncthreads();  // the last call's room has been read
+    __syncthreads();  // the previous call's room has been read
     if (threadIdx.x % 32 == 31) room[warp] = x;
     __syncthreads();
     if (warp == 0) {
@@ -170,7 +173,7 @@ class BlockScan {
   }
 };
 
-/// decays: a block scans the log decays of one head of one sequence.
+/// Fills `decays`: one block scans the log decays of one head of one sequence.
 __device__ __forceinline__ void sum_decays(const AttentionParams& p) {
   __shared__ double sums[33];
   __shared__ int resets[33];
@@ -190,11 +193,12 @@ __device__ __forceinline__ void sum_decays(const AttentionParams& p) {
   }
 }
 
-/// The gradient of a token's log decay, of one head of one sequence: what dS holds of the pairs
-/// that it lies between, as the sum over the tokens before it of what keys gained and queries lost
-/// there (over all tokens the two are equal, and the first token's gradient is exactly 0). A
-/// query's sum over all its keys is zero but for roundings (of o in D above all); it is taken as it
-/// came out, because a far token's rounding then cancels.
+/// Forms the gradient of each token's log decay, for one head of one sequence. It is the sum of dS
+/// over all pairs that have this token's decay between them. It is computed as a running sum, over
+/// the tokens before it, of each key's sum minus each query's sum. Over all tokens the two sums are
+/// equal, so the first token's gradient is exactly 0. A query's sum over all its keys would be zero
+/// without rounding errors, above all those of o in D. It is used as computed, because then the
+/// rounding errors of distant tokens cancel.
 __device__ __forceinline__ void differentiate_decays(const AttentionParams& p) {
   __shared__ double room[33];
   const long long offset = p.key_seq - p.seq;
@@ -213,7 +217,8 @@ __device__ __forceinline__ void differentiate_decays(const AttentionParams& p) {
   }
 }
 
-/// The gradient of a head's constant log decay: the sum of (i - j) dS over all pairs and sequences.
+/// Forms the gradient of a head's constant log decay: the sum of (i - j) dS over all pairs and
+/// sequences.
 __device__ __forceinline__ void differentiate_constant(const AttentionParams& p) {
   __shared__ double room[33];
   const auto* sums = static_cast<const double*>(p.work[work::key_sums]);

@@ -1,17 +1,20 @@
 #pragma once
-// The backward of attention by blocks: a block owns rows of scores, walks the columns that they
-// meet, recomputes P from lse for each tile of rows and columns, and forms dS = P (.) (dP - D).
+// The walk of the backward pass by blocks. A block owns rows of scores and walks over the columns
+// that they meet. For each tile of rows and columns it recomputes P from lse and forms dS = P (.)
+// (dP - D).
 //
-// By keys, rows are keys: scores stand transposed, P^T and dS^T leave the registers straight as
-// operands of dv += P^T do and dk += dS^T q, summed over the query heads of the group; with adds_dq
-// dS^T also goes to shared memory, and the warps add their parts of dS k to float32 sums in device
-// memory. By queries, rows are queries and dq += dS k stays in registers.
+// In a walk by keys, rows are keys, so the scores are transposed. P^T and dS^T go straight from
+// registers into the products dv += P^T do and dk += dS^T q, which are summed over the query heads
+// of the group. With adds_dq, dS^T also goes to shared memory, and the warps add their parts of dS
+// k to float32 sums in device memory. In a walk by queries, rows are queries and dq += dS k stays
+// in registers.
 //
-// Decay: P's exponent has c_i - c_j, sums of log decays relative to one token of the block, as a
-// term of the row plus a term of the column, both <= 0 beside the diagonal; on it the difference is
-// taken in float64. Tokens on two sides of a reset (log decay -inf) do not see each other.
+// Decay: the exponent of P contains c_i - c_j. Both c are sums of log decays relative to one token
+// of the block, so the difference is a term of the row plus a term of the column. Away from the
+// diagonal both terms are <= 0. On the diagonal the difference is formed in float64. Tokens on two
+// sides of a reset (log decay -inf) do not see each other.
 //
-// Shared memory: layout.h. A warp owns whole rows, so sums over columns need no other one.
+// Shared memory: see layout.h. A warp owns whole rows, so sums over columns need no other warp.
 
 #include "device/async_copy.cuh"
 #include "device/math.cuh"
@@ -22,7 +25,7 @@
 
 namespace gla_bench::softmax_attention {
 
-/// How operands of dtype T are multiplied, float32 in this many tf32 products.
+/// How operands of type T are multiplied. float32 operands take `terms` tf32 products.
 template <typename T, int terms>
 struct BackwardProducts {
   using type = device::Tf32Products<terms>;
@@ -36,7 +39,7 @@ struct BackwardProducts<__half, terms> {
   using type = device::Float16Products;
 };
 
-/// Adds factor times four neighbours to sums in device memory, 16 bytes aligned.
+/// Adds factor times four neighbouring values to sums in device memory, which are 16-byte aligned.
 __device__ __forceinline__ void add_to_sums(float* sums, const float (&x)[4], float factor) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(sums), "f"(factor * x[0]),
@@ -61,7 +64,7 @@ class BackwardWalk {
     long long index = blockIdx.x;
     slice_ = static_cast<int>(index % at.slices);
     index /= at.slices;
-    // The blocks with most to do come first: the first keys, the last queries.
+    // The blocks with the most work start first: the first keys, or the last queries.
     const long long block = by_keys ? index % blocks : blocks - 1 - index % blocks;
     index /= blocks;
     const long long heads = by_keys ? p_.key_heads : p_.heads;
@@ -91,33 +94,34 @@ class BackwardWalk {
 
  private:
   using Ops = typename BackwardProducts<io_t, tile::terms>::type;
-  /// Of S and dP. Rounding float32 inputs of these to tf32 would move large logits, and P - 1 and
-  /// dP - D, which cancel, by more than tf32's error of dq, dk and dv.
+  /// The products that form S and dP. Rounding their float32 inputs to tf32 would change large
+  /// logits, and P - 1 and dP - D, which cancel, by more than tf32's error in dq, dk and dv.
   using ScoreOps = typename BackwardProducts<io_t, 3>::type;
   static constexpr int tiles = at.tiles, columns = at.shape.columns, rows = at.shape.rows;
   static constexpr int threads = at.threads;
   using Scores = float[tiles][columns / 8][4];
 
-  /// Of dS along a row. Where decays vary, roundings of it would add up over the tokens.
+  /// The type in which dS is summed along a row. Where decays vary, rounding errors would add up
+  /// over the tokens.
   using RowSum = typename device::Choice<trait::decay == 2, double, float>::type;
 
-  /// What a row adds to its exponents (of queries -lse alone, and with the decay to the reference)
-  /// and, of queries, the D that its gradients lose.
+  /// What a row adds to its exponents: -lse for a query and, with a decay, the decay to the
+  /// reference token. For a query it also holds D, which is subtracted from dP.
   struct RowTerm {
     float lse, sum, dot;
   };
 
   const AttentionParams& p_;
   unsigned char* shared_;
-  long long batch_ = 0, head_ = 0;  ///< the query head
+  long long batch_ = 0, head_ = 0;  ///< head_ counts query heads
   long long row0_ = 0;
-  long long offset_;  ///< of a query's position among the keys
+  long long offset_;  ///< from a query's index to its position among the keys
   int rows_ = 0, slice_ = 0;
   float keys_sum_[tiles][at.key_columns / 8][4] = {};
   float values_sum_[tiles][by_keys ? at.value_columns / 8 : 1][4] = {};
   RowSum row_sum_[tiles][2] = {};
   RowTerm row_[tiles][2] = {};
-  float gain_ = 1.0f, loss_ = 1.0f;  ///< of dS where operands are float16, and what undoes it
+  float gain_ = 1.0f, loss_ = 1.0f;  ///< the gain of dS where operands are float16, and its inverse
 
   __device__ __forceinline__ io_t* tile_at(int offset) const {
     return reinterpret_cast<io_t*>(shared_ + offset);
@@ -147,7 +151,8 @@ class BackwardWalk {
   static __device__ __forceinline__ int warp_row() {
     return threadIdx.x / 32 * 16 * tiles;
   }
-  /// The thread's row `half` (0, 1) of its tile i, its column e (0, 1) of 8-column group n.
+  /// The block's row that the thread holds as half `half` (0, 1) of its tile i; column_of does the
+  /// same for element e (0, 1) of the 8-column group n.
   static __device__ __forceinline__ int row_of(int i, int half) {
     return warp_row() + 16 * i + 8 * half + lane() / 4;
   }
@@ -155,21 +160,22 @@ class BackwardWalk {
     return 8 * n + lane() % 4 * 2 + e;
   }
 
-  /// Position among the keys of the block's first row, and of column tile n's first column.
+  /// The position among the keys of the block's first row, and of column tile n's first column.
   __device__ __forceinline__ long long row_position() const {
     return by_keys ? row0_ : row0_ + offset_;
   }
   __device__ __forceinline__ long long column_position(long long n) const {
     return n * columns + (by_keys ? offset_ : 0);
   }
-  /// The token that the decays of the block's rows are relative to: no row and no column beside the
-  /// diagonal lies on the wrong side of it.
+  /// The token that the decays of the block's rows are relative to. Away from the diagonal, every
+  /// row and every column lies on its proper side of this token.
   __device__ __forceinline__ long long reference() const {
     if (by_keys) return row0_ + rows_ - 1;
     return row_position() < 0 ? 0 : row_position();
   }
 
-  /// Rows `first`.. of tensors with K and with V columns to shared memory.
+  /// Copies rows from `first` on into shared memory, from a tensor with K and a tensor with V
+  /// columns.
   template <int count>
   __device__ __forceinline__ void copy(io_t* to_keys, io_t* to_values, bool queries, long long head,
                                        long long first, long long valid) {
@@ -191,7 +197,7 @@ class BackwardWalk {
                by_keys ? head_ / trait::group : head_, row0_, rows_);
   }
 
-  /// Sums of decays at the positions first.. of this head.
+  /// Copies this head's sums of decays, for positions from `first` on.
   template <int count>
   __device__ __forceinline__ void copy_sums(DecaySum* to, long long first) {
     const auto* sums = static_cast<const DecaySum*>(p_.work[work::decays]) +
@@ -202,7 +208,8 @@ class BackwardWalk {
     }
   }
 
-  /// Column tile n: its rows of both tensors, pairs (-lse, D) of queries, sums of decays.
+  /// Loads column tile n: its rows of both tensors, the pairs (-lse, D) of queries and the sums of
+  /// decays.
   __device__ __forceinline__ void load_columns(long long n, int stage) {
     const long long first = n * columns;
     const long long left = (by_keys ? p_.seq : p_.key_seq) - first;
@@ -222,7 +229,7 @@ class BackwardWalk {
     return static_cast<const float2*>(p_.work[work::pairs]) + (batch_ * p_.heads + head_) * p_.seq;
   }
 
-  /// The column tiles that the rows meet, for the head at hand.
+  /// Visits the column tiles that the rows meet, for the current head.
   __device__ __forceinline__ void walk() {
     long long first = 0, last = ((by_keys ? p_.seq : p_.key_seq) + columns - 1) / columns;
     if constexpr (trait::causal) {
@@ -234,7 +241,7 @@ class BackwardWalk {
       }
     }
     if (first >= last) return;
-    __syncthreads();  // the last head's tiles have been read
+    __syncthreads();  // the previous head's tiles have been read
     if constexpr (trait::decay == 2) copy_sums<rows>(row_sums(), row_position());
     load_columns(first, 0);
 #pragma unroll 1
@@ -256,7 +263,7 @@ class BackwardWalk {
     }
   }
 
-  /// The decay between the reference and a token at this position of the rows or columns.
+  /// The decay between the reference token and a token at this position of the rows or columns.
   __device__ __forceinline__ float reference_decay(long long position, const DecaySum* sum,
                                                    bool after) const {
     if constexpr (trait::decay == 2) {
@@ -288,7 +295,7 @@ class BackwardWalk {
       }
   }
 
-  /// Per column: what it adds to exponents beside the diagonal, and D.
+  /// Forms, for each column, its term in exponents away from the diagonal, and D.
   __device__ __forceinline__ void form_column_terms(long long n, int stage) {
     const long long left = (by_keys ? p_.seq : p_.key_seq) - n * columns;
     for (int c = threadIdx.x; c < columns; c += threads) {
@@ -305,7 +312,8 @@ class BackwardWalk {
     }
   }
 
-  /// s = X Y^T for the warp's rows of X and all columns, rows of Y, over `length` of both.
+  /// Computes s = X Y^T for the warp's rows of X and all columns (the rows of Y). The inner
+  /// dimension is `length`.
   template <int length, int ld>
   static __device__ __forceinline__ void score(Scores& s, const io_t* x, const io_t* y) {
 #pragma unroll
@@ -333,7 +341,7 @@ class BackwardWalk {
     }
   }
 
-  /// sum += s Y over all columns, `width` columns of Y.
+  /// Computes sum += s Y over all columns. Y has `width` columns.
   template <int ld, int width>
   static __device__ __forceinline__ void add(float (&sum)[tiles][width / 8][4], const Scores& s,
                                              const io_t* y) {
@@ -355,8 +363,8 @@ class BackwardWalk {
     }
   }
 
-  /// Scores to P. edge: some pairs do not see each other, or decay the wrong way about the
-  /// reference.
+  /// Turns scores into P. `edge` says that some pairs do not see each other, or lie on the same
+  /// side of the reference token.
   template <bool edge>
   __device__ __forceinline__ void weigh(Scores& s, long long n, int stage) const {
     constexpr bool has_row = !by_keys || trait::decay != 0;
@@ -397,8 +405,7 @@ class BackwardWalk {
     }
   }
 
-  /// The log decay (in exponent_unit) between a row's and a column's token, of a pair that sees
-  /// each other.
+  /// The log decay (in exponent_unit) between a row's and a column's token that see each other.
   __device__ __forceinline__ float near_decay(int r, int c, int distance, int stage) const {
     if constexpr (trait::decay == 2) {
       const DecaySum& row = row_sums()[r];
@@ -409,7 +416,7 @@ class BackwardWalk {
     }
   }
 
-  /// d from dP to dS = P (dP - D), and what its rows add to the gradient of the decay.
+  /// Turns d from dP into dS = P (dP - D), and adds its row sums for the gradient of the decay.
   __device__ __forceinline__ void differentiate(const Scores& s, Scores& d, long long n,
                                                 int stage) {
     const float2* pairs = trait::decay != 0 ? terms() : column_pairs(stage);
@@ -527,7 +534,8 @@ class BackwardWalk {
     }
   }
 
-  /// Lanes that differ in `bit` share out 2 half sums: each keeps half, in order.
+  /// Lanes whose numbers differ in `bit` divide 2 half sums between them. Each lane keeps half of
+  /// them, in order.
   template <int half>
   static __device__ __forceinline__ void exchange(float (&sum)[columns / 4], int& first, int bit) {
     const bool upper = (lane() & bit) != 0;
@@ -540,8 +548,9 @@ class BackwardWalk {
     }
   }
 
-  /// Adds the columns' sums of dS (of queries, over this block's keys) to those in device memory:
-  /// halves of the lanes that share columns exchange halves of them, so each sum ends in one lane.
+  /// Adds the columns' sums of dS (for queries, over this block's keys) to the sums in device
+  /// memory. Lanes that share columns exchange halves of their sums in each step, so each finished
+  /// sum ends in one lane.
   __device__ __forceinline__ void add_query_sums(const Scores& d, long long n) {
     float sum[columns / 4];
 #pragma unroll
@@ -566,7 +575,8 @@ class BackwardWalk {
     }
   }
 
-  /// The head's sums over its columns: of dS, or by keys of (i - j) dS where the decay is constant.
+  /// Finishes the head's sums over its columns. They are sums of dS or, in a walk by keys with a
+  /// constant decay, of (i - j) dS.
   __device__ __forceinline__ void finish_head() {
     if constexpr (trait::decay == 2 || (trait::decay == 1 && by_keys)) {
       const long long length = by_keys ? p_.key_seq : p_.seq;
@@ -586,7 +596,7 @@ class BackwardWalk {
     }
   }
 
-  /// The warp's rows of a result to its columns from slice * width on, of `whole`.
+  /// Stores the warp's rows of a result with `whole` columns, in the columns from slice * width on.
   template <int whole, int width>
   __device__ __forceinline__ void store(void* tensor, const TokenStrides& strides, long long head,
                                         const float (&sum)[tiles][width / 8][4],

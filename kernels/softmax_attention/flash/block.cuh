@@ -1,9 +1,9 @@
 #pragma once
-// What a block of a flash walk (walk.cuh) has: its rows and keys, their places in shared
-// memory, the copies that bring them, and the queries as operands.
+// The parts of one block of a flash walk (walk.cuh): its rows and keys, their places in shared
+// memory, the copies that load them, and the queries as operands.
 //
-// Rows are the queries of a head; with `packed`, of all heads of a group, the heads of a query side
-// by side, so that few queries fill a tile.
+// Rows are the queries of a head. With `packed`, rows are the queries of all heads of a group, and
+// the heads of one query are neighbours. Then even a few queries fill a tile.
 
 #include "device/async_copy.cuh"
 #include "device/products.cuh"
@@ -22,16 +22,16 @@ struct AttentionProductsOf<float, terms> {
   using type = device::Tf32Products<terms>;
 };
 
-/// How attention multiplies: 16-bit problems in their own format (probabilities are at most
-/// 2^slack), float32 in tf32 or, with three terms, close to float32.
+/// How attention multiplies. 16-bit problems use their own format (probabilities are at most
+/// 2^slack). float32 problems use tf32 or, with three terms, products close to float32.
 template <typename T, int terms>
 using AttentionProducts = typename AttentionProductsOf<T, terms>::type;
 
-/// Which rows and keys a block has.
+/// Which rows and keys a block owns.
 struct FlashRange {
   long long batch, key_head;
-  long long head;       ///< of the first row of a query
-  long long first_row;  ///< of rows(): T, or T * group where packed
+  long long head;       ///< the first head, whose row comes first for each query
+  long long first_row;  ///< counted among rows(): T, or T * group where packed
   long long first_key, end_key;
 };
 
@@ -77,7 +77,7 @@ struct FlashBlock {
   static __device__ __forceinline__ int warp() { return static_cast<int>(threadIdx.x) / 32; }
   static __device__ __forceinline__ int warp_row() { return warp() / warps_n * 16 * row_tiles; }
   static __device__ __forceinline__ int warp_column() { return warp() % warps_n * warp_columns; }
-  /// The thread's row in the block.
+  /// The block's row that the thread holds in this tile and half.
   static __device__ __forceinline__ int row_of(int tile, int half) {
     return warp_row() + 16 * tile + 8 * half + lane() / 4;
   }
@@ -102,11 +102,11 @@ struct FlashBlock {
   // Rows
 
   __device__ __forceinline__ long long rows() const { return p.seq * group; }
-  /// Where a row's query stands among the keys.
+  /// The position of a row's query among the keys.
   __device__ __forceinline__ long long position(int row) const {
     return (range.first_row + row) / group + p.key_seq - p.seq;
   }
-  /// The key behind the last one that a row sees, relative to range.first_key and not below it.
+  /// One past the last key that a row sees, relative to range.first_key and at least 0.
   __device__ __forceinline__ int limit(int row) const {
     long long end = range.end_key;
     if constexpr (trait::causal != 0) {
@@ -116,7 +116,7 @@ struct FlashBlock {
     if (range.first_row + row >= rows()) end = range.first_key;
     return end < range.first_key ? 0 : static_cast<int>(end - range.first_key);
   }
-  /// The last row of the block that there is.
+  /// The last row of the block that exists.
   __device__ __forceinline__ int last_row() const {
     const long long left = rows() - range.first_row;
     return (left < block_m ? static_cast<int>(left) : block_m) - 1;
@@ -173,8 +173,8 @@ struct FlashBlock {
         valid_keys(tile), dim::value_dim);
   }
 
-  /// Operands of the queries: in registers for the whole walk, or loaded anew where they have no
-  /// room.
+  /// The queries as operands. They stay in registers for the whole walk, or are loaded again in
+  /// every step where registers do not suffice.
   struct Queries {
     static constexpr bool held = layout.queries_in_registers;
     typename Ops::A a[row_tiles][held ? key_steps : 1];
@@ -191,7 +191,7 @@ struct FlashBlock {
         a[r][place] =
             Ops::load_raw_rows(rows + 16 * r * layout.key_ld + step * Ops::depth, layout.key_ld);
     }
-    /// The place of a step's operands in `a`.
+    /// The index in `a` of a step's operands.
     __device__ __forceinline__ int place(int step) {
       if constexpr (held) return step;
       read(step, 0);

@@ -1,4 +1,4 @@
-// Host side of flash.cuh: flash1 and flash2.
+// The host side of flash.cuh: the variants flash1 and flash2.
 
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/flash/walk.hpp"
@@ -7,7 +7,8 @@
 namespace gla_bench::softmax_attention {
 namespace {
 
-/// Dividing at every tile takes registers: 16 rows a warp then leave room for them.
+/// Dividing at every tile takes registers, which a warp has left only if it holds no more than 16
+/// rows.
 TileSpace space(const FlashUse& use) {
   const std::vector<int> warps = use.divides ? std::vector{8, 4} : std::vector{4, 8};
   return {{"block_m", {128, 64}, "queries of a block"},
@@ -33,7 +34,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
                        static_cast<double>(blocks(problem, tile)));
 }
 
-/// One pass over the inputs: a head's keys and values stay in the L2 cache while its blocks walk.
+/// One pass over the inputs. A head's keys and values stay in the L2 cache while its blocks walk.
 Traffic traffic(const Problem& problem, const Tile&) {
   Traffic bytes{query_bytes(problem) + key_bytes(problem) + value_bytes(problem),
                 output_bytes(problem) + (writes_lse(problem) ? lse_bytes(problem) : 0)};

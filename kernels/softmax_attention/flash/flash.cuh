@@ -1,14 +1,15 @@
-// flash1, flash2: attention in one launch, no score outside the chip.
+// flash1, flash2: attention in one launch, without storing scores in device memory.
 //
-// Idea: a block takes tile::block_m queries of a head and walks the keys that they see
-// (walk.cuh). launch::divide tells flash1, which keeps its outputs divided by the running sum
-// at every step, from flash2, which divides once. With decay two small launches before it form the
-// sums that the bias comes from (decay_sums.cuh).
+// Idea: a block takes tile::block_m queries of a head and walks over the keys that they see
+// (walk.cuh). launch::divide selects the variant. flash1 keeps its outputs divided by the running
+// sum at every step. flash2 divides once, at the end. With a decay, two small kernels run first and
+// form the sums that the bias comes from (decay_sums.cuh).
 //
-// Grid: batch * heads * ceil(T / block_m) blocks, those of a head side by side, so that they find
-// its keys and values in the L2 cache; the last queries, whose causal walks are longest, first.
-// Shared memory: layout.h. Bytes: q, k, v read once (k and v again by each block, through
-// L2), o and lse written once; with decay the sums, 16 a key and query head.
+// Grid: batch * heads * ceil(T / block_m) blocks. The blocks of a head are neighbours in the grid,
+// so they find its keys and values in the L2 cache. The last queries come first, because their
+// causal walks are the longest. Shared memory: see layout.h. Bytes moved: q, k and v are read once
+// (each block reads k and v again, through the L2 cache); o and lse are written once. A decay adds
+// the sums, 16 bytes for each key and query head.
 
 #include "softmax_attention/decay_sums.cuh"
 #include "softmax_attention/flash/walk.cuh"
@@ -19,7 +20,7 @@ using Walk = FlashWalk<
     FlashBlock<tile::terms, tile::block_m, tile::block_n, tile::warps, 1, tile::stages, false>>;
 static_assert(Walk::layout.bytes == launch::shared_bytes);
 
-/// Rows of o and lse.
+/// Writes rows of o and lse.
 struct Results {
   const AttentionParams& p;
 
@@ -36,7 +37,7 @@ struct Results {
 
 }  // namespace gla_bench::softmax_attention::flash
 
-// The second bound lets a thread have 255 registers, no more and no less.
+// With the second bound a thread gets exactly 255 registers.
 extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::flash::Walk::threads,
                                              launch::residency)
     attention_flash(const __grid_constant__ gla_bench::AttentionParams p) {

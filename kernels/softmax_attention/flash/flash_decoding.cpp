@@ -1,4 +1,4 @@
-// Host side of flash_decoding.cuh: flash_decoding and flash_decoding_pp.
+// The host side of flash_decoding.cuh: flash_decoding and flash_decoding_pp.
 
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/flash/walk.hpp"
@@ -7,8 +7,9 @@
 namespace gla_bench::softmax_attention {
 namespace {
 
-constexpr int warps = 4;  // of a block, in either kernel
-/// flash_decoding_pp's one reference (log2): logits of normalised queries and keys lie around zero.
+constexpr int warps = 4;  // warps of a block, in both kernels
+/// The single reference (log2) of flash_decoding_pp. Logits of normalised queries and keys lie
+/// around zero.
 constexpr int fixed_reference = 0;
 
 TileSpace space() {
@@ -19,7 +20,8 @@ TileSpace space() {
           {"terms", {1, 3}, "tf32 products per float32 product: 3 gives float32's accuracy"}};
 }
 
-/// Heads whose queries a block takes together: a decay is a head's own.
+/// The number of heads whose queries a block takes together. With a decay it is 1, because every
+/// head has its own.
 std::int64_t packed(const Problem& problem) {
   return decay_of(problem) == Decay::none ? group(problem) : 1;
 }
@@ -66,8 +68,8 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   return regions;
 }
 
-/// Queries once for each split, keys and values once (a group's heads and the tiles of rows find
-/// them in the L2 cache), every part written and read.
+/// Queries are read once for each split, and keys and values once, because the heads of a group and
+/// the tiles of rows find them in the L2 cache. Every part is written and read once.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const auto count = static_cast<double>(splits(problem, tile));
   const double parts = count * static_cast<double>(rows(problem)) *
@@ -78,7 +80,7 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   return bytes;
 }
 
-/// The walks', and a weight and an addition for each element of a part.
+/// The operations of the walks, plus one weighting and one addition for each element of a part.
 double flops(const Problem& problem, const Tile& tile) {
   return flash_flops(problem, shape(problem, tile), packed(problem)) +
          2 * static_cast<double>(splits(problem, tile)) * static_cast<double>(rows(problem)) *

@@ -1,19 +1,21 @@
-// flash_decoding, flash_decoding_pp: attention with the keys of a row split over blocks, for few
-// queries and long keys.
+// flash_decoding, flash_decoding_pp: attention for few queries and many keys. The keys of a row are
+// split over several blocks.
 //
-// Idea: each block walks tile::split keys (walk.cuh) and leaves its outputs, divided, and
-// their log-sum-exp in the workspace; a second launch merges the parts of a row by their
-// log-sum-exps. Without decay a block takes the queries of all heads of a group, which share its
-// keys, so that few queries fill a tile of rows and keys are read once. Warps take keys of their
-// own where there are fewer than 16 rows for each.
+// Idea: each block walks over tile::split keys (walk.cuh) and leaves its divided outputs and their
+// log-sum-exp in the workspace. A second kernel merges the parts of a row by their log-sum-exps.
+// Without a decay, a block takes the queries of all heads of a group, which share its keys. This
+// way a few queries fill a tile of rows, and keys are read only once. Where there are fewer than 16
+// rows for each warp, warps share the rows and divide the keys between them.
 //
-// flash_decoding_pp gives all rows one reference in place of a running maximum, launch::reference;
-// a block with a row that it does not suit walks again with running references.
+// flash_decoding_pp uses one fixed reference, launch::reference, for all rows instead of a running
+// maximum. A block that has a row for which the fixed reference does not work repeats its walk with
+// running references.
 //
-// Grid: batch * key heads (heads with decay) * tiles of rows * splits, splits fastest; then a block
-// for each row. Shared memory: layout.h. Workspace: decay attention's two, then outputs
-// [splits, B, T, H, V] and log-sums [splits, B, T, H] (log2), both float32. Bytes: q once per
-// split, k and v once, the parts written and read.
+// Grid: batch * key heads (heads with a decay) * tiles of rows * splits blocks, with splits
+// fastest; for the merge, one block for each row. Shared memory: see layout.h. Workspace: the two
+// regions of decay attention, then outputs [splits, B, T, H, V] and log-sums [splits, B, T, H]
+// (log2), both float32. Bytes moved: q once per split, k and v once, the parts written once and
+// read once.
 
 #include "softmax_attention/decay_sums.cuh"
 #include "softmax_attention/flash/walk.cuh"
@@ -34,12 +36,12 @@ __device__ __forceinline__ float* log_sums(const AttentionParams& p) {
   return static_cast<float*>(p.work[first_region + 1]);
 }
 
-/// Rows of a split's part.
+/// Writes the rows of a split's part.
 struct Part {
   const AttentionParams& p;
   long long split;
 
-  /// Where a row stands in [splits, B, T, H].
+  /// The index of a row in [splits, B, T, H].
   __device__ __forceinline__ long long at(const FlashRange& range, int row) const {
     const long long query = (range.first_row + row) / group,
                     member = (range.first_row + row) % group;
@@ -53,13 +55,13 @@ struct Part {
   }
 };
 
-/// One row's parts, merged by a block: its warps take splits in turn. Parts that saw nothing hold
-/// zeros, so that their weight of zero needs no question.
+/// Merges one row's parts. The warps of a block take splits in turn. A part that saw no key holds
+/// zeros and gets a weight of zero, so it needs no special case.
 struct Merge {
   static constexpr int warps = 4;
 
   const AttentionParams& p;
-  long long row;  // in [B, T, H]
+  long long row;  // index in [B, T, H]
   int splits;
 
   __device__ __forceinline__ long long part(int split) const {
@@ -68,7 +70,7 @@ struct Merge {
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
   static __device__ __forceinline__ int warp() { return static_cast<int>(threadIdx.x) / 32; }
 
-  /// The largest log-sum; 0 where no part has anything.
+  /// The largest log-sum of the parts; 0 where no part saw a key.
   __device__ __forceinline__ float top() const {
     float largest = device::minus_infinity();
     for (int n = lane(); n < splits; n += 32) largest = fmaxf(largest, log_sums(p)[part(n)]);
@@ -84,7 +86,7 @@ struct Merge {
     for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
     return sum;
   }
-  /// The warp's share of a column, undivided.
+  /// The warp's contribution to one column, before the division.
   __device__ __forceinline__ float column(int at, float base) const {
     float sum = 0.0f;
 #pragma unroll 8

@@ -1,6 +1,6 @@
 #pragma once
-// A tile of scores in registers: the products around them, mask, bias, and the softmax that carries
-// outputs, references and sums from tile to tile (walk.cuh says how).
+// A tile of scores in registers: the products before and after it, the mask, the bias, and the
+// softmax that carries outputs, references and sums from tile to tile. walk.cuh explains how.
 
 #include "device/math.cuh"
 #include "softmax_attention/flash/block.cuh"
@@ -23,12 +23,12 @@ struct FlashScores : Block {
   using Block::row_of, Block::row_sums, Block::row_tiles, Block::valid_keys, Block::value_tiles;
   using Block::warp_column, Block::warp_columns;
 
-  /// How far (log2) a logit may pass its reference before the outputs are rescaled.
+  /// How far (log2) a logit may exceed its reference before the outputs are rescaled.
   static constexpr float slack = 8.0f;
 
   Outputs outputs;
   OfRows<float> reference, sum;
-  OfRows<float> shift;  // of a row's logits, where they are biased
+  OfRows<float> shift;  // what is added to a row's logits, where they have a bias
 
   using Block::Block;
 
@@ -102,16 +102,16 @@ struct FlashScores : Block {
       }
   }
 
-  // Decay. Scores become whole logits (log2). Of tiles that every row sees whole, and no reset
-  // touches, the bias is that of the block's first row, one for each key, and `shift` is what the
-  // row adds to it; near the diagonal each pair has its own.
+  // Decay. Scores become complete logits (log2). In a tile that every row sees completely and that
+  // no reset touches, the bias is that of the block's first row, one value for each key, and
+  // `shift` is what each row adds to it. Near the diagonal every pair has its own bias.
 
-  /// The first row that stands at a key.
+  /// The first row whose query stands at the position of some key.
   __device__ __forceinline__ int first_standing() const {
     const long long at = position(0);
     return at < 0 ? static_cast<int>(-at) : 0;
   }
-  /// Whether a reset cuts all rows from all keys of this tile, and therefore of those before it.
+  /// Whether a reset separates all rows from all keys of this tile, and so from all earlier keys.
   __device__ __forceinline__ bool all_cut(int tile, int stage) const {
     const int last = valid_keys(tile) - 1;
     const long long key = range.first_key + 1LL * tile * block_n + last;
@@ -162,7 +162,8 @@ struct FlashScores : Block {
 
   // The softmax of a tile
 
-  /// Scores to 2^(logit - reference), added up in `sum`; outputs and sums follow the references.
+  /// Turns scores into 2^(logit - reference) and adds them to `sum`. Outputs and sums are rescaled
+  /// where a reference changes.
   template <FlashMode mode>
   __device__ __forceinline__ void exponentiate(Scores& scores, OfRows<float>& top) {
     const float factor = biased ? 1.0f : p.scale * device::log2_e;
@@ -211,7 +212,7 @@ struct FlashScores : Block {
             added += scores[r][n][i];
           }
         if constexpr (mode == FlashMode::divide) {
-          // The outputs times the sum that they were divided by, so that this tile can be added.
+          // Undoes the last division by the sum, so that this tile can be added.
           rescale[h] *= sum[r][h];
           sum[r][h] = rescale[h] + of_quad(added);
         } else {
@@ -240,8 +241,8 @@ struct FlashScores : Block {
     return x == 0.0f ? 0.0f : 1.0f / x;
   }
 
-  /// Whether probabilities relative to the fixed reference kept clear of overflow, and of what
-  /// their format loses near zero.
+  /// Whether probabilities relative to the fixed reference avoided overflow, and the loss of
+  /// precision that their format has near zero.
   __device__ __forceinline__ bool suits(const OfRows<float>& top, float fixed_reference) const {
     constexpr bool half = device::is_same<io_t, __half>;
     constexpr float above = half ? 14.0f : 64.0f, below = half ? 4.0f : 64.0f;

@@ -9,11 +9,11 @@ namespace gla_bench::softmax_attention {
 namespace {
 
 constexpr int registers_per_thread = 255;
-constexpr int sum_bytes = 16;      // of a DecaySum and of a chunk's total
+constexpr int sum_bytes = 16;      // of a DecaySum, and of a chunk's total
 constexpr int decay_chunk = 1024;  // DecayPrefix::chunk
 constexpr int decay_threads = 256;
 
-/// Registers besides accumulators and queries, as the assembler was seen to need them.
+/// The number of registers besides accumulators and queries, as seen in the assembler's reports.
 int other_registers(const Problem& problem, const FlashLayout& layout, const FlashUse& use,
                     int terms) {
   const int decay = layout.shape.decay ? 20 : 0, divide = use.divides ? 40 : 0;
@@ -91,7 +91,7 @@ int flash_residency(const FlashShape& shape) {
 double flash_flops(const Problem& problem, const FlashShape& shape, std::int64_t group) {
   const Shape& s = problem.shape;
   const std::int64_t keys = s.keys_seq(), rows = s.seq * group;
-  double visited = 0;  // keys, over the tiles of one sequence
+  double visited = 0;  // number of keys, over the tiles of one sequence
   for (std::int64_t first = 0; first < rows; first += shape.block_m) {
     const std::int64_t last = std::min(first + shape.block_m, rows) - 1;
     const std::int64_t seen =

@@ -1,22 +1,25 @@
 #pragma once
-// One block's walk over keys: softmax(scale q k^T + bias) v for a tile of rows, by tiles of keys,
-// with no score outside registers.
+// The walk of one block over keys: softmax(scale q k^T + bias) v for a tile of rows, by tiles of
+// keys. Scores never leave the registers.
 //
-// Scores of a tile come from the tensor cores into accumulators, which become the operand of the
-// product with V where they are. Exponents are in units of log2, relative to a reference of the
-// row: its largest logit so far, give or take `slack`. The outputs are rescaled when a logit passes
-// the reference by more than the slack, which after the first tiles is rare; the quotient is formed
-// once, at the end. FlashAttention-1 (FlashMode::divide) keeps the outputs divided instead, at
-// every tile. FlashMode::fixed has one reference for all rows and never rescales; rows that it does
-// not suit are found by their largest logit, and the walk is done again with running references.
+// The tensor cores write the scores of a tile into accumulators, which become the operand of the
+// product with V without being moved. Exponents are in units of log2, relative to a reference of
+// the row, which is its largest logit so far to within `slack`. The outputs are rescaled when a
+// logit exceeds the reference by more than the slack, which is rare after the first tiles. The
+// division happens once, at the end. FlashAttention-1 (FlashMode::divide) instead keeps the outputs
+// divided, at every tile. FlashMode::fixed uses one reference for all rows and never rescales. Rows
+// for which that does not work are found by their largest logit, and the walk is repeated with
+// running references.
 //
-// Keys run downwards: from the diagonal of a causal row to its past. K and V come by asynchronous
-// copies, with two stages one tile ahead (one barrier a tile), with one as soon as their
-// predecessor is no longer read (two barriers).
+// The walk takes keys in descending order, which for a causal row is from the diagonal back to the
+// first key. K and V arrive by asynchronous copies. With two stages a tile is copied one step ahead
+// (one barrier for each tile). With one stage it is copied as soon as the tile before it is no
+// longer read (two barriers).
 //
-// Rows: the queries of a head; with `packed`, of all heads of a group, the heads of a query side by
-// side, so that few queries fill a tile. Where warps_n > 1 warps share rows, take keys of their own
-// and are merged at the end. Sinks take the results.
+// Rows are the queries of a head. With `packed`, rows are the queries of all heads of a group, and
+// the heads of one query are neighbours, so that a few queries fill a tile. Where warps_n > 1,
+// warps share rows, each takes its own keys, and their parts are merged at the end. The results are
+// handed to a sink object.
 
 #include "softmax_attention/flash/scores.cuh"
 
@@ -39,8 +42,8 @@ struct FlashWalk : FlashScores<Block> {
   using Base::suits, Base::sum, Base::threads, Base::value_tiles, Base::values_of, Base::warp;
   using Base::warp_row, Base::warps_n;
 
-  /// Walks, and gives the sink each row's outputs, divided, and log-sum-exp (in units of log2).
-  /// `fixed_reference` (log2) is of FlashMode::fixed.
+  /// Walks, then gives the sink the divided outputs of each row and its log-sum-exp (in units of
+  /// log2). `fixed_reference` (log2) is only for FlashMode::fixed.
   template <FlashMode mode, typename Sink>
   __device__ __forceinline__ void run(const Sink& sink, float fixed_reference = 0.0f) {
     load_queries();
@@ -54,7 +57,7 @@ struct FlashWalk : FlashScores<Block> {
   }
 
  private:
-  /// False where a fixed reference does not suit a row of this thread.
+  /// Returns false where the fixed reference does not work for a row of this thread.
   template <FlashMode mode>
   __device__ __forceinline__ bool walk(float fixed_reference) {
     start(mode == FlashMode::fixed ? fixed_reference : device::minus_infinity());
@@ -76,7 +79,7 @@ struct FlashWalk : FlashScores<Block> {
     for (int tile = tiles - 1; tile >= 0; --tile) {
       const int stage = tile % stages;
       device::wait_copies<0>();
-      __syncthreads();  // this tile is there, the one after it no longer read
+      __syncthreads();  // this tile has arrived, and the one after it is no longer read
       if constexpr (biased)
         if (all_cut(tile, stage)) break;
       if constexpr (stages == 1) {
@@ -96,7 +99,7 @@ struct FlashWalk : FlashScores<Block> {
       Base::template exponentiate<mode>(scores, top);
       if constexpr (stages == 1) {
         device::wait_copies<0>();
-        __syncthreads();  // the values are there, the keys no longer read
+        __syncthreads();  // the values have arrived, and the keys are no longer read
         if (tile > 0) load_keys(tile - 1, 0);
         device::commit_copies();
       }
@@ -107,7 +110,7 @@ struct FlashWalk : FlashScores<Block> {
     return mode != FlashMode::fixed || suits(top, fixed_reference);
   }
 
-  /// log2 of the sum of the exponentials, or -inf for a row that sees nothing.
+  /// log2 of the sum of the exponentials; -inf for a row that sees nothing.
   static __device__ __forceinline__ float log_sum(float reference, float sum) {
     return sum == 0.0f ? device::minus_infinity() : reference + log2f(sum);
   }
@@ -141,7 +144,7 @@ struct FlashWalk : FlashScores<Block> {
       }
   }
 
-  /// finish() where warps share rows: their parts meet in shared memory.
+  /// finish() where warps share rows: their parts are merged through shared memory.
   template <typename Sink>
   __device__ __forceinline__ void merge(const Sink& sink) {
     float* parts = reinterpret_cast<float*>(shared);

@@ -1,7 +1,9 @@
-// flash2: a task owns a block of keys, walks over the queries that see it and recomputes P and dS;
-// dk and dv are its own, its parts of dq go to float32 sums by atomic additions, in any order.
-// flash2_deterministic: the same for dk and dv, and a second walk with a block of queries to a task
-// for dq, so that every sum has one owner and one order.
+// flash2: a task owns a block of keys. It walks over the queries that see these keys and recomputes
+// P and dS. dk and dv belong to the task alone. Its parts of dq are added to float32 sums with
+// atomic additions, in any order.
+//
+// flash2_deterministic: dk and dv are formed in the same way. A second walk, in which each task
+// owns a block of queries, forms dq. So every sum has one owner and one order.
 
 #include <algorithm>
 
@@ -15,7 +17,7 @@ namespace {
 using namespace host;
 using linear_recurrence::host::add_product;
 
-constexpr int sums_region = 1;  // behind the sums of dq
+constexpr int sums_region = 1;  // after the sums of dq
 
 struct Blocks {
   long long queries, keys, query_count, key_count;
@@ -27,7 +29,7 @@ struct Blocks {
         key_count(ceil_div(call.p.key_seq, keys)) {}
 };
 
-// dS k of the tile, to a row of sums [B,H,T,K] that other tasks add to as well.
+// Adds dS k of the tile to rows of the sums [B,H,T,K], to which other tasks add as well.
 void add_atomically(const Call& call, const GradientTile& tile, std::vector<float>& part,
                     float* sums) {
   const ScoreTile& t = tile.scores;
@@ -43,14 +45,14 @@ void add_atomically(const Call& call, const GradientTile& tile, std::vector<floa
   }
 }
 
-// Row sums of the log decays' gradients, where several tasks share a row.
+// Adds row sums for the log decays' gradients, where several tasks share a row.
 void add_rows_exclusively(const Call& call, const GradientTile& tile, const DecaySums& sums) {
 #pragma omp critical(gla_bench_row_sums)
   sums.add_rows(call, tile.scores.pair, tile.scores.first_query, tile.scores.rows,
                 tile.scores.first_key, tile.scores.keys, tile.ds.data());
 }
 
-// dk and dv of a block of keys; with `sums` (flash2) dq as well.
+// Forms dk and dv of a block of keys, and with `sums` (flash2) dq as well.
 void walk_queries(const Call& call, const Blocks& blocks, const Pair& first_head, long long block,
                   GradientTile& tile, std::vector<float>& part, float* dq_sums,
                   const DecaySums& decays) {
@@ -78,7 +80,7 @@ void walk_queries(const Call& call, const Blocks& blocks, const Pair& first_head
   store_key_gradients(call, first_head, first, count, dk.data(), dv.data());
 }
 
-// dq of a block of queries.
+// Forms dq of a block of queries.
 void walk_keys(const Call& call, const Blocks& blocks, const Pair& at, long long block,
                GradientTile& tile, std::vector<float>& dq, const DecaySums& decays) {
   const long long first = block * blocks.queries,
@@ -148,7 +150,7 @@ Traffic traffic(const Problem& problem, const Tile& tile, bool deterministic) {
   const auto io = static_cast<double>(size_of(problem.dtype));
   const auto k = static_cast<double>(s.key_dim), v = static_cast<double>(s.value_dim);
   const double pairs_formed = block_pairs(problem, tile.at("block_q"), tile.at("block_k"));
-  // A block of keys reads q, do, o of the queries that see it, one of queries k and v.
+  // A block of keys reads q, do and o of the queries that see it. A block of queries reads k and v.
   const double queries_read =
       pairs_formed / std::min<double>(tile.at("block_k"), static_cast<double>(s.keys_seq()));
   const double keys_read =

@@ -1,5 +1,6 @@
-// materialized: P and dS of one head lie in memory, [T,Tk] each in float32; the five products go
-// through OpenBLAS. Heads that share keys are one task, which adds up their dk and dv in order.
+// materialized: P and dS of one head are stored in memory, [T,Tk] each in float32. The five
+// products are done by OpenBLAS. Heads that share keys are one task, which adds up their dk and dv
+// in order.
 
 #include <algorithm>
 
@@ -14,9 +15,9 @@ using namespace host;
 using linear_recurrence::host::blas_product;
 using linear_recurrence::host::SingleThreadedBlas;
 
-constexpr int sums_region = 2;  // behind P and dS
+constexpr int sums_region = 2;  // after P and dS
 
-// One head: dk and dv are added to.
+// The backward pass of one head. It adds to dk and dv.
 void walk(const Call& call, const Biases& biases, const Pair& at, const DecaySums& decays,
           std::vector<float>& dk, std::vector<float>& dv) {
   const long long queries = call.p.seq, tokens = call.p.key_seq;
@@ -76,8 +77,8 @@ std::vector<Region> workspace(const Problem& problem, const Tile&) {
 }
 
 Traffic traffic(const Problem& problem, const Tile&) {
-  // P: written, read and written, read by one product; dS the same and read by two, and twice more
-  // for the log decays.
+  // P is written, read and written again, then read by one product. dS is the same but is read by
+  // two products, and twice more for the log decays.
   const bool decaying = decay_of(problem) != Decay::none;
   const auto group = static_cast<double>(softmax_attention::group(problem));
   const double sums = decaying ? 4 * (2 * query_rows(problem) + decay_rows(problem)) : 0;

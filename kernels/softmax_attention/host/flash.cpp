@@ -1,6 +1,6 @@
 // flash1 and flash2: a task owns a block of queries of one head and walks over the blocks of keys
-// that they see, the scores never leaving its scratch. flash1 keeps its output divided by the
-// running sum, flash2 divides once at the end.
+// that they see. The scores stay in the task's scratch memory. flash1 keeps its output divided by
+// the running sum at every step. flash2 divides once at the end.
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ void run(const HostCall& host_call, bool divide_at_once) {
   {
     ScoreTile tile(call, biases, rows, keys);
     Running running(call, rows, divide_at_once);
-    // The last blocks see the most keys: they go first.
+    // The last blocks see the most keys, so they start first.
 #pragma omp for schedule(dynamic)
     for (long long task = 0; task < call.pairs * blocks; ++task) {
       const Pair at = call.pair(task % call.pairs);

@@ -1,7 +1,8 @@
-// flash_decoding and flash_decoding_pp: the keys are split over tasks as well, for few queries and
-// long keys. Each task leaves its part of the output and its log-sum-exp; a second step merges
-// them. The pp form takes exponentials of the scores as they are (a fixed reference of 0) in place
-// of a running maximum, and does a part again with one where that leaves the range of float32.
+// flash_decoding and flash_decoding_pp: for few queries and many keys, the keys are split over
+// tasks as well. Each task leaves its part of the output and its log-sum-exp. A second step merges
+// the parts. The pp form uses a fixed reference of 0 instead of a running maximum, so it takes
+// exponentials of the scores as they are. Where these leave the range of float32, it repeats the
+// part with a running maximum.
 
 #include <algorithm>
 #include <cmath>
@@ -22,11 +23,11 @@ using linear_recurrence::host::exp_of_gate;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr long long block_q = 16, block_k = 64;
 
-// A row's largest score must lie here for a reference of 0: sums stay finite, and what exp_of_gate
-// cuts off (below -80) is nothing beside the rest.
+// The range in which a row's largest score must lie for a reference of 0. Then sums stay finite,
+// and the terms that exp_of_gate cuts off (below -80) are negligible beside the rest.
 constexpr float highest = 60, lowest = -40;
 
-// How the keys fall to the splits: whole blocks.
+// How the keys are divided into splits of whole blocks.
 struct Split {
   long long length, count;
 
@@ -44,7 +45,7 @@ void walk(ScoreTile& tile, Running& running, long long first, long long end) {
   }
 }
 
-// The same with weights relative to 0; false where a row's scores leave the range.
+// The same walk with weights relative to 0. Returns false where a row's scores leave the range.
 bool walk_fixed(ScoreTile& tile, Running& running, long long first, long long end) {
   running.clear(tile.rows);
   for (long long key = first; key < end; key += block_k) {
@@ -67,7 +68,7 @@ bool walk_fixed(ScoreTile& tile, Running& running, long long first, long long en
   return true;
 }
 
-// work: parts of o [pairs, splits, T, V] and their lse [pairs, splits, T].
+// Fills work with the parts of o [pairs, splits, T, V] and their lse [pairs, splits, T].
 void form_parts(const Call& call, const Split& split, bool fixed) {
   const Biases biases(call);
   const long long blocks = ceil_div(call.p.seq, block_q);

@@ -112,8 +112,8 @@ std::vector<Region> decay_sum_regions(const Problem& problem) {
           floats("distances", query_rows(problem))};
 }
 
-// Per token the sum over earlier positions of (column sum - row sum): far pairs cancel, so it is
-// carried in double.
+// The gradient of each token is the sum of (column sum - row sum) over the earlier positions.
+// Distant pairs cancel in it, so it is summed in double.
 void store_decay_gradients(const Call& call, const DecaySums& sums) {
   const AttentionParams& p = call.p;
   if (call.decay == Decay::constant)

@@ -1,6 +1,6 @@
 #pragma once
 // What the host's backward variants share: P and dS of a block of queries and a block of keys, and
-// the log decays' gradients from the sums of dS.
+// the gradients of the log decays from the sums of dS.
 
 #include <vector>
 
@@ -9,17 +9,17 @@
 
 namespace gla_bench::softmax_attention::host {
 
-/// D = do.o of a block of queries, from rows [count, V].
+/// Forms D = do . o for a block of queries, from rows [count, V].
 void row_terms(const Call& call, const Pair& at, long long first, long long count, const float* d_o,
                float* terms);
 
-/// Scores become P = exp(scores - lse), and changes (do v^T on entry) dS = P (changes - D), for
-/// rows of `keys` elements of which the first seen(query) count; the others become zeros.
+/// Turns scores into P = exp(scores - lse), and changes (do v^T on entry) into dS = P (changes -
+/// D). Rows have `keys` elements. The first seen(query) of them count, and the others become zeros.
 void form_gradients(const Call& call, const Pair& at, long long first_query, long long rows,
                     long long first_key, long long keys, const float* terms, float* scores,
                     float* changes);
 
-/// A tile and what its gradients need, dense.
+/// A tile and the dense operands that its gradients need.
 struct GradientTile {
   GradientTile(const Call& call, const Biases& biases, long long rows_at_most,
                long long keys_at_most);
@@ -29,12 +29,12 @@ struct GradientTile {
   /// Forms P (in scores.scores) and dS.
   void form();
 
-  ScoreTile scores;                      ///< its q is times the scale
+  ScoreTile scores;                      ///< its q is already multiplied by the scale
   std::vector<float> d_o, v, terms, ds;  ///< d_o [rows, V], v transposed [V, keys], ds [rows, keys]
 };
 
 /// Sums of dS for the log decays, in the workspace: over keys [pairs, T], over queries [pairs, Tk],
-/// and (position - key) dS over keys [pairs, T].
+/// and of (position - key) dS over keys [pairs, T].
 struct DecaySums {
   float *rows, *columns, *distances;
 
@@ -44,16 +44,16 @@ struct DecaySums {
                    long long keys, const float* ds) const;
 };
 
-/// The sums of a problem with decays; they start at zero. `region`: the first of three in work.
+/// The sums of a problem with decays, set to zero. `region` is the first of their three in work.
 DecaySums decay_sums(const Call& call, int region);
 
-/// Their three regions; none without decays.
+/// The three workspace regions of the sums; none without decays.
 std::vector<Region> decay_sum_regions(const Problem& problem);
 
-/// dlog_decay from the sums; nothing where there are no decays.
+/// Writes dlog_decay from the sums. Does nothing where there are no decays.
 void store_decay_gradients(const Call& call, const DecaySums& sums);
 
-/// Rounded rows of dq, of dk or of dv.
+/// Rounds and writes rows of dq, dk or dv.
 void store_query_gradients(const Call& call, const Pair& at, long long first, long long rows,
                            const float* in);
 void store_key_gradients(const Call& call, const Pair& at, long long first, long long rows,

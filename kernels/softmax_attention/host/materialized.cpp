@@ -1,5 +1,5 @@
-// materialized: three steps over scores that lie in memory, [B,H,T,Tk] in float32: q k^T through
-// OpenBLAS, softmax of the rows, the product with v through OpenBLAS.
+// materialized: three steps over scores stored in memory, [B,H,T,Tk] in float32. The steps are q
+// k^T through OpenBLAS, the softmax of the rows, and the product with v through OpenBLAS.
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ using namespace host;
 using linear_recurrence::host::blas_product;
 using linear_recurrence::host::SingleThreadedBlas;
 
-// The steps of one head.
+// Forms the scores of one head; the functions below are the other steps of one head.
 void form_scores(const Call& call, const Pair& at, float* scores) {
   const long long keys = call.p.key_dim;
   std::vector<float> q = scratch(call.p.seq * keys), k = scratch(call.p.key_seq * keys);
@@ -64,7 +64,8 @@ std::vector<Region> workspace(const Problem& problem, const Tile&) {
 }
 
 Traffic traffic(const Problem& problem, const Tile&) {
-  // Scores: written, read and written by the softmax, read; keys and values once for each head.
+  // Scores are written, then read and written by the softmax, then read. Keys and values are read
+  // once for each head.
   const auto group = static_cast<double>(softmax_attention::group(problem));
   return {query_bytes(problem) + group * (key_bytes(problem) + value_bytes(problem)) +
               decay_bytes(problem) + 8 * elements(problem),

@@ -49,7 +49,7 @@ void load(DType dtype, const void* tensor, long long offset, long long stride, l
       return load_as<std::uint16_t>(tensor, offset, stride, rows, columns, out,
                                     [](std::uint16_t x) { return float16_value(x); });
     case DType::int32:
-      break;  // of index tensors, never of rows
+      break;  // only index tensors have this type, never rows
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the host variants of attention share: a call's parameters, and rows of tensors between the
-// problem's dtype and dense float32.
+// What the host variants of attention share: a call's parameters, and the conversion of rows
+// between the problem's dtype and dense float32.
 
 #include <vector>
 
@@ -10,23 +10,23 @@
 
 namespace gla_bench::softmax_attention::host {
 
-/// Widens `rows` rows of `columns` elements, `stride` apart from element `offset` on, to dense
-/// rows.
+/// Converts `rows` rows of `columns` elements to dense float32 rows. The first row starts at
+/// element `offset`, and rows are `stride` elements apart.
 void load(DType dtype, const void* tensor, long long offset, long long stride, long long rows,
           long long columns, float* out);
 
-/// Rounds dense rows, times `factor`, to the dtype (ties to even) and writes them.
+/// Multiplies dense rows by `factor`, rounds them to the dtype (ties to even) and writes them.
 void store(DType dtype, void* tensor, long long offset, long long stride, long long rows,
            long long columns, const float* in, float factor = 1.0f);
 
-/// to [columns, rows] from [rows, columns].
+/// Transposes `from` [rows, columns] into `to` [columns, rows].
 void transpose(long long rows, long long columns, const float* from, float* to);
 
 inline std::vector<float> scratch(long long elements) {
   return std::vector<float>(static_cast<std::size_t>(elements));
 }
 
-/// One batch row and query head.
+/// One sequence of the batch and one query head.
 struct Pair {
   long long batch, head;
 };
@@ -42,7 +42,7 @@ struct Call {
 
   Pair pair(long long number) const { return {number / p.heads, number % p.heads}; }
   long long position(long long query) const { return query + p.key_seq - p.seq; }
-  /// Keys that a query sees: the first so many.
+  /// The number of keys that a query sees. It sees the first ones.
   long long seen(long long query) const {
     return causal ? std::max(position(query) + 1, 0LL) : p.key_seq;
   }
@@ -58,11 +58,11 @@ struct Call {
   void load_queries(const Pair& at, long long first, long long rows, float* out) const;
   void load_keys(const Pair& at, long long first, long long rows, float* out) const;
   void load_values(const Pair& at, long long first, long long rows, float* out) const;
-  /// Of o or its gradient.
+  /// Loads rows of o or of its gradient.
   void load_outputs(const void* tensor, const Pair& at, long long first, long long rows,
                     float* out) const;
   void store_outputs(const Pair& at, long long first, long long rows, const float* in) const;
-  /// Of one head's log decays at the positions [first, first + rows).
+  /// Loads one head's log decays at the positions [first, first + rows).
   void load_decays(const Pair& at, long long first, long long rows, float* out) const;
 };
 

@@ -1,5 +1,6 @@
-// Softmax over rows on the host: three_pass (maximum, sum, quotient), online (running maximum and
-// sum, then the quotient), online_blocked (the same of blocks on their own, merged).
+// Softmax over rows on the host. three_pass forms the maximum, the sum and the quotient. online
+// carries a running maximum and sum, then forms the quotient. online_blocked does the same for
+// separate blocks and merges them.
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +20,9 @@ using linear_recurrence::host::exp_of_gate;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// A largest element and the sum of exp(scale (x - it)). Merging is associative and commutative.
-/// The difference is scaled, not the elements: it is exact where both are large.
+/// A largest element, and the sum of exp(scale (x - largest)). Merging is associative and
+/// commutative. The difference is scaled, not the elements, because the difference is exact where
+/// both are large.
 struct Sum {
   float most = -infinity, sum = 0;
 
@@ -33,7 +35,7 @@ struct Sum {
   }
 };
 
-constexpr long long lanes = 8;  // sums that run side by side: short ones err less
+constexpr long long lanes = 8;  // separate partial sums: short sums have smaller errors
 
 using Reduce = Sum (*)(const float* x, long long columns, long long block, float scale);
 
@@ -73,7 +75,7 @@ void run(const HostCall& call, Reduce reduce) {
       load(call.problem.dtype, p.x, row * p.columns, 0, 1, p.columns, x.data());
       const Sum total = reduce(x.data(), p.columns, length, p.scale);
       const float factor = total.sum > 0 ? 1 / total.sum : 0.0f;
-      const float most = total.sum > 0 ? total.most : 0.0f;  // -inf - 0: the row's zeros
+      const float most = total.sum > 0 ? total.most : 0.0f;  // then -inf - 0 gives the zeros
       for (float& value : x) value = exp_of_gate(p.scale * (value - most));
       store(call.problem.dtype, p.y, row * p.columns, 0, 1, p.columns, x.data(), factor);
     }

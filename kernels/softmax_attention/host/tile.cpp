@@ -13,9 +13,10 @@ using linear_recurrence::host::add_product;
 using linear_recurrence::host::exp_of_gate;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr long long block = 64;  // positions whose decays are added up together
+constexpr long long block = 64;  // positions whose decays are summed together
 
-// A constant decay over a distance; none over no distance, even where it is -inf.
+// The bias of a constant decay over a distance. It is 0 over no distance, even where the decay is
+// -inf.
 float constant_bias(float log_decay, long long distance) {
   return distance == 0 ? 0.0f : log_decay * static_cast<float>(distance);
 }
@@ -72,8 +73,8 @@ void Biases::add(const Pair& at, long long first_query, long long rows, long lon
     add_near(at, first_query, rows, first_key, keys, scores);
 }
 
-// All keys stand before all queries: suffix sums of the keys' block, what lies between, prefix sums
-// of the queries' block.
+// Here all keys stand before all queries. The bias is the suffix sums of the keys' block, plus the
+// blocks between, plus the prefix sums of the queries' block.
 void Biases::add_across(const Pair& at, long long first_query, long long rows, long long first_key,
                         long long keys, float* scores) const {
   const long long origin = call_.position(first_query);
@@ -88,7 +89,7 @@ void Biases::add_across(const Pair& at, long long first_query, long long rows, l
     for (long long j = 0; j < keys; ++j) scores[r * keys + j] += left[j] + right[r];
 }
 
-// Where they overlap each row is added up from its query backwards.
+// Here keys and queries overlap. Each row is summed backwards from its query.
 void Biases::add_near(const Pair& at, long long first_query, long long rows, long long first_key,
                       long long keys, float* scores) const {
   const long long last = call_.position(first_query + rows - 1);

@@ -1,6 +1,6 @@
 #pragma once
-// A block of queries against a block of keys: scores with mask and bias, in float32. What every
-// blocked host variant of attention is made of.
+// A block of queries against a block of keys: scores with mask and bias, in float32. Every blocked
+// host variant of attention is built from this.
 
 #include <vector>
 
@@ -8,19 +8,19 @@
 
 namespace gla_bench::softmax_attention::host {
 
-/// Log decays added up over stretches of key positions. Sums are only ever of what lies between a
-/// key and a query: a running sum from the sequence's start would round away what near tokens
-/// differ by once it has grown large, and a full reset (-inf) behind it would give inf - inf.
+/// Sums of log decays over ranges of key positions. A sum only ever covers what lies between a key
+/// and a query. A running sum from the start of the sequence would grow large and round away the
+/// differences between near tokens. After a full reset (-inf) it would give inf - inf.
 class Biases {
  public:
-  /// Adds up blocks of positions of every pair, in parallel; nothing where there are no decays.
+  /// Sums blocks of positions of every pair, in parallel. Does nothing where there are no decays.
   explicit Biases(const Call& call);
 
-  /// Sum over the positions [first, last] of a pair; 0 for none.
+  /// The sum over the positions [first, last] of a pair; 0 for an empty range.
   float between(const Pair& at, long long first, long long last) const;
 
-  /// Adds to scores [rows, keys] what lies between each key (from first_key on) and each query
-  /// (from first_query on); elements that a query does not see are left alone.
+  /// Adds to scores [rows, keys] the decay between each key (from first_key on) and each query
+  /// (from first_query on). Elements that a query does not see stay unchanged.
   void add(const Pair& at, long long first_query, long long rows, long long first_key,
            long long keys, float* scores) const;
 
@@ -35,15 +35,15 @@ class Biases {
   std::vector<float> sums_;  // [pairs, blocks]
 };
 
-/// Scratch of one thread and the tile's operands, dense: q [rows, K], k transposed [K, keys],
-/// v [keys, V], scores [rows, keys].
+/// The scratch memory of one thread, with the tile's dense operands: q [rows, K], k transposed [K,
+/// keys], v [keys, V], scores [rows, keys].
 struct ScoreTile {
   ScoreTile(const Call& call, const Biases& biases, long long rows_at_most, long long keys_at_most);
 
-  /// q times the scale.
+  /// Loads q times the scale.
   void load_queries(const Pair& at, long long first, long long count);
   void load_keys(const Pair& at, long long first, long long count);
-  /// scores = q k^T + bias; -inf where a query does not see the key.
+  /// Forms scores = q k^T + bias, or -inf where a query does not see the key.
   void score();
 
   const Call& call;
@@ -53,19 +53,20 @@ struct ScoreTile {
   std::vector<float> q, k, key_rows, v, scores;
 };
 
-/// A row of scores becomes weights: those of the first `seen` elements, the rest zeros. Returns the
-/// row's log-sum-exp, -inf where it sees nothing.
+/// Turns a row of scores into weights: those of the first `seen` elements, and zeros for the rest.
+/// Returns the row's log-sum-exp, or -inf for a row that sees nothing.
 float softmax_row(float* row, long long seen, long long columns);
 
-/// Running softmax over tiles of one block of queries. Division by the sum is deferred to the end,
-/// or, for flash1, done at every step.
+/// The running softmax over tiles of one block of queries. The division by the sum happens at the
+/// end or, for flash1, at every step.
 struct Running {
   Running(const Call& call, long long rows_at_most, bool divide_at_once);
 
   void clear(long long rows);
-  /// Takes in the tile: its scores become weights.
+  /// Adds the tile, whose scores become weights.
   void add(ScoreTile& tile);
-  /// Divides by the sums (where that is left to do) and sets lse; rows of nothing are 0 and -inf.
+  /// Divides by the sums (where this is left to do) and sets lse. Rows that see nothing get 0 and
+  /// -inf.
   void finish(long long rows);
 
   long long values;

@@ -1,5 +1,5 @@
 #pragma once
-// What the descriptions of the host variants of this family have in common.
+// What the descriptions of this family's host variants have in common.
 
 #include <functional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace gla_bench::softmax_attention::host {
 
-/// The parts of a host variant that differ. An empty workspace function: none.
+/// The parts in which host variants differ. A workspace function left empty means no workspace.
 struct HostForm {
   std::string name, summary;
   TileSpace space;
@@ -20,21 +20,21 @@ struct HostForm {
   std::function<void(const HostCall&)> code;
 };
 
-/// A variant on the host in float32.
+/// A host variant that computes in float32.
 Variant make_variant(std::string_view op, Direction direction, HostForm form);
 
-/// Query rows B T H, and rows of the keys' decays B Tk H.
+/// The number of query rows B T H, and of rows of the keys' decays B Tk H.
 double query_rows(const Problem& problem);
 double decay_rows(const Problem& problem);
 
-/// A float32 region of so many elements.
+/// A float32 workspace region with this many elements.
 Region floats(const std::string& name, double elements);
 
-/// Blocks of `size` in an extent.
+/// The number of blocks of `size` in an extent.
 double count_blocks(std::int64_t extent, std::int64_t size);
 
-/// Products of a block of queries with a block of keys that are formed, over batch and query heads:
-/// `rows` queries a block; keys are taken whole blocks at a time.
+/// The number of products q.k that are computed, over batch and query heads, with `rows` queries in
+/// a block. Keys count in whole blocks of `keys`.
 double block_pairs(const Problem& problem, std::int64_t rows, std::int64_t keys);
 
 }  // namespace gla_bench::softmax_attention::host

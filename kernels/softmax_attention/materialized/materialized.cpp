@@ -1,4 +1,4 @@
-// Host side of materialized.cuh: two products and a softmax.
+// The host side of materialized.cuh: two products and a softmax.
 
 #include <algorithm>
 
@@ -23,7 +23,8 @@ Arithmetic arithmetic(const Problem& problem, const Tile& tile) {
   return product_arithmetic(problem, choice(tile, "tf32") != 0 ? 1 : 3);
 }
 
-/// Elements between rows of scores: whole vectors, whose places 16-bit products like, too.
+/// The number of elements from one row of scores to the next: whole vectors, whose alignment also
+/// suits 16-bit products.
 std::int64_t row_ld(const Problem& problem) {
   return ceil_div(problem.shape.keys_seq(), 8) * 8;
 }
@@ -34,15 +35,16 @@ double scores(const Problem& problem) {
          static_cast<double>(s.keys_seq());
 }
 
-/// Vectors that a thread holds of a row, or 0 for a row that is read twice.
+/// The number of vectors of a row that a thread holds, or 0 for a row that is read twice.
 int held(const Problem& problem, const Tile& tile) {
   const std::int64_t vectors =
       ceil_div(problem.shape.keys_seq(), 4 * std::max(1, choice(tile, "threads")));
   return vectors > most_held ? 0 : static_cast<int>(vectors);
 }
 
-/// Batches of products: over key heads, one for each sequence and member of a group, or over
-/// sequences, one for each head; whichever are fewer.
+/// Whether the products are batched over key heads, with one batch for each sequence and each
+/// member of a group. Otherwise they are batched over sequences, with one batch for each head. The
+/// choice is the one with fewer batches.
 bool over_heads(const Problem& problem) {
   return problem.shape.batch * group(problem) <= problem.shape.heads;
 }
@@ -71,8 +73,8 @@ std::vector<Region> workspace(const Problem& problem, const Tile&) {
   return regions;
 }
 
-/// Each product reads its operands once and writes its result once: keys and values go in once for
-/// each head of their group. The mask saves the softmax's reading of scores, nothing else.
+/// Each product reads its operands once and writes its result once. Keys and values are read once
+/// for each head of their group. The mask only saves reads of scores by the softmax.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const auto heads = static_cast<double>(group(problem));
   const double all = scores(problem);
@@ -90,7 +92,7 @@ double flops(const Problem& problem, const Tile&) {
   return 2 * scores(problem) * static_cast<double>(problem.shape.key_dim + problem.shape.value_dim);
 }
 
-/// The two kinds of products, each for every batch that over_heads() says.
+/// The two kinds of products, each issued for every batch that over_heads() implies.
 class Products {
  public:
   Products(const Problem& problem, const Tile& tile)
@@ -112,12 +114,13 @@ class Products {
   }
 
  private:
-  /// The first sequence and query head of a batch, the steps to the next, and how many there are.
+  /// The first sequence and query head of a batch, the steps to the next, and their number.
   struct Batch {
     std::int64_t sequence, head, sequence_step, head_step, count;
   };
 
-  /// Rows of a tensor with token axes; `members`: query heads to one of its heads.
+  /// Rows of a tensor with token axes. `members` is the number of query heads that share one of its
+  /// heads.
   MatrixOperand tensor(const char* name, const TokenStrides& strides, const Batch& batch,
                        std::int64_t members) const {
     return {name,
@@ -171,7 +174,7 @@ class Products {
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
-  // Of the tile the kernel sees the threads alone: tf32 shares its binaries.
+  // The kernel depends only on the threads of the tile, so tf32 shares its binaries.
   Recipe r{"softmax_attention/materialized/materialized.cuh",
            constants(problem, {{"threads", choice(tile, "threads")}}),
            {}};

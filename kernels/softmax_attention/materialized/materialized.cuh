@@ -1,18 +1,19 @@
-// materialized: attention in three steps, all scores in device memory.
+// materialized: attention in three steps, with all scores in device memory.
 //
-// Idea: scores = scale Q K^T by cuBLAS in float32; attention_softmax turns each row into
-// probabilities, in io_t, in the row's own memory; O = P V by cuBLAS. Bias and mask are the
-// softmax's; what the mask hides is computed, written and multiplied all the same.
+// Idea: cuBLAS computes scores = scale Q K^T in float32. attention_softmax turns each row into
+// probabilities of type io_t, in the row's own memory. cuBLAS computes O = P V. The softmax applies
+// bias and mask. Scores that the mask hides are still computed, written and multiplied.
 //
-// A row is read once where its block can hold it in registers (launch::held vectors a thread), else
-// twice: for the sum, then for the probabilities. They are shorter than scores in 16-bit formats:
-// written in order behind a barrier, they only ever cover what all threads have read. float16
-// probabilities are written 2^15 times too large, for the product to take back: those of long rows
-// would be subnormal.
+// A row is read once where its block can hold it in registers (launch::held vectors for each
+// thread). Otherwise it is read twice: for the sum, then for the probabilities. In 16-bit formats
+// probabilities are shorter than scores. They are written in order after a barrier, so they only
+// overwrite scores that all threads have read. float16 probabilities are written 2^15 times too
+// large and the product takes this factor back, because those of long rows would be subnormal.
 //
-// Grid: a block per row, B * H * T. Workspace: decay attention's two, then scores [B,H,T,row_ld]
-// float32. Bytes: q, k, v once per product, scores written once and read once or twice (what is
-// seen of them), probabilities written and read whole, o written.
+// Grid: one block for each row, B * H * T. Shared memory: 32 pairs of floats. Workspace: the two
+// regions of decay attention, then scores [B,H,T,row_ld] in float32. Bytes moved: q, k and v once
+// for each product; scores are written once and read once or twice (only where the row sees the
+// key); probabilities are written and read whole; o is written.
 
 #include "softmax_attention/decay_sums.cuh"
 #include "softmax_attention/rows/softmax_rows.cuh"
@@ -23,7 +24,7 @@ constexpr int threads = tile::threads, held = launch::held;
 constexpr bool biased = trait::decay != 0;
 constexpr float probability_scale = device::is_same<io_t, __half> ? 32768.0f : 1.0f;
 
-/// Four neighbouring logits (log2), or -inf where the row does not see.
+/// Four neighbouring logits (log2), with -inf for keys that the row does not see.
 struct Logits {
   float x[4];
 };
@@ -32,7 +33,7 @@ struct ScoreRow {
   const AttentionParams& p;
   long long batch, head, query;
   float* scores;
-  const DecaySum* sums;  // of the head's keys
+  const DecaySum* sums;  // of the keys of the head
   DecaySum own;
   int keys, seen, vectors;
 
@@ -77,7 +78,8 @@ struct ScoreRow {
     }
     return logits;
   }
-  /// Without a bias the factor joins the subtraction of the reference, as in softmax_rows.cuh.
+  /// Without a bias the factor is applied in the subtraction of the reference, as in
+  /// softmax_rows.cuh.
   static __device__ __forceinline__ float exponential(float logit, float base) {
     return device::exp2_fast(biased ? logit - base : fmaf(logit, device::log2_e, -base));
   }

@@ -1,10 +1,11 @@
-// online: softmax over rows in two passes: maximum and sum together, then the quotients.
+// online: softmax over rows in two passes. The first forms maximum and sum together, the second
+// forms the quotients.
 //
-// Idea: a thread carries the largest logit so far and the sum relative to it, and rescales the sum
-// where the largest grows; the threads' pairs are merged at the end of the pass.
+// Idea: each thread carries the largest logit so far and the sum relative to it. It rescales the
+// sum when the largest logit grows. The pairs of all threads are merged at the end of the pass.
 //
-// Grid: ceil(rows / launch::rows) blocks; tile::threads threads share a row. Shared memory: a pair
-// of floats for each warp. Bytes: x twice, y once.
+// Grid: ceil(rows / launch::rows) blocks; tile::threads threads share a row. Shared memory: one
+// pair of floats for each warp. Bytes moved: x twice, y once.
 
 #include "softmax_attention/rows/softmax_rows.cuh"
 

@@ -1,20 +1,22 @@
-// online_blocked: softmax over rows cut into blocks that know nothing of each other.
+// online_blocked: softmax over rows that are cut into independent blocks.
 //
-// Idea: maximum and rescaled sum of a block are formed from one read, which stays in registers;
-// merging such pairs is associative and commutative, so blocks may run anywhere in any order. Rows
-// of one block (softmax_row) are read once. Longer ones take two launches: softmax_block leaves
-// each block's pair in the workspace, softmax_merge merges a row's pairs and writes its block.
+// Idea: a block is read once and stays in registers. Its maximum and rescaled sum form a pair.
+// Merging such pairs is associative and commutative, so blocks may run anywhere and in any order. A
+// row that fits one block is read once (softmax_row). Longer rows take two launches. softmax_block
+// leaves the pair of each block in the workspace. softmax_merge merges a row's pairs and writes the
+// outputs of its block.
 //
-// Grid: a block per row and launch::blocks blocks of tile::block columns. Shared memory: a pair of
-// floats for each warp. Workspace: 0 pairs [rows, blocks]. Bytes: x once and y where a block holds
-// the row; else x twice, y, and the pairs written once and read by each of a row's blocks.
+// Grid: for each row, launch::blocks blocks of tile::block columns. Shared memory: one pair of
+// floats for each warp. Workspace: region 0 holds the pairs [rows, blocks]. Bytes moved: x once and
+// y where a block holds the whole row. Otherwise x twice, y once, and the pairs, which are written
+// once and read by every block of the row.
 
 #include "softmax_attention/rows/softmax_rows.cuh"
 
 namespace gla_bench::softmax_attention::online_blocked {
 
 constexpr int threads = tile::threads, width = launch::width, blocks = launch::blocks;
-constexpr int vectors = tile::block / (threads * width);  // of a thread
+constexpr int vectors = tile::block / (threads * width);  // of each thread
 static_assert(vectors >= 1 && vectors * threads * width == tile::block);
 
 /// The thread's vectors of this block's part of its row.

@@ -1,4 +1,4 @@
-// Host side of three_pass.cuh, online.cuh and online_blocked.cuh: softmax over rows.
+// The host side of three_pass.cuh, online.cuh and online_blocked.cuh: softmax over rows.
 
 #include <algorithm>
 
@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t most_columns = 131072;
 constexpr int most_vector_bytes = 16;
 
-/// Elements of one access: rows lie one behind the other, so their length decides the alignment.
+/// The number of elements of one memory access. Rows are contiguous, so their length decides the
+/// alignment.
 int vector_width(const Problem& problem) {
   const auto size = static_cast<std::int64_t>(size_of(problem.dtype));
   std::int64_t bytes = most_vector_bytes;
@@ -25,7 +26,7 @@ std::optional<std::string> refuse_columns(const Problem& problem) {
          std::to_string(most_columns);
 }
 
-/// Of a kernel per element: scale, subtract, exponential, add, divide.
+/// The operations of a kernel for each element: scale, subtract, exponential, add, divide.
 double flops(const Problem& problem, const Tile&) {
   return 5 * static_cast<double>(problem.shape.batch) * static_cast<double>(problem.shape.columns);
 }
@@ -34,7 +35,7 @@ Arithmetic arithmetic(const Problem&, const Tile&) {
   return Arithmetic::float32;
 }
 
-// Rows that one block walks over: three_pass and online.
+// three_pass and online: one block walks over whole rows.
 
 TileSpace walked_space() {
   return {{"threads", {256, 32, 1024}, "threads that share a row"}};
@@ -81,7 +82,7 @@ Variant walked(std::string_view op, std::string_view name, std::string_view summ
        }});
 }
 
-// Rows cut into blocks: online_blocked.
+// online_blocked: rows are cut into blocks.
 
 TileSpace blocked_space() {
   return {{"block", {4096, 8192, 16384, 2048, 1024}, "columns that a block holds in registers"},

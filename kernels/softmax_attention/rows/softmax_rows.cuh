@@ -1,10 +1,10 @@
 #pragma once
-// What the kernels of softmax over rows share: rows dealt out to threads in vectors, and the pair
-// (reference, sum) of a part of a row, merged in any order.
+// What the kernels of softmax over rows share: rows divided among threads in vectors, and the pair
+// (reference, sum) of a part of a row. Such pairs may be merged in any order.
 //
-// All exponents are in units of log2, relative to the rounded product reference = max(x) * factor:
-// every term of a row uses the same rounded number, so its error cancels in the quotient. Parts
-// without anything but -inf have reference -inf and sum 0; exponents are then formed relative to 0.
+// All exponents are in units of log2, relative to the rounded product reference = max(x) * factor.
+// Every term of a row uses the same rounded number, so its error cancels in the quotient. A part
+// that holds only -inf has reference -inf and sum 0. Its exponents are formed relative to 0.
 
 #include "device/math.cuh"
 #include "device/types.cuh"
@@ -12,15 +12,15 @@
 
 namespace gla_bench::softmax_attention {
 
-/// Sum of 2^(logit - reference) over a part of a row, reference being its largest logit.
+/// The sum of 2^(logit - reference) over a part of a row, where reference is its largest logit.
 struct PartialSum {
-  float reference, sum;  // without initializers: shared memory takes none
+  float reference, sum;  // no initializers: shared memory allows none
 
   static __device__ __forceinline__ PartialSum of_nothing() {
     return {device::minus_infinity(), 0.0f};
   }
 
-  /// What exponents are formed relative to: finite also for a part of -inf alone.
+  /// The number that exponents are relative to. It is finite even for a part that holds only -inf.
   __device__ __forceinline__ float base() const {
     return reference == device::minus_infinity() ? 0.0f : reference;
   }
@@ -30,11 +30,11 @@ struct PartialSum {
           other.sum * device::exp2_fast(other.reference - both.base());
     reference = both.reference;
   }
-  /// 1 / sum; 0 for a part of -inf alone.
+  /// 1 / sum, or 0 for a part that holds only -inf.
   __device__ __forceinline__ float inverse() const { return sum == 0.0f ? 0.0f : 1.0f / sum; }
 };
 
-/// `lanes` neighbouring lanes of a warp end with the merged sum of all of them.
+/// Gives the merged sum of `lanes` neighbouring lanes of a warp to all of them.
 template <int lanes>
 __device__ __forceinline__ PartialSum merge_lanes(PartialSum part) {
 #pragma unroll
@@ -44,8 +44,9 @@ __device__ __forceinline__ PartialSum merge_lanes(PartialSum part) {
   return part;
 }
 
-/// `threads` neighbouring threads (a power of two from 32 on) end with the merged sum of all of
-/// them. Every thread of the block calls this; `scratch` has a place for each of its warps.
+/// Gives the merged sum of `threads` neighbouring threads (a power of two, at least 32) to all of
+/// them. Every thread of the block must call this. `scratch` has one place for each warp of the
+/// block.
 template <int threads>
 __device__ __forceinline__ PartialSum merge_threads(PartialSum part, PartialSum* scratch) {
   part = merge_lanes<32>(part);
@@ -61,7 +62,7 @@ __device__ __forceinline__ PartialSum merge_threads(PartialSum part, PartialSum*
   return part;
 }
 
-/// The factor of a row's elements: logit (log2) = sign * x * factor, factor > 0.
+/// The factor of a row's elements: logit (log2) = sign * x * factor, with factor > 0.
 struct Factor {
   float sign, value;
 
@@ -69,7 +70,8 @@ struct Factor {
       : sign(scale < 0.0f ? -1.0f : 1.0f), value(fabsf(scale) * device::log2_e) {}
 };
 
-/// `width` neighbours of a row as floats times the factor's sign, or -inf from the row's end on.
+/// `width` neighbouring elements of a row as floats times the factor's sign. Elements past the
+/// row's end are -inf.
 template <int width>
 struct Elements {
   float x[width];
@@ -91,7 +93,7 @@ struct Elements {
     for (int n = 1; n < width; ++n) top = fmaxf(top, x[n]);
     return top;
   }
-  /// Sum of 2^(logit - base).
+  /// The sum of 2^(logit - base).
   __device__ __forceinline__ float exponentials(const Factor& factor, float base) const {
     float sum = 0.0f;
 #pragma unroll
@@ -109,7 +111,7 @@ struct Elements {
   }
 };
 
-/// A row and the thread's place in it: `threads` threads take its vectors in turn, four at a time.
+/// A row and the thread's place in it. `threads` threads take its vectors in turn, four at a time.
 template <int threads, int width>
 struct Row {
   const io_t* x;
@@ -123,7 +125,8 @@ struct Row {
         vectors(row < p.rows ? p.columns / width : 0),
         factor(p.scale) {}
 
-  /// body(elements, index of the vector, whether it lies in the row) for each of the thread's.
+  /// Calls body(elements, index of the vector, whether it lies in the row) for each of the thread's
+  /// vectors.
   template <typename Body>
   __device__ __forceinline__ void each(const Body& body) const {
     constexpr int batch = 4;
@@ -137,7 +140,7 @@ struct Row {
         body(elements[n], first + n * threads, first + n * threads < vectors);
     }
   }
-  /// The last pass of every variant: each element read, divided and written.
+  /// The last pass of every variant: reads, divides and writes each element.
   __device__ __forceinline__ void write(const PartialSum& all) const {
     const float base = all.base(), inverse = all.inverse();
     each([&](const Elements<width>& elements, long long index, bool inside) {

@@ -1,9 +1,9 @@
-// three_pass: softmax over rows as its formula reads: the maximum, the sum, the quotients.
+// three_pass: softmax over rows exactly as its formula says: the maximum, the sum, the quotients.
 //
-// Idea: three passes over the row, each reading it from memory again.
+// Idea: three passes over the row, each of which reads it from memory again.
 //
-// Grid: ceil(rows / launch::rows) blocks; tile::threads threads share a row. Shared memory: a pair
-// of floats for each warp. Bytes: x three times, y once.
+// Grid: ceil(rows / launch::rows) blocks; tile::threads threads share a row. Shared memory: one
+// pair of floats for each warp. Bytes moved: x three times, y once.
 
 #include "softmax_attention/rows/softmax_rows.cuh"
 

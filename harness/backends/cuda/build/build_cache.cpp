@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* format_name = "gla-bench-binary-1";
 
-// An entry is one line (format, the sizes of its three parts, the hash of those parts), then the
-// parts: the whole key, the binary, the log.
+// An entry is one line (format, the sizes of its three parts, the hash of those parts), followed by
+// the parts: the complete key, the binary and the log.
 std::string encode_entry(const std::string& key, const Binary& binary) {
   const std::string parts = key + binary.cubin + binary.log;
   std::ostringstream head;
@@ -38,7 +38,7 @@ std::optional<Binary> decode_entry(const std::string& key, const std::string& en
   head >> format >> key_size >> cubin_size >> log_size >> hash;
   if (!head || format != format_name) return std::nullopt;
   const std::string parts = entry.substr(line_end + 1);
-  // Each size alone first, so that the sum can not wrap round.
+  // Checks each size by itself first, so that the sum cannot overflow.
   for (std::size_t size : {key_size, cubin_size, log_size})
     if (size > parts.size()) return std::nullopt;
   if (key_size + cubin_size + log_size != parts.size()) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<Binary> decode_entry(const std::string& key, const std::string& en
   return Binary{parts.substr(key_size, cubin_size), parts.substr(key_size + cubin_size)};
 }
 
-// Writes all bytes to a new file and to the disk. @throws the reason as text
+// Writes all bytes to a new file and synchronises it to disk. @throws the reason as text
 void write_synchronised(const fs::path& path, const std::string& bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file < 0) throw fs::filesystem_error("open", path, {errno, std::generic_category()});
@@ -65,7 +65,7 @@ void write_synchronised(const fs::path& path, const std::string& bytes) {
   throw fs::filesystem_error("write", path, {failure, std::generic_category()});
 }
 
-// A name that no other thread and no other process uses at this time.
+// A name that no other thread or process uses at the same time.
 fs::path temporary_beside(const fs::path& path) {
   static std::atomic<unsigned> counter{0};
   return path.string() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);

@@ -1,6 +1,6 @@
 #pragma once
-// Binaries kept on disk between runs. One file an entry; entries are only ever added whole, so that
-// any number of processes may share a folder.
+// Binaries kept on disk between runs, with one file for each entry. Entries are only ever added as
+// a whole, so any number of processes may share a folder.
 
 #include <filesystem>
 #include <functional>
@@ -17,18 +17,19 @@ std::filesystem::path user_cache_folder();
 
 class BuildCache {
  public:
-  /// An empty folder: nothing is kept. `warn` is called once, when the folder can not be written.
+  /// With an empty folder nothing is kept. `warn` is called once, when the folder cannot be
+  /// written.
   BuildCache(std::filesystem::path folder, std::function<void(const std::string&)> warn);
 
-  /// The binary kept under exactly this key, or nothing: also for an entry that is truncated,
-  /// damaged or of another format, which the next store() replaces.
+  /// The binary kept under exactly this key. Nothing if there is none, or if the entry is
+  /// truncated, damaged or of another format. The next store() replaces such an entry.
   std::optional<Binary> load(const std::string& key) const;
 
-  /// Keeps the binary: written beside its place, synchronised, then renamed. Never throws: a folder
-  /// that can not be written is a warning.
+  /// Keeps the binary: writes it to a temporary file next to its place, synchronises it, then
+  /// renames it. Never throws. A folder that cannot be written causes a warning.
   void store(const std::string& key, const Binary& binary);
 
-  /// Where the entry for a key lies.
+  /// The path of the entry for a key.
   std::filesystem::path path_of(const std::string& key) const;
 
  private:

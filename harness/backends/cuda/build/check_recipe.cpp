@@ -1,4 +1,4 @@
-// What can be said of a candidate's launches without a device.
+// Checks of a candidate's launches that need no device.
 
 #include <algorithm>
 #include <map>
@@ -34,7 +34,7 @@ void check_resources(const KernelLaunch& launch, const KernelBuild& kernel, cons
     throw BuildError(where + ": " + std::to_string(kernel.shared_bytes) +
                      " bytes of shared memory; a block may have " +
                      std::to_string(limits.shared_per_block));
-  // A warp gets its registers in steps of 256.
+  // A warp gets its registers in multiples of 256.
   const long long threads =
       static_cast<long long>(launch.block.x) * launch.block.y * launch.block.z;
   const long long registers = (threads + 31) / 32 * ((kernel.registers * 32 + 255) / 256 * 256);
@@ -65,8 +65,8 @@ const Code& code_of(const KernelLaunch& launch, std::span<const CodePtr> codes) 
   return *codes[static_cast<std::size_t>(launch.module)];
 }
 
-// One line a kernel, also where it is launched more than once: with the most shared memory. Two
-// imports may have kernels of one name.
+// Lists each kernel once, with its largest shared memory, even if it is launched more than once.
+// Two imports may have kernels of the same name.
 class Account {
  public:
   void add(const KernelLaunch& launch, const KernelBuild& kernel) {
@@ -102,7 +102,7 @@ class Account {
   std::map<std::pair<int, std::string>, std::size_t> places_;
 };
 
-// A step without a stage among steps with stages would be time that no stage has.
+// If only some steps named stages, the time of the other steps would belong to no stage.
 void check_stages(const Recipe& recipe) {
   const auto named = [](const Step& step) { return !stage_of(step).empty(); };
   const auto count = std::count_if(recipe.steps.begin(), recipe.steps.end(), named);
@@ -110,7 +110,7 @@ void check_stages(const Recipe& recipe) {
     throw BuildError("some steps name a stage and others do not");
 }
 
-// A launch may overlap the launch before it alone, and has no time of its own then.
+// Only a launch may overlap, and only with a launch before it. It then has no separate time.
 void check_overlaps(const Recipe& recipe) {
   for (std::size_t i = 0; i < recipe.steps.size(); ++i) {
     const auto* launch = std::get_if<KernelLaunch>(&recipe.steps[i]);

@@ -111,7 +111,7 @@ CodePtr Compiler::make(const Job& job) {
   return code;
 }
 
-// Makes the code once, in the thread that comes first; any other waits for it.
+// Compiles in the first thread that arrives. Every other thread waits for it.
 void Compiler::finish(Job& job) {
   std::call_once(job.once, [&] {
     try {

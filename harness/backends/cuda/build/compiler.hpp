@@ -1,6 +1,6 @@
 #pragma once
-// From a candidate's text to a binary: out of memory, out of the cache, or by NVRTC, on as many
-// threads as there are cores. Nothing is compiled twice, also not at the same time.
+// Turns a candidate's text into a binary: from memory, from the cache, or with NVRTC on as many
+// threads as there are cores. Nothing is compiled twice, not even at the same time.
 
 #include <atomic>
 #include <condition_variable>
@@ -19,12 +19,12 @@
 
 namespace gla_bench::cuda {
 
-/// A binary and how it came about.
+/// A binary and where it came from.
 struct Code {
   std::string cubin;
   std::vector<KernelBuild> kernels;  ///< shared_bytes: static only
   std::string warnings;
-  double seconds = 0;  ///< that it took here; from the cache, to read it
+  double seconds = 0;  ///< spent here; for a cached binary, the time to read it
   bool cached = false;
 };
 
@@ -32,24 +32,24 @@ using CodePtr = std::shared_ptr<const Code>;
 
 class Compiler {
  public:
-  /// `threads` 0: all cores. @throws InputError when source_dir can not be read
+  /// `threads` = 0 means all cores. @throws InputError when source_dir cannot be read
   Compiler(const CudaOptions& options, std::function<void(const std::string&)> warn);
   ~Compiler();
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
 
-  /// Starts on a text (prologue.hpp) whose includes lie in the store, unless it is known.
+  /// Starts to compile a text (prologue.hpp) whose includes are in the store, unless it is known.
   void start(const std::string& text, const std::string& source, int arch);
 
-  /// True from start() until the binary, or why there is none, is there.
+  /// True from start() until the binary, or the reason for its failure, is available.
   bool is_pending(const std::string& text, int arch);
 
-  /// The binary: waits for it, or compiles in this thread what no other has begun.
-  /// @throws BuildError with the compiler's log, each time anew
+  /// Returns the binary. Waits for it, or compiles it in this thread if no other has begun. @throws
+  /// BuildError with the compiler's log, at every call
   CodePtr get(const std::string& text, const std::string& source, int arch);
 
-  /// Everything that decides the binary, as one text: format, NVRTC's version, options, the sources
-  /// that the text includes transitively, the text itself.
+  /// Everything that determines the binary, as one text: format, NVRTC's version, options, the
+  /// sources that the text includes transitively, and the text itself.
   std::string key(const std::string& text, const std::string& source, int arch) const;
 
  private:
@@ -74,7 +74,7 @@ class Compiler {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::map<std::pair<int, std::string>, JobPtr>
-      jobs_;  // by architecture and text: the store never changes
+      jobs_;  // by architecture and text, because the store never changes
   std::deque<JobPtr> queue_;
   std::vector<std::thread> threads_;
   bool stop_ = false;

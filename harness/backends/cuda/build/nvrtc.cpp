@@ -82,8 +82,8 @@ std::string nvrtc_version() {
 std::vector<std::string> nvrtc_options(int arch) {
   std::vector<std::string> options{"--std=c++17", "--gpu-architecture=" + architecture_name(arch),
                                    "--ptxas-options=-v", "-lineinfo"};
-  // From 13.0 on NVRTC keeps results beside the driver's own and then leaves the assembler's
-  // account out of the log. What is known of a binary is kept in this project's cache instead.
+  // From 13.0 on, NVRTC keeps results in a cache next to the driver's own. It then omits the
+  // assembler's report from the log. This project's cache keeps what is known of a binary instead.
   int major = 0, minor = 0;
   check_nvrtc(nvrtc().version(&major, &minor), "nvrtcVersion");
   if (major >= 13) options.emplace_back("--no-cache");
@@ -115,8 +115,8 @@ Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& he
   const std::vector<std::string> folders = toolkit_include_folders();
   if (folders.empty())
     throw BuildError("the CUDA toolkit's headers (cuda_fp16.h) are in none of the usual folders");
-  // One toolkit's only: headers of two versions must not mix. The C++ headers lie in a folder of
-  // their own.
+  // Only one toolkit's folder, because headers of two versions must not mix. The C++ headers are in
+  // a folder of their own.
   options.push_back("-I" + folders.front());
   options.push_back("-I" + folders.front() + "/cccl");
   Program program(text, headers);

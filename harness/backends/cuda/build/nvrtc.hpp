@@ -1,13 +1,12 @@
 #pragma once
-// One compilation by NVRTC, from text to a binary for one architecture. Needs no device and no
-// driver.
+// Compiles one text with NVRTC into a binary for one architecture. Needs no device and no driver.
 
 #include <string>
 #include <vector>
 
 namespace gla_bench::cuda {
 
-/// A header that exists in memory only, by the exact name under which it is included.
+/// A header that exists only in memory, under the exact name in the include line.
 struct Header {
   std::string name;
   std::string text;
@@ -15,18 +14,19 @@ struct Header {
 
 struct Binary {
   std::string cubin;
-  std::string log;       ///< warnings and the assembler's account (ptxas_log.hpp)
-  std::string ptx = {};  ///< what was assembled; empty for a binary out of a cache
+  std::string log;       ///< warnings and the assembler's report (ptxas_log.hpp)
+  std::string ptx = {};  ///< the assembler's input; empty for a cached binary
 };
 
 /// "13.0". @throws InputError where NVRTC is missing
 std::string nvrtc_version();
 
-/// Options that decide what comes out, for NVRTC and for the key of a cache.
+/// The options that determine the binary, for NVRTC and for the key of a cache.
 std::vector<std::string> nvrtc_options(int arch);
 
-/// Folders that hold the toolkit's headers: beside the NVRTC library, whose version they then have,
-/// and in the toolkits that toolkit_folders() finds, as far as they hold cuda_fp16.h.
+/// Folders that hold the toolkit's headers. First is the folder next to the NVRTC library, whose
+/// version matches. Then come the toolkits that toolkit_folders() finds. Only folders with
+/// cuda_fp16.h count.
 std::vector<std::string> toolkit_include_folders();
 
 /// Compiles. Safe to call from several threads at once.

@@ -1,6 +1,6 @@
 #pragma once
-// The device's counters, where the toolkit that this was built with and the machine that it runs on
-// have a profiling interface: cupti/ or without_cupti/ has the definitions.
+// The device's counters. They exist where both the toolkit at build time and the machine at run
+// time have a profiling interface. cupti/ or without_cupti/ has the definitions.
 
 #include <functional>
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace gla_bench::cuda {
 
-/// The pieces of one counted call. Each waits for its own work.
+/// The parts of one counted call. Each waits for its own work.
 struct CountedWork {
-  std::function<void()> prepare;  ///< undoes what a call changed, empties the cache; not counted
+  std::function<void()> prepare;  ///< uncounted: undoes a call's changes, empties the cache
   std::function<void()> call;     ///< everything that one call enqueues
   std::function<void()> evict;    ///< reads a clean buffer of several times the cache's size
 };
@@ -21,18 +21,18 @@ struct CountedWork {
 class CounterReader {
  public:
   virtual ~CounterReader() = default;
-  /// Runs the work as often as these metrics need passes (io_metrics() alone: once) and returns
-  /// what was counted. That the counters are not there, or may not be read, is in the reading; what
-  /// the work itself throws gets out.
+  /// Runs the work as often as these metrics need passes (io_metrics() alone: once) and returns the
+  /// counts. Missing or forbidden counters are reported in the reading. Exceptions of the work
+  /// itself are passed on.
   virtual CounterReading read(std::span<const std::string> metrics, const CountedWork& work) = 0;
 };
 
-/// For a device of this process, whose context is current. Nothing is loaded before the first
-/// read().
+/// A reader for a device of this process, whose context must be current. Loads nothing before the
+/// first read().
 std::unique_ptr<CounterReader> make_counter_reader(int device);
 
-/// Whether these metrics can be counted on a chip of this compute capability, by the profiler's own
-/// tables: needs neither device nor driver.
+/// Whether a chip of this compute capability can count these metrics, from the profiler's own
+/// tables. Needs neither device nor driver.
 CounterCheck check_counters(std::span<const std::string> metrics, int arch);
 
 }  // namespace gla_bench::cuda

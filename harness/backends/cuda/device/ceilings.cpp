@@ -27,7 +27,7 @@ std::size_t free_bytes() {
   return free;
 }
 
-// The better of a kernel of 16-byte accesses and the driver's own copy.
+// The better rate of a kernel with 16-byte accesses and the driver's own copy.
 double copy_gb_per_s(Device& device) {
   const std::size_t bytes = std::min(std::size_t{1} << 30, free_bytes() / 4) / 16 * 16;
   const DeviceMemory from(bytes, "the copy ceiling"), to(bytes, "the copy ceiling");

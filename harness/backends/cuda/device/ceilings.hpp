@@ -4,8 +4,8 @@
 
 namespace gla_bench::cuda {
 
-/// Copies 1 GiB (or a quarter of what is free) and multiplies bfloat16 matrices, both with the
-/// timer that candidates are judged by: medians of several samples. @throws RunError
+/// Copies 1 GiB (or a quarter of the free memory) and multiplies bfloat16 matrices. Both use the
+/// same timer as candidates and report medians of several samples. @throws RunError
 Ceilings measure_ceilings(Device& device);
 
 }  // namespace gla_bench::cuda

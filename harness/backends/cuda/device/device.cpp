@@ -8,7 +8,7 @@
 namespace gla_bench::cuda {
 namespace {
 
-// What cuBLAS recommends for Hopper; ample elsewhere.
+// The size that cuBLAS recommends for Hopper. It is more than enough for other architectures.
 constexpr std::size_t cublas_workspace_bytes = std::size_t{32} << 20;
 
 }  // namespace

@@ -15,14 +15,14 @@
 
 namespace gla_bench::cuda {
 
-/// Architecture and properties of a device, or why there is none. Creates no context.
+/// The architecture and properties of a device, or why there is none. Creates no context.
 struct DeviceProbe {
   std::optional<cudaDeviceProp> properties;
   std::string reason;  ///< "cudaErrorInsufficientDriver: ...", where there is none
   int arch() const { return properties ? 10 * properties->major + properties->minor : 0; }
 };
 
-/// @throws InputError for an index past the devices that there are
+/// @throws InputError for an index that no device has
 DeviceProbe probe_device(int index);
 
 class Device {
@@ -39,7 +39,7 @@ class Device {
   CounterReader& counters() { return *counters_; }
   int arch() const { return arch_; }
 
-  /// Made at the first call, with a workspace of its own, on stream(). @throws RunError
+  /// Created at the first call, with its own workspace, on stream(). @throws RunError
   cublasHandle_t cublas();
 
   void synchronize() const;

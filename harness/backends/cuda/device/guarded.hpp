@@ -13,12 +13,12 @@ namespace gla_bench::cuda {
 
 class GuardedBuffers {
  public:
-  /// Allocates each region by itself, with 4 KiB of guard zone on either side, the rear one from
-  /// the byte behind the last on. Regions start at multiples of 256. @throws RunError naming what
-  /// did not fit
+  /// Allocates each region separately, with 4 KiB of guard zone on either side. The rear zone
+  /// starts directly after the last byte. Regions start at multiples of 256. @throws RunError
+  /// naming the region that did not fit
   GuardedBuffers(const Helpers& helpers, cudaStream_t stream, const std::vector<Region>& regions);
 
-  /// Null for an unknown name.
+  /// Returns null for an unknown name.
   std::byte* find(std::string_view name) const;
   std::size_t bytes(std::string_view name) const;
 
@@ -42,7 +42,7 @@ class GuardedBuffers {
   const Helpers& helpers_;
   cudaStream_t stream_;
   std::vector<Buffer> buffers_;
-  DeviceMemory zones_, first_bad_;  // two zones a buffer: before, behind
+  DeviceMemory zones_, first_bad_;  // two zones for each buffer: front and rear
 };
 
 }  // namespace gla_bench::cuda

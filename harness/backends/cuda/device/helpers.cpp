@@ -3,7 +3,8 @@
 namespace gla_bench::cuda {
 namespace {
 
-// Twins of the structs in helpers.cuh; bind_kernel() compares their sizes with the kernels'.
+// Copies of the structs in helpers.cuh. bind_kernel() compares their sizes with those of the
+// kernels.
 
 struct ZonesParams {
   const Zone* zones;

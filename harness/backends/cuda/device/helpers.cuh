@@ -1,5 +1,6 @@
-// The backend's own kernels: guard zones, checksums, holding a stream, emptying the L2 cache, ceilings.
-// One argument each, by value; the host's twin of every struct lies in helpers.hpp.
+// The backend's own kernels. They fill and check guard zones, form checksums, hold a stream, empty
+// the L2 cache and measure ceilings. Each takes one argument by value. helpers.hpp declares the
+// matching host functions, and helpers.cpp has copies of the structs.
 
 namespace helpers {
 
@@ -45,8 +46,9 @@ struct SignsParams {
   unsigned exponent;         // its bits in that half word: all ones in an infinity
 };
 
-// Two bytes that are a NaN in every dtype here (float32 when repeated), so that what is read past the end
-// of a tensor shows in the result; not the 0xff of poison, so that copied poison shows in the zone.
+// A two-byte pattern that is a NaN in every dtype here (for float32, when repeated). A value read
+// past the end of a tensor therefore shows in the result. The pattern differs from the poison 0xff,
+// so that copied poison shows in the zone.
 __device__ unsigned char pattern(const unsigned char* at) {
   return (reinterpret_cast<unsigned long long>(at) & 1) != 0 ? 0x7f : 0xd5;
 }
@@ -59,14 +61,14 @@ __device__ unsigned long long mix(unsigned long long x) {
 
 }  // namespace helpers
 
-// Writes the pattern into every zone. Grid: one block a zone.
+// Writes the pattern into every zone. Grid: one block for each zone.
 extern "C" __global__ void fill_zones(const __grid_constant__ helpers::ZonesParams p) {
   const helpers::Zone zone = p.zones[blockIdx.x];
   for (unsigned long long i = threadIdx.x; i < zone.bytes; i += blockDim.x)
     zone.begin[i] = helpers::pattern(zone.begin + i);
 }
 
-// The first byte of each zone that does not hold the pattern. Grid: one block a zone.
+// Finds the first byte of each zone that does not hold the pattern. Grid: one block for each zone.
 extern "C" __global__ void check_zones(const __grid_constant__ helpers::ZonesParams p) {
   const helpers::Zone zone = p.zones[blockIdx.x];
   for (unsigned long long i = threadIdx.x; i < zone.bytes; i += blockDim.x)
@@ -74,8 +76,8 @@ extern "C" __global__ void check_zones(const __grid_constant__ helpers::ZonesPar
       atomicMin(p.first_bad + blockIdx.x, static_cast<unsigned>(i));
 }
 
-// A 64-bit sum over (position, content) that does not depend on the order of the additions. Reads the data
-// once. Grid-stride over 8-byte words; the last few bytes go to the first thread.
+// A 64-bit sum over (position, content) that does not depend on the order of the additions. Reads
+// the data once. Grid-stride loop over 8-byte words; the first thread takes the last few bytes.
 extern "C" __global__ void checksum(const __grid_constant__ helpers::ChecksumParams p) {
   const unsigned long long words = p.bytes / 8;
   const auto* data = reinterpret_cast<const unsigned long long*>(p.data);
@@ -91,7 +93,8 @@ extern "C" __global__ void checksum(const __grid_constant__ helpers::ChecksumPar
   if (threadIdx.x % 32 == 0) atomicAdd(p.sum, sum);
 }
 
-// Counts the elements that are poison: all ones. Reads the data once, grid-stride over elements.
+// Counts the elements whose bits are all ones, which is the poison. Reads the data once in a
+// grid-stride loop over elements.
 extern "C" __global__ void count_poison(const __grid_constant__ helpers::PoisonParams p) {
   const unsigned long long first = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
   const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
@@ -103,8 +106,9 @@ extern "C" __global__ void count_poison(const __grid_constant__ helpers::PoisonP
   if (count > 0) atomicAdd(p.sum, static_cast<unsigned long long>(count));
 }
 
-// Occupies the stream until the host says go, so that everything enqueued behind it starts without waiting
-// for the host. Gives up after a while, or a host that waits for the stream would wait for ever.
+// Blocks the stream until the host releases it, so that everything enqueued after it starts without
+// waiting for the host. It stops after a time limit, because otherwise a host that waits for the
+// stream would wait forever.
 extern "C" __global__ void hold_stream(const __grid_constant__ helpers::HoldParams p) {
   unsigned long long start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
@@ -118,8 +122,8 @@ extern "C" __global__ void hold_stream(const __grid_constant__ helpers::HoldPara
   }
 }
 
-// Reads a buffer larger than the L2 cache, which pushes everything else out, dirty lines to memory, and
-// leaves only clean lines. The buffer is zero, so that nothing is ever written.
+// Reads a buffer larger than the L2 cache. This evicts everything else, writes dirty lines to
+// memory, and leaves only clean lines. The buffer is zero, so that nothing is ever written.
 extern "C" __global__ void read_buffer(const __grid_constant__ helpers::BufferParams p) {
   const unsigned long long first = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
   const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
@@ -132,7 +136,7 @@ extern "C" __global__ void read_buffer(const __grid_constant__ helpers::BufferPa
   if ((sum.x | sum.y | sum.z | sum.w) != 0) p.to[0] = sum;
 }
 
-// Copies with 16-byte accesses, four in flight a thread: for the copy ceiling.
+// Copies with 16-byte accesses, four in flight for each thread. Used to measure the copy ceiling.
 extern "C" __global__ void copy_buffer(const __grid_constant__ helpers::BufferParams p) {
   const unsigned long long block = 4ull * blockDim.x;
   for (unsigned long long base = blockIdx.x * block; base < p.count; base += gridDim.x * block) {
@@ -150,8 +154,8 @@ extern "C" __global__ void copy_buffer(const __grid_constant__ helpers::BufferPa
   }
 }
 
-// Eight random bfloat16 of magnitude [1, 2) and random sign a word: multiplying zeros would draw less power
-// and clock higher than real work does.
+// Fills each 16-byte word with eight random bfloat16 values of magnitude [1, 2) and random sign.
+// Multiplying zeros would draw less power and reach higher clocks than real work.
 extern "C" __global__ void fill_random(const __grid_constant__ helpers::BufferParams p) {
   const unsigned long long first = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
   const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
@@ -164,7 +168,7 @@ extern "C" __global__ void fill_random(const __grid_constant__ helpers::BufferPa
   }
 }
 
-// Negates every finite element. Twice gives the first bits back.
+// Negates every finite element. A second call restores the original bits.
 extern "C" __global__ void flip_signs(const __grid_constant__ helpers::SignsParams p) {
   const unsigned long long first = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
   const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;

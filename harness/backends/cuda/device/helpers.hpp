@@ -1,5 +1,5 @@
 #pragma once
-// The backend's own kernels (helpers.cuh), compiled like any other and launched from here.
+// The backend's own kernels (helpers.cuh). They are compiled like any other and launched from here.
 
 #include <cuda_runtime_api.h>
 
@@ -13,7 +13,7 @@
 
 namespace gla_bench::cuda {
 
-/// A stretch of device memory that nobody may write.
+/// A range of device memory that no candidate may write.
 struct Zone {
   unsigned char* begin = nullptr;
   unsigned long long bytes = 0;
@@ -21,32 +21,34 @@ struct Zone {
 
 class Helpers {
  public:
-  /// Loads all kernels at once: one that is loaded at its first launch could wait for a held
-  /// stream.
+  /// Loads all kernels at once, because a kernel that is loaded at its first launch could wait for
+  /// a stream that is held.
   Helpers(CodePtr code, int multiprocessors);
 
-  /// Text and source of the code that the constructor takes.
+  /// The text and source of the code that the constructor takes.
   static std::string text();
   static std::string source();
 
   void fill_zones(const Zone* zones, unsigned count, cudaStream_t stream) const;
-  /// first_bad[i] becomes the first damaged byte of zone i; set it to 0xffffffff before.
+  /// Sets first_bad[i] to the first damaged byte of zone i. The caller sets it to 0xffffffff
+  /// before.
   void check_zones(const Zone* zones, unsigned* first_bad, unsigned count,
                    cudaStream_t stream) const;
-  /// Adds to *sum, which is 0 before.
+  /// Adds the checksum to *sum, which the caller sets to 0 before.
   void checksum(const void* data, std::size_t bytes, unsigned long long* sum,
                 cudaStream_t stream) const;
-  /// Adds the elements whose bits are all ones to *sum, which is 0 before.
+  /// Adds the number of elements whose bits are all ones to *sum, which the caller sets to 0
+  /// before.
   void count_poison(const void* data, std::size_t bytes, DType dtype, unsigned long long* sum,
                     cudaStream_t stream) const;
-  /// Holds the stream until *release (host memory) is not 0; sets *timed_out after `timeout_ns`.
+  /// Holds the stream until *release (in host memory) is not 0. Sets *timed_out after `timeout_ns`.
   void hold_stream(unsigned* release, unsigned* timed_out, std::uint64_t timeout_ns,
                    cudaStream_t stream) const;
-  /// `bytes` are multiples of 16 here. read_buffer's data must be zero.
+  /// In the next functions `bytes` is a multiple of 16. The data of read_buffer must be zero.
   void read_buffer(void* data, std::size_t bytes, cudaStream_t stream) const;
   void copy_buffer(const void* from, void* to, std::size_t bytes, cudaStream_t stream) const;
   void fill_random(void* data, std::size_t bytes, cudaStream_t stream) const;
-  /// Negates the finite ones of `bytes` of floats.
+  /// Negates the finite values among the floats in these `bytes`.
   void flip_signs(void* data, std::size_t bytes, DType dtype, cudaStream_t stream) const;
 
  private:

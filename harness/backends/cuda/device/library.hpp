@@ -36,13 +36,13 @@ struct BoundKernel {
   bool overlaps = false;  ///< as KernelLaunch
 };
 
-/// Looks the kernel up, allows it its dynamic shared memory and compares the size of its one
-/// parameter with what will be passed, so that neither reads past the other. @throws BuildError,
-/// RunError
+/// Looks up the kernel and allows it its dynamic shared memory. Compares the size of its single
+/// parameter with the size that will be passed, so that neither side reads past the other. @throws
+/// BuildError, RunError
 BoundKernel bind_kernel(const Library& library, const KernelLaunch& launch,
                         std::size_t param_bytes);
 
-/// Enqueues it. @throws RunError
+/// Enqueues the kernel. @throws RunError
 void launch(const BoundKernel& kernel, const void* params, cudaStream_t stream);
 
 }  // namespace gla_bench::cuda

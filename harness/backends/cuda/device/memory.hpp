@@ -1,5 +1,5 @@
 #pragma once
-// Device memory that frees itself.
+// Device memory that is freed automatically.
 
 #include <cstddef>
 #include <string>
@@ -10,7 +10,7 @@ namespace gla_bench::cuda {
 class DeviceMemory {
  public:
   DeviceMemory() = default;
-  /// At least one byte, aligned to 256. @throws RunError naming `purpose` and the size
+  /// Allocates at least one byte, aligned to 256. @throws RunError naming `purpose` and the size
   DeviceMemory(std::size_t bytes, const std::string& purpose);
   ~DeviceMemory();
   DeviceMemory(DeviceMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}

@@ -5,8 +5,7 @@
 namespace gla_bench::cuda {
 namespace {
 
-// The few declarations that are needed, as NVML's ABI has them: its header is not part of every
-// toolkit.
+// The few declarations needed, as in NVML's ABI, because not every toolkit contains NVML's header.
 using Status = int;  // 0: success
 using Init = Status();
 using Shutdown = Status();
@@ -15,7 +14,7 @@ using ClockInfo = Status(void*, int, unsigned*);
 using DeviceCount64 = Status(void*, unsigned long long*);
 using DriverVersion = Status(char*, unsigned);
 using DeviceCount = Status(void*, unsigned*);
-using DeviceMode = Status(void*, unsigned*, unsigned*);  // what holds, and what will
+using DeviceMode = Status(void*, unsigned*, unsigned*);  // the current and the pending mode
 constexpr int sm_clock = 1;
 constexpr int memory_clock = 2;
 

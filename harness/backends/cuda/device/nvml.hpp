@@ -1,6 +1,6 @@
 #pragma once
-// Clocks, energy and the driver's version through NVML, which comes with the driver: loaded when it
-// is there.
+// Clocks, energy and the driver's version through NVML. NVML comes with the driver and is loaded if
+// it is present.
 
 #include <map>
 #include <optional>
@@ -13,22 +13,22 @@ namespace gla_bench::cuda {
 
 class Nvml {
  public:
-  /// For the device at a PCI address ("0000:19:00.0"). A machine without NVML gives an object that
-  /// knows nothing.
+  /// Opens the device at a PCI address ("0000:19:00.0"). On a machine without NVML all queries
+  /// return nothing.
   explicit Nvml(const std::string& pci_address);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  /// Current clock of the multiprocessors.
+  /// The current clock of the SMs.
   std::optional<double> sm_clock_mhz() const;
-  /// Why they are where they are, by name: "sw_power_cap".
+  /// The reasons that limit the clocks, by name: "sw_power_cap".
   std::vector<std::string> clock_reasons() const;
-  /// What the board has used since the driver was loaded.
+  /// The energy that the board has used since the driver was loaded.
   std::optional<double> energy_joules() const;
-  /// What sets the clocks under load, and the share of the device that there is:
+  /// Settings that determine the clocks under load, and the share of the device that is available:
   /// "power_limit_watts", "max_clock_mhz", "application_clock_mhz", "memory_clock_mhz", "ecc",
-  /// "mig", each only where the driver tells it.
+  /// "mig". Each is present only where the driver reports it.
   std::map<std::string, std::string> settings() const;
   /// "580.95.05"
   std::optional<std::string> driver_version() const;

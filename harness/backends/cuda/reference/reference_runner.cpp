@@ -27,7 +27,7 @@ Outputs<Real> empty_outputs(const Operator& op, const Problem& problem) {
   return outputs;
 }
 
-// One problem's memory on the device and its launches.
+// The device memory and the launches of one problem.
 template <class Real>
 class Computation {
  public:
@@ -141,7 +141,7 @@ class Computation {
   std::map<std::string, DeviceMemory> memory_;
 };
 
-// Rows of the batch whose tensors take at most so many bytes, but at least one.
+// The number of batch rows whose tensors take at most this many bytes, but at least one row.
 template <class Real>
 std::int64_t rows_at_once(const Operator& op, const Problem& problem,
                           const ReferenceMemory& memory) {

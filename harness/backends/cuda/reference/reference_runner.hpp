@@ -8,13 +8,13 @@
 
 namespace gla_bench::cuda {
 
-/// Bytes that a reference may take on the device.
+/// The device memory that a reference may use, in bytes.
 struct ReferenceMemory {
-  double whole = 48e9;  ///< of a problem that is computed at once
-  double part = 8e9;    ///< of some rows of the batch, where it is split; one row may take more
+  double whole = 48e9;  ///< of a problem that is computed as a whole
+  double part = 8e9;    ///< of some batch rows of a split problem; a single row may take more
 };
 
-/// Whether the operator has kernels for the problem and they fit into memory.
+/// Whether the operator has kernels for the problem, and its tensors fit into this memory.
 bool has_device_reference(const Operator& op, const Problem& problem,
                           std::optional<Arithmetic> arithmetic, const ReferenceMemory& memory = {});
 
@@ -24,11 +24,11 @@ class ReferenceRunner {
   ReferenceRunner(Device& device, Compiler& compiler, const ReferenceMemory& memory = {})
       : device_(device), compiler_(compiler), memory_(memory) {}
 
-  /// Operator::reference, outputs in logical order. @throws RunError, BuildError, InputError or
-  /// std::out_of_range for a missing input
+  /// Operator::reference with outputs in logical order. @throws RunError, BuildError, and
+  /// InputError or std::out_of_range for a missing input
   ReferenceTensors reference(const Operator& op, const Problem& problem, const HostTensors& inputs);
 
-  /// Operator::baseline: float32, operands rounded as the arithmetic has it, outputs rounded to
+  /// Operator::baseline: float32, with operands rounded as in the arithmetic and outputs rounded to
   /// their dtypes.
   HostTensors baseline(const Operator& op, const Problem& problem, const HostTensors& inputs,
                        Arithmetic arithmetic);

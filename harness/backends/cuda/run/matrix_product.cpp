@@ -11,7 +11,7 @@ namespace {
   throw BuildError("matrix product: " + reason);
 }
 
-// `columns`: of the matrix as it stands in memory.
+// `columns` counts the columns of the matrix as it is stored in memory.
 void check_rows(const MatrixOperand& operand, std::int64_t columns) {
   if (operand.ld < columns)
     refuse("rows of '" + operand.buffer + "' are " + std::to_string(columns) +

@@ -25,7 +25,7 @@ cudaDataType data_type(DType dtype) {
   return CUDA_R_32F;
 }
 
-// Accumulation is float32 always; what varies is whether float32 operands may be rounded.
+// Accumulation is always float32. The choice is whether float32 operands may be rounded.
 cublasComputeType_t compute_type(DType operands, Arithmetic arithmetic) {
   if (operands != DType::float32) return CUBLAS_COMPUTE_32F;
   switch (arithmetic) {
@@ -41,7 +41,7 @@ cublasComputeType_t compute_type(DType operands, Arithmetic arithmetic) {
   return CUBLAS_COMPUTE_32F_PEDANTIC;
 }
 
-// Calls whose stages are timed: enough for a median.
+// The number of calls whose stages are timed, enough for a median.
 constexpr std::size_t stage_calls = 11;
 
 cublasOperation_t operation(bool transpose) {
@@ -58,7 +58,7 @@ CudaPlan::CudaPlan(Candidate candidate, Recipe recipe, std::vector<CodePtr> code
       info_(std::move(info)),
       device_(device) {}
 
-// Names the candidate in what its work throws.
+// Adds the candidate's name to the exceptions of its work.
 template <class Work>
 auto CudaPlan::with_context(Work work) const {
   try {
@@ -200,8 +200,8 @@ double CudaPlan::sample(CacheState cache, int calls) {
 }
 
 std::vector<StageTime> CudaPlan::stage_times(CacheState cache) {
-  std::vector<std::string> names;   // of the parts: steps of one stage in a row
-  std::vector<std::size_t> begins;  // of the parts, and where the last one ends
+  std::vector<std::string> names;   // of the parts, which are consecutive steps of one stage
+  std::vector<std::size_t> begins;  // where each part begins, and where the last one ends
   for (std::size_t i = 0; i < recipe_.steps.size(); ++i) {
     const std::string& stage = stage_of(recipe_.steps[i]);
     if (!names.empty() && names.back() == stage) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// A built CUDA candidate: what it launches, bound to a workset.
+// A built CUDA candidate with its launches, bound to a workset.
 
 #include <memory>
 #include <optional>
@@ -16,17 +16,16 @@
 
 namespace gla_bench::cuda {
 
-/// What building gave, of the kernels that the recipe launches, and whether the limits allow its
-/// launches. `codes`: of the recipe's own source, then of each import.
-/// @throws BuildError for a kernel that its source lacks, an import that is not there, more shared
-/// memory or registers than a block may have, a block of more than 1024 threads, an empty grid, a
-/// product that can not be, a step without a stage among steps with stages
+/// The build results of the kernels that the recipe launches, after checking that the limits allow
+/// its launches. `codes` are those of the recipe's own source, then of each import. @throws
+/// BuildError for a kernel that its source lacks, an import that does not exist, more shared memory
+/// or registers than a block may have, a block of more than 1024 threads, an empty grid, an
+/// impossible product, or a step without a stage among steps with stages
 BuildInfo check_recipe(const Recipe& recipe, std::span<const CodePtr> codes, const Limits& limits);
 
 class CudaPlan : public Plan {
  public:
-  /// `device` null: compiled only.
-  /// `codes`: as for check_recipe.
+  /// If `device` is null, the candidate is only compiled. `codes` is as for check_recipe.
   CudaPlan(Candidate candidate, Recipe recipe, std::vector<CodePtr> codes, BuildInfo info,
            Device* device);
 
@@ -76,9 +75,9 @@ class CudaPlan : public Plan {
   BuildInfo info_;
   Device* device_;
   CudaWorkset* workset_ = nullptr;
-  std::vector<std::unique_ptr<Library>> libraries_;  // of the modules, as codes_
+  std::vector<std::unique_ptr<Library>> libraries_;  // one for each module, in the order of codes_
   std::unique_ptr<GuardedBuffers> workspace_;
-  std::vector<ParamBytes> params_;  // the same
+  std::vector<ParamBytes> params_;  // in the same order
   std::vector<BoundStep> steps_;
   bool ran_ = false;
 };

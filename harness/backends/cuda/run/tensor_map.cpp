@@ -13,7 +13,7 @@ namespace {
 
 using Encode = decltype(&cuTensorMapEncodeTiled);
 
-/// Reached through the runtime: the program does not link the driver.
+/// Found through the runtime, because the program does not link the driver.
 Encode encoder() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};

@@ -11,17 +11,17 @@ namespace {
 
 constexpr std::uint64_t hold_timeout_ns = 10'000'000'000;
 
-// Work that may wait in a held stream: the driver's queue takes about a thousand pieces, and an
-// enqueue that finds it full would wait for the stream that waits for the host.
+// The most work items that may wait in a held stream. The driver's queue takes about a thousand. An
+// enqueue that finds the queue full would wait for the stream, while the stream waits for the host.
 constexpr std::size_t queue_depth = 256;
 
-// Reading four times the cache's size leaves nothing else in it, also where its replacement is not
-// by age and where it has two halves.
+// Reading four times the cache's size leaves nothing else in the cache, even if it does not evict
+// the oldest line first or has two halves.
 constexpr std::size_t flush_factor = 4;
 
 }  // namespace
 
-// Holds the stream from construction until release(), at the latest until destruction.
+// Holds the stream from construction until release(), or at the latest until destruction.
 class Timer::Hold {
  public:
   Hold(const Timer& timer) : flags_(timer.flags_) {
@@ -100,7 +100,7 @@ double Timer::sample(CacheState cache, int calls, std::size_t launches,
   return sum / static_cast<double>(count);
 }
 
-// An event of its own, for as long as a call is split.
+// An event that exists only while one call is split into parts.
 class Timer::Event {
  public:
   Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }

@@ -1,6 +1,6 @@
 #pragma once
-// The only timer of the CUDA backend: events round calls that lie in the stream before any of them
-// runs.
+// The only timer of the CUDA backend. It places events around calls, all of which are in the stream
+// before any of them runs.
 
 #include <cuda_runtime_api.h>
 
@@ -14,32 +14,36 @@ namespace gla_bench::cuda {
 
 class Timer {
  public:
-  /// `l2_bytes`: of the device's last-level cache. @throws RunError
+  /// `l2_bytes` is the size of the device's last-level cache. @throws RunError
   Timer(const Helpers& helpers, cudaStream_t stream, std::size_t l2_bytes);
   ~Timer();
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  /// Mean seconds of `call`, which enqueues `launches` pieces of work on the stream and waits for
-  /// nothing; it has run before (a kernel that loads at its first launch may wait for the stream
-  /// that is held here). Cold: each call by itself, the cache emptied before it. Hot: all calls
-  /// back to back, after one more that is not timed. With `restore`, which enqueues what undoes a
-  /// call: also hot each call by itself; it is undone before each, untimed and before the cache is
-  /// emptied. A call by itself takes longer than the device works by what lies between two events
-  /// (a GPU test holds that under 5 us): times are never too short. @throws RunError also
-  /// when the stream was held for longer than ten seconds
+  /// Returns the mean seconds of `call`. The call enqueues `launches` work items on the stream and
+  /// does not wait. It must have run before, because a kernel that loads at its first launch may
+  /// wait for the stream that is held here.
+  ///
+  /// Cold: each call runs separately, with the cache emptied before it. Hot: all calls run back to
+  /// back, after one untimed call. `restore` enqueues work that undoes a call. If it is given, hot
+  /// calls also run separately. Before each call its effects are undone, untimed and before the
+  /// cache is emptied.
+  ///
+  /// A separate call seems longer than the device's work by the time between two events (a GPU test
+  /// checks that this is under 5 us), so times are never too short. @throws RunError, also when the
+  /// stream was held for more than ten seconds
   double sample(CacheState cache, int calls, std::size_t launches,
                 const std::function<void()>& call, const std::function<void()>& restore = {});
 
-  /// Seconds of each of the parts that make up one call of `launches` pieces of work, by events
-  /// between them; the call has run before. Cold: the cache emptied before the first part. Hot:
-  /// after one more call that is not timed. An event costs about a microsecond.
-  /// @throws RunError as sample() does
+  /// Returns the seconds of each of the parts of one call with `launches` work items, from events
+  /// between the parts. The call must have run before. Cold: the cache is emptied before the first
+  /// part. Hot: the call follows one untimed call. An event takes about a microsecond. @throws
+  /// RunError like sample()
   std::vector<double> split(CacheState cache, std::size_t parts, std::size_t launches,
                             const std::function<void(std::size_t part)>& enqueue);
 
-  /// Enqueues what leaves nothing of the problem in the last-level cache, and nothing modified:
-  /// reading a clean buffer of several times its size.
+  /// Enqueues work that leaves nothing of the problem and no modified line in the last-level cache.
+  /// It reads a clean buffer of several times the cache's size.
   void empty_cache();
 
  private:

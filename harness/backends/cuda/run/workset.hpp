@@ -14,9 +14,9 @@ namespace gla_bench::cuda {
 
 class CudaWorkset : public Workset {
  public:
-  /// Uploads the inputs in the problem's dtypes and layout, poisons the outputs. An output in place
-  /// of an input has that input's memory; what stood there first is kept beside it.
-  /// @throws InputError for a missing input, RunError
+  /// Uploads the inputs in the problem's dtypes and layout, and poisons the outputs. An output that
+  /// replaces an input uses that input's memory, whose original content is kept as a copy. @throws
+  /// InputError for a missing input, RunError
   CudaWorkset(Device& device, const Operator& op, const Problem& problem,
               const HostTensors& inputs);
 
@@ -27,16 +27,16 @@ class CudaWorkset : public Workset {
   std::optional<std::string> damage() override;
   bool negate_inputs() override;
 
-  /// Null for a tensor that the problem lacks.
+  /// Returns null for a tensor that the problem lacks.
   std::byte* find(std::string_view name) const;
 
   /// Whether any input is updated in place.
   bool updates() const { return !originals_.empty(); }
-  /// Puts those inputs back. Asynchronous.
+  /// Restores those inputs. Asynchronous.
   void restore_updated() const;
 
  private:
-  // The first bytes of an input that is updated in place.
+  // The original bytes of an input that is updated in place.
   struct Original {
     std::string name;
     std::size_t bytes = 0;
@@ -45,11 +45,11 @@ class CudaWorkset : public Workset {
 
   void upload(const TensorSpec& spec, const std::vector<float>& values);
   void keep_original(const TensorSpec& output);
-  // An input that no run may change.
+  // Whether this is an input that no run may change.
   bool is_constant(const TensorSpec& spec) const;
   using Sums = std::vector<unsigned long long>;
-  // A sum that `add` makes on the device of the bytes of each tensor that `which` takes, 0 for the
-  // others, in the order of specs_.
+  // Sums that `add` forms on the device over the bytes of each tensor that `which` selects. Other
+  // tensors have 0. The order is that of specs_.
   Sums sums_over(const std::function<bool(const TensorSpec&)>& which,
                  const std::function<void(const TensorSpec&, unsigned long long* sum)>& add) const;
   Sums checksums(const std::function<bool(const TensorSpec&)>& which) const;
@@ -63,7 +63,7 @@ class CudaWorkset : public Workset {
   std::vector<Original> originals_;
   DeviceMemory sums_;
   Sums staged_sums_;
-  std::vector<std::byte> stored_;  // as downloaded: large, and not to be allocated each time
+  std::vector<std::byte> stored_;  // the downloaded bytes, kept because allocating them is slow
   HostTensors downloaded_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Fills a table of functions from a library of the toolkit.
+// Fills a table of function pointers from a library of the toolkit.
 
 #include <string>
 
@@ -10,8 +10,8 @@ namespace gla_bench::cuda {
 
 class Binder {
  public:
-  /// `purpose` begins the message: "cuBLAS, which multiplies matrices,".
-  /// @throws InputError where the library is not open
+  /// `purpose` is the start of the message: "cuBLAS, which multiplies matrices,". @throws
+  /// InputError where the library is not open
   Binder(const SharedLibrary& library, const std::string& purpose) : library_(library) {
     if (!library.is_open())
       throw InputError(purpose + " is missing: " + library.reason() +

@@ -1,5 +1,5 @@
 #pragma once
-// The functions of cuBLAS, found at run time.
+// The functions of cuBLAS, loaded at run time.
 
 #include <cublas_v2.h>
 
@@ -7,7 +7,7 @@
 
 namespace gla_bench::cuda {
 
-/// The functions in use, by their own names without the prefix.
+/// The functions in use, under their own names without the prefix.
 struct CublasFunctions {
   decltype(&::cublasGetProperty) property = nullptr;
   decltype(&::cublasGetStatusName) status_name = nullptr;
@@ -19,7 +19,7 @@ struct CublasFunctions {
   decltype(&::cublasGemmStridedBatchedEx_64) gemm_strided_batched = nullptr;
 };
 
-/// The library, opened at the first call; where it is missing, its reason() says what was tried.
+/// The library, opened at the first call. If it is missing, its reason() lists what was tried.
 const SharedLibrary& cublas_library();
 
 /// @throws InputError where the library, or a function of it, is missing

@@ -1,5 +1,5 @@
 #pragma once
-// The functions of NVRTC, found at run time.
+// The functions of NVRTC, loaded at run time.
 
 #include <nvrtc.h>
 
@@ -7,7 +7,7 @@
 
 namespace gla_bench::cuda {
 
-/// The functions in use, by their own names without the prefix.
+/// The functions in use, under their own names without the prefix.
 struct NvrtcFunctions {
   decltype(&::nvrtcVersion) version = nullptr;
   decltype(&::nvrtcGetErrorString) error_string = nullptr;
@@ -22,7 +22,7 @@ struct NvrtcFunctions {
   decltype(&::nvrtcGetPTX) ptx = nullptr;
 };
 
-/// The library, opened at the first call; where it is missing, its reason() says what was tried.
+/// The library, opened at the first call. If it is missing, its reason() lists what was tried.
 const SharedLibrary& nvrtc_library();
 
 /// @throws InputError where the library, or a function of it, is missing

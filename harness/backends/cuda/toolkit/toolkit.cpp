@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr int built_major = CUDART_VERSION / 1000;
 
-// /usr/local/cuda-13.1, /usr/local/cuda-13.0, ..: the newest first, as far as names tell.
+// /usr/local/cuda-13.1, /usr/local/cuda-13.0, ..: the newest first, judged by the names.
 std::vector<std::string> versioned_folders() {
   std::vector<std::string> folders;
   std::error_code error;

@@ -1,6 +1,6 @@
 #pragma once
-// Where the CUDA toolkit's own libraries lie. The program does not link them: it must start where
-// there is no toolkit.
+// Finds the CUDA toolkit's libraries. The program does not link them, because it must start on
+// machines without a toolkit.
 
 #include <string>
 #include <string_view>
@@ -10,17 +10,17 @@
 
 namespace gla_bench::cuda {
 
-/// Folders that may hold a toolkit, the best first: CUDA_HOME, CUDA_PATH, the one that the program
-/// was built with, and the usual places.
+/// Folders that may hold a toolkit, the best first: CUDA_HOME, CUDA_PATH, the toolkit of the build,
+/// and the usual places.
 std::vector<std::string> toolkit_folders();
 
-/// toolkit_folders() with each of the suffixes ("/lib64"), as far as such a folder exists.
+/// toolkit_folders() with each of the suffixes ("/lib64"), as far as such folders exist.
 std::vector<std::string> toolkit_folders(const std::vector<std::string>& suffixes);
 
-/// "libnvrtc.so.13" and "libnvrtc.so.12": the major version that the program was built with first.
+/// "libnvrtc.so.13" and "libnvrtc.so.12", with the major version of the build first.
 std::vector<std::string> library_names(std::string_view stem);
 
-/// Opens a library of the toolkit by the stem of its name ("libnvrtc"); `companion` as in
+/// Opens a library of the toolkit by the stem of its name ("libnvrtc"). `companion` is as in
 /// SharedLibrary::open().
 SharedLibrary open_toolkit_library(std::string_view stem, std::string_view companion);
 

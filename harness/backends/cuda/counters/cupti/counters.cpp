@@ -1,4 +1,4 @@
-// The counters of a device through CUPTI: harness/backends/cuda/counters/counters.hpp.
+// Reads a device's counters through CUPTI (harness/backends/cuda/counters/counters.hpp).
 
 #include "harness/backends/cuda/counters/counters.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace cupti;
 
-// A call may need a few passes; a config that asks for more has asked for a profiler.
+// A call may need a few passes. A config that asks for more needs a profiler instead.
 constexpr int most_passes = 64;
 
 CounterReading no_reading(const Fault& fault) {
@@ -54,7 +54,7 @@ class CuptiReader : public CounterReader {
  private:
   void open() {
     if (!chip_.empty()) return;
-    int devices = 0;  // asked about a device that is not there, CUPTI does not come back
+    int devices = 0;  // CUPTI hangs when asked about a missing device
     if (cudaGetDeviceCount(&devices) != cudaSuccess || device_ >= devices) {
       ignore(cudaGetLastError());
       throw Fault(CounterSource::absent, "there is no CUDA device " + std::to_string(device_));

@@ -11,17 +11,18 @@
 namespace gla_bench::cuda::cupti {
 namespace {
 
-/// libcupti.so.13: the interface of one major version.
+/// libcupti.so.13: the interface for one major version.
 std::string file_name() {
   return "libcupti.so." + std::to_string(CUDART_VERSION / 1000);
 }
 
-/// From 13.0 on the version is 10000 times CUDA's major one and more, before it was a small number.
+/// From 13.0 on, the version is 10000 times CUDA's major version and more. Before, it was a small
+/// number.
 constexpr std::uint32_t generation(std::uint32_t version) {
   return version / 10000;
 }
 
-/// Beside NVRTC first, whose version it then has.
+/// Starts with the folder of NVRTC, whose version matches.
 std::vector<std::string> library_folders() {
   std::vector<std::string> folders;
   const std::filesystem::path nvrtc = nvrtc_library().path();

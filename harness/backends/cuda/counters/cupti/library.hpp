@@ -1,6 +1,6 @@
 #pragma once
-// CUPTI, found at run time: it comes with the toolkit, not with the driver, and a program that
-// linked it would not start without it.
+// CUPTI, loaded at run time. It comes with the toolkit, not with the driver, so a program linked to
+// it would not start without a toolkit.
 
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
@@ -16,16 +16,16 @@
 
 namespace gla_bench::cuda::cupti {
 
-/// Why nothing can be counted.
+/// The reason why nothing can be counted.
 struct Fault : std::runtime_error {
   Fault(CounterSource why, const std::string& text) : std::runtime_error(text), source(why) {}
   CounterSource source;
 };
 
-/// What a result other than success says about the counters.
+/// What a result other than success means for the counters.
 CounterSource source_of(CUptiResult result);
 
-/// The functions in use, by their own names without the prefix.
+/// The functions in use, under their own names without the prefix.
 struct Functions {
   decltype(&::cuptiGetVersion) get_version = nullptr;
   decltype(&::cuptiGetResultString) get_result_string = nullptr;

@@ -52,9 +52,9 @@ Metrics::Host Metrics::open() const {
   return Host(start.pHostObject, Close{&library_});
 }
 
-// Of a list that holds one bad name CUPTI refuses all without saying which, and what was once
-// refused a name takes no others; metrics that are added one by one are counted in a pass each. So
-// each name is tried by itself first.
+// CUPTI refuses a whole list that contains one bad name, without saying which. An object that has
+// refused a name accepts no others. Metrics added one by one take one pass each. So each name is
+// tried on its own first.
 bool Metrics::is_known(const std::string& name) const {
   const Host trial = open();
   const CUptiResult result = add_to(library_, trial.get(), std::span(&name, 1));

@@ -1,6 +1,6 @@
 #pragma once
-// Metrics of one chip: which of them there are, in how many passes they can be counted, and what
-// counted ranges say. CUPTI's profiler host interface, which needs neither device nor driver.
+// The metrics of one chip: which exist, how many passes they need, and their values in counted
+// ranges. It uses CUPTI's profiler host interface, which needs neither device nor driver.
 
 #include <memory>
 #include <span>
@@ -14,19 +14,19 @@ namespace gla_bench::cuda::cupti {
 
 class Metrics {
  public:
-  /// `availability`: what the device says that it can count; empty: whatever the chip can.
-  /// @throws Fault
+  /// `availability` is what the device reports that it can count. If empty, everything that the
+  /// chip can count is available. @throws Fault
   Metrics(const Library& library, std::string chip, std::span<const std::uint8_t> availability,
           std::span<const std::string> names);
 
-  /// Those that the chip has, in the order asked for, and those that it lacks.
+  /// The metrics that the chip has, in the order of the request, and those that it lacks.
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<std::string>& unknown() const { return unknown_; }
-  /// How often the work has to run for all of them.
+  /// How often the work has to run to count all of them.
   int passes() const { return passes_; }
   const std::vector<std::uint8_t>& config_image() const { return config_image_; }
 
-  /// Figures of one range of an image of counter data. @throws Fault
+  /// The values of one range in an image of counter data. @throws Fault
   Counts evaluate(std::span<const std::uint8_t> counter_data, std::size_t range) const;
 
  private:
@@ -50,7 +50,7 @@ class Metrics {
   int passes_ = 0;
 };
 
-/// As CUPTI takes names. They live as long as the strings.
+/// The names as CUPTI takes them. The pointers are valid as long as the strings.
 std::vector<const char*> pointers_to(std::span<const std::string> names);
 
 }  // namespace gla_bench::cuda::cupti

@@ -7,7 +7,7 @@
 namespace gla_bench::cuda::cupti {
 namespace {
 
-/// The driver's function for it, reached through the runtime: the program does not link the driver.
+/// The driver's function, found through the runtime because the program does not link the driver.
 CUcontext current_context() {
   using GetCurrent = CUresult (*)(CUcontext*);
   void* function = nullptr;

@@ -1,7 +1,7 @@
 #pragma once
-// The device's counters in use: CUPTI's range profiler on the current context, with ranges and
-// replay in the caller's hand, so that one range may hold any number of launches and what a call
-// changes can be undone before it runs again.
+// The device's counters in use, through CUPTI's range profiler on the current context. The caller
+// controls ranges and replay. So one range may hold any number of launches, and a call's changes
+// can be undone before it runs again.
 
 #include <functional>
 #include <string>
@@ -13,20 +13,20 @@ namespace gla_bench::cuda::cupti {
 
 class Session {
  public:
-  /// Takes the counters for as long as it lives; others can not have them meanwhile.
-  /// @throws Fault
+  /// Reserves the counters for its lifetime. Others cannot use them meanwhile. @throws Fault
   Session(const Library& library, const Metrics& metrics, std::size_t ranges);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// One pass: `work` makes its ranges with range(). True when it was the last that is needed.
+  /// Runs one pass. `work` creates its ranges with range(). Returns true after the last pass
+  /// needed.
   bool pass(const std::function<void()>& work);
 
-  /// Counts what `work` does on the device; it has waited for it when it returns.
+  /// Counts what `work` does on the device. `work` must have waited for this when it returns.
   void range(const char* name, const std::function<void()>& work);
 
-  /// After the last pass: each range's figures by its name. @throws Fault, also where the device
-  /// dropped a range
+  /// The values of each range by its name, after the last pass. @throws Fault, also where the
+  /// device dropped a range
   std::map<std::string, Counts> results();
 
  private:

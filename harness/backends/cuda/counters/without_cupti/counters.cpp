@@ -1,4 +1,4 @@
-// Stands in where the toolkit that this is built with has no headers of CUPTI's range profiler.
+// The substitute for builds whose toolkit has no headers of CUPTI's range profiler.
 
 #include "harness/backends/cuda/counters/counters.hpp"
 
