@@ -64,7 +64,7 @@ void add_live_options(CLI::App& command, LiveTuneOptions& live) {
   auto* output = command.add_option("-o,--output", live.output.path,
                                     "results file of the search (default: <config>-tuned.json in "
                                     "this folder); with --from: the table, merged with what is "
-                                    "there (default: results/tuned/<device>.json)");
+                                    "there (default: gla-bench/tuned/<device>.json in the user's data folder)");
   auto* resume = command
                      .add_flag("--resume", live.output.resume,
                                "go on with the results file given by -o: problems whose search "
@@ -87,7 +87,7 @@ void add_tune(CLI::App& program, Context& context) {
   add_live_options(*command, options->live);
   command->add_flag("--no-table", options->no_table,
                     "a search makes no table (default: that of --tuned, or "
-                    "results/tuned/<device>.json, merged with what is there)");
+                    "the device's in the user's data folder, merged with what is there)");
   options->table.add_to(*command);
   command->add_option("--replay", options->replay,
                       "results files in which every candidate was measured: what the search would "

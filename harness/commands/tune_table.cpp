@@ -101,9 +101,16 @@ TunedTable update_table(std::span<const Results> files, std::string path,
     throw InputError(files.empty() ? std::string("no results files")
                                    : files.front().file +
                                          ": no record is right and timed, so that nothing can win");
-  if (path.empty()) path = default_table_path(fresh.device);
+  // The first table of a user begins as the one that came with the program, so that nothing that is
+  // known gets lost behind it.
+  std::optional<std::string> base = path;
+  if (path.empty()) {
+    path = default_table_path(fresh.device);
+    base = find_table(fresh.device);
+  }
   TunedTable table;
-  if (std::filesystem::exists(path)) table = load_table(path);
+  if (base && std::filesystem::exists(*base)) table = load_table(*base);
+  if (base && *base != path) std::cerr << path << ": begins as a copy of " << *base << "\n";
   table.path = path;
   for (const std::string& label :
        differing_environments(table, fresh, {allowed.begin(), allowed.end()}))

@@ -23,7 +23,7 @@ inline constexpr std::string_view config_schema_frame = R"json(
     "tuned": {
       "type": "string",
       "minLength": 1,
-      "description": "Path of the tuned table that the variant \"auto\" goes by, from this file's folder (default: results/tuned/<device>.json from the working folder)."
+      "description": "Path of the tuned table that the variant \"auto\" goes by, from this file's folder (default: the user's own of the device, else the one that came with the program)."
     }
   },
   "required": ["sweeps"],

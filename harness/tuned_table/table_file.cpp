@@ -1,6 +1,7 @@
 #include "harness/tuned_table/table_file.hpp"
 
 #include <cctype>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -204,7 +205,7 @@ void write_table(const TunedTable& table, const std::string& path) {
   write_output(path, text, "what it held is kept");
 }
 
-std::string default_table_path(const std::string& device) {
+std::string table_name(const std::string& device) {
   std::string slug;
   for (const char c : device) {
     const auto byte = static_cast<unsigned char>(c);
@@ -214,15 +215,28 @@ std::string default_table_path(const std::string& device) {
       slug += '-';
   }
   while (!slug.empty() && slug.back() == '-') slug.pop_back();
-  return "results/tuned/" + (slug.empty() ? "unknown" : slug) + ".json";
+  return (slug.empty() ? "unknown" : slug) + ".json";
+}
+
+std::string default_table_path(const std::string& device) {
+  const std::string folder = user_data_folder();
+  if (folder.empty())
+    throw InputError(
+        "no folder for tuned tables: neither XDG_DATA_HOME nor HOME is set; name a "
+        "table with --tuned");
+  return (std::filesystem::path(folder) / "tuned" / table_name(device)).string();
 }
 
 std::optional<std::string> find_table(const std::string& device) {
-  const std::filesystem::path path = default_table_path(device);
-  std::error_code error;
-  if (std::filesystem::exists(path, error)) return path.string();
-  const std::string installed = installed_file("tuned/" + path.filename().string());
-  return installed.empty() ? std::nullopt : std::optional(installed);
+  const std::string name = table_name(device);
+  const std::filesystem::path data = user_data_folder(), program = program_folder();
+  std::error_code ignored;
+  for (const std::filesystem::path& path :
+       {data.empty() ? data : data / "tuned" / name,
+        std::filesystem::path(installed_file("tuned/" + name)),
+        program.empty() ? program : program.parent_path() / "results/tuned" / name})
+    if (!path.empty() && std::filesystem::is_regular_file(path, ignored)) return path.string();
+  return std::nullopt;
 }
 
 }  // namespace gla_bench

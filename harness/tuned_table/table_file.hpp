@@ -24,11 +24,16 @@ TunedTable load_table(const std::string& path);
 /// Replaces the file whole; missing folders are made. @throws OutputError
 void write_table(const TunedTable& table, const std::string& path);
 
-/// "results/tuned/nvidia-h200.json": where a device's table is written, from the working folder.
+/// "nvidia-h200.json": the file name of a device's table.
+std::string table_name(const std::string& device);
+
+/// Where a device's table is written: tuned/ in the user's data folder, whatever the current folder
+/// is. @throws InputError where the user has no such folder
 std::string default_table_path(const std::string& device);
 
-/// The table of a device: default_table_path() where there is one, else the one that is installed
-/// with the program (share/gla-bench/tuned/). Nothing where there is neither.
+/// The table of a device: the user's own (default_table_path()), else the one that is installed with
+/// the program (share/gla-bench/tuned/), else the one of the source tree in which the program was
+/// built (results/tuned/ beside its build folder). Nothing where there is none.
 std::optional<std::string> find_table(const std::string& device);
 
 /// "chunk_fused block_v=64,chunk=32"

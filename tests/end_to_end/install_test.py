@@ -135,7 +135,7 @@ class Installed(unittest.TestCase):
         auto["sweeps"][0]["variants"] = ["auto"]
         (self.elsewhere / "auto.json").write_text(json.dumps(auto))
         text = self.run_program("plan", "auto.json")
-        name = re.search(r"there is no results/tuned/(\S+\.json)", text).group(1)
+        name = re.search(r"there is no tuned table (\S+\.json)", text).group(1)
         table = self.root / "share/gla-bench/tuned" / name
         table.write_text("no table")
         self.addCleanup(table.unlink)

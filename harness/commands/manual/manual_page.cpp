@@ -64,7 +64,7 @@ void write_command(std::ostream& out, const CommandFacts& command) {
 
 constexpr const char* files_and_environment = R"(.SH FILES
 .TP
-.I results/tuned/<device>.json
+.I ~/.local/share/gla-bench/tuned/<device>.json
 The table that the variant auto goes by, in the current folder.
 .TP
 .I <prefix>/share/gla\-bench/

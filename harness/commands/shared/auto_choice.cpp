@@ -11,8 +11,8 @@ void AutoOptions::add_to(CLI::App& command) {
   command
       .add_option("--tuned", tuned,
                   "the table that the variant auto goes by (default: as the config says, else "
-                  "results/tuned/<device>.json in the current folder, else the one that is "
-                  "installed with the program)")
+                  "the device's own in the user's data folder, where tune keeps it, else the one "
+                  "that came with the program)")
       ->type_name("TABLE");
   command
       .add_option("--allow", allowed,
@@ -40,12 +40,14 @@ std::optional<Chooser> open_chooser(const Config& config, const AutoOptions& opt
     const std::string device = fact_text(environment, "device");
     const std::optional<std::string> found = find_table(device);
     if (!found) {
-      const std::string missing = default_table_path(device);
-      std::cerr << "warning: auto goes by defaults: there is no " << missing << "\n";
-      return Chooser(catalog, place.backend, "there is no " + missing);
+      const std::string missing = "no tuned table " + table_name(device);
+      std::cerr << "warning: auto goes by defaults: there is " << missing
+                << " of the user's, of the installation or of the source tree\n";
+      return Chooser(catalog, place.backend, "there is " + missing);
     }
     path = *found;
   }
+  std::cerr << "auto goes by " << path << "\n";
   Chooser chooser(catalog, place.backend, load_table(path), environment,
                   {options.allowed.begin(), options.allowed.end()}, place.source_hash);
   for (const std::string& warning : chooser.warnings()) std::cerr << "warning: " << warning << "\n";

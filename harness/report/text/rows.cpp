@@ -101,6 +101,14 @@ std::string csv_of(const std::vector<Json>& rows) {
   return text;
 }
 
+namespace {
+
+std::string text_of_value(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
 RecordFilter::RecordFilter(std::string_view text) {
   for (const std::string& part : split(text, ',')) {
     const std::size_t at = part.find_first_of("=!<>");
@@ -121,7 +129,7 @@ RecordFilter::RecordFilter(std::string_view text) {
 }
 
 bool RecordFilter::holds(const Condition& condition, const Json& value) {
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  const std::string text = text_of_value(value);
   const std::string& relation = condition.relation;
   if (relation == "=" || relation == "!=") {
     const bool equal = std::any_of(
@@ -138,8 +146,32 @@ bool RecordFilter::holds(const Condition& condition, const Json& value) {
   return relation == ">" ? is > limit : is >= limit;
 }
 
+void RecordFilter::refuse_unknown_values(
+    const std::map<std::string, std::set<std::string>>& values) const {
+  constexpr std::size_t most_named = 20;
+  for (const Condition& condition : conditions_) {
+    const auto known = values.find(condition.key);
+    if (known == values.end() || condition.relation != "=") continue;
+    for (const std::string& wanted : condition.values) {
+      const bool there =
+          std::any_of(known->second.begin(), known->second.end(), [&](const std::string& value) {
+            const auto a = number_in(value), b = number_in(wanted);
+            return value == wanted || (a && b && *a == *b);
+          });
+      if (there) continue;
+      std::vector<std::string> some(known->second.begin(), known->second.end());
+      const bool more = some.size() > most_named;
+      if (more) some.resize(most_named);
+      throw InputError("--where: found " + condition.key + condition.relation + wanted +
+                       ", but no record has that value; there are: " + join(some) +
+                       (more ? " and others" : ""));
+    }
+  }
+}
+
 std::vector<Results> RecordFilter::of(const std::vector<Results>& files) const {
   std::set<std::string> there;
+  std::map<std::string, std::set<std::string>> values;  // of the keys that conditions name
   std::vector<Results> chosen;
   for (const Results& results : files) {
     Results some = results;
@@ -148,6 +180,9 @@ std::vector<Results> RecordFilter::of(const std::vector<Results>& files) const {
     for (std::size_t i = 0; i < results.records.size(); ++i) {
       const Json fields = fields_of(results, i);
       for (const auto& [key, value] : fields.items()) there.insert(key);
+      for (const Condition& condition : conditions_)
+        if (fields.contains(condition.key))
+          values[condition.key].insert(text_of_value(fields[condition.key]));
       const bool all =
           std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
             return fields.contains(condition.key) && holds(condition, fields[condition.key]);
@@ -162,6 +197,7 @@ std::vector<Results> RecordFilter::of(const std::vector<Results>& files) const {
     if (!there.empty() && !there.contains(condition.key))
       throw InputError("--where: no record has \"" + condition.key +
                        "\"; there are: " + join({there.begin(), there.end()}));
+  refuse_unknown_values(values);
   return chosen;
 }
 

@@ -2,6 +2,8 @@
 // Records as flat rows, for scripts and for choosing among them: CSV, JSON, `--where`.
 
 #include <span>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,7 +40,8 @@ class RecordFilter {
   explicit RecordFilter(std::string_view text);
 
   /// The file with those of its records that fit.
-  /// @throws InputError for a key that no record of `files` has, with what is there
+  /// @throws InputError for a key, or a value of it, that no record of `files` has, with those that
+  /// there are
   std::vector<Results> of(const std::vector<Results>& files) const;
 
  private:
@@ -48,6 +51,7 @@ class RecordFilter {
   };
 
   static bool holds(const Condition& condition, const Json& value);
+  void refuse_unknown_values(const std::map<std::string, std::set<std::string>>& values) const;
 
   std::vector<Condition> conditions_;
 };

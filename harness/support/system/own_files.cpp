@@ -1,10 +1,21 @@
 #include "harness/support/system/own_files.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 
 namespace gla_bench {
 
 namespace fs = std::filesystem;
+
+std::string user_data_folder() {
+  // Relative values count as not set (XDG Base Directory Specification).
+  const char* data = std::getenv("XDG_DATA_HOME");
+  if (data != nullptr && fs::path(data).is_absolute())
+    return (fs::path(data) / "gla-bench").string();
+  const char* home = std::getenv("HOME");
+  if (home == nullptr || *home == 0) return {};
+  return (fs::path(home) / ".local/share/gla-bench").string();
+}
 
 std::string program_folder() {
   std::error_code error;

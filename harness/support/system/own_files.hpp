@@ -5,6 +5,10 @@
 
 namespace gla_bench {
 
+/// The folder in which programs keep what a user made: $XDG_DATA_HOME, else ~/.local/share, below
+/// it gla-bench. Empty where neither XDG_DATA_HOME nor HOME is set. It need not be there yet.
+std::string user_data_folder();
+
 /// The folder of the program's own file; empty where the system does not tell it.
 std::string program_folder();
 

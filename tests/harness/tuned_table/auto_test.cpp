@@ -215,13 +215,34 @@ TEST_F(AutoCommand, TuneFromRecordsThenRunByTheTable) {
   expect_printed("0 problems that were not tuned");
 }
 
+// The table of a search is found again from any folder, and nothing is left in the current one.
+TEST_F(AutoCommand, TheUsersTableServesEveryFolder) {
+  ::setenv("XDG_DATA_HOME", folder_.file("data").c_str(), 1);
+  write_config("named.json", {"recurrent"}, {16});
+  write_config("auto.json", {"auto"}, {16});
+  ASSERT_EQ(run("run named.json -q --threads 1 -o first.json"), 0) << printed_;
+  ASSERT_EQ(run("tune --from first.json"), 0) << printed_;
+  const auto tables = std::filesystem::directory_iterator(folder_.file("data/gla-bench/tuned"));
+  const std::string table = std::filesystem::begin(tables)->path().string();
+  expect_printed(table);
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("results")));
+  EXPECT_EQ(run("plan auto.json"), 0) << printed_;
+  expect_printed("auto goes by " + table);
+  EXPECT_EQ(run("plan ../" + folder_.path().filename().string() + "/auto.json"), 0) << printed_;
+  expect_printed("auto goes by " + table);
+  ::unsetenv("XDG_DATA_HOME");
+  ::setenv("HOME", folder_.file("elsewhere").c_str(), 1);
+  EXPECT_EQ(run("plan auto.json"), 0) << printed_;
+  expect_printed("warning: auto goes by defaults: there is no tuned table ");
+}
+
 TEST_F(AutoCommand, SaysWhatItCanNotUse) {
   write_config("auto.json", {"auto"}, {16});
   write_config("named.json", {"recurrent"}, {16});
   EXPECT_EQ(run("plan auto.json --tuned no.json"), 2);
   expect_printed("no.json");
   EXPECT_EQ(run("plan auto.json"), 0) << printed_;
-  expect_printed("warning: auto goes by defaults: there is no results/tuned/");
+  expect_printed("warning: auto goes by defaults: there is no tuned table ");
   expect_printed("default");
   EXPECT_EQ(run("plan named.json --tuned no.json"), 0) << printed_;
   expect_printed("no sweep asks for the variant auto");

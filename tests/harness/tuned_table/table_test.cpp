@@ -139,10 +139,10 @@ TEST(TunedTable, WhereItCanNotBeWrittenTheOldOneStays) {
 }
 
 TEST(TunedTable, IsLookedForByTheDevicesName) {
-  EXPECT_EQ(default_table_path("NVIDIA H200"), "results/tuned/nvidia-h200.json");
-  EXPECT_EQ(default_table_path("AMD EPYC 9654 (96 cores)"),
-            "results/tuned/amd-epyc-9654-96-cores.json");
-  EXPECT_EQ(default_table_path(""), "results/tuned/unknown.json");
+  EXPECT_EQ(table_name("NVIDIA H200"), "nvidia-h200.json");
+  EXPECT_EQ(table_name("AMD EPYC 9654 (96 cores)"),
+            "amd-epyc-9654-96-cores.json");
+  EXPECT_EQ(table_name(""), "unknown.json");
 }
 
 TEST(TunedMerge, NewerMeasurementsReplaceAndOthersStay) {

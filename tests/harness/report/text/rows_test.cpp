@@ -141,6 +141,22 @@ TEST(ReportBest, NamesATie) {
   EXPECT_EQ(tables.at(0).table.rows.at(0)[4], "= b 1.00x");
 }
 
+TEST(Where, AValueThatNoRecordHasIsAMistake) {
+  const std::vector<Results> files = files_of({timed("a", 1), timed("b", 2)});
+  EXPECT_EQ(RecordFilter("variant=a|b").of(files).at(0).records.size(), 2u);
+  EXPECT_EQ(RecordFilter("variant!=c").of(files).at(0).records.size(), 2u);
+  EXPECT_EQ(RecordFilter("seq>=1000000").of(files).at(0).records.size(), 0u);
+  try {
+    RecordFilter("variant=c").of(files);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--where: found variant=c, but no record has that value; there are: a, b");
+  }
+  EXPECT_THROW(RecordFilter("variant=a|c").of(files), InputError);
+  EXPECT_THROW(RecordFilter("dtype=foo").of(files), InputError);
+}
+
 TEST(ReportBest, SaysWhereNothingRightWasTimed) {
   Record wrong = timed("wrong", 0.1);
   wrong.status = Status::wrong;
