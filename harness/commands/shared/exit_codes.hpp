@@ -18,6 +18,7 @@ constexpr std::array<ExitCode, 7> exit_codes{
      {"3", "a regression: slower, or less accurate"},
      {"4", "inconclusive"},
      {"5", "the machine failed: a full disk, for example"},
-     {"128 + n", "ended by signal n, with everything kept: 130 by SIGINT, 143 by SIGTERM"}}};
+     {"> 128",
+      "128 + the signal's number: ended by SIGINT (130) or SIGTERM (143), with everything kept"}}};
 
 }  // namespace gla_bench::commands
