@@ -103,6 +103,17 @@ std::string csv_of(const std::vector<Json>& rows) {
 
 namespace {
 
+// A name that the field may hold, whether a record at hand has it or not.
+bool is_a_name_of(const std::string& key, const std::string& value) {
+  if (key == "operator") return find_operator(value) != nullptr;
+  if (key == "direction") return parse_direction(value).has_value();
+  if (key == "dtype") return parse_dtype(value).has_value();
+  if (key == "layout") return parse_layout(value).has_value();
+  if (key == "backend") return parse_backend(value).has_value();
+  if (key == "status") return parse_status(value).has_value();
+  return false;
+}
+
 std::string text_of_value(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -158,7 +169,7 @@ void RecordFilter::refuse_unknown_values(
             const auto a = number_in(value), b = number_in(wanted);
             return value == wanted || (a && b && *a == *b);
           });
-      if (there) continue;
+      if (there || is_a_name_of(condition.key, wanted)) continue;
       std::vector<std::string> some(known->second.begin(), known->second.end());
       const bool more = some.size() > most_named;
       if (more) some.resize(most_named);
