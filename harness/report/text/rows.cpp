@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include ""
 #include "harness/report/row_columns.hpp"
 #include "harness/support/text.hpp"
 
