@@ -84,7 +84,7 @@ KnownAxes axes_of(const Catalog& catalog, const Sweep& sweep, std::string_view v
   return axes;
 }
 
-/// "all" variants, or some by name; "auto" is never among all.
+/// "all" variants, or some by name. "all" never includes "auto".
 std::vector<std::string> read_variants(const JsonNode& node, const Catalog& catalog,
                                        const Sweep& sweep) {
   auto known = catalog.variant_names(sweep.op, sweep.direction);
@@ -202,7 +202,8 @@ double problem_count(const Sweep& sweep) {
   return count;
 }
 
-/// A sweep whose problems the operator knows not to exist is a mistake, not a row of refusals.
+/// A sweep with a problem that the operator says does not exist is an error in the config. It is
+/// not recorded as a row of refusals.
 void refuse_problems(const JsonNode& node, const Operator& op, const Sweep& sweep) {
   if (sweep.random && problems(sweep).empty())
     node.fail("axes from which " + op.name + " has a problem");

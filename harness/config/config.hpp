@@ -20,7 +20,7 @@ namespace gla_bench {
 /// What a config allows of a variant's tiles: {"chunk": [32, 64], "where": ["block_v <= chunk"]}.
 struct Narrowing {
   std::map<std::string, std::vector<int>> axes;  ///< values of some axes
-  std::vector<Condition> where;                  ///< that all have to hold
+  std::vector<Condition> where;                  ///< all of them must hold
 };
 
 /// Inputs from a file in place of drawn ones (tensor_file.hpp).
@@ -30,10 +30,10 @@ struct TensorSource {
   auto operator<=>(const TensorSource&) const = default;
 };
 
-/// Problems that are drawn in place of listed ones (random_problems.hpp).
+/// Asks for problems that are drawn at random in place of listed ones (random_problems.hpp).
 struct RandomDraw {
   int problems = 0;
-  int kernels = 12;  ///< combinations of what kernels are compiled for
+  int kernels = 12;  ///< how many combinations of the properties that kernels are compiled for
   auto operator<=>(const RandomDraw&) const = default;
 };
 
@@ -42,8 +42,8 @@ struct Sweep {
   std::string op;
   Direction direction = Direction::forward;
   std::vector<std::string> variants;  ///< may hold "auto" (tuned_table/choose.hpp)
-  /// Whether a variant may refuse every tile of a problem and the gate stay green. "all" variants
-  /// may.
+  /// If true, a variant may refuse every tile of a problem without failing the gate. Variants named
+  /// by "all" always may.
   bool refusals_allowed = false;
   std::vector<DType> dtypes;  ///< empty with `tensors`: the file says
   std::vector<Layout> layouts;
@@ -56,10 +56,10 @@ struct Sweep {
   /// The operator's options that the config names, with the values to try.
   std::map<std::string, std::vector<std::string>> options;
   std::map<std::string, Narrowing> tiles;  ///< by variant
-  int max_tiles = 0;  ///< at most so many tiles of a variant per problem; 0: all
+  int max_tiles = 0;                       ///< the most tiles of a variant per problem; 0: all
   std::optional<TensorSource> tensors;
-  /// The axes are what is drawn from, `seed` decides the draw, and tiles come in a drawn order, one
-  /// of each variant unless `max_tiles` says otherwise.
+  /// The sweep's axes are what problems are drawn from, and `seed` decides the draw. Tiles come in
+  /// a drawn order, one of each variant unless `max_tiles` says otherwise.
   std::optional<RandomDraw> random;
 };
 
@@ -67,7 +67,7 @@ struct TimingPolicy {
   int warmup = 3;  ///< calls before the first sample
   int min_samples = 10;
   int max_samples = 1000;
-  double min_seconds = 0.05;  ///< of samples, before noise may stop it
+  double min_seconds = 0.05;  ///< total time of the samples before low noise may stop the series
   double max_seconds = 2.0;   ///< of wall time per cache state
   double max_noise = 0.005;   ///< relative standard error of the median that is good enough
   bool hot = true;            ///< a second series with warm caches
@@ -79,15 +79,16 @@ struct VerificationPolicy {
 
 /// Seconds after which a worker's step counts as hung (workers/step_limit.hpp).
 struct LimitPolicy {
-  double least_seconds = 30;        ///< for a step that runs a candidate, whatever its size
-  double factor = 1000;             ///< beside them: times what bytes and flops take at best
-  double build_seconds = 600;       ///< to compile one candidate
-  double reference_seconds = 3600;  ///< for inputs and reference, or a plain computation
+  double least_seconds = 30;  ///< for a step that runs a candidate, whatever its problem's size
+  double factor = 1000;  ///< added to them: this many times the least time for its bytes and flops
+  double build_seconds = 600;  ///< to compile one candidate
+  double reference_seconds =
+      3600;  ///< for making inputs and the reference, or for a plain computation
 };
 
 /// Which tensors of wrong rows are kept (engine/wrong_tensors.hpp).
 struct KeepWrong {
-  std::string folder;      ///< empty: none are
+  std::string folder;      ///< empty: none are kept
   double most_mib = 1024;  ///< of one file; a larger one is not written
 };
 
@@ -107,14 +108,15 @@ struct Config {
   std::optional<BackendId> backend;  ///< nothing: the GPU where there is one, else the host
   std::vector<Sweep> sweeps;
   Policy policy;
-  std::string tuned;  ///< path of the table that "auto" goes by; empty: the device's own
+  std::string tuned;  ///< path of the table that "auto" consults; empty: the device's own
 };
 
-/// Reads a config, or else the installed one of that path. Its relative paths start at its folder.
+/// Reads a config file, or the installed config of that path where there is no such file. Relative
+/// paths in it start at its folder.
 /// @throws InputError with the file, the JSON pointer, what stood there and what was expected
 Config load_config(const std::string& path, const Catalog& catalog);
 
-/// Reads a config that stands in a document; relative paths are taken from `folder`.
+/// Reads a config that is part of a document. Relative paths start at `folder`.
 Config read_config(const JsonNode& node, const Catalog& catalog, const std::string& folder);
 
 /// A config's "policy", with every default written out (policy.hpp reads it).

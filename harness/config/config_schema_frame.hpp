@@ -1,5 +1,5 @@
 #pragma once
-// What the schema of configs says whatever operators, variants and policies there are.
+// The part of the config schema that does not depend on operators, variants or policies.
 
 #include <string_view>
 

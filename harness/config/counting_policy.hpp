@@ -9,22 +9,25 @@
 
 namespace gla_bench {
 
-/// Which of the measured candidates. best: those that are their variant's fastest on the problem so
-/// far when their turn comes, so that whatever wins in the end is among them.
+/// Which of the measured candidates are counted. best: a candidate that is its variant's fastest on
+/// the problem so far when its turn comes, so that the final winner is always among them.
 enum class Which { none, best, all };
 std::string_view name(Which which);
 
-/// What a call moves is a check of the variant's model, at about a fifth of a second a candidate.
+/// Counters check the variant's model of the bytes that a call moves. They take about a fifth of a
+/// second per candidate.
 struct CounterPolicy {
   Which of = Which::all;
   std::vector<std::string> metrics;  ///< by the profiler's names, besides io_metrics()
 };
 
-/// The meter's steps are a tenth of a second, so a figure takes nearly half a second: more than all
-/// else of a candidate, and of interest where a variant is at its best.
+/// The energy meter moves in steps of a tenth of a second, so a figure takes nearly half a second.
+/// That is more than everything else done for a candidate, so by default it is taken only where a
+/// variant is at its best.
 struct EnergyPolicy {
   Which of = Which::best;
-  double seconds = 0.3;  ///< of repeated calls between two movements of the device's meter
+  double seconds =
+      0.3;  ///< length of the repeated calls between two movements of the device's meter
 };
 
 /// @throws InputError with the pointer, what stood there and what was expected

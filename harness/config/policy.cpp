@@ -10,7 +10,7 @@ namespace gla_bench {
 
 std::string read_path(const JsonNode& node, const std::string& folder) {
   const std::string path = node.text();
-  // The system would take what stands before it for the whole.
+  // The system would end the path at the NUL and take what precedes it for the whole.
   if (path.find('\0') != std::string::npos) node.fail("a path without a NUL character");
   const std::filesystem::path given(path);
   if (path.empty() || given.is_absolute() || folder.empty()) return path;

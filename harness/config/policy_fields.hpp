@@ -1,6 +1,6 @@
 #pragma once
-// The fields of a config's "policy": read (policy.cpp), written (write.cpp) and described
-// (config_schema.cpp) by what stands here.
+// The fields of a config's "policy". This one list is what reads them (policy.cpp), writes them
+// (write.cpp) and describes them (config_schema.cpp).
 
 #include <algorithm>
 #include <array>
@@ -105,7 +105,7 @@ void fields(Visitor& visit, Of<EnergyPolicy>) {
         {.about = "best: of candidates that are their variant's fastest so far when their turn "
                   "comes.",
          .presence = added});
-  // Less is within the meter's own steps; more would take longer than the timing.
+  // A shorter time is within the meter's own steps; a longer one would exceed the timing itself.
   visit("seconds", &EnergyPolicy::seconds,
         {"How long calls are repeated between two steps of the device's meter.", "seconds", added,
          0.1, 60});

@@ -15,7 +15,7 @@ constexpr std::int64_t most_tokens = 4096;   ///< of a sequence, or of all ragge
 constexpr std::int64_t wanted_tokens = 130;  ///< rather fewer heads than no second chunk
 constexpr int tries = 64;                    ///< for what the operator knows not to exist
 
-/// Numbers of one purpose, one after another.
+/// Draws numbers for one purpose, one after another.
 class Draws {
  public:
   Draws(std::uint64_t seed, const std::string& purpose) : stream_(stream(seed, purpose)) {}
@@ -65,7 +65,8 @@ bool exists(const Operator* op, const Problem& problem) {
   return op == nullptr || !op->refuse || !op->refuse(problem);
 }
 
-/// What kernels are compiled for, layout and states; without the extents that are run-time figures.
+/// Draws what kernels are compiled for, the layout and the states. Extents that kernels take at run
+/// time are not drawn here.
 Problem draw_kernel(Draws& draws, const Sweep& sweep, const Operator* op) {
   Problem problem;
   problem.op = sweep.op;

@@ -10,31 +10,33 @@
 
 namespace gla_bench {
 
-/// Multiply-adds of the recurrence (batch seq heads key_dim value_dim) of a drawn problem at most:
-/// its float64 reference takes some hundredths of a second on a few cores.
+/// The most multiply-adds of the recurrence (batch seq heads key_dim value_dim) that a drawn
+/// problem may have. Its float64 reference then takes some hundredths of a second on a few cores.
 constexpr std::int64_t most_random_work = 60'000'000;
 
-/// Whether an operator's problems can be drawn: it has the extents of the linear recurrences.
+/// Whether an operator's problems can be drawn. Only operators with the extents of the linear
+/// recurrences can.
 bool has_random_problems(const Operator& op);
 
-/// The sweep's `random->problems` problems, drawn from `sweep.seed`; fewer where what the sweep's
-/// axes allow does not exist. What kernels are compiled for (dims, dtype, options, whether
-/// sequences are ragged) and the layout and states come from `random->kernels` combinations; batch,
-/// seq, heads, lengths, regime and the inputs' seed are each problem's own. A sixth of the problems
-/// has few tokens a sequence (decoding), a third ends next to a multiple of 16 or 64, where kernels
-/// have their edges. Of the sweep's dtypes, bfloat16 is as likely as two others.
+/// Draws the sweep's `random->problems` problems from `sweep.seed`. There are fewer where the
+/// operator does not have some of what the sweep's axes allow. What kernels are compiled for (dims,
+/// dtype, options, whether sequences are ragged), the layout and the states come from
+/// `random->kernels` combinations. Batch, seq, heads, lengths, regime and the inputs' seed are
+/// drawn for each problem. A sixth of the problems have few tokens per sequence (decoding). A third
+/// end next to a multiple of 16 or 64, where kernels have their edge cases. Of the sweep's dtypes,
+/// bfloat16 is as likely as two others.
 std::vector<Problem> random_problems(const Sweep& sweep);
 
-/// Tiles of a space in an order that is drawn from `seed` and what the problem's kernels are
-/// compiled for, one of two orders for each such combination: the first that the problem allows is
-/// its tile, so that a thousand problems need some hundred kernels.
+/// The tiles of a space in a drawn order. The order depends on `seed` and on what the problem's
+/// kernels are compiled for, with two orders for each such combination. A problem uses the first
+/// tile that it allows, so that a thousand problems need only some hundred kernels.
 class DrawnTiles {
  public:
   /// @throws nothing; an empty space has one tile, the empty one
   DrawnTiles(const TileSpace& space, const Problem& problem, std::string_view variant,
              std::uint64_t seed);
   std::size_t count() const { return count_; }
-  /// Each tile of the space once, for places below count().
+  /// Gives each tile of the space exactly once, for places below count().
   Tile at(std::size_t place) const;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace gla_bench {
 
-/// Where the float64 reference (and the plain computation) runs. automatic: on the device where it
-/// has one and the problem is large.
+/// Where the float64 reference (and the plain computation) runs. automatic: on the device where the
+/// device has a reference and the problem is large.
 enum class ReferencePlace { automatic, host, device };
 std::string_view name(ReferencePlace place);
 std::optional<ReferencePlace> parse_reference_place(std::string_view text);

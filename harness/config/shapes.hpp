@@ -9,11 +9,12 @@
 
 namespace gla_bench {
 
-/// [{"batch": 8, ...} or [B,T,H,K,V], ...], {"product": {"batch": [1, 8], ...}} (the first axis
-/// slowest) or {"zip": {...}} (lists of one length; a single number stands for all). The axes are
-/// the operator's: all of its extents must be there, its optional ones may. A tuple has its extents
-/// in their order.
-/// @throws InputError, also for a shape with more elements than 64-bit offsets can hold with ease
+/// Reads [{"batch": 8, ...} or [B,T,H,K,V], ...], {"product": {"batch": [1, 8], ...}} (the first
+/// axis varies slowest) or {"zip": {...}} (lists of one length, where a single number is repeated).
+/// The axes are the operator's: all of its extents are required, its optional ones are not. A tuple
+/// lists the extents in the operator's order.
+/// @throws InputError, also for a shape whose element count is too large for 64-bit offsets to be
+/// safe
 std::vector<Shape> read_shapes(const JsonNode& node, const Operator& op);
 
 }  // namespace gla_bench

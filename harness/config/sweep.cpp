@@ -70,7 +70,7 @@ TileSpace narrowed_space(const Variant& variant, const Narrowing& narrowing) {
   return space;
 }
 
-/// Stops at the last tile that is wanted: a thousand problems would else list a million tiles.
+/// Stops at the last tile that is wanted; otherwise a thousand problems would list a million tiles.
 Candidates drawn_candidates(const Variant& variant, const Problem& problem,
                             const Narrowing& narrowing, const Limits& limits, int max_tiles,
                             std::uint64_t draw) {
@@ -197,7 +197,7 @@ double available_host_memory() {
     std::getline(in, unit);
     if (key == "MemAvailable:") available = kibibytes * 1024;
   }
-  // In a container its own limit may be the lower one; "max" does not read as a number.
+  // In a container its own limit may be lower. "max" does not parse as a number.
   std::ifstream limit("/sys/fs/cgroup/memory.max"), usage("/sys/fs/cgroup/memory.current");
   double most = 0, used = 0;
   if (limit >> most && usage >> used)

@@ -1,5 +1,6 @@
 #pragma once
-// Config -> problems; variant and limits -> candidates, and the rejected with their reasons.
+// Turns a config into problems, and a variant with its limits into candidates. Rejected tiles are
+// listed with their reasons.
 
 #include <optional>
 #include <string>
@@ -20,7 +21,8 @@ struct Request {
   Narrowing narrowing;
   int max_tiles = 0;
   bool refusals_allowed = false;
-  std::optional<std::uint64_t> draw;  ///< tiles in an order drawn from it, not in the space's
+  std::optional<std::uint64_t>
+      draw;  ///< draws the order of the tiles; without it they keep the space's order
 };
 
 /// A problem with everything that the config asks of it.
@@ -29,9 +31,9 @@ struct Point {
   std::vector<Request> requests;
 };
 
-/// The config's problems, each once, in the order in which they first stand there. Sweeps that
-/// share a problem are merged, so that its reference is computed once; what two of them ask of one
-/// variant stays two requests.
+/// The config's problems, each once, in the order of their first appearance. Sweeps that share a
+/// problem are merged, so that its reference is computed once. If two of them ask for the same
+/// variant, these stay two requests.
 std::vector<Point> points(const Config& config);
 
 /// A tile that does not run, and why.
@@ -46,11 +48,11 @@ struct Candidates {
   std::size_t narrowed = 0;  ///< tiles that the config left out
 };
 
-/// Tiles of a variant on a problem. A narrowing names values per axis, and conditions; an axis that
-/// this implementation lacks, or none of whose values it has, keeps its own default value. With
-/// `max_tiles` only the first so many accepted tiles, in the space's order, or in the order that
-/// `draw` gives (random_problems.hpp); those behind them count as narrowed, and so do in a drawn
-/// order the refused before them.
+/// The tiles of a variant on a problem. A narrowing gives values for some axes, and conditions. An
+/// axis keeps its own default value if this implementation lacks it or has none of the values. With
+/// `max_tiles` only that many accepted tiles are returned, in the space's order or in the order
+/// that `draw` gives (random_problems.hpp). The tiles behind them count as narrowed. In a drawn
+/// order the refused tiles before them count as narrowed too.
 Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
                       const Limits& limits, int max_tiles = 0,
                       std::optional<std::uint64_t> draw = std::nullopt);
@@ -62,12 +64,12 @@ struct MemoryNeed {
 };
 MemoryNeed memory_need(const Operator& op, const Problem& problem);
 
-/// Why a problem does not fit, with its size, or nothing. A limit of 0 bytes is unknown and holds
-/// all.
+/// Why a problem does not fit in memory, with its size, or nothing where it fits. A limit of 0
+/// bytes is unknown and is never exceeded.
 std::optional<std::string> does_not_fit(const MemoryNeed& need, double workspace,
                                         double backend_limit, double host_limit);
 
-/// Memory that this process may still take, bytes; 0 where it can not be told.
+/// The memory that this process may still allocate, in bytes; 0 where it cannot be determined.
 double available_host_memory();
 
 }  // namespace gla_bench

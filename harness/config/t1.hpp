@@ -11,14 +11,15 @@
 
 namespace gla_bench {
 
-/// The space of a T1 document as a narrowing of a variant's own: each parameter has to be one of
-/// its axes, with values that the axis has. An axis that the document does not name stays at its
-/// default, so that the space is the document's. "Default", "Search", "Budget", "General" and what
-/// "KernelSpecification" says beyond its language are not read: the config has its own.
+/// Reads the space of a T1 document as a narrowing of a variant's own space. Each parameter must be
+/// one of the variant's axes, with values that the axis has. An axis that the document does not
+/// name stays at its default, so that the resulting space is the document's. "Default", "Search",
+/// "Budget", "General" and everything in "KernelSpecification" but its language are not read,
+/// because the config has its own.
 /// @throws InputError with the pointer, what stood there and what was expected
 Narrowing read_t1(const JsonNode& document, const KnownAxes& known);
 
-/// The same of a file. @throws InputError also for a file that can not be read
+/// Does the same for a file. @throws InputError also for a file that cannot be read
 Narrowing read_t1_file(const std::string& path, const KnownAxes& known);
 
 }  // namespace gla_bench

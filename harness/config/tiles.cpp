@@ -30,7 +30,7 @@ std::vector<int> read_axis_values(const JsonNode& list, const std::string& axis,
   return values;
 }
 
-/// What is wrong with the file is told with the place that names it.
+/// An error in the file is reported with the place in the config that names the file.
 Narrowing read_t1_of(const JsonNode& node, const KnownAxes& known, const std::string& folder) {
   const std::string path = read_path(node, folder);
   try {

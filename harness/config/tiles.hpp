@@ -11,7 +11,7 @@
 
 namespace gla_bench {
 
-/// The axes of a variant over its implementations, with their values and their defaults.
+/// The axes of a variant, gathered over its implementations, with their values and defaults.
 struct KnownAxes {
   std::map<std::string, std::set<int>> values;
   std::map<std::string, std::set<int>> defaults;
@@ -21,7 +21,8 @@ struct KnownAxes {
 /// {"t1": FILE}: the space of a T1 document (config/t1.hpp). @throws InputError
 Narrowing read_narrowing(const JsonNode& node, const KnownAxes& known, const std::string& folder);
 
-/// A condition on the axes `names`. @throws InputError for text that is none, or speaks of others
+/// Parses a condition on the axes `names`. @throws InputError for text that is no condition, or
+/// names other axes
 Condition read_condition(const JsonNode& node, const std::vector<std::string>& names);
 
 }  // namespace gla_bench

@@ -1,5 +1,5 @@
 #pragma once
-// Why a device's clocks were where they were while something was timed.
+// The reasons that a device gives for its clock frequencies during a timing.
 
 #include <chrono>
 #include <string>
@@ -11,17 +11,19 @@
 
 namespace gla_bench {
 
-/// True for a reason that makes a time say less of the candidate than of its circumstances: a power
-/// cap, heat, a brake. Clocks that somebody set, or an idle device, are no such reason.
+/// True for a reason that makes a time reflect the circumstances more than the candidate: a power
+/// cap, heat, or a hardware slowdown. Clocks that somebody set and an idle device are no such
+/// reasons.
 bool slows_down(std::string_view reason);
 
-/// Gathers a backend's reasons over the time of a measurement, each once.
+/// Collects a backend's clock reasons during a measurement, each once.
 class ClockWatch {
  public:
   explicit ClockWatch(Backend& backend) : backend_(backend) {}
-  /// Reads now.
+  /// Reads the reasons now.
   void look();
-  /// Reads now, unless it has done so within the last hundredth of a second: for between samples.
+  /// Reads them unless they were read within the last hundredth of a second. Meant for use between
+  /// samples.
   void look_now_and_then();
   /// Writes `clock_reasons` and `throttled`.
   void tell(Timing& timing) const;

@@ -18,7 +18,7 @@ constexpr double batch_seconds = 5e-3;
 constexpr double most_batch_calls = 10000;
 constexpr std::chrono::milliseconds between_readings{1};
 
-/// Readings at which the meter had moved since the one before.
+/// Keeps the readings at which the meter had moved since the one before.
 std::vector<MeterReading> steps_of(std::span<const MeterReading> readings) {
   std::vector<MeterReading> steps;
   for (std::size_t i = 1; i < readings.size(); ++i)
@@ -32,7 +32,7 @@ Energy no_energy(std::string reason) {
   return energy;
 }
 
-/// Reads the meter in a thread of its own for as long as it lives, until it has seen enough.
+/// Reads the meter in a thread of its own until it has seen enough or is destroyed.
 class Reader {
  public:
   Reader(Backend& backend, double seconds)

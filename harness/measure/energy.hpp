@@ -1,5 +1,5 @@
 #pragma once
-// What a candidate takes: the device's energy meter over repeated calls.
+// Measures the energy that a candidate takes, by the device's energy meter over repeated calls.
 
 #include <cstdint>
 #include <span>
@@ -10,24 +10,25 @@
 
 namespace gla_bench {
 
-/// The meter, read at some moment of a window that is full of calls.
+/// A reading of the meter at one moment of a window that is full of calls.
 struct MeterReading {
   double seconds = 0;  ///< since the window began
   double joules = 0;   ///< since some moment in the past
 };
 
-/// The power between the first and the last step of the meter, over the calls that go into a
-/// second: it moves in steps of a tenth of a second, between which a reading is old, and what lies
-/// before the first step is partly what was there before the calls. Without three steps there is no
-/// figure, but a reason.
+/// Computes the energy of a call: the power between the first and the last step of the meter,
+/// divided by the calls per second. The meter moves in steps of a tenth of a second, and between
+/// steps a reading is old. What lies before the first step belongs partly to the time before the
+/// calls. With fewer than three steps there is no figure, but a reason.
 Energy energy_of(std::span<const MeterReading> readings, double seconds_per_call);
 
-/// Calls in a batch of about five milliseconds: long beside waiting for it, short beside a step.
+/// The number of calls in a batch of about five milliseconds. That is long compared with waiting
+/// for the batch, and short compared with a step of the meter.
 int calls_per_batch(double seconds_per_call);
 
-/// Repeats the prepared candidate's calls, the meter being read from another thread meanwhile (a
-/// reading takes milliseconds, in which the device would idle), until its steps have covered
-/// `policy.seconds` or have had the time to do so twice. @throws RunError
+/// Repeats the prepared candidate's calls while another thread reads the meter (a reading takes
+/// milliseconds, in which the device would otherwise idle). It stops when the meter's steps have
+/// covered `policy.seconds`, or have had twice the time to do so. @throws RunError
 Energy measure_energy(Plan& plan, Backend& backend, double seconds_per_call,
                       const EnergyPolicy& policy);
 

@@ -31,7 +31,7 @@ Series sample_series(Plan& plan, CacheState cache, int calls, const TimingPolicy
   }
 }
 
-// At most `calls` whole calls, and no more once they have taken a tenth of a second.
+// Makes at most `calls` whole calls, and stops once they have taken a tenth of a second.
 double shortest_call(Plan& plan, int calls) {
   using Clock = std::chrono::steady_clock;
   double shortest = std::numeric_limits<double>::infinity(), sum = 0;

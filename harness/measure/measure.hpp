@@ -7,47 +7,49 @@
 
 namespace gla_bench {
 
-/// What a time is held against.
+/// What a time is compared with.
 struct SpeedLimit {
   double floor_bytes = 0;       ///< each input read once, each output written once
   double copy_gb_per_s = 0;     ///< the measured copy rate; 0: not measured, nothing is suspect
   double last_level_cache = 0;  ///< bytes; 0: unknown, nothing is suspect
 };
 
-/// A copy reads as much as it writes; traffic that mostly reads may go somewhat faster. Only what
-/// beats the copy rate by more than this factor is suspect.
+/// A copy reads as much as it writes; traffic that mostly reads may be somewhat faster. Only a time
+/// that beats the copy rate by more than this factor is suspect.
 constexpr double suspect_margin = 1.2;
 
-/// True where `seconds` is less than the floor's bytes take at the copy rate, by more than the
-/// margin. A claim only where the floor's bytes are twice the last-level cache and more: what fits
-/// in the cache may be written there, or be there already when the caches are hot.
+/// True where `seconds` is shorter than the time of the floor's bytes at the copy rate by more than
+/// the margin. It is never true unless the floor's bytes are at least twice the last-level cache.
+/// Data that fit in the cache may be written there, or be there already when the caches are hot.
 bool is_suspect(double seconds, const SpeedLimit& limit);
 
-/// What the host's part of a call may take: launches, waking up. A wall clock that says more than
-/// this many times the timed seconds, and this much besides, contradicts the timer.
+/// What the host's part of a call may take: launching and waking up. A wall clock contradicts the
+/// timer when it shows more than this many times the timed seconds plus this slack.
 constexpr double wall_factor = 3;
 constexpr double wall_slack = 200e-6, wall_slack_per_launch = 20e-6;  ///< seconds
 
 /// True where a whole call (enqueued, run, waited for) took so much longer by the wall clock than
-/// by the timer that the timer can not have waited for the work. True for NaN.
+/// by the timer that the timer cannot have waited for the work. True for NaN.
 bool contradicts_wall_clock(double seconds, double wall_seconds, std::size_t launches);
 
-/// The shortest of five calls by the wall clock, or of 25 where it contradicts `seconds`.
+/// The wall-clock time of the shortest of five calls, or of 25 where five contradict `seconds`.
 /// @throws RunError
 double shortest_wall_seconds(Plan& plan, double seconds);
 
-/// Back-to-back calls that fill a hot sample, from the cold time of one call: enough for any timer.
+/// The number of back-to-back calls in a hot sample, from the cold time of one call. A sample is
+/// then long enough for any timer.
 int hot_calls(double cold_seconds);
 
-/// Warm-up, whole calls by the wall clock, cold samples of one call, then (policy.hot) hot samples
-/// of back-to-back calls; the clock is read at both ends of the samples. The wall clock's is the
-/// shortest of five calls, or of 25 where it contradicts the timer: a busy host delays some, a
-/// timer that does not wait all of them. The last call is a sample. @throws RunError
+/// Runs the warm-up, whole calls by the wall clock, cold samples of one call each, and then
+/// (policy.hot) hot samples of back-to-back calls. The device's clock is read at both ends of the
+/// samples. The wall-clock time is the shortest of five calls, or of 25 where five contradict the
+/// timer. A busy host delays only some calls, but a timer that does not wait is wrong for all of
+/// them. The last call is a sample. @throws RunError
 Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit);
 
-/// The stages of one call with cold caches, each with what the variant says that it moves; nothing
-/// for a candidate without stages. @throws RunError, also for a stage whose bytes the variant does
-/// not give
+/// Times the stages of one call with cold caches, each with the bytes that the variant says it
+/// moves. Returns nothing for a candidate without stages. @throws RunError, also for a stage whose
+/// bytes the variant does not give
 std::vector<Stage> measure_stages(Plan& plan, const Candidate& candidate);
 
 }  // namespace gla_bench

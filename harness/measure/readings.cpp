@@ -37,7 +37,8 @@ void count(Plan& plan, const CounterPolicy& policy, bool best, CounterReading& r
   }
 }
 
-/// A call by itself has its launches in its time; back to back they overlap, where that is known.
+/// The time of a single call includes its launches. Back to back they overlap, so that time is used
+/// where it is known.
 double seconds_per_call(const Timing& timing) {
   return (timing.hot ? timing.hot->median_ms : timing.cold.median_ms) * 1e-3;
 }

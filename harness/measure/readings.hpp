@@ -1,6 +1,5 @@
 #pragma once
-// What is read of a measured candidate after its timing: the device's counters and its energy
-// meter.
+// Readings of a measured candidate after its timing: the device's counters and its energy meter.
 
 #include <string>
 
@@ -10,7 +9,8 @@
 
 namespace gla_bench {
 
-/// Whether a pass that `of` names takes in this candidate; `best` as for record_readings().
+/// Whether a reading that `of` selects is taken of this candidate. `best` is as for
+/// record_readings().
 bool takes_in(Which of, bool best);
 
 /// "10 metrics in 1 pass", "11 metrics in 2 passes, without dram__bytes_read.sum, which the chip
@@ -20,9 +20,10 @@ bool takes_in(Which of, bool best);
 std::string plan_counters(const CounterPolicy& policy, const Backend& backend,
                           const std::string& config);
 
-/// Fills in `io.measured` and `energy` of a record that is timed and right; `plan` is prepared, and
-/// what it leaves in the outputs is judged no more. `best`: no candidate of its variant was faster
-/// on the problem so far. Whatever goes wrong, the timing stands: a fault is a reason.
+/// Fills in `io.measured` and `energy` of a record that is timed and right. `plan` must be
+/// prepared; its outputs are not judged again afterwards. `best`: no candidate of its variant was
+/// faster on the problem so far. The timing stands whatever goes wrong: a fault is recorded as a
+/// reason.
 /// @throws DeviceLost, with the reasons filled in
 void record_readings(Plan& plan, Backend& backend, const CounterPolicy& counters,
                      const EnergyPolicy& energy, bool best, Record& record);

@@ -1,5 +1,5 @@
 #pragma once
-// From samples to the series that a record keeps.
+// Makes the series that a record keeps out of samples.
 
 #include <span>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gla_bench {
 
-/// Samples in seconds as the record keeps them, in milliseconds.
+/// Takes samples in seconds and gives the series that a record keeps, in milliseconds.
 Series summarize(std::span<const double> seconds, std::string stopped_because);
 
 }  // namespace gla_bench

@@ -14,7 +14,7 @@ std::optional<std::string> stop_reason(const TimingPolicy& policy, std::span<con
   if (!(elapsed_seconds < policy.max_seconds)) return "time";
   if (count < static_cast<std::size_t>(policy.min_samples)) return std::nullopt;
   if (elapsed_seconds < policy.min_seconds) return std::nullopt;
-  // The noise takes a sort: of long series it is asked at every 32nd part of their length only.
+  // The noise needs a sort. In long series it is computed only at every 32nd part of their length.
   if (count % std::max<std::size_t>(1, count / 32) != 0) return std::nullopt;
   if (relative_noise(samples) <= policy.max_noise) return "noise";
   return std::nullopt;

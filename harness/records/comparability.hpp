@@ -1,5 +1,5 @@
 #pragma once
-// May two results files be held against each other? A pure function of their environments.
+// Decides whether two results files may be compared. A pure function of their environments.
 
 #include <set>
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace gla_bench {
 
-/// note: what is compared, such as the commit. label: times may differ for it; verdicts stand, and
-/// say so. refuse: times are not of the same thing.
+/// note: the difference is what is being compared, such as the commit. label: times may differ
+/// because of it; verdicts stand, and mention it. refuse: the times are not of the same thing.
 enum class Severity { note, label, refuse };
 std::string_view name(Severity severity);
 
@@ -23,8 +23,8 @@ struct ComparabilityRule {
   std::string_view why;
 };
 
-/// The table, severest first. A fact that it lacks (date, command line, measured rates) does not
-/// matter. A fact that only one of the two has is at most a label.
+/// The table of facts, severest first. A fact that is not in it (date, command line, measured
+/// rates) does not matter. A fact that only one of the two has is at most a label.
 std::span<const ComparabilityRule> comparability_rules();
 
 struct Difference {
@@ -33,7 +33,7 @@ struct Difference {
   std::string why;
 };
 
-/// What differs, severest first. What `allowed` names is a label instead of a refusal.
+/// The differences, severest first. A fact in `allowed` is a label instead of a refusal.
 std::vector<Difference> differences(const Facts& base, const Facts& fresh,
                                     const std::set<std::string>& allowed = {});
 

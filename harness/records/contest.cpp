@@ -21,7 +21,7 @@ constexpr std::array<std::pair<Standing, std::string_view>, 9> standing_names{
      {Standing::not_verified, "not_verified"},
      {Standing::not_timed, "not_timed"}}};
 
-/// Of a record that is no variant's fastest.
+/// The placing of a record that is not its variant's fastest.
 Standing standing_of(const Record& record) {
   const auto& verification = record.verification;
   if (is_failure(record.status) ||
@@ -91,8 +91,8 @@ void judge(Contest& contest, const ContestPolicy& policy) {
   for (Entrant& peer : contest.peers) judge(winner, peer, policy);
 }
 
-/// True where every sample of one lies above every sample of the other by more than the drift: then
-/// so does every median that the bootstrap could draw, and there is no need to draw any.
+/// True where every sample of one lies above every sample of the other by more than the drift.
+/// Every median that the bootstrap could draw then does so too, and none has to be drawn.
 bool is_apart(std::span<const double> low, std::span<const double> high, double drift) {
   const auto usable = [](double sample) { return sample > 0 && std::isfinite(sample); };
   if (!std::all_of(low.begin(), low.end(), usable) ||

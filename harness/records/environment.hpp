@@ -17,7 +17,7 @@ namespace gla_bench {
 Facts make_environment(Backend& backend, const std::string& command_line,
                        const std::optional<Ceilings>& ceilings);
 
-/// The ceilings' part of those.
+/// The part of those facts that holds the ceilings.
 void add_ceilings(Facts& environment, const Ceilings& ceilings);
 
 /// The last-level cache in bytes as the backend's environment has it; 0 where it does not.

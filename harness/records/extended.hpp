@@ -1,5 +1,5 @@
 #pragma once
-// When and how a results file was gone on with under another config: its "extended".
+// When and how a results file was continued under another config: its "extended".
 
 #include <cstdint>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace gla_bench {
 
-/// One `--extend`. Rows behind it are of this commit, driver and GPU, those before it of the
-/// environment's, or of an earlier extension's.
+/// One `--extend`. The rows after it were made with this commit, driver and GPU. The rows before it
+/// were made with those of the environment, or of an earlier extension.
 struct Extension {
   std::string git_commit;
   bool git_dirty = false;
@@ -23,7 +23,7 @@ struct Extension {
   std::int64_t records_dropped = 0;
   std::int64_t records_stale = 0;
 
-  /// True where both are of the same program on the same driver and GPU.
+  /// True where both were made by the same program on the same driver and GPU.
   bool same_program(const Extension& other) const;
 };
 

@@ -17,8 +17,9 @@
 namespace gla_bench {
 namespace {
 
-/// The whole file, for exclusive use. Of the open file, not of the process: a fork() without exec()
-/// keeps it, closing another descriptor of the file does not lose it.
+/// Locks the whole file for exclusive use. The lock belongs to the open file, not to the process.
+/// It survives a fork() without exec(), and closing another descriptor of the file does not release
+/// it.
 struct flock whole_file() {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -30,7 +31,7 @@ std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// True where the name still stands for the open file, and not for another or none.
+/// True where the path still names the open file, not another file or none.
 bool is_at(int descriptor, const std::string& path, struct stat& open_file) {
   struct stat named {};
   return ::fstat(descriptor, &open_file) == 0 && ::stat(path.c_str(), &named) == 0 &&
@@ -109,7 +110,7 @@ Journal::~Journal() {
 }
 
 void Journal::cut(std::int64_t bytes) {
-  // On the disk, too, before what it belongs to is replaced.
+  // The journal must also be on the disk before the results file that it belongs to is replaced.
   if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0 || ::fdatasync(descriptor_) != 0)
     fail(path_, errno);
   size_ = bytes;

@@ -2,8 +2,9 @@
 // The journal of a run, beside its results file: OUT.json.journal.
 //
 // JSON lines: {"journal", "environment", "config"} once, then {"starting"} before each step of a
-// candidate and {"record"} after it. It is only ever appended to, and a line is on the disk before
-// the next is begun, so that whatever ends the writer costs the line it was writing at most.
+// candidate and {"record"} after it. The file is only ever appended to, and a line is on the disk
+// before the next one begins. Whatever kills the writer therefore costs at most the line that it
+// was writing.
 
 #include <cstdint>
 #include <map>
@@ -24,7 +25,7 @@ constexpr int journal_version = 1;
 /// The journal of a results file.
 std::string journal_path(const std::string& results);
 
-/// A step of a candidate that was begun.
+/// A step of a candidate that has begun.
 struct Started {
   std::string step;
   std::string where;
@@ -52,15 +53,16 @@ std::string describe(const Started& started);
 struct JournalContent {
   Facts environment;
   std::shared_ptr<const Json> config;
-  std::vector<Record> records;     ///< in order; a later one takes the place of an earlier one
-  std::vector<Started> in_flight;  ///< begun last in their place, without a record since
-  std::int64_t whole_bytes = 0;    ///< up to the end of the last whole line
-  bool torn = false;               ///< there is something behind that: a half-written line
+  std::vector<Record> records;  ///< in order; a later one takes the place of an earlier one
+  std::vector<Started>
+      in_flight;                 ///< steps that began last in their place and have no record since
+  std::int64_t whole_bytes = 0;  ///< size up to the end of the last whole line
+  bool torn = false;             ///< a half-written line follows
 };
 
-/// A journal's text; nothing where not even its first line is whole. A torn last line is left out.
-/// `file` is for messages. @throws InputError naming the line, for any other line that is not as
-/// the writer writes it
+/// Parses a journal's text. Returns nothing where not even the first line is whole. A torn last
+/// line is left out. `file` is for messages. @throws InputError naming the line, for any other line
+/// that the writer would not have written
 std::optional<JournalContent> parse_journal(std::string_view text, const std::string& file);
 
 /// parse_journal() of a file; nothing where there is none. @throws InputError
@@ -69,17 +71,17 @@ std::optional<JournalContent> read_journal(const std::string& path);
 /// True where a process holds the journal right now.
 bool journal_is_held(const std::string& path);
 
-// One line each, without the newline.
+// Each gives one line, without the newline.
 std::string journal_head(const Json& environment, const Json& config);
 std::string journal_starting(const Started& started);
 std::string journal_record(std::string_view record);
 
-/// A journal open for writing, held against every other writer until it is closed. One that holds
-/// nothing when it is closed is removed.
+/// A journal open for writing, locked against every other writer until it is closed. An empty
+/// journal is removed when it is closed.
 class Journal {
  public:
-  /// Makes it where there is none. @throws InputError where another process holds it, OutputError
-  /// where it can not be written
+  /// Creates the file where there is none. @throws InputError where another process holds it,
+  /// OutputError where it cannot be written
   static Journal open(const std::string& path);
 
   Journal(Journal&& other) noexcept;
@@ -91,14 +93,16 @@ class Journal {
   const std::string& path() const { return path_; }
   bool empty() const { return size_ == 0; }
 
-  /// Cuts it to its first bytes: a torn line off, or everything. @throws OutputError
+  /// Truncates the file to its first bytes, to remove a torn line or everything. @throws
+  /// OutputError
   void cut(std::int64_t bytes);
 
-  /// `durable`: on the disk when this returns; a line that is not waits for the next that is.
-  /// Returns the error number, or 0; after an error the journal holds what it held before.
+  /// Appends a line. With `durable` it is on the disk when this returns; without, it is handed over
+  /// with the next durable line. Returns the error number, or 0. After an error the journal holds
+  /// what it held before.
   int append(std::string_view line, bool durable);
 
-  /// The run has come to its end, and the results file has everything.
+  /// Ends the journal: the run is over, and the results file has everything.
   void remove();
 
  private:

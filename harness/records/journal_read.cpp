@@ -1,4 +1,4 @@
-// Journals, read: also those whose writer was killed in the middle of a line, or is still at it.
+// Reads journals, also those whose writer was killed in the middle of a line or is still running.
 
 #include <algorithm>
 #include <cerrno>

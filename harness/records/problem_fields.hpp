@@ -156,7 +156,8 @@ void fields(Visitor& visit, Of<RecordKey>) {
                 [](RecordKey& key, Problem problem) { std::get<0>(key) = std::move(problem); });
 }
 
-/// The same, as people may write it: without a tile it is that of a variant that has no axes.
+/// The same, as people may write it. Without a tile it names the candidate of a variant that has no
+/// axes.
 template <class Visitor>
 void fields(Visitor& visit, Of<Selection>) {
   FieldInfo tile = about_tile;

@@ -1,6 +1,7 @@
 #pragma once
-// What happened to a candidate. Each struct of a record declares its fields where it stands; they
-// are written (record_json.cpp), read (record_read.cpp) and described (results_schema.cpp) by that.
+// What happened to a candidate. Each struct of a record is followed by one declaration of its
+// fields. That declaration writes them (record_json.cpp), reads them (record_read.cpp) and
+// describes them (results_schema.cpp).
 
 #include <optional>
 #include <string>
@@ -34,7 +35,8 @@ struct Record {
   double flops = 0;
   std::optional<BuildInfo> build;
   std::string source_hash;
-  std::string verifier_hash;  ///< of what verified it (verify/verifier_hash.hpp); empty: unknown
+  std::string
+      verifier_hash;  ///< identifies what verified it (verify/verifier_hash.hpp); empty: unknown
   bool peer = false;
   std::optional<ChosenBy> chosen_by;
   std::optional<Against> against;
@@ -122,11 +124,11 @@ void fields(Visitor& visit, Of<Record>) {
               "properties": {"verification": {"type": "object"}}}}]})");
 }
 
-/// What a record is of. No two records of a results file have the same.
+/// What identifies a record. No two records of a results file have the same key.
 using RecordKey = std::tuple<Problem, std::string, BackendId, Tile>;
 RecordKey key_of(const Record& record);
 
-/// False where nothing was done with it: rejected, left_out.
+/// False where the candidate was not tried: rejected, left_out.
 bool was_tried(const Record& record);
 
 /// "wrong chunk_fused [cuda] block_v=32 on gla forward ...: reason", for messages.

@@ -52,7 +52,7 @@ Journal RecordFile::open_journal(const std::string& path, Existing existing) {
 }
 
 void RecordFile::expect_writable(const std::string& path, Existing existing) {
-  open_journal(path, existing);  // it holds nothing, so it goes again
+  open_journal(path, existing);  // the journal holds nothing, so it is removed again
 }
 
 RecordFile::RecordFile(std::string path, Journal journal)
@@ -97,8 +97,8 @@ RecordFile RecordFile::resume(const std::string& path, Results& content) {
 }
 
 void RecordFile::begin_anew(const Results& content) {
-  // What only the old journal has comes into the old file first: then that journal can go, which
-  // must not lie beside the new file.
+  // Records that only the old journal has are written to the old file first. Then that journal can
+  // be removed, because it must not lie beside the new file.
   if (stale_) write_now();
   journal_.cut(0);
   extended_ = content.extended;

@@ -1,10 +1,10 @@
 #pragma once
-// A results file: {"schema_version", "environment", "config", "records"}, one record per line; one
-// that was gone on with under another config has "extended" (extended.hpp), too.
+// A results file: {"schema_version", "environment", "config", "records"}, one record per line. A
+// file that was continued under another config also has "extended" (extended.hpp).
 //
-// While a run is going on its journal (journal.hpp) has everything; the results file is replaced
-// whole now and then, and at the end, when the journal is removed. So the file is valid JSON at
-// every instant, and whatever ends the run costs no record.
+// During a run the journal (journal.hpp) has everything. The results file is replaced as a whole
+// from time to time and at the end, when the journal is removed. The file is therefore valid JSON
+// at every instant, and no record is lost however the run ends.
 
 #include <chrono>
 #include <map>
@@ -24,11 +24,11 @@ namespace gla_bench {
 
 constexpr int schema_version = 1;
 
-/// A journal that lies beside a results file: its run has not come to its end.
+/// A journal beside a results file, which means that the run has not come to its end.
 struct Unfinished {
   std::string file;
   bool running = false;            ///< a run holds it right now
-  std::size_t records = 0;         ///< of the journal's, which the results file lacks
+  std::size_t records = 0;         ///< records of the journal that the results file lacks
   std::vector<Started> in_flight;  ///< what was begun last, without a record
   std::string fault;               ///< why the journal is left out; empty: it is taken
 };
@@ -44,62 +44,65 @@ struct Results {
   std::vector<Extension> extended;
   std::vector<Record> records;
   std::optional<Unfinished> unfinished;
-  /// The records' places in the file, counted from 1, where some of it were left out; empty: as
-  /// they stand here.
+  /// The records' places in the file, counted from 1, where some of its records were left out.
+  /// Empty: the places are those in `records`.
   std::vector<std::size_t> places = {};
 };
 
-/// Of a record: n of FILE#n.
+/// The place n of a record in FILE#n.
 std::size_t place_in_file(const Results& results, std::size_t index);
 
-/// The file with what its journal adds. A journal that can not be read or is of another run is left
-/// out, with the reason. @throws InputError for a file that is not of this kind
+/// Reads the file together with what its journal adds. A journal that cannot be read or belongs to
+/// another run is left out, with the reason. @throws InputError for a file that is not a results
+/// file
 Results read_results(const std::string& path);
 
-/// True when the results file is to be written again: the last time took `write_seconds`, of
-/// `written` bytes, and ended `seconds` ago, and `fresh` bytes of records came since. At most 5 %
-/// of the time goes into it, and all the writes together are at most 17 times the last of them.
+/// True when the results file should be written again. The last write took `write_seconds` for
+/// `written` bytes and ended `seconds` ago; `fresh` bytes of records came since. At most 5 % of the
+/// time goes into writing, and all writes together are at most 17 times the last one.
 bool rewrite_is_due(double seconds, double write_seconds, std::size_t fresh, std::size_t written);
 
-/// A results file being made, held against every other run. Not for several threads at a time.
+/// A results file that is being made, locked against every other run. Not thread-safe.
 class RecordFile {
  public:
   enum class Existing { refuse, replace };
 
-  /// Fails as create() would (as resume() with `replace`), before any time is spent on what to
-  /// write. It leaves nothing but the folders. @throws InputError, OutputError
+  /// Fails where create() would fail (or resume(), with `replace`), before any time is spent on
+  /// what to write. It leaves nothing behind but the folders. @throws InputError, OutputError
   static void expect_writable(const std::string& path, Existing existing);
 
-  /// A new file without records; missing folders are made. @throws InputError where there is one
-  /// already (unless it is to be replaced) or another run writes to it; OutputError where it can
-  /// not be written
+  /// Opens a new file without records, and makes missing folders. @throws InputError where the file
+  /// exists already (unless it is to be replaced) or another run writes to it; OutputError where it
+  /// cannot be written
   static RecordFile create(const std::string& path, const Facts& environment, const Json& config,
                            Existing existing = Existing::refuse);
 
-  /// Goes on with a file and its journal, of which either may be missing. `content` receives what
-  /// they hold. Nothing is written before the first starting() or append() but a torn last line cut
-  /// off. @throws InputError for a file or journal that can not be read, or is in use; OutputError
+  /// Continues a file and its journal, of which either may be missing. `content` receives what they
+  /// hold. Before the first starting() or append() nothing is written, except that a torn last line
+  /// is cut off. @throws InputError for a file or journal that cannot be read, or is in use;
+  /// OutputError
   static RecordFile resume(const std::string& path, Results& content);
 
-  /// Of a file that resume() opened: puts `content` in the place of what it holds, environment,
-  /// config, extensions and records, on the disk when this returns. Whatever ends it in between
-  /// leaves the old or the new. @throws OutputError with the old
+  /// For a file that resume() opened: replaces its environment, config, extensions and records by
+  /// `content`, which is on the disk when this returns. If the process ends in between, either the
+  /// old or the new content is there. @throws OutputError, in which case the old content is there
   void begin_anew(const Results& content);
 
-  /// Journals that a step of a candidate begins, on the disk when this returns. `where` is the
-  /// worker where there are several. @throws OutputError
+  /// Journals that a step of a candidate begins. The line is on the disk when this returns. `where`
+  /// names the worker where there are several. @throws OutputError
   void starting(const Candidate& candidate, std::string_view step, std::string_view where = "");
 
-  /// Journals a record, on the disk when this returns (a refusal is on its way there: it costs
-  /// nothing to find again). It takes the place of one of the same key_of(). After a failure the
-  /// journal holds what it held before. @throws OutputError saying why, and what is kept
+  /// Journals a record, which is on the disk when this returns. (A refusal may reach the disk
+  /// later, because it costs nothing to find again.) The record replaces one of the same key_of().
+  /// After a failure the journal holds what it held before. @throws OutputError saying why, and
+  /// what is kept
   void append(const Record& record);
 
-  /// Writes the results file and removes the journal: the run has come to its end. Without it both
-  /// stay as they are. Nothing else may be called after it. @throws OutputError
+  /// Writes the results file and removes the journal: the run has come to its end. If it is never
+  /// called, both files stay as they are. Nothing else may be called after it. @throws OutputError
   void finish();
 
-  /// finish(), with an environment that has learnt something since the start.
+  /// Does the same as finish(), with an environment that was completed since the start.
   void finish(const Facts& environment, const Json& config);
 
   const std::string& path() const { return path_; }

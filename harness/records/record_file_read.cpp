@@ -11,7 +11,7 @@
 namespace gla_bench {
 namespace {
 
-/// The file alone.
+/// Reads the results file without its journal.
 Results read_file(const std::string& path) {
   Results results;
   results.file = path;
@@ -28,7 +28,7 @@ Results read_file(const std::string& path) {
   return results;
 }
 
-/// Why a journal is not this file's, or nothing.
+/// Why a journal does not belong to this file, or nothing.
 std::optional<std::string> another_run(const Results& results, const JournalContent& journal) {
   auto difference = first_difference(facts_to_json(journal.environment),
                                      facts_to_json(results.environment), "/environment");
@@ -36,7 +36,7 @@ std::optional<std::string> another_run(const Results& results, const JournalCont
   return difference;
 }
 
-/// Adds what the journal has, each record in the place of an older one of the same candidate.
+/// Adds what the journal has. Each record replaces an older one of the same candidate.
 void merge(JournalContent journal, Results& results) {
   std::map<RecordKey, std::size_t> index;
   for (std::size_t i = 0; i < results.records.size(); ++i)
@@ -72,7 +72,7 @@ std::size_t place_in_file(const Results& results, std::size_t index) {
 }
 
 Results read_results(const std::string& path) {
-  // The journal first: should its run come to its end in between, the file has everything.
+  // The journal is read first: if its run ends in between, the file has everything.
   const std::string beside = journal_path(path);
   std::optional<JournalContent> journal;
   Unfinished unfinished{beside, journal_is_held(beside), 0, {}, ""};

@@ -1,5 +1,5 @@
 #pragma once
-// One candidate by itself, as a record has it: what a row is repeated, profiled and sanitized by.
+// One candidate by itself, as a record names it. Rows are repeated, profiled and sanitized by it.
 
 #include <string>
 
@@ -26,8 +26,8 @@ std::string selection_text(const Selection& selection);
 /// @throws InputError
 Selection read_selection(const std::string& text);
 
-/// The candidate in a catalog. @throws InputError for what the catalog lacks, for a tile that is
-/// not in the variant's space, and with the variant's reason where it refuses
+/// Finds the candidate in a catalog. @throws InputError for what the catalog lacks, for a tile that
+/// is not in the variant's space, and with the variant's reason where the variant refuses
 Candidate find_candidate(const Selection& selection, const Catalog& catalog, const Limits& limits);
 
 /// An argument as a shell takes it: quoted where it has to be.

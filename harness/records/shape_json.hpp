@@ -6,12 +6,12 @@
 
 namespace gla_bench {
 
-/// {"batch": 8, "seq": 4096, "heads": 16, "key_dim": 128, "value_dim": 128}, behind them the
-/// extents that are 0 unless given; rows of softmax as {"batch": 8, "columns": 4096}.
+/// {"batch": 8, "seq": 4096, "heads": 16, "key_dim": 128, "value_dim": 128}, followed by the
+/// extents that are 0 unless given. Rows of softmax are {"batch": 8, "columns": 4096}.
 Json shape_to_json(const Shape& shape);
 
-/// What shape_to_json() writes. @throws InputError, also for a shape with more elements than
-/// 64-bit offsets can hold with ease
+/// Reads what shape_to_json() writes. @throws InputError, also for a shape whose element count is
+/// too large for 64-bit offsets to be safe
 Shape read_shape(const JsonNode& node);
 
 /// The JSON Schema of what shape_to_json() writes.

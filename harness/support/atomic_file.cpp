@@ -39,7 +39,7 @@ int replace_file(const std::string& path, std::string_view text) {
   if (descriptor < 0) return errno;
   int failure = write_at(descriptor, text, 0);
   if (failure == 0 && ::fsync(descriptor) != 0) failure = errno;
-  // Some file systems tell of a full disk only here.
+  // Some file systems report a full disk only here.
   if (::close(descriptor) != 0 && failure == 0) failure = errno;
   if (failure == 0 && ::rename(fresh.c_str(), path.c_str()) != 0) failure = errno;
   if (failure != 0)

@@ -1,5 +1,6 @@
 #pragma once
-// Files that are whole at every instant: written under another name, handed to the disk, renamed.
+// Files that are whole at every instant: written under another name, flushed to the disk, and then
+// renamed.
 
 #include <cstdint>
 #include <string>
@@ -7,18 +8,19 @@
 
 namespace gla_bench {
 
-/// Where replace_file() writes before it renames: left behind by a kill, overwritten by the next.
+/// The name under which replace_file() writes before it renames. A killed process leaves the file
+/// behind, and the next write overwrites it.
 std::string temporary_name(const std::string& path);
 
-/// Puts a text in a file's place. A reader, also one after a power cut, sees the old content or the
-/// new, never a part. Of two writers at the same time one must have been kept out by a lock.
-/// Returns the error number, or 0; after an error the old content is there and nothing else is.
+/// Replaces a file's content by a text. A reader, also one after a power cut, sees either the old
+/// content or the new, never a part. The caller must keep out simultaneous writers by a lock.
+/// Returns the error number, or 0. After an error the old content is there and nothing else is.
 int replace_file(const std::string& path, std::string_view text);
 
-/// Writes all of it at an offset; the error number, or 0.
+/// Writes all of the text at an offset. Returns the error number, or 0.
 int write_at(int descriptor, std::string_view text, std::int64_t offset);
 
-/// Hands the names in a file's folder to the disk, where its file system can do so.
+/// Flushes the names in a file's folder to the disk, where its file system can do so.
 void sync_folder_of(const std::string& path);
 
 }  // namespace gla_bench

@@ -1,5 +1,6 @@
 #pragma once
-// A stable 64-bit hash of text: for names of cache files and source_hash, not against an adversary.
+// A stable 64-bit hash of text, for names of cache files and source_hash. It does not protect
+// against an adversary.
 
 #include <cstdint>
 #include <string>

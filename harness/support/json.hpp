@@ -1,6 +1,7 @@
 #pragma once
-// The only place that knows JSON. Readers carry the file's name and the JSON pointer of what they
-// read, so that every complaint says where it stands, what stood there and what was expected.
+// JSON documents: how they are parsed, read and compared. Readers carry the file's name and the
+// JSON pointer of what they read, so that every error says where it is, what stood there and what
+// was expected.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -21,7 +22,7 @@ using Json = nlohmann::ordered_json;
 /// duplicate key.
 Json parse_json(std::string_view text, const std::string& file);
 
-/// The file's content as text. @throws InputError when it can not be read.
+/// The file's content as text. @throws InputError when it cannot be read.
 std::string read_text_file(const std::string& path);
 
 /// read_text_file() and parse_json(). @throws InputError

@@ -1,4 +1,4 @@
-// Text -> JSON.
+// Parses text into JSON.
 
 #include <cerrno>
 #include <cstring>
@@ -28,7 +28,7 @@ std::string escape_pointer(std::string_view key) {
 
 namespace {
 
-// No document of this program comes near them.
+// No document of this program comes near these limits.
 constexpr JsonLimits limits{64, 1000, 256};
 
 }  // namespace

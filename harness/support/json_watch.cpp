@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::size_t longest_pointer = 1000;  // in a message
 
-/// Follows the library through the text. Its parser has a callback for that, with which it looks at
-/// all elements of a list at the end of each: quadratic in the records of a file.
+/// Follows the library through the text by its SAX interface. The parser's own callback would look
+/// at all elements of a list at the end of each, which is quadratic in the records of a file.
 class Watch {
  public:
   Watch(const std::string& file, const JsonLimits& limits) : file_(file), limits_(limits) {}
 
-  // What the library calls; true goes on.
+  // The functions that the library calls; a result of true continues.
   bool null() { return enter_value(); }
   bool boolean(bool) { return enter_value(); }
   bool number_integer(std::int64_t) { return enter_value(); }
@@ -97,7 +97,7 @@ class Watch {
 }  // namespace
 
 void watch_json(std::string_view text, const std::string& file, const JsonLimits& limits) {
-  // The parser takes a NUL for the end and would never see what stands behind it.
+  // The parser takes a NUL for the end and would never see what follows it.
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
     const auto line =
         std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n');

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a text is JSON that may be parsed, found out without building the document.
+// Checks whether a text is JSON that may be parsed, without building the document.
 
 #include <cstddef>
 #include <string>
@@ -7,18 +7,19 @@
 
 namespace gla_bench {
 
-/// What a short text could make exhaust the stack, the time or the memory of who reads it. Copying
-/// and comparing go down a level of the stack for each level of the document; a member of an object
-/// that keeps the file's order is found by looking at all before it; every node below a key holds
-/// it in its pointer.
+/// Limits on what could let a short text exhaust the stack, the time or the memory of its reader.
+/// Copying and comparing recurse once for each level of the document. Finding a member of an object
+/// that keeps the file's order looks at all members before it. Every node below a key holds that
+/// key in its pointer.
 struct JsonLimits {
   std::size_t levels = 0;
   std::size_t members = 0;    ///< keys of an object
   std::size_t key_bytes = 0;  ///< of a key
 };
 
-/// Refuses what is not JSON, a key that stands twice in one object (the parser would keep the last)
-/// and what is beyond the limits; in linear time. What it takes the parser takes.
+/// Refuses what is not JSON, what exceeds the limits, and a key that stands twice in one object
+/// (the parser would keep the last). Takes linear time. The parser accepts everything that this
+/// accepts.
 /// @throws InputError with line and column, or with the pointer
 void watch_json(std::string_view text, const std::string& file, const JsonLimits& limits);
 

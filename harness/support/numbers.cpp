@@ -44,7 +44,7 @@ double round_to(double value, int digits) {
   if (!std::isfinite(value)) return value;
   std::array<char, 48> text{};
   std::snprintf(text.data(), text.size(), "%.*e", digits - 1, value);
-  // Unlike std::stod(), which throws for what is next to nothing.
+  // std::stod() would throw for a number that is almost zero; this does not.
   return std::strtod(text.data(), nullptr);
 }
 

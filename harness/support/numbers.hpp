@@ -1,6 +1,7 @@
 #pragma once
-// Numbers as reports write them. What is not known (NaN) is "-". The page writes the same digits by
-// the same rules (page/figures/units.js); a table of numbers holds the two together.
+// Formats numbers the way reports write them. A number that is not known (NaN) is "-". The page
+// writes the same digits by the same rules (page/figures/units.js). A table of numbers that both
+// are tested with keeps the two in agreement.
 
 #include <limits>
 #include <string>
@@ -10,14 +11,16 @@ namespace gla_bench {
 /// A number that is not known.
 inline constexpr double unknown_number = std::numeric_limits<double>::quiet_NaN();
 
-/// By a printf format of one double.
+/// Formats by a printf format for one double.
 std::string format_number(double value, const char* format);
 
-/// The nearest number of so many significant digits. NaN and the infinities as they are.
+/// The nearest number with that many significant digits. NaN and the infinities are returned as
+/// they are.
 double round_to(double value, int digits);
 
-/// So many significant digits without an exponent, zeros included; digits before the point are
-/// never left out: "0.1698", "12.30", "12345". What lies halfway is rounded away from zero.
+/// Writes that many significant digits without an exponent, zeros included. Digits before the point
+/// are never left out: "0.1698", "12.30", "12345". A number that lies halfway is rounded away from
+/// zero.
 std::string format_digits(double value, int digits);
 
 /// Three digits without zeros at the end: "1.5", "679".

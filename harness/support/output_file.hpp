@@ -1,5 +1,5 @@
 #pragma once
-// Files that a command was asked to write: one habit for all of them.
+// Writes the files that a command was asked for, all in the same way.
 
 #include <string>
 #include <string_view>
@@ -11,8 +11,8 @@ namespace gla_bench {
 /// OutputError where the folder cannot be made
 void make_folder_of(const std::string& path);
 
-/// Puts a text in a file's place as replace_file() does and makes its folder before; "-" is
-/// standard output. `kept` ends the message of an error: what is still there ("what it held is
+/// Replaces a file's content as replace_file() does, after making its folder. "-" is standard
+/// output. `kept` ends the message of an error and says what is still there ("what it held is
 /// kept").
 /// @throws InputError and OutputError as make_folder_of(), OutputError where writing fails
 void write_output(const std::string& path, std::string_view text, const std::string& kept = "");

@@ -26,7 +26,7 @@ std::string printable(std::string_view text, std::size_t most) {
   }
   std::string clean(text.substr(0, kept));
   std::replace_if(clean.begin(), clean.end(), is_control, '?');
-  // U+0080 to U+009F drive terminals, too.
+  // U+0080 to U+009F are control characters for terminals, too.
   for (std::size_t i = 0; i + 1 < clean.size(); ++i)
     if (clean[i] == '\xc2' && continues_character(clean[i + 1]) &&
         static_cast<unsigned char>(clean[i + 1]) < 0xa0)

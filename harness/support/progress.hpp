@@ -1,6 +1,6 @@
 #pragma once
-// How far a long command is: one line that is rewritten where standard error is a terminal, plain
-// lines at most every few seconds elsewhere.
+// Shows how far a long command has come. On a terminal, standard error has one line that is
+// rewritten; elsewhere plain lines come at most every few seconds.
 
 #include <chrono>
 #include <functional>
@@ -32,18 +32,18 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// What is in hand now.
+  /// Sets what is being done now.
   void at(const std::string& what);
-  /// Steps that are over.
+  /// Counts steps as done.
   void advance(std::size_t steps = 1);
-  /// Steps that will not come.
+  /// Removes steps that will not be run.
   void skip(std::size_t steps);
-  /// How long the rest takes from now on, by whoever knows better than the mean of all steps so
-  /// far, which stands there otherwise.
+  /// Sets how long the rest takes from now on, where the caller knows better. Otherwise the
+  /// estimate is the mean of all steps so far.
   void expect_left(double seconds);
-  /// A line that stays.
+  /// Prints a line that stays.
   void message(const std::string& line);
-  /// Takes the bar away.
+  /// Removes the bar.
   void finish();
 
  private:
@@ -57,12 +57,12 @@ class Progress {
   std::size_t done_ = 0;
   double start_;
   double drawn_;
-  std::optional<double> ends_;  // when the rest is over, as it was told
+  std::optional<double> ends_;  // when the rest will be over, as the caller said
   std::string what_;
   bool bar_ = false;  // a bar stands on the terminal's last line
 };
 
-/// Standard error as it is: a terminal's width, or plain lines.
+/// Progress on standard error as it is: a bar as wide as the terminal, or plain lines.
 Progress::Style stderr_style();
 
 }  // namespace gla_bench

@@ -10,7 +10,8 @@ namespace gla_bench {
 namespace {
 
 constexpr std::size_t gap = 2;
-constexpr std::size_t readable = 24;  // a text cut to so much still says what it is about
+constexpr std::size_t readable =
+    24;  // a text cut to this many characters still says what it is about
 constexpr std::size_t narrowest = 8;
 
 std::string cut_to(const std::string& text, std::size_t width) {
@@ -131,7 +132,7 @@ std::string markdown_text(std::string_view text) {
     else if (c == '&')
       out += "&amp;";
     else if (c == '@')
-      out += "@\u200b";  // or it calls somebody
+      out += "@\u200b";  // otherwise GitHub would notify a user of that name
     else if (std::string_view("\\|`*[]").find(c) != std::string_view::npos)
       out.append("\\").append(1, c);
     else

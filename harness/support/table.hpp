@@ -10,11 +10,12 @@ namespace gla_bench {
 struct Column {
   std::string title;
   bool right = false;  ///< numbers stand at the right, and are never cut
-  /// Where a table is too wide, whole columns leave it: 1 first, then 2 and so on; 0 never leaves.
+  /// The order in which whole columns are left out where a table is too wide: 1 first, then 2 and
+  /// so on. 0 is never left out.
   int leaves = 0;
 };
 
-/// What a line is, where a terminal can show it.
+/// The meaning of a line, shown by a colour where a terminal has one.
 enum class Tone { plain, strong, good, bad, faint };
 
 /// The text in the tone's colour; unchanged without `colour`.
@@ -23,7 +24,7 @@ std::string toned(std::string text, Tone tone, bool colour);
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  ///< each as long as `columns`
-  std::vector<Tone> tones = {};                ///< of the rows; those that it lacks are plain
+  std::vector<Tone> tones = {};                ///< one for each row; rows beyond its end are plain
 
   /// Aligned with two spaces between columns. Where it is wider than `width` (0: no limit), texts
   /// are cut with "..", but not below 24 characters; then whole columns are left out in the order
@@ -42,7 +43,7 @@ std::string markdown_text(std::string_view text);
 /// The same as code.
 std::string markdown_code(std::string_view text);
 
-/// Columns that a text takes on a terminal: code points of UTF-8.
+/// The number of columns that a text takes on a terminal: its code points of UTF-8.
 std::size_t display_width(const std::string& text);
 
 }  // namespace gla_bench

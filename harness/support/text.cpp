@@ -31,7 +31,7 @@ std::optional<std::string> nearest(std::string_view text, const std::vector<std:
   std::size_t best_distance = std::max<std::size_t>(1, text.size() / 3) + 1;
   for (const std::string& name : names) {
     const bool abbreviates = text.size() >= 3 && name.starts_with(text);
-    // Lengths alone tell the texts that are too far, which may be long.
+    // The lengths alone rule out texts that are too far apart, which may be long.
     const std::size_t longer = std::max(text.size(), name.size());
     const std::size_t least = longer - std::min(text.size(), name.size());
     const std::size_t distance = least < best_distance ? edit_distance(text, name) : longer;

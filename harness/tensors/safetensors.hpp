@@ -69,7 +69,7 @@ struct SafetensorsTensor {
 /// half-written. The same arguments give the same bytes; data start at a multiple of 8 bytes and
 /// each tensor at a multiple of its element's size.
 /// @throws InputError for a duplicate or reserved name, values that do not fill the shape, names
-/// that are not UTF-8, and a path that can not be written
+/// that are not UTF-8, and a path that cannot be written
 void write_safetensors(const std::string& path, std::span<const SafetensorsTensor> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

@@ -39,8 +39,8 @@ Rows rows_of(const TensorSpec& spec, Layout layout) {
     return {spec.elements() / (keys * values), keys, values, 1, true};
   }
   if (!spec.tokens || layout == Layout::seq_first) {
-    // Any cut will do where nothing moves: the widest that divides evenly, for loops worth
-    // vectorising.
+    // Where nothing moves, any division into rows will do. The widest that divides evenly makes
+    // loops that are worth vectorising.
     for (std::int64_t length : {4096, 64})
       if (spec.elements() % length == 0) return {spec.elements() / length, 1, 1, length, false};
     return {spec.elements(), 1, 1, 1, false};
@@ -91,8 +91,8 @@ void unpack_rows(const Rows& rows, const std::byte* stored, float* values, Conve
   }
 }
 
-// Types of their own, not function pointers, so that the loops above are compiled round the
-// conversion.
+// These are types of their own, not function pointers, so that the compiler can inline the
+// conversion into the loops above.
 constexpr auto same = [](float value) { return value; };
 constexpr auto to_bfloat16 = [](float value) { return bfloat16_bits(value); };
 constexpr auto to_float16 = [](float value) { return float16_bits(value); };

@@ -1,5 +1,5 @@
 #pragma once
-// Between values in logical order (HostTensors) and bytes as they are stored: dtype and layout.
+// Converts between values in logical order (HostTensors) and bytes in a stored dtype and layout.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@ void encode(DType dtype, std::span<const float> values, std::span<std::byte> byt
 /// The inverse of encode(), exact.
 void decode(DType dtype, std::span<const std::byte> bytes, std::span<float> values);
 
-/// encode() and the layout's order in one parallel pass: `values` in logical order
-/// (spec.elements() of them) to `stored` (spec.bytes() bytes).
+/// Does encode() and the reordering to the layout in one parallel pass, from `values` in logical
+/// order (spec.elements() of them) to `stored` (spec.bytes() bytes).
 /// @throws std::logic_error when the sizes do not fit the tensor
 void pack(const TensorSpec& spec, Layout layout, std::span<const float> values,
           std::span<std::byte> stored);
@@ -27,16 +27,17 @@ void pack(const TensorSpec& spec, Layout layout, std::span<const float> values,
 void unpack(const TensorSpec& spec, Layout layout, std::span<const std::byte> stored,
             std::span<float> values);
 
-/// The tensor that owns the memory: the spec's own name, or that of the input which it is an update
-/// of.
+/// The name of the tensor that owns the memory: the spec's own name, or that of the input that it
+/// updates in place.
 const std::string& memory_name(const TensorSpec& spec);
 
-/// Every output in place stands for an input of the same extents, dtype and order, and no two for
-/// one. @throws std::logic_error naming the tensors where an operator says otherwise
+/// Checks that every output in place stands for an input of the same extents, dtype and order, and
+/// that no two stand for the same input. @throws std::logic_error naming the tensors where an
+/// operator says otherwise
 void check_in_place(std::span<const TensorSpec> specs);
 
-/// Extents in storage order: axes 1 and 2 exchanged for a tensor with token axes in head_first, the
-/// last two for a state that is stored value first.
+/// Extents in storage order. Axes 1 and 2 are exchanged for a tensor with token axes in head_first.
+/// The last two axes are exchanged for a state that is stored value first.
 std::vector<std::int64_t> storage_extents(const TensorSpec& spec, Layout layout);
 
 /// Values in storage order from values in logical order.

@@ -11,7 +11,7 @@
 namespace gla_bench {
 namespace {
 
-constexpr std::int64_t trial = 3;                              // of an extent that is not known yet
+constexpr std::int64_t trial = 3;  // the trial value of an extent that is not known yet
 constexpr std::int64_t largest = (std::int64_t{1} << 31) - 1;  // axes are products of two
 
 std::vector<TensorSpec> inputs(const Operator& op, const Problem& problem) {
@@ -86,7 +86,7 @@ std::optional<std::int64_t> solve_one(const Operator& op, const Problem& problem
   return std::nullopt;
 }
 
-// Takes the optional extents of which the tensors speak.
+// Takes the optional extents that the given tensors determine.
 void take_optional(const Operator& op, Problem& problem, const GivenExtents& given) {
   for (const std::string& name : op.optional_extents) {
     Problem with = problem;
@@ -99,7 +99,7 @@ void take_optional(const Operator& op, Problem& problem, const GivenExtents& giv
   }
 }
 
-// Drops optional extents that say what holds without them.
+// Drops optional extents whose value is what holds without them.
 void drop_optional(const Operator& op, Problem& problem) {
   for (const std::string& name : op.optional_extents) {
     Problem without = problem;

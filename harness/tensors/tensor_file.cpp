@@ -48,7 +48,7 @@ const SafetensorsEntry& entry_of(const SafetensorsFile& file, const Problem& pro
   return *entry;
 }
 
-// The first input that has the problem's dtype; it is what says which one that is.
+// The first input that has the problem's dtype; the file's problem takes its dtype from it.
 std::string dtype_input(const Operator& op, Problem problem) {
   problem.dtype = DType::float32;
   const std::vector<TensorSpec> as_float32 = op.tensors(problem);
@@ -137,7 +137,7 @@ bool reads(const Operator& op, const Problem& problem, const std::string& input)
   });
 }
 
-// With all that it may have besides.
+// The problem with all optional inputs that it may have.
 Problem fullest(const Operator& op, Problem problem) {
   problem.initial_state = true;
   for (const std::string& extent : op.optional_extents) give_extent(problem.shape, extent);
@@ -154,7 +154,7 @@ void check_names(const Operator& op, const Problem& problem) {
 bool has_initial_state(const SafetensorsFile& file, const Operator& op, Problem problem) {
   problem.initial_state = true;
   if (!reads(op, problem, "initial_state")) return false;
-  // One that is asked for by name must be there; check_inputs() says so.
+  // An input that was asked for by name must be there; check_inputs() reports one that is not.
   return problem.tensor_names.count("initial_state") != 0 || file.find("initial_state") != nullptr;
 }
 
@@ -189,7 +189,7 @@ std::string index_text(const TensorSpec& spec, Layout layout, std::size_t offset
   return bracketed.append(text).append("]");
 }
 
-// What an input's elements may be, and in words.
+// The values that an input's elements may have, and their description in words.
 struct Legal {
   bool (*is)(float);
   const char* words;

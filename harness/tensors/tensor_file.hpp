@@ -12,9 +12,10 @@
 
 namespace gla_bench {
 
-/// Completes a problem from its file's header: `wanted` gives op, direction, options, layout,
-/// scale, final_state, tensors (the path) and tensor_names; shape, dtype, initial_state (whether
-/// the file has one) and gate ("file") are set. Reads no data, so that planning is cheap.
+/// Completes a problem from its file's header. `wanted` gives op, direction, options, layout,
+/// scale, final_state, tensors (the path) and tensor_names. The function sets shape, dtype,
+/// initial_state (whether the file has one) and gate ("file"). It reads no data, so that planning
+/// is cheap.
 /// @throws InputError naming the file, the tensor, what stood there and what was expected
 Problem problem_from_file(const Operator& op, const Problem& wanted);
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 
-// How a tensor falls into chunks: for each leading pair, `pieces` of them along the second axis.
+// How a tensor is divided into chunks: each leading pair has `pieces` of them along the second
+// axis.
 struct Chunks {
   std::int64_t outer = 1;   // B
   std::int64_t tokens = 1;  // T
@@ -64,8 +65,8 @@ void for_rows(const Chunks& chunks, std::int64_t index, Act act) {
     act(((outer * chunks.tokens + t) * chunks.inner + inner) * chunks.row);
 }
 
-// Calls act(element, value, truth) for the elements of a row that take part in norms: an expected
-// infinity that is there is right, and part of none.
+// Calls act(element, value, truth) for the elements of a row that take part in norms. An expected
+// infinity that is there is right and takes part in none.
 template <class Act>
 void for_row(const Chunks& chunks, std::int64_t start, const float* got, const double* expected,
              Act act) {
@@ -76,14 +77,14 @@ void for_row(const Chunks& chunks, std::int64_t start, const float* got, const d
   }
 }
 
-// What a row comes to when every element of it takes part in norms and is finite.
+// Sums over a row in which every element takes part in norms and is finite.
 struct RowSums {
   double error_squared = 0, norm_squared = 0;
-  // False where it is not so: an infinity, a NaN, a square that is too large.
+  // False where the row is not plain: it has an infinity, a NaN, or a square that is too large.
   bool plain() const { return std::isfinite(error_squared + norm_squared); }
 };
 
-// Without a branch, so that it is compiled for vectors: nearly all rows are plain.
+// Has no branch, so that the compiler can vectorise it. Nearly all rows are plain.
 RowSums sums_of_row(const Chunks& chunks, std::int64_t start, const float* got,
                     const double* expected) {
   double error_squared = 0, norm_squared = 0;
@@ -139,7 +140,7 @@ struct Worst {
   std::int64_t at = -1;
 };
 
-// error / norm, where nothing over nothing is no error.
+// error / norm, where 0 / 0 is no error.
 double ratio(double error, double norm) {
   if (norm > 0) return error / norm;
   return error == 0 ? 0.0 : std::numeric_limits<double>::infinity();

@@ -6,7 +6,7 @@
 namespace gla_bench {
 namespace {
 
-// NaN (a plain computation that overflowed) leaves the cap.
+// For NaN (a plain computation that overflowed) the bound is the cap.
 double clamp_to(double cap, double wanted) {
   return wanted <= cap ? wanted : cap;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// How far a candidate may be from float64: bounds as a function of the arithmetic it declares, of
-// the output's dtype and of the error of a plain computation from the same inputs.
+// How far a candidate may be from float64. The bounds depend on the arithmetic that it declares, on
+// the output's dtype, and on the error of a plain computation from the same inputs.
 
 #include <cstdint>
 #include <map>
@@ -19,7 +19,7 @@ struct BaselineError {
   std::int64_t smallest_chunk = 1;  ///< elements of the smallest chunk
 };
 
-/// What one output is held to.
+/// The bounds of one output.
 struct Bounds {
   double rel_l2 = 0;
   double worst_chunk_rel_l2 = 0;
@@ -27,7 +27,7 @@ struct Bounds {
 };
 
 /// The policy of configs/tolerance.json. The error of an output is governed by the coarser of the
-/// arithmetic and the output's dtype, so that one's numbers hold:
+/// arithmetic and the output's dtype, so the numbers of the coarser one apply:
 ///
 ///   cap   = the larger of cap(arithmetic) and cap(dtype of the output), for rel_l2;
 ///           times `worst_chunk` for a chunk, times `max_abs` for the largest single error
@@ -36,9 +36,10 @@ struct Bounds {
 ///           largest of n normal errors is expected to be
 ///   bound = min(cap, max(factor * error of the plain computation, floor))
 ///
-/// The floor is there because the plain computation may owe nothing to rounding: by luck (one
-/// element, whole numbers), or because the recurrence adds k v^T to the state as they are, where
-/// every chunk form has to round the decayed keys first. It allows each element one whole rounding.
+/// The floor is there because the plain computation may have no rounding error at all. That may be
+/// luck (one element, whole numbers). It may also be because the recurrence adds k v^T to the state
+/// without rounding the operands, where every chunk form has to round the decayed keys first. The
+/// floor allows each element one whole rounding.
 struct Tolerance {
   struct PerArithmetic {
     double cap = 0;           ///< rel_l2 of an output
@@ -73,7 +74,7 @@ double unit_roundoff(Arithmetic arithmetic);
 /// The cap for rel_l2 of an output: no bound in a record may be above it.
 double cap(const Tolerance& tolerance, Arithmetic arithmetic, DType output);
 
-/// What an output is held to.
+/// The bounds of an output.
 Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output,
               const BaselineError& baseline);
 

@@ -1,6 +1,7 @@
 #pragma once
-// What a record's verdict rests on besides the candidate's own code, as one short text beside
-// source_hash: a record that was judged by other rules, or compiled in another way, is stale too.
+// Everything that a record's verdict depends on besides the candidate's own code, as one short text
+// that is kept beside source_hash. A record that was judged by other rules, or compiled in another
+// way, is stale too.
 
 #include <string>
 #include <string_view>
@@ -12,14 +13,15 @@ namespace gla_bench {
 
 /// Two groups of 16 hexadecimal digits with a hyphen between them.
 ///
-/// The first is over what judges: the code of verification, of the references on host and device,
-/// of the inputs that are drawn, of the checks of guard zones and untouched tensors (the list is in
-/// cmake/EmbedSources.cmake; comments, layout and paths count nothing), and the tolerances' values.
+/// The first group covers what judges: the code of verification, of the references on host and
+/// device, of the inputs that are drawn, and of the checks of guard zones and untouched tensors.
+/// The list is in cmake/EmbedSources.cmake; comments, layout and paths do not count. It also covers
+/// the tolerances' values.
 ///
-/// The second is over what compiles candidates of the backend: NVRTC's version and options, without
-/// the architecture, which belongs to the device; for the host the version of the compiler that
-/// built the program, and its options but for warnings. A program without CUDA has "unknown" there
-/// for CUDA candidates.
+/// The second group covers what compiles candidates of the backend. For CUDA that is NVRTC's
+/// version and options, without the architecture, which belongs to the device. For the host it is
+/// the version of the compiler that built the program, and its options except warnings. A program
+/// without CUDA has "unknown" there for CUDA candidates.
 std::string verifier_hash(BackendId backend, const Tolerance& tolerance);
 
 enum class VerifierMatch {

@@ -34,7 +34,7 @@ struct Explanation {
   std::string fault;
 };
 
-// Why a tensor's outcome is not ok, in the order in which a reader wants to know.
+// Why a tensor's outcome is not ok, the most useful reason first.
 Explanation explain(const TensorSpec& spec, const ErrorMetrics& metrics,
                     const TensorVerdict& verdict) {
   if (metrics.unwritten > 0)
@@ -97,8 +97,8 @@ bool answers_other_inputs(ProblemTruth& truth, const HostTensors& outputs, Arith
   return judge(others, outputs, arithmetic, tolerance).ok;
 }
 
-// The outputs as they lie, whose fingerprint this is: downloaded and compared whole unless those
-// very bits were, for whichever candidate.
+// The outputs on the backend and their fingerprint. They are downloaded and compared as a whole
+// unless outputs with the same bits already were, for whichever candidate.
 Verification judge_outputs(Workset& workset, ProblemTruth& truth, std::uint64_t fingerprint,
                            Arithmetic arithmetic, const Tolerance& tolerance) {
   if (const Verification* known = truth.known_right(arithmetic, fingerprint)) return *known;
@@ -114,7 +114,7 @@ struct OtherInputs {
   bool cached = false;  // the bits of an earlier call, and wrong
 };
 
-// Nothing where the inputs can not be negated; they are as they were afterwards.
+// Returns nothing where the inputs cannot be negated. The inputs are restored afterwards.
 OtherInputs call_with_other_inputs(Workset& workset, Plan& plan, ProblemTruth& truth,
                                    const Verification& verification, const Tolerance& tolerance,
                                    const std::function<void()>& call) {
@@ -130,8 +130,8 @@ OtherInputs call_with_other_inputs(Workset& workset, Plan& plan, ProblemTruth& t
   return seen;
 }
 
-// A sample more, of poisoned outputs and other inputs: what stopped to write, or to compute, while
-// it was timed.
+// Takes one more sample, with poisoned outputs and other inputs. It finds a candidate that stopped
+// writing, or computing, while it was timed.
 void check_one_more(Workset& workset, Plan& plan, ProblemTruth& truth, const Tolerance& tolerance,
                     Verification& verification) {
   const OtherInputs others = call_with_other_inputs(workset, plan, truth, verification, tolerance,

@@ -1,7 +1,7 @@
 #pragma once
-// Is what a candidate left in its outputs right? Metrics are pure functions of numbers; the rest
-// drives a Plan over a Workset and judges what comes back. NaN can not pass: every test is !(error
-// <= bound).
+// Decides whether what a candidate left in its outputs is right. Metrics are pure functions of
+// numbers; the rest drives a Plan over a Workset and judges what comes back. NaN cannot pass,
+// because every test is !(error <= bound).
 
 #include <cstdint>
 #include <functional>
@@ -18,13 +18,13 @@
 
 namespace gla_bench {
 
-/// Tokens of a chunk, the unit in which errors are followed along T. The last chunk of a sequence
-/// takes the ragged rest as well: a chunk of one token could be a single element near zero, whose
-/// relative error says nothing of the kernel.
+/// The number of tokens of a chunk, the unit in which errors are followed along T. The last chunk
+/// of a sequence also takes the tokens that do not fill a chunk. A chunk of one token could be a
+/// single element near zero, whose relative error says nothing of the kernel.
 constexpr std::int64_t chunk_tokens = 64;
 
-/// A chunk's reference norm counts as at least this share of what it would be at the tensor's RMS,
-/// so that a chunk of almost nothing is not divided by almost nothing.
+/// The smallest share of the norm at the tensor's RMS that a chunk's reference norm counts as, so
+/// that the error of a chunk near zero is not divided by almost nothing.
 constexpr double chunk_norm_floor = 0.01;
 
 /// How an output differs from the reference, over the whole tensor, in float64.
@@ -41,12 +41,12 @@ struct ErrorMetrics {
   WorstElement worst;  ///< the first not finite one, else where |got - expected| is largest
 };
 
-/// Compares a tensor whole. A chunk is 64 tokens of one (sequence, head) pair where the tensor has
-/// token axes (of all heads where it has nothing behind them, as lse), and otherwise one pair's
-/// whole part ([K,V] of a state). Where the reference is
-/// infinite (lse of a row that sees nothing) the same infinity is right and left out of all norms.
-/// With any other element that is not finite, or any other value there, every error is NaN. The
-/// result does not depend on the number of threads.
+/// Compares a whole tensor. Where the tensor has token axes, a chunk is 64 tokens of one (sequence,
+/// head) pair; where it has no axis behind them, as lse, a chunk spans all heads. Without token
+/// axes a chunk is one pair's whole part ([K,V] of a state). Where the reference is infinite (lse
+/// of a row that sees nothing), the same infinity is right and is left out of all norms. If any
+/// other element is not finite, or another value stands there, every error is NaN. The result does
+/// not depend on the number of threads.
 /// @throws std::invalid_argument when a size does not fit the spec.
 ErrorMetrics tensor_errors(const TensorSpec& spec, std::span<const float> got,
                            std::span<const double> expected);
@@ -64,7 +64,7 @@ ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
 /// Errors of one output of the plain computation.
 BaselineError baseline_error(const ErrorMetrics& metrics);
 
-/// What is true of one problem: made once, used for all its candidates.
+/// What all candidates of one problem share: it is made once for them all.
 class ProblemTruth {
  public:
   /// Takes the inputs as they are (drawn, or from a file) and computes the reference.
@@ -80,14 +80,14 @@ class ProblemTruth {
   const std::string& reference_place() const { return reference_place_; }
   /// Specs of the outputs only.
   const std::vector<TensorSpec>& outputs() const { return outputs_; }
-  /// The same problem with other inputs, its reference computed where this one's was.
+  /// Makes the same problem with other inputs. The reference is computed where this one's was.
   ProblemTruth with_inputs(HostTensors inputs) const;
   /// Error of the plain computation in this arithmetic, per output; computed at the first call.
   const std::map<std::string, BaselineError>& baseline(Arithmetic arithmetic);
 
-  /// The verdict on outputs of these very bits (Workset::outputs_fingerprint()) that were found
-  /// right in this arithmetic, whichever candidate they were of; null for any other. All by one
-  /// tolerance.
+  /// The verdict on outputs with exactly these bits (Workset::outputs_fingerprint()), if some
+  /// candidate's outputs with them were found right in this arithmetic; otherwise null. All
+  /// verdicts are by one tolerance.
   const Verification* known_right(Arithmetic arithmetic, std::uint64_t fingerprint) const {
     const auto found = right_.find({arithmetic, fingerprint});
     return found == right_.end() ? nullptr : &found->second;
@@ -110,24 +110,26 @@ class ProblemTruth {
   std::map<std::pair<Arithmetic, std::uint64_t>, Verification> right_;
 };
 
-/// Judges outputs that lie on the host: every output there, whole, finite and within its bounds.
-/// `check` names the first check that failed, in the order of checks.hpp. `deterministic` and
-/// `last_timed_ok` are left for the caller.
+/// Judges outputs that lie on the host: every output must be there, whole, finite and within its
+/// bounds. `check` names the first check that failed, in the order of checks.hpp. The caller sets
+/// `deterministic` and `last_timed_ok`.
 Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic arithmetic,
                    const Tolerance& tolerance);
 
-/// What a verification is told besides what to verify.
+/// Options of a verification.
 struct VerifyOptions {
-  /// Other bits in a repeat are a failure, not a report (Variant::reproducible).
+  /// If true, different bits in a repeat are a failure, and otherwise only reported
+  /// (Variant::reproducible).
   bool reproducible = true;
-  /// Takes the outputs that were judged wrong, in whatever run. May be empty.
+  /// Receives the outputs that were judged wrong, in whichever run. May be empty.
   std::function<void(const HostTensors& outputs)> wrong = {};
 };
 
-/// Poisons outputs and workspace, runs, looks for damage (guard zones, changed inputs), judges
-/// every output, poisons and runs once more for `deterministic`, and once for other inputs
-/// (Workset::negate_inputs): the very same bits are then an answer from an earlier call, unless the
-/// reference for those inputs says so too. `plan` must be prepared with `workset`.
+/// Poisons outputs and workspace, runs, looks for damage (guard zones, changed inputs) and judges
+/// every output. Then it poisons and runs once more for `deterministic`, and once for other inputs
+/// (Workset::negate_inputs). If the bits for the other inputs are the very same, they are an answer
+/// from an earlier call, unless the reference for those inputs has them too. `plan` must be
+/// prepared with `workset`.
 /// @throws RunError when a run fails.
 Verification verify_candidate(Workset& workset, Plan& plan, ProblemTruth& truth,
                               Arithmetic arithmetic, const Tolerance& tolerance,

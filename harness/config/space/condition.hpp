@@ -18,11 +18,11 @@ class Condition {
 
   const std::string& text() const { return text_; }
 
-  /// The axes that it speaks of.
+  /// The axes that the condition names.
   const std::set<std::string>& names() const { return names_; }
 
-  /// True where the tile lacks an axis that it speaks of: then it says nothing of this tile. False
-  /// where it can not be worked out (a division by 0). Never throws.
+  /// True where the tile lacks an axis that the condition names, because it then does not apply to
+  /// the tile. False where the condition cannot be evaluated (a division by 0). Never throws.
   bool holds(const Tile& tile) const;
 
  private:

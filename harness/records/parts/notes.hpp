@@ -15,7 +15,8 @@ namespace gla_bench {
 inline constexpr std::array<std::string_view, 4> against_ends{"", "precision", "time", "rounds"};
 
 /// Interleaved rounds against another binary's candidate of the same problem, variant and tile (run
-/// --against): in each round both took `samples` samples with cold caches, one behind the other.
+/// --against). In each round both took `samples` samples with cold caches, one candidate after the
+/// other.
 struct Against {
   Status status = Status::rejected;
   std::string reason;
@@ -61,7 +62,7 @@ void fields(Visitor& visit, Of<Against>) {
 
 inline constexpr std::array<std::string_view, 3> ways_to_choose{"bucket", "nearest", "default"};
 
-/// How `auto` came to a candidate (tuned_table/choose.hpp).
+/// How `auto` selected a candidate (tuned_table/choose.hpp).
 struct ChosenBy {
   std::string how;
   std::string table;
@@ -90,7 +91,7 @@ void fields(Visitor& visit, Of<ChosenBy>) {
 inline constexpr std::array<std::string_view, 6> search_ends{"end",       "slower", "traffic",
                                                              "unvisited", "failed", "stopped"};
 
-/// How a search (tune) came to its end with a candidate.
+/// How a search (tune) ended for a candidate.
 struct SearchNote {
   std::string strategy;
   std::string left;

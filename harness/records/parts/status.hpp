@@ -13,10 +13,10 @@ enum class Status {
   verified,
   wrong,
   rejected,
-  left_out,  ///< it could have been tried, and the search (tune) did without
+  left_out,  ///< it could have been tried, and the search (tune) skipped it
   build_failed,
-  run_failed,  ///< it said so, and its process lived on
-  crashed,     ///< it took its process or its device with it, also when tried again alone
+  run_failed,  ///< it reported an error, and its process survived
+  crashed,     ///< it ended its process or lost its device, also when tried again alone
   timeout,     ///< it was killed after the limit of a step
   built
 };

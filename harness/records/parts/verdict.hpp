@@ -74,7 +74,7 @@ struct Verification {
   std::optional<bool> last_timed_ok;
   std::string fault;
   std::string check;  ///< one of the names in checks.hpp
-  /// Workset::outputs_fingerprint() of the outputs that were judged; no part of the record.
+  /// Workset::outputs_fingerprint() of the judged outputs; it is not written to the record.
   std::optional<std::uint64_t> fingerprint = {};
 };
 

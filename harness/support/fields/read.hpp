@@ -1,6 +1,7 @@
 #pragma once
-// Structs out of JSON, by their fields() (fields.hpp). Heavy: for the one source of a room that
-// reads. Every complaint has the file, the place, what stood there and what was expected.
+// Reads structs from JSON, by their fields() (fields.hpp). This header is slow to compile; include
+// it only in the one source of a folder that reads. Every error names the file, the place, what
+// stood there and what was expected.
 
 #include <algorithm>
 #include <concepts>
@@ -11,8 +12,9 @@
 
 namespace gla_bench {
 
-/// What null means where a field may be missing: it is missing (records, which write null for
-/// nothing), or it is refused as any other value of the wrong kind (configs, which people write).
+/// What null means for a field that may be missing. Either the field counts as missing (records,
+/// which write null for nothing), or null is refused like any value of the wrong kind (configs,
+/// which people write).
 enum class Nulls { missing, refused };
 
 template <class Struct>

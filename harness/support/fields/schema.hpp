@@ -1,6 +1,6 @@
 #pragma once
-// JSON Schemas of structs, by their fields() (fields.hpp). Heavy: for the one source of a room that
-// describes.
+// Makes JSON Schemas of structs, by their fields() (fields.hpp). This header is slow to compile;
+// include it only in the one source of a folder that describes.
 
 #include <cmath>
 #include <concepts>
@@ -13,10 +13,10 @@ namespace gla_bench {
 /// The parts of a schema that structs make, under the names that of() gives them.
 class SchemaParts {
  public:
-  /// `defaults`: a field that may be missing says what stands in its place, as a config's do.
+  /// With `defaults`, a field that may be missing states its default, as a config's fields do.
   explicit SchemaParts(bool defaults) : defaults_(defaults) {}
 
-  /// {"$ref": ...} to the part of a struct, which is made where it is not there yet.
+  /// Gives {"$ref": ...} to the part of a struct, and makes that part if it does not exist yet.
   template <class Struct>
   Json reference();
 

@@ -1,5 +1,6 @@
 #pragma once
-// Structs as JSON, by their fields() (fields.hpp). Heavy: for the one source of a room that writes.
+// Writes structs as JSON, by their fields() (fields.hpp). This header is slow to compile; include
+// it only in the one source of a folder that writes.
 
 #include <concepts>
 #include <nlohmann/json.hpp>

@@ -10,30 +10,30 @@
 namespace gla_bench {
 
 struct BootstrapPolicy {
-  double confidence = 0.95;  ///< of the interval
+  double confidence = 0.95;  ///< confidence level of the interval
   int resamples = 2000;
   std::uint64_t seed = 1;
 };
 
 /// New time over base time, above 1 where the new one takes longer.
 struct RatioEstimate {
-  double ratio = 0;       ///< the median; NaN where there is nothing to compare
-  double low = 0;         ///< of the interval
-  double high = 0;        ///< of the interval
-  double p = 1;           ///< chance of a difference like this one where there is none
-  std::size_t count = 0;  ///< rounds; of unpaired samples the smaller number of the two
+  double ratio = 0;  ///< the median; NaN where there is nothing to compare
+  double low = 0;    ///< of the interval
+  double high = 0;   ///< of the interval
+  double p = 1;  ///< probability of a difference at least like this one if there is none in truth
+  std::size_t count = 0;  ///< number of rounds; for unpaired samples the smaller of the two numbers
 };
 
 /// The first autocorrelation of a series, 0 for one that is shorter than 4 or constant to 1e-9.
 double autocorrelation(std::span<const double> series);
 
-/// Length of the blocks in which a series is drawn again, so that neighbours that are alike stay
-/// together: Carlstein's rule for a first-order autoregression, (sqrt(6) r / (1 - r^2))^(2/3)
-/// n^(1/3), at most a third of the series, 1 where neighbours are not alike.
+/// The length of the blocks in which a series is resampled, so that correlated neighbours stay
+/// together. It is Carlstein's rule for a first-order autoregression, (sqrt(6) r / (1 - r^2))^(2/3)
+/// n^(1/3). It is at most a third of the series, and 1 where neighbours are not correlated.
 std::size_t block_length(std::span<const double> series);
 
-/// Two-sided exact sign test of `above` and `below`, out of rounds that are worth `share` of as
-/// many independent ones. 1 without rounds.
+/// Two-sided exact sign test of `above` and `below`. The rounds are worth `share` times as many
+/// independent ones. 1 without rounds.
 double sign_test(std::size_t above, std::size_t below, double share = 1);
 
 /// Ratio of paired rounds: the median of new/base round by round. The interval is the percentile

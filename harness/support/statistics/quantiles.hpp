@@ -9,8 +9,7 @@ double normal_cdf(double z);
 /// The value below which a standard normal one lies with probability `p` in (0, 1).
 double normal_quantile(double p);
 
-/// The same of Student's t with so many degrees of freedom, which are above 0 and need not be
-/// whole.
+/// The same for Student's t. The degrees of freedom are above 0 and need not be whole.
 double student_quantile(double p, double degrees);
 
 }  // namespace gla_bench

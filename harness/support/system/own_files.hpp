@@ -5,8 +5,9 @@
 
 namespace gla_bench {
 
-/// The folder in which programs keep what a user made: $XDG_DATA_HOME, else ~/.local/share, below
-/// it gla-bench. Empty where neither XDG_DATA_HOME nor HOME is set. It need not be there yet.
+/// The folder in which programs keep what a user made: gla-bench below $XDG_DATA_HOME, or else
+/// below ~/.local/share. Empty where neither XDG_DATA_HOME nor HOME is set. The folder need not
+/// exist yet.
 std::string user_data_folder();
 
 /// The folder of the program's own file; empty where the system does not tell it.

@@ -15,11 +15,11 @@ class SharedLibrary {
   /// Nothing is open, and nothing was looked for.
   SharedLibrary() = default;
 
-  /// The first that opens: each name as the dynamic loader finds it (LD_LIBRARY_PATH, the system's
-  /// folders), then in each of the folders; only then the next name.
-  /// `companion`: how the names begin of libraries that the wanted one looks for by name. The
-  /// loader need not find them beside it, so those of its folder are opened before it. Empty for
-  /// none.
+  /// Opens the first library that can be opened. Each name is tried as the dynamic loader finds it
+  /// (LD_LIBRARY_PATH, the system's folders), then in each of the folders, before the next name is
+  /// tried. `companion` is the beginning of the names of libraries that the wanted one looks for by
+  /// name. The loader need not find them beside it, so those of its folder are opened before it.
+  /// Empty for none.
   static SharedLibrary open(std::span<const std::string> names,
                             std::span<const std::string> folders = {},
                             std::string_view companion = {});
