@@ -1,4 +1,4 @@
-// gla-bench: the command line. Its exit codes: harness/commands/shared/exit_codes.hpp.
+// gla-bench: the command line. Its exit codes are in harness/commands/shared/exit_codes.hpp.
 
 #include <algorithm>
 #include <csignal>
@@ -14,15 +14,15 @@
 
 namespace {
 
-/// The command line as a shell would take it again, the program by its name alone: where somebody
-/// built it is nothing that a record should tell.
+/// The command line as a shell would take it again. The program stands by its name alone, since a
+/// record should not tell where somebody built it.
 std::string quoted(int count, char** arguments) {
   std::string line = count > 0 ? std::filesystem::path(arguments[0]).filename().string() : "";
   for (int i = 1; i < count; ++i) line += " " + gla_bench::shell_quoted(arguments[i]);
   return line;
 }
 
-/// The exit codes for the help, one on a line.
+/// The exit codes for the help, one on each line.
 std::string exit_code_list() {
   std::string text = "Exit codes:";
   for (const auto& [code, meaning] : gla_bench::commands::exit_codes)
@@ -34,7 +34,8 @@ std::string exit_code_list() {
 
 int main(int argc, char** argv) {
   using namespace gla_bench;
-  std::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is an error of the write, not the end
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // at the limit of a file's size the write fails and the process goes on
   commands::Context context;
   context.command_line = quoted(argc, argv);
   context.arguments.assign(argv + std::min(argc, 1), argv + argc);

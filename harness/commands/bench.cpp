@@ -24,10 +24,12 @@ struct Options {
   AutoOptions choice;
 };
 
-/// Where Google Benchmark is a shared library, the program that needs it (cmake/Programs.cmake).
+/// The name of the program that is linked with Google Benchmark where that is a shared library
+/// (cmake/Programs.cmake).
 constexpr const char* other_program = "gla-bench-google";
 
-/// Becomes that program, with the same arguments. @throws InputError where it cannot be started
+/// Replaces this process by that program, with the same arguments. @throws InputError where it
+/// cannot be started
 [[noreturn]] void become_other_program(const std::vector<std::string>& arguments) {
   const std::filesystem::path folder = program_folder();
   const std::filesystem::path installed =

@@ -26,7 +26,7 @@ enum Exit {
   signalled = 128  ///< plus the signal's number
 };
 
-/// What main() gives to the commands, and what a command leaves for it.
+/// What main() passes to the commands, and what a command leaves for main().
 struct Context {
   std::string command_line;
   std::vector<std::string> arguments;  ///< of the command line, without the program's name
@@ -55,15 +55,16 @@ void add_repeat(CLI::App& program, Context& context);
 void add_profile(CLI::App& program, Context& context);
 void add_schema(CLI::App& program, Context& context);
 void add_sanitize(CLI::App& program, Context& context);
-/// Hidden: what the build installs, the manual page and the completions of shells.
+/// Hidden command. The build installs what it prints: the manual page and the completions of
+/// shells.
 void add_manual(CLI::App& program, Context& context);
 void add_completion(CLI::App& program, Context& context);
-/// Hidden: what `run` and `verify` start to do their work.
+/// Hidden command. `run` and `verify` start it to do their work.
 void add_worker(CLI::App& program, Context& context);
 
 /// The options that say where things run, shared by several commands.
 struct BackendOptions {
-  std::string backend;  ///< "auto", "host", "cuda"; empty: as the config says
+  std::string backend;  ///< "auto", "host" or "cuda"; empty: what the config says
   CudaOptions cuda;
   HostOptions host;
 
@@ -75,13 +76,15 @@ struct BackendOptions {
 /// The argument of commands that take one recorded candidate (read_selection() reads it).
 void add_row_option(CLI::App& command, std::string& row);
 
-/// The backend asked for on the command line, else by the config, else the GPU where there is one
-/// and the host otherwise. @throws InputError for "cuda" in a build without it
+/// The backend that the command line asks for, else the one that the config asks for. Without
+/// either it is the GPU where there is one, and the host otherwise. @throws InputError for "cuda"
+/// in a build without it
 std::unique_ptr<Backend> open_backend(const BackendOptions& options,
                                       std::optional<BackendId> configured = std::nullopt);
 
-/// The place that a backend is, for assignments(): memory of the host is what is free now, sources
-/// are those that are compiled. @throws InputError when the folder of sources can not be read
+/// The place that a backend is, for assignments(). The host's memory is what is free now, and the
+/// sources are those that are compiled. @throws InputError when the folder of sources cannot be
+/// read
 Place place_of(BackendId backend, const Limits& limits, const std::string& device,
                const BackendOptions& options);
 Place place_of(const Backend& backend, const BackendOptions& options);

@@ -25,7 +25,7 @@ struct CompileOptions {
   AutoOptions choice;
 };
 
-/// Candidates that differ in their text: one for each kernel that has to be compiled.
+/// Candidates whose source text differs: one for each kernel that has to be compiled.
 std::vector<Candidate> compile_jobs(const std::vector<Assignment>& work) {
   std::vector<Candidate> jobs;
   std::set<std::string> seen;
@@ -36,7 +36,8 @@ std::vector<Candidate> compile_jobs(const std::vector<Assignment>& work) {
   return jobs;
 }
 
-/// `import`: of which source the unit is, where it is not the candidate's own: "+chunk_fused".
+/// `import`: the source that the unit is made of, where it is not the candidate's own:
+/// "+chunk_fused".
 std::string file_name(const Candidate& candidate, const std::string& import) {
   const Shape& shape = candidate.problem.shape;
   std::string text = candidate.variant->name + import + "-" +
@@ -46,7 +47,7 @@ std::string file_name(const Candidate& candidate, const std::string& import) {
   return text + ".cu";
 }
 
-/// Writes what is compiled, for another compiler or a reader: a file for each unit.
+/// Writes the text that is compiled, one file for each unit, for another compiler or a reader.
 void emit(const std::vector<Candidate>& jobs, const std::string& folder) {
   for (const Candidate& candidate : jobs) {
     const std::vector<Unit> units = units_of(candidate);
@@ -78,7 +79,8 @@ std::vector<std::string> row_of(const Candidate& candidate, const Compiled& comp
   return row;
 }
 
-/// Compiles for one architecture; how many failed. Counts what was tried in `tried`.
+/// Compiles for one architecture and returns how many failed. Counts in `tried` how many were
+/// tried.
 std::size_t compile_for(int arch, const CompileOptions& options, const Config& config,
                         std::size_t& tried) {
   BackendOptions with_arch = options.backend;
@@ -88,8 +90,8 @@ std::size_t compile_for(int arch, const CompileOptions& options, const Config& c
   Place place = place_of(*backend, with_arch);
   place.limits = limits_of(arch);  // what the architecture allows, not what this machine has
   place.host_memory = 0;
-  // No environment: that it is not the table's device is the point, and what the architecture can
-  // not do is refused all the same.
+  // No environment is given, since this is meant for devices other than the table's. What the
+  // architecture cannot do is refused all the same.
   const auto chooser = open_chooser(config, options.choice, program_catalog(), place, {});
   const auto work = assignments(config, program_catalog(), place, pointer_to(chooser));
   const auto jobs = compile_jobs(work);

@@ -22,7 +22,7 @@ struct ExecOptions {
   BackendOptions backend;
 };
 
-/// "key=value" as its halves.
+/// Splits "key=value" into its two halves.
 std::pair<std::string, std::string> halves(const std::string& text, const std::string& option) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())

@@ -1,4 +1,4 @@
-// gla-bench export: results in the formats of others.
+// gla-bench export: writes results in the formats of other tools.
 
 #include <filesystem>
 #include <iostream>

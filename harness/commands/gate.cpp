@@ -20,7 +20,7 @@ struct GateOptions {
   bool require_fresh = false;
 };
 
-/// Only what is right becomes a baseline.
+/// Only correct records become a baseline.
 void store_baseline(const std::string& path, const std::vector<Results>& files) {
   std::size_t left_out = 0;
   const AccuracyBaseline baseline = baseline_to_store(files, left_out);

@@ -29,7 +29,8 @@ void print_backend(Backend& backend, bool measure) {
   }
 }
 
-/// What scripts/source_hashes.py is compared with, and where it has the lists of sources from.
+/// What the output of scripts/source_hashes.py is compared with, and where it takes the lists of
+/// sources from.
 void print_source_hashes(const std::string& kernels) {
   SourceHashes hashes{kernels.empty() ? SourceStore() : SourceStore(kernels)};
   nlohmann::ordered_json json;

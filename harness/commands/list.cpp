@@ -21,7 +21,7 @@ struct ListOptions {
   std::string op;
   bool json = false;
   std::vector<std::int64_t> shape;             ///< Operator{}.extents in their order
-  std::map<std::string, std::int64_t> others;  ///< that some operator has besides
+  std::map<std::string, std::int64_t> others;  ///< extents that only some operators have
   std::string dtype = "bfloat16";
   std::string arch = "sm_90a";
 };
@@ -56,7 +56,7 @@ void print_variant(const Variant& variant, const Problem& problem, const Limits&
   print_constraints(variant, problem, limits);
 }
 
-/// Extents that every problem of some operator has, but not those of most operators.
+/// Extents that every problem of some operator has, but that most operators lack.
 std::vector<ExtentAxis> other_extents() {
   std::vector<ExtentAxis> list;
   const std::vector<std::string> common = Operator{}.extents;
@@ -78,8 +78,8 @@ std::string option_name(const ExtentAxis& axis) {
   return text;
 }
 
-/// The shape asked for, with what an operator has besides. @throws InputError for an extent that is
-/// too large
+/// The shape that is asked for, with the extents that only some operators have. @throws InputError
+/// for an extent that is too large
 Shape shape_for(const Operator& op, const ListOptions& options) {
   Shape shape;
   const std::vector<std::string> common = Operator{}.extents;
@@ -114,7 +114,7 @@ Json variant_to_json(const Variant& variant) {
   return json;
 }
 
-/// Everything that does not depend on a problem, for programs.
+/// Prints, for programs, everything that does not depend on a problem.
 Json catalog_to_json(const Catalog& catalog) {
   Json list = Json::array();
   for (const Operator& op : catalog.operators) {

@@ -1,5 +1,5 @@
-// gla-bench manual and gla-bench completion: the program describes itself. Hidden: the build runs
-// them, and installs what they print.
+// gla-bench manual and gla-bench completion: the program describes itself. Both are hidden: the
+// build runs them and installs what they print.
 
 #include <iostream>
 

@@ -36,7 +36,7 @@ struct Largest {
 struct Totals {
   std::size_t candidates = 0, narrowed = 0, refused = 0;
   std::map<std::string, std::size_t> by_variant;
-  /// By the reason with its numbers taken out; with how it reads the first time.
+  /// The key is the reason without its numbers. The value has the reason as it read the first time.
   std::map<std::string, std::pair<std::size_t, std::string>> by_reason;
   std::vector<std::string> too_large;
   std::set<std::string> compile_jobs;

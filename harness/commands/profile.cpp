@@ -28,7 +28,7 @@ bool is_program(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
 }
 
-/// Spelled out: to the tool, /proc/self/exe would be the tool.
+/// The path is spelled out, because inside the tool /proc/self/exe would be the tool itself.
 std::string own_path() {
   return std::filesystem::read_symlink("/proc/self/exe").string();
 }
@@ -38,8 +38,8 @@ std::string tool_path(const std::string& tool) {
   return find_tool(tool, path == nullptr ? "" : path, is_program);
 }
 
-/// What `repeat` is given: the row, checked here so that the complaint is not
-/// the tool's.
+/// The arguments that `repeat` is given. The row is checked here, so that a complaint comes from
+/// this program and not from the tool.
 std::vector<std::string> repeat_arguments(const ToolOptions& options) {
   const Selection selection = read_selection(options.row);
   if (selection.backend != BackendId::cuda)
@@ -49,7 +49,7 @@ std::vector<std::string> repeat_arguments(const ToolOptions& options) {
   return arguments;
 }
 
-/// Becomes the tool.
+/// Replaces this process by the tool.
 int become(const std::vector<std::string>& command, bool print) {
   std::string line;
   for (const std::string& part : command) line += (line.empty() ? "" : " ") + shell_quoted(part);

@@ -1,5 +1,4 @@
-// gla-bench repeat: one candidate again, in this process: what a record's
-// "command" says.
+// gla-bench repeat: runs one candidate again, in this process. A record's "command" names it.
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -24,8 +23,8 @@ struct RepeatOptions {
   BackendOptions backend;
 };
 
-/// One call and nothing else, in the range that profilers look at; one before
-/// it, so that nothing is loaded within.
+/// One call and nothing else, inside the range that profilers look at. Another call comes before
+/// it, so that nothing is loaded within the range.
 void call_once(Backend& backend, const Operator& op, const Candidate& candidate) {
   const auto plan = backend.build(candidate);
   const auto workset = backend.stage(op, candidate.problem, inputs_of(op, candidate.problem));

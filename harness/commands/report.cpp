@@ -1,4 +1,4 @@
-// gla-bench report: results files -> tables.
+// gla-bench report: makes tables of results files.
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -72,7 +72,7 @@ void print_report(const std::vector<Results>& files, const ReportOptions& option
                       comparison ? &*comparison : nullptr);
 }
 
-/// Whatever is asked for in place of what is printed.
+/// Writes whatever is asked for instead of the printed report.
 void write_files(const std::vector<Results>& files, ReportOptions options) {
   const bool rows = options.against.empty();
   std::optional<Comparison> comparison;

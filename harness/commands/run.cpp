@@ -46,7 +46,7 @@ std::string default_output(const std::string& config) {
   return std::filesystem::path(config).stem().string() + stamp.data();
 }
 
-/// Goes on with a file that was made from an earlier form of the config.
+/// Continues a file that was made from an earlier form of the config.
 RecordFile extend_output(const RunOptions& options, const Config& config, const Facts& environment,
                          const Asked& asked, const Place& place, Results& results) {
   std::string note;
@@ -61,7 +61,7 @@ RecordFile extend_output(const RunOptions& options, const Config& config, const 
   return file;
 }
 
-/// The file to write to, or none: a verification keeps records only where it is told to.
+/// The file to write to, or none: a verification keeps records only where it is told to do so.
 std::optional<RecordFile> open_output(const RunOptions& options, const Config& config,
                                       const Facts& environment, Results& results) {
   OutputOptions output = options.output;
@@ -106,7 +106,7 @@ int exit_code(const SupervisedEnd& end) {
   return end.summary.ok() ? done : check_failed;
 }
 
-/// All work, and then what was throttled once more. `file` may be null.
+/// Does all work, and then repeats once what was throttled. `file` may be null.
 SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work,
                         const WorkConditions& conditions, RecordFile* file,
                         std::vector<Record>& records) {
@@ -154,12 +154,12 @@ int execute(const RunOptions& options, const std::string& command_line) {
   Config config = with_seeds(config_of(options, catalog), options.seeds);
   if (!options.keep_wrong.empty())
     config.policy.keep_wrong.folder = std::filesystem::absolute(options.keep_wrong).string();
-  tolerance_of(config);  // a bad file is told before any worker starts
+  tolerance_of(config);  // a bad file is reported before any worker starts
   expect_output(options.output);
   Supervisor supervisor;
   start_workers(supervisor, options.backend, config.backend, options.gpus);
   const Hello& hello = supervisor.hello();
-  // A metric that is not there would leave every row without counts.
+  // A metric that does not exist would leave every row without counts.
   if (options.measure && !config.policy.counters.metrics.empty())
     supervisor.first().plan_counters(config.policy.counters, options.config);
   std::cerr << "running on " << name(hello.backend) << " ("
@@ -170,7 +170,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
   const Place& place = session.conditions.place;
   const Facts& here = session.environment;
   Results results;
-  results.environment = here;  // that of a file to go on with takes its place
+  results.environment = here;  // replaced by the file's own where a file is continued
   const auto chooser = open_chooser(config, options.choice, catalog, place, here);
   auto work = assignments(config, catalog, place, pointer_to(chooser));
   auto file = options.output.extend
@@ -251,7 +251,7 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
     command->add_option("--plant-slowdown", options->planted)
         ->check(CLI::Range(0.0, 100.0))
         ->needs(against)
-        ->group("");  // of the self-test: this program's times are longer by so many percent
+        ->group("");  // for the self-test: lengthens this program's times by so many percent
   }
   command->add_option("--keep-wrong", options->keep_wrong,
                       "folder for inputs, outputs and reference of rows that are wrong (default: "

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view folder = "configs/schema/", ending = ".schema.json";
 
-/// The schemas that are written by hand, which the build puts inside the binary.
+/// The schemas that are written by hand. The build embeds them in the binary.
 std::vector<std::string> embedded_schemas() {
   std::vector<std::string> names;
   for (const Source& source : embedded_sources())
@@ -34,7 +34,7 @@ std::vector<std::string> schema_names() {
   return names;
 }
 
-/// A schema as its file has it. @throws InputError for an unknown name
+/// A schema as it stands in its file. @throws InputError for an unknown name
 std::string schema_text(const std::string& name, VariantNames variants = VariantNames::known) {
   if (name == "config") return config_schema(program_catalog(), variants).dump(1) + "\n";
   if (name == "results") return results_schema().dump(1) + "\n";

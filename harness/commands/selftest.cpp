@@ -1,4 +1,5 @@
-// gla-bench selftest: plants faults, runs them as any candidate is run, and shows what caught each.
+// gla-bench selftest: plants faults, runs them as any candidate is run, and shows which check
+// caught each.
 
 #include <chrono>
 #include <iostream>
@@ -19,8 +20,9 @@ struct SelftestOptions {
   BackendOptions backend;
 };
 
-/// Every candidate by itself, so that what one of them breaks can not be another's. With the limits
-/// of the self-test itself: what hangs need not hang for long, what hoards not take much.
+/// Runs every candidate by itself, so that what one of them breaks cannot be blamed on another. The
+/// limits are the self-test's own: a hang need not last long, and a candidate that hoards memory
+/// need not take much.
 WorkConditions conditions_of(const Place& place) {
   WorkConditions conditions;
   conditions.place = place;

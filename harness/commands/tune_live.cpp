@@ -17,7 +17,8 @@
 namespace gla_bench::commands {
 namespace {
 
-/// What a table says can not be searched for: a search is what tables are made from.
+/// A config that takes its candidates from a table cannot be searched: tables are made from
+/// searches.
 void refuse_auto(const std::string& path) {
   const Json document = read_json_file(path);
   for (const JsonNode& sweep : JsonNode(document, path).at("sweeps").items()) {
@@ -79,7 +80,7 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   journal.record = [&](const Record& record) { file.append(record); };
   const search::TuneEnd end = search::tune(client, work, request, journal, progress);
   progress.finish();
-  if (end.problems.empty()) {  // all were searched before: what it took stays in the file
+  if (end.problems.empty()) {  // all were searched before: the file keeps what that took
     file.finish();
   } else {
     for (const auto& [key, fact] : search::facts_of(end.breakdown)) results.environment[key] = fact;

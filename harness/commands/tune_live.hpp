@@ -19,7 +19,8 @@ struct LiveTuneOptions {
   std::uint64_t seed = 1;
   bool quiet = false;
   BackendOptions backend;
-  /// The table that is made of the results, empty for the device's own; nothing: none.
+  /// The table that is made of the results. An empty path means the device's own; without a value
+  /// no table is made.
   std::optional<std::string> table;
   std::vector<std::string> allowed;  ///< facts that may differ from the table's
 };

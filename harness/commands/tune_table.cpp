@@ -59,7 +59,7 @@ int evaluate_table(const TuneTableOptions& options, const TunedTable& table) {
   bool good = true;
   for (const EvaluatedProblem& row : evaluation.problems) good = good && !row.failed;
   const bool limited = std::isfinite(options.most_median) || std::isfinite(options.most_worst);
-  // What has no time can not be below a limit.
+  // A problem without a time cannot be below a limit.
   if (limited && (evaluation.judged == 0 || evaluation.unknown > 0)) good = false;
   if (limited && !(100 * evaluation.median_regret <= options.most_median)) good = false;
   if (limited && !(100 * evaluation.worst_regret <= options.most_worst)) good = false;
@@ -101,8 +101,8 @@ TunedTable update_table(std::span<const Results> files, std::string path,
     throw InputError(files.empty() ? std::string("no results files")
                                    : files.front().file +
                                          ": no record is right and timed, so that nothing can win");
-  // The first table of a user begins as the one that came with the program, so that nothing that is
-  // known gets lost behind it.
+  // A user's first table starts as a copy of the one that came with the program, so that no known
+  // entry is hidden by it.
   std::optional<std::string> base = path;
   if (path.empty()) {
     path = default_table_path(fresh.device);

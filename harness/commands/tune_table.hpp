@@ -1,5 +1,6 @@
 #pragma once
-// What `tune` does with tables alone: makes one of results files, exports it, evaluates it. No GPU.
+// What `tune` does with tables alone: it makes one of results files, exports it and evaluates it.
+// None of this needs a GPU.
 
 #include <CLI/CLI.hpp>
 #include <limits>
@@ -14,12 +15,12 @@ namespace gla_bench::commands {
 
 struct TuneTableOptions {
   std::vector<std::string> from;      ///< results files to make a table of
-  std::vector<std::string> evaluate;  ///< results files to hold a table against
+  std::vector<std::string> evaluate;  ///< results files to evaluate a table on
   std::vector<std::string> allowed;   ///< facts that may differ
   std::string tuned;                  ///< the table to read
   std::string header;                 ///< file to write the C++ header to
   bool markdown = false;
-  /// Percent; above it `--evaluate` fails.
+  /// The limit in percent; above it `--evaluate` fails.
   double most_median = std::numeric_limits<double>::infinity();
   double most_worst = std::numeric_limits<double>::infinity();
 
@@ -29,12 +30,13 @@ struct TuneTableOptions {
 };
 
 /// Makes entries of the records and puts them into the table at `path` (empty: the device's own in
-/// results/tuned/); prints them and what became of the table, which it returns.
-/// @throws InputError where no record may win, and for a table of another place; OutputError
+/// results/tuned/). Prints the entries and what became of the table, and returns the table. @throws
+/// InputError where no record may win, and for a table of another place; OutputError
 TunedTable update_table(std::span<const Results> files, std::string path,
                         const std::vector<std::string>& allowed, bool markdown);
 
-/// Everything that the options ask for; the exit code. `output`: the table of `from`.
+/// Does everything that the options ask for and returns the exit code. `output`: the path of the
+/// table made of `from`.
 int tune_table(const TuneTableOptions& options, const std::string& output);
 
 }  // namespace gla_bench::commands

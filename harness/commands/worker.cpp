@@ -1,5 +1,5 @@
-// gla-bench worker: the process that `run` and `verify` start to do their work in. Hidden: it takes
-// its requests from descriptor 3 (workers/protocol.hpp).
+// gla-bench worker: the process that `run` and `verify` start to do their work in. It is hidden,
+// and takes its requests from descriptor 3 (workers/protocol.hpp).
 
 #include "harness/workers/serving/serve.hpp"
 
@@ -15,7 +15,7 @@
 namespace gla_bench::commands {
 namespace {
 
-/// What the worker is asked to do besides its work, to show that it is seen.
+/// Faults that the worker is asked to show besides its work, to prove that they are noticed.
 struct Planted {
   bool faults = false;
   double slowdown = 0;  ///< percent

@@ -21,7 +21,7 @@ std::string_view told(BytesFrom from) {
   return "of the floor's bytes, the only ones known";
 }
 
-/// `amount` in a call, over what the ceiling does in its time.
+/// `amount` of a call, over what the ceiling allows in the call's time.
 double share_of(double amount, double cold_ms, double per_second) {
   const bool known = cold_ms > 0 && per_second > 0 && amount >= 0;
   return known ? amount / (cold_ms * 1e-3) / per_second : unknown_number;
@@ -39,7 +39,7 @@ std::string why_of(const RoofFigures& figures, const BoundVerdict& verdict) {
          " (modelled operations)";
 }
 
-/// Float32 multiply-adds that a multiprocessor begins in a cycle. Source: NVIDIA's programming
+/// Float32 multiply-adds that a multiprocessor starts in each cycle. Source: NVIDIA's programming
 /// guide, throughput of native arithmetic instructions.
 double float32_lanes(int arch) {
   return arch == 80 ? 64 : 128;
@@ -53,7 +53,7 @@ double float32_tflop_per_s(const Facts& environment) {
 }
 
 void put_peak(const Record& record, const Facts& environment, RoofFigures& figures) {
-  if (!record.verification || record.peer) return;  // a peer's units are not known
+  if (!record.verification || record.peer) return;  // the units that a peer uses are not known
   const Arithmetic arithmetic = record.verification->arithmetic;
   const double matrix = fact_number(environment, "matrix_tflop_per_s");
   if (record.backend == BackendId::host) {

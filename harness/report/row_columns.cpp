@@ -14,7 +14,8 @@ namespace gla_bench {
 namespace {
 
 constexpr int error_digits = 3, count_digits = 7;
-/// Of what CSV and JSON show, too: rounding it twice could change the last digit that is shown.
+/// For values that CSV and JSON show as well: rounding them twice could change the last digit
+/// shown.
 constexpr int all_digits = 17;
 
 Json positive(double value) {

@@ -13,7 +13,7 @@
 
 namespace gla_bench {
 
-/// A record with what is needed to tell its values.
+/// A record with what is needed to compute its values.
 struct ReportRow {
   const Results* file = nullptr;
   const Record* record = nullptr;
@@ -21,7 +21,8 @@ struct ReportRow {
   double copy_gb_per_s = 0;
   Json problem;  ///< problem_to_json()
   BoundVerdict bound;
-  // Of the record's contest; as they stand here for rows without one (row_without_contest()).
+  // What follows is about the record's contest. The defaults are those of a row without one
+  // (row_without_contest()).
   std::size_t contest = 0;  ///< counted from 0, the same for all records of the contest
   Standing standing = Standing::not_timed;
   const Entrant* entrant = nullptr;  ///< null for a row that does not stand for its variant
@@ -29,16 +30,16 @@ struct ReportRow {
   std::vector<std::size_t> ties;     ///< ranks of the entrants that cannot be told apart from it
 };
 
-/// The rows of some files in their order, and the contests that they are of.
+/// The rows of some files in their order, and the contests that the rows belong to.
 struct ReportRows {
   std::vector<Contest> contests;
   std::vector<ReportRow> rows;
 };
 
-/// `files` have to outlive them.
+/// The caller keeps `files` alive for as long as these rows.
 ReportRows report_rows(std::span<const Results> files);
 
-/// A row by itself: nothing is decided about who wins.
+/// A row by itself, for which no contest is decided.
 ReportRow row_without_contest(const Results& results, std::size_t index);
 
 struct ReportColumn {

@@ -90,7 +90,7 @@ Json times_of(const Record& record) {
 }
 
 void add_times(const Timing& timing, Measurements& list) {
-  // Under another name, so that no tool takes a time that can not be for a good one.
+  // It has another name, so that no tool mistakes an impossible time for a good one.
   const std::string prefix = is_believable(timing) ? "time" : "suspect_time";
   list.add(prefix, timing.cold.median_ms, "ms");
   list.add(prefix + "_min", timing.cold.min_ms, "ms");
@@ -156,7 +156,7 @@ Json result_of(const Record& record) {
           {"measurements", measurements_of(record)}};
 }
 
-/// Refuses what two files of one T4 file can not share.
+/// Refuses facts that the files of one T4 file cannot differ in.
 void expect_same_place(const Results& first, const Results& other) {
   for (const char* key : {"device", "backend"})
     if (fact_text(first.environment, key) != fact_text(other.environment, key))

@@ -1,5 +1,5 @@
 #pragma once
-// The program itself, run as somebody at a terminal runs it.
+// Runs the program itself, as a user at a terminal does.
 
 #include <sys/wait.h>
 

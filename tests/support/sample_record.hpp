@@ -1,5 +1,5 @@
 #pragma once
-// A record with something in each of its members, and what belongs around it in a results file.
+// A record with a value in each of its members, and the results file around it.
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 
 namespace gla_bench {
 
-/// `number` tells it from others of the same file.
+/// `number` distinguishes the record from others of the same file.
 inline Record sample_record(int number, std::size_t samples = 3) {
   Record record;
   record.problem.op = "gla";

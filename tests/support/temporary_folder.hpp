@@ -11,7 +11,8 @@
 
 namespace gla_bench {
 
-/// In memory where there is such a place: for what writes much, and needs no disk to be right.
+/// Lies in memory where there is such a place. It is for tests that write much and do not depend on
+/// a disk.
 inline std::filesystem::path memory_folder() {
   const char* memory = "/dev/shm";
   return ::access(memory, W_OK | X_OK) == 0 ? memory : std::filesystem::temp_directory_path();

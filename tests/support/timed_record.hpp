@@ -10,8 +10,8 @@
 
 namespace gla_bench::toy {
 
-/// A right row of so many milliseconds: o is at a tenth of its bound, the floor is 1 MB, the model
-/// 2 MB, 6e9 operations.
+/// A right row with a time of so many milliseconds. Its output o is at a tenth of its bound, its
+/// floor is 1 MB, its model has 2 MB and 6e9 operations.
 inline Record timed(const std::string& variant, double ms, int chunk = 16) {
   Record record;
   record.problem = toy::problem();
@@ -29,7 +29,7 @@ inline Record timed(const std::string& variant, double ms, int chunk = 16) {
   return record;
 }
 
-/// Of a device that copies 10 GB/s, so that the floor takes 0.1 ms.
+/// The file of a device that copies 10 GB/s, so that the floor takes 0.1 ms.
 inline Results results_of(std::vector<Record> records, const std::string& file = "r.json") {
   Results results;
   results.file = file;

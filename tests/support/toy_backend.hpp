@@ -11,7 +11,7 @@
 
 namespace gla_bench::toy {
 
-/// What the test wants to happen, and what did.
+/// What the test wants to happen, and what did happen.
 struct Script {
   bool device = true;
   std::string build_fails, run_fails, lost, wrong, throws;  ///< names of variants

@@ -13,7 +13,7 @@ std::string all_names(const std::vector<OptionFacts>& options) {
   return join(names, " ");
 }
 
-/// One case for each option that takes a value: its values, or nothing, which means a file.
+/// One case for each option that takes a value. It lists the values; an empty case means a file.
 void write_values(std::ostream& out, const CommandFacts& command) {
   for (const OptionFacts& option : command.options) {
     if (option.names.empty() || option.value.empty()) continue;

@@ -1,6 +1,6 @@
 #pragma once
-// The command line as plain values, read from CLI11's own tree: what the manual page and the
-// shells' completions are written from, so that they cannot fall behind the program.
+// The command line as plain values, read from CLI11's own tree. The manual page and the shells'
+// completions are written from it, so that they cannot fall behind the program.
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -10,10 +10,10 @@
 namespace gla_bench::commands {
 
 struct OptionFacts {
-  std::vector<std::string> names;    ///< "-o", "--output"; empty where it is only positional
-  std::string positional;            ///< "config"; empty where it is not
-  std::string value;                 ///< "TEXT", "INT"; empty for a flag
-  std::vector<std::string> choices;  ///< all values that it takes, where these are known
+  std::vector<std::string> names;  ///< "-o", "--output"; empty where the option is only positional
+  std::string positional;          ///< "config"; empty where the option is not positional
+  std::string value;               ///< "TEXT", "INT"; empty for a flag
+  std::vector<std::string> choices;  ///< all values that the option takes, where they are known
   std::string default_value;         ///< as the help shows it; empty for none
   std::string help;
   bool required = false;

@@ -6,7 +6,7 @@
 namespace gla_bench::commands {
 namespace {
 
-/// In single quotes, where fish knows the escapes \\ and \' alone.
+/// The text in single quotes, within which fish knows only the escapes \\ and \'.
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {

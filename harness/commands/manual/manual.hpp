@@ -10,7 +10,7 @@ namespace gla_bench::commands {
 /// gla-bench.1, for man(1).
 std::string manual_page(const ProgramFacts& program);
 
-/// For `source`, or a folder of bash-completion.
+/// Text for `source`, or for a folder of bash-completion.
 std::string bash_completion(const ProgramFacts& program);
 
 /// _gla-bench, for a folder of zsh's fpath.

@@ -7,8 +7,7 @@
 namespace gla_bench::commands {
 namespace {
 
-/// Text as roff takes it literally: hyphens that can be copied, no line that is taken for a
-/// request.
+/// Text as roff takes it literally: its hyphens can be copied, and no line is taken for a request.
 std::string roff_text(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -51,7 +50,7 @@ void write_options(std::ostream& out, const std::vector<OptionFacts>& options) {
   }
 }
 
-/// Lines that keep their breaks.
+/// Lines that keep their line breaks.
 void write_literally(std::ostream& out, const std::string& text) {
   out << ".PP\n.nf\n" << roff_text(text) << "\n.fi\n";
 }

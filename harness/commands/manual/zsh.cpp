@@ -6,7 +6,7 @@
 namespace gla_bench::commands {
 namespace {
 
-/// Text inside a specification of _arguments or _describe that stands in single quotes.
+/// Text inside a specification of _arguments or _describe, which stands in single quotes.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {

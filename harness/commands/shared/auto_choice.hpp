@@ -1,5 +1,5 @@
 #pragma once
-// The table that `auto` goes by in a command that takes a config.
+// The tuning table that `auto` follows in a command that takes a config.
 
 #include <CLI/CLI.hpp>
 #include <optional>
@@ -21,15 +21,16 @@ struct AutoOptions {
 /// True where a sweep asks for `auto`.
 bool asks_for_auto(const Config& config);
 
-/// The chooser of a config that asks for `auto`, nothing for one that does not: by the table of the
-/// options, else of the config, else the device's own in results/tuned/ where there is one, else by
-/// defaults, saying so. Warnings go to std::cerr. @throws InputError for a table that is named and
-/// not there, is none, or is of another place
+/// The chooser of a config that asks for `auto`; nothing for a config that does not. It follows the
+/// table that the options name, else the one that the config names, else the device's own in
+/// results/tuned/. Where there is none it follows the defaults and says so. Warnings go to
+/// std::cerr. @throws InputError for a named table that is missing, is not a table, or belongs to
+/// another place
 std::optional<Chooser> open_chooser(const Config& config, const AutoOptions& options,
                                     const Catalog& catalog, const Place& place,
                                     const Facts& environment);
 
-/// The chooser as assignments() takes it.
+/// The chooser in the form that assignments() takes.
 inline const Chooser* pointer_to(const std::optional<Chooser>& chooser) {
   return chooser ? &*chooser : nullptr;
 }

@@ -44,7 +44,7 @@ void add_row_option(CLI::App& command, std::string& row) {
 std::unique_ptr<Backend> open_backend(const BackendOptions& options,
                                       std::optional<BackendId> configured) {
   std::optional<BackendId> wanted = configured;
-  if (!options.backend.empty()) wanted = parse_backend(options.backend);  // "auto": nothing
+  if (!options.backend.empty()) wanted = parse_backend(options.backend);  // "auto" gives nothing
   if (wanted == BackendId::host) return make_host_backend(options.host);
   auto cuda = make_cuda_backend(options.cuda);
   if (wanted == BackendId::cuda) {
@@ -83,7 +83,7 @@ Place place_of(BackendId backend, const Limits& limits, const std::string& devic
   place.limits = limits;
   place.device = device;
   place.host_memory = available_host_memory();
-  // Of the sources that are compiled: the program's, or the folder's.
+  // The sources that are compiled are the program's own, or those of the folder.
   auto hashes = std::make_shared<SourceHashes>(
       options.cuda.source_dir.empty() ? SourceStore() : SourceStore(options.cuda.source_dir));
   place.source_hash = [hashes = std::move(hashes)](const Variant& variant) {

@@ -12,7 +12,7 @@
 namespace gla_bench::commands {
 namespace {
 
-/// The operators whose problems can be drawn, or those of them that are asked for.
+/// The operators whose problems can be drawn, limited to those that are asked for, if any.
 std::vector<std::string> operators_of(const RandomOptions& options, const Catalog& catalog) {
   std::vector<std::string> known;
   for (const Operator& op : catalog.operators)

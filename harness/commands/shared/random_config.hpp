@@ -12,17 +12,17 @@
 namespace gla_bench::commands {
 
 struct RandomOptions {
-  int problems = 0;  ///< 0: a config names them
+  int problems = 0;  ///< 0: the problems are those of a config
   std::uint64_t seed = 1;
   std::vector<std::string> operators, variants, dtypes;  ///< empty: all
 
-  /// Adds --random, which takes the place of `config`, and what goes with it.
+  /// Adds --random, which replaces `config`, and the options that belong to it.
   void add_to(CLI::App& command, CLI::Option& config);
 };
 
-/// A sweep for each operator, which share the problems evenly; variants that an operator lacks are
-/// left out, and with them an operator that has none of those named.
-/// @throws InputError for a name that is not known, and where nothing is left
+/// Makes a sweep for each operator; the sweeps share the problems evenly. Variants that an operator
+/// lacks are left out. An operator that has none of the named variants is left out as well. @throws
+/// InputError for an unknown name, and where nothing is left
 Config random_config(const RandomOptions& options, const Catalog& catalog);
 
 }  // namespace gla_bench::commands

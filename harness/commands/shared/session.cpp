@@ -10,7 +10,8 @@
 namespace gla_bench::commands {
 namespace {
 
-// Of the memory that is free when work starts: the rest is the parent's and the system's.
+// The share of the memory that is free when work starts. The rest is left to the parent and the
+// system.
 constexpr double worker_share_of_memory = 0.95;
 
 RecordFile::Existing existing_of(bool replace) {
@@ -21,7 +22,7 @@ RecordFile::Existing existing_of(bool replace) {
 
 Config load_session_config(const std::string& path, const Catalog& catalog) {
   Config config = load_config(path, catalog);
-  tolerance_of(config);  // a bad file is told before anything starts
+  tolerance_of(config);  // a bad file is reported before anything starts
   return config;
 }
 

@@ -11,7 +11,7 @@
 
 namespace gla_bench::commands {
 
-/// Loads a config, and reads the tolerances that it names, so that a bad file is told before any
+/// Loads a config and reads the tolerances that it names, so that a bad file is reported before any
 /// worker starts. @throws InputError
 Config load_session_config(const std::string& path, const Catalog& catalog);
 
@@ -24,12 +24,12 @@ struct OutputOptions {
   bool resume = false, extend = false, force = false;
 };
 
-/// Fails at once where the results file could not be written to later, before any time is spent.
+/// Fails at once where the results file could not be written later, before any time is spent.
 /// @throws InputError
 void expect_output(const OutputOptions& output);
 
-/// Makes the results file, or goes on with it: its earlier records are then in `results`, and what
-/// is worth a warning goes to standard error. @throws InputError
+/// Makes the results file, or continues it: then its earlier records are in `results`. Warnings go
+/// to standard error. @throws InputError
 RecordFile open_output(const OutputOptions& output, const Config& config, const Facts& environment,
                        Results& results);
 
@@ -39,8 +39,8 @@ struct Session {
   WorkConditions conditions;
 };
 
-/// `hello` and `ceilings` are what the first worker says of its place; without ceilings, times are
-/// held against modest rates and none is suspect.
+/// `hello` and `ceilings` are what the first worker says of its place. Without ceilings, times are
+/// compared with modest rates and none is suspect.
 Session open_session(const Hello& hello, const std::optional<Ceilings>& ceilings,
                      const Config& config, const BackendOptions& options,
                      const std::string& command_line, bool measure);
@@ -48,7 +48,7 @@ Session open_session(const Hello& hello, const std::optional<Ceilings>& ceilings
 /// @throws InputError beginning with `command` where there is no device to run on
 void expect_device(const Hello& hello, const std::string& command);
 
-/// Tells on standard error why work ended early and what `--resume` does; `kept`: whether a results
+/// Says on standard error why work ended early and what `--resume` does. `kept`: whether a results
 /// file holds what was done.
 void print_early_end(const std::string& why, bool kept, const std::string& resume);
 

@@ -9,7 +9,7 @@
 namespace gla_bench {
 namespace {
 
-// Where toolkits put their programs when nobody put them into PATH.
+// Where toolkits install their programs, for when PATH does not have them.
 constexpr std::array toolkit_folders{"/usr/local/cuda/bin", "/opt/cuda/bin",
                                      "/usr/local/cuda/compute-sanitizer",
                                      "/usr/local/cuda/nsight-compute"};

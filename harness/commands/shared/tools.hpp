@@ -1,5 +1,5 @@
 #pragma once
-// Other people's tools on just one candidate's launch: ncu and compute-sanitizer.
+// Other people's tools, run on the launch of a single candidate: ncu and compute-sanitizer.
 
 #include <functional>
 #include <string>
@@ -7,14 +7,15 @@
 
 namespace gla_bench {
 
-/// Where a program of the CUDA toolkit is: in PATH, else in the toolkit's own folders.
-/// `exists`: whether there is a program at a path. @throws InputError saying where was looked
+/// The path of a program of the CUDA toolkit: in PATH, else in the toolkit's own folders. `exists`:
+/// whether there is a program at a path. @throws InputError that says which places were searched
 std::string find_tool(const std::string& tool, const std::string& path,
                       const std::function<bool(const std::string&)>& exists);
 
-/// `tool` with what makes it look at one call of the candidate, and this program repeating it. The
-/// clocks are left alone; only the range that `repeat --profile` marks is profiled. `more` goes to
-/// the tool. An empty `output` prints to the terminal.
+/// The command line of `tool` that makes it look at one call of the candidate, which this program
+/// repeats. The clocks are left alone, and only the range that `repeat --profile` marks is
+/// profiled. `more` is passed on to the tool. With an empty `output` the tool prints to the
+/// terminal.
 std::vector<std::string> ncu_command(const std::string& tool, const std::string& program,
                                      const std::vector<std::string>& repeat,
                                      const std::string& output,

@@ -1,5 +1,5 @@
 #pragma once
-// How the commands start workers of this very program.
+// How the commands start workers, which are processes of this same program.
 
 #include <optional>
 #include <string>

@@ -22,7 +22,7 @@ struct Axes {
 Axes axes_of(const Shape& shape) {
   Axes axes{"T", "B*H", shape.seq, shape.batch * shape.heads, shape};
   axes.rest.batch = axes.rest.seq = 0;
-  // How many heads of queries share one of keys decides what is read, their number does not.
+  // What is read depends on how many query heads share one key head, not on the number of heads.
   axes.rest.heads = shape.key_heads > 0 ? shape.heads / shape.key_heads : 0;
   axes.rest.key_heads = 0;
   if (shape.columns > 0) {
@@ -43,7 +43,7 @@ Axes axes_of(const Shape& shape) {
   return axes;
 }
 
-/// A problem's contests by what varies within a map.
+/// A problem's contests, by what varies within a map.
 struct Gathered {
   std::string length_axis, width_axis;
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Contest>> places;

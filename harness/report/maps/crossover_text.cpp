@@ -23,7 +23,7 @@ std::string percent(double share) {
   return text.data();
 }
 
-/// Problems of one place that come to the same say it once, with the smallest margin.
+/// Problems of one place with the same outcome are named once, with the smallest margin.
 std::string place_text(const MapCell& cell, const Naming& naming) {
   struct Said {
     std::string winners, runner_up;
@@ -80,7 +80,7 @@ bool fits(const Table& table, std::size_t width) {
   return true;
 }
 
-/// As few tables as the width allows, at least one length in each.
+/// Splits the map into as few tables as the width allows, with at least one length in each.
 std::string spread(const CrossoverMap& map, std::size_t width, const Naming& naming) {
   std::string text;
   for (std::size_t from = 0, to = 0; from < map.lengths.size(); from = to) {
@@ -119,7 +119,7 @@ std::set<std::string> winners_of(const MapCell& cell) {
   return names;
 }
 
-/// Between which lengths of a row the winner changes; ties that hold over both are no change.
+/// The lengths of a row between which the winner changes. A tie that holds at both is no change.
 std::vector<std::string> changes(const CrossoverMap& map) {
   std::vector<std::string> lines;
   for (std::size_t i = 1; i < map.cells.size(); ++i) {
@@ -138,7 +138,7 @@ std::vector<std::string> changes(const CrossoverMap& map) {
   return lines;
 }
 
-/// Broken between words.
+/// The text with line breaks between words.
 std::string wrapped(const std::string& text, std::size_t width) {
   std::istringstream words(text);
   std::string out, line;

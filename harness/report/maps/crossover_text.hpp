@@ -14,11 +14,12 @@ struct MapStyle {
   std::size_t width = 0;  ///< columns of the terminal; 0: no limit
 };
 
-/// A table per map: lengths across, batch * heads down. A place names the winner and, in brackets,
-/// the fastest that can be told from it with its time over the winner's; "a = b" cannot be told
-/// apart; "none" was tried and is not right; what was not measured is empty. Where the names do not
-/// fit the width, initials with a key stand for them, and the lengths are spread over several
-/// tables. Below it, where along a row the winner changes.
+/// A table for each map: lengths across, batch * heads down. A place names the winner. In brackets
+/// it names the fastest variant that is measurably slower, with its time over the winner's. "a = b"
+/// means that the two cannot be told apart, and "none" that variants were tried and none is right.
+/// A place that was not measured is empty. Where the names do not fit the width, initials with a
+/// key replace them, and the lengths are spread over several tables. Below the table stands where
+/// the winner changes along a row.
 std::string crossover_text(std::span<const CrossoverMap> maps, const ContestPolicy& policy,
                            const MapStyle& style);
 

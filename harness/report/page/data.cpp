@@ -14,13 +14,13 @@ namespace {
 
 constexpr int error_digits = 3;
 
-/// A number with fewer digits; anything else as it is.
+/// A number rounded to fewer digits; any other value is left as it is.
 Json rounded(Json value, int digits) {
   return digits > 0 && value.is_number_float() ? Json(round_to(value.get<double>(), digits))
                                                : value;
 }
 
-/// A column as the page reads it. Texts are there once: {"texts", "at": their places}.
+/// A column as the page reads it. Each text is stored once: {"texts", "at": their places}.
 Json column_json(const ReportColumn& column, std::span<const ReportRow> rows) {
   Json values = Json::array();
   std::map<std::string, std::size_t> places;
@@ -46,7 +46,7 @@ Json columns_json(std::span<const ReportRow> rows) {
   return columns;
 }
 
-/// Errors and bounds of each output: "o/error", with null for the rows that lack it.
+/// Errors and bounds of each output, as columns "o/error", with null for the rows that lack it.
 Json tensors_json(std::span<const ReportRow> rows) {
   Json tensors = Json::object();
   const auto put = [&](const std::string& name, std::size_t place, double value) {
@@ -64,7 +64,7 @@ Json tensors_json(std::span<const ReportRow> rows) {
   return tensors;
 }
 
-/// By the record's place among all: only those that have stages.
+/// Keyed by the record's place among all records; only records with stages are in it.
 void put_stages(std::size_t place, const Record& record, Json& stages) {
   if (record.stages.empty()) return;
   Json list = Json::array();

@@ -1,5 +1,6 @@
 #pragma once
-// Records -> what the page reads (page/rows.js): columns, with each problem and text once.
+// Turns records into what the page reads (page/rows.js): columns, with each problem and text stored
+// once.
 
 #include <span>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// How the page's data travel inside of it.
+// How the page's data are packed inside the page.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// The report as one HTML page that needs nothing else: no network, no other file.
+// The report as one HTML page that needs no network and no other file.
 
 #include <string>
 #include <string_view>
@@ -16,8 +16,8 @@ struct PageShell {
 };
 PageShell embedded_page();
 
-/// The whole page. Nothing of a record can be taken for markup or script: all of it is packed
-/// (packed.hpp) in a data block, of which the page makes text. @throws InputError in a build
+/// The whole page. Nothing in a record can be taken for markup or script: all of it is packed
+/// (packed.hpp) in a data block, which the page shows only as text. @throws InputError in a build
 /// without the page
 std::string page_html(const PageContent& content);
 

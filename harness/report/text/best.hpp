@@ -15,10 +15,10 @@ struct BestTable {
   Table table;
 };
 
-/// A table for each operator, direction and dtype, over all files: per problem the fastest verified
-/// variant, cold ms, share of the floor (at the copy rate of its file), what bounds it, the next
-/// variant and the fastest right peer with their times over the winner's ("=" where the next can
-/// not be told from it), and its tile.
+/// A table for each operator, direction and dtype, over all files. For each problem it has the
+/// fastest verified variant, its cold ms, its share of the floor (at the copy rate of its file) and
+/// what bounds it. Then come the next variant and the fastest right peer, each with its time over
+/// the winner's ("=" where the next cannot be told from the winner), and the winner's tile.
 std::vector<BestTable> best_tables(std::span<const Results> files);
 
 }  // namespace gla_bench

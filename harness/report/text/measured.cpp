@@ -10,9 +10,9 @@
 namespace gla_bench {
 namespace {
 
-constexpr double tolerated = 0.1;  // of measured over modelled bytes
+constexpr double tolerated = 0.1;  // relative difference of measured from modelled bytes
 
-/// NaN where the variant gives none.
+/// NaN where the variant has no model.
 double model_bytes(const Record& record) {
   const double bytes = record.io.model_read_bytes + record.io.model_write_bytes;
   return bytes > 0 ? bytes : unknown_number;
@@ -53,7 +53,7 @@ std::vector<std::string> line(const Record& record, double last_level_cache) {
               : std::string(name(reading.source)) + ": " + reading.reason};
 }
 
-/// Figures, or a reason why a GPU's are not there.
+/// True where there are figures, or a reason why those of a GPU are missing.
 bool is_told(const Record& record) {
   if (record.energy && record.energy->joules_per_call) return true;
   return record.backend == BackendId::cuda && record.io.measured &&

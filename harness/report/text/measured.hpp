@@ -15,10 +15,11 @@ double measured_bytes(const Record& record);
 double measured_over_model(const Record& record);
 
 /// A line for each of these records that has counted bytes, a reason why a GPU counted none, or
-/// energy: bytes read and written, over the model's (with "!" where they are more than a tenth off
-/// on a problem of twice the last-level cache and more), what the multiprocessors asked that cache
-/// for over the model's, counted over the floor's bytes, energy. `last_level_cache` in bytes, 0
-/// where it is not known: then nothing is marked. Empty where no record has any.
+/// energy. It has the bytes read and written; these over the model's, with "!" where they differ by
+/// more than a tenth on a problem of at least twice the last-level cache; what the multiprocessors
+/// asked that cache for, over the model's; the counted bytes over the floor's; and the energy.
+/// `last_level_cache` is in bytes, or 0 where it is not known: then nothing is marked. Empty where
+/// no record has any of these.
 Table measured_table(std::span<const Record* const> records, double last_level_cache);
 
 }  // namespace gla_bench

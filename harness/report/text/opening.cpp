@@ -1,5 +1,5 @@
-// Parts of a report in markdown that are made of files: the machine, whether everything is right,
-// maps.
+// Parts of a markdown report that are made of whole files: the machine, whether everything is
+// right, the maps.
 
 #include "harness/records/selection.hpp"
 #include "harness/report/maps/crossover_text.hpp"
@@ -31,7 +31,7 @@ std::vector<std::string> notes_of(const Results& results) {
   return notes;
 }
 
-/// One candidate after the other; all of them, since none may be overlooked.
+/// Lists all candidates, one after the other, since none may be overlooked.
 std::string failure_list(std::span<const Results> files) {
   std::string text;
   for (const FailedRecord& failed : failed_records(files)) {

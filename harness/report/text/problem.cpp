@@ -30,7 +30,7 @@ struct Row {
   double cold_ms() const {
     return record->timing ? record->timing->cold.median_ms : unknown_number;
   }
-  /// A right result is worth nothing from a candidate that crashed or hung later.
+  /// A right result is worthless where the candidate crashed or hung later.
   bool verified() const {
     return record->verification && record->verification->ok && !is_failure(record->status);
   }
@@ -92,7 +92,8 @@ std::vector<std::string> cells(const Row& row) {
           notes_of(row)};
 }
 
-/// True where `a` comes before `b`: timed and right rows by time, then the verified, then the rest.
+/// True where `a` comes before `b`: right rows with a time come first, by time, then the verified,
+/// then the rest.
 bool better(const Row& a, const Row& b) {
   const auto rank = [](const Row& row) {
     if (!row.verified()) return 2;

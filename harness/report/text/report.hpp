@@ -1,5 +1,5 @@
 #pragma once
-// Records -> a report, for people.
+// Makes a report of records, for people.
 
 #include <span>
 #include <string>
@@ -16,11 +16,11 @@ struct ReportStyle {
   bool colour = false;    ///< of a terminal
 };
 
-/// For a terminal: where the records are from, how many are right and every failure, then the
-/// tables of each problem (problem.hpp). In markdown the content of the page, in its order:
-/// machine, verified, winners, why, costs, peers and floor, records; long tables are folded. A
-/// comparison with an earlier run comes last. Texts of records can neither drive a terminal nor be
-/// taken for markup.
+/// For a terminal: where the records are from, how many are right, every failure, and then the
+/// tables of each problem (problem.hpp). In markdown: the content of the page, in its order
+/// (machine, verified, winners, why, costs, peers and floor, records), with long tables folded. A
+/// comparison with an earlier run comes last. Texts of records can neither control a terminal nor
+/// be taken for markup.
 std::string report(std::span<const Results> files, const ReportStyle& style,
                    const Comparison* comparison = nullptr);
 

@@ -13,21 +13,22 @@
 
 namespace gla_bench {
 
-/// The records as objects without depth, null where there is nothing: file and row (counted from 1,
-/// as FILE#ROW takes it), what the problem is (each extent by its name, options as "a=b,c=d"), the
-/// candidate (tile likewise), its status and reason. Then how it stands in its contest
-/// (contest.hpp): standing, rank among those that stand for their variants, and over_winner, its
-/// time over the winner's, with the interval over_winner_low to over_winner_high. Then cold_ms and
-/// hot_ms, of_floor (time of the floor bytes at the copy rate over the cold time), bytes (floor,
-/// model, measured, workspace), error and bound of the output that uses most of its bound, joules,
-/// of_copy, of_peak, bound_by and bound_why (bound_by.hpp), and the command that repeats it.
+/// The records as flat objects, with null where there is nothing. First come file and row (counted
+/// from 1, as FILE#ROW takes it), the problem (each extent by its name, options as "a=b,c=d"), the
+/// candidate (its tile likewise), its status and the reason. Then comes how it stands in its
+/// contest (contest.hpp): standing, rank among those that stand for their variants, and
+/// over_winner, its time over the winner's, with the interval over_winner_low to over_winner_high.
+/// The rest is cold_ms and hot_ms, of_floor (time of the floor bytes at the copy rate over the cold
+/// time), bytes (floor, model, measured, workspace), error and bound of the output that uses most
+/// of its bound, joules, of_copy, of_peak, bound_by and bound_why (bound_by.hpp), and the command
+/// that repeats it.
 std::vector<Json> flat_rows(std::span<const Results> files);
 
-/// One of them by itself, without what depends on other records.
+/// The row of a single record, without the values that depend on other records.
 Json flat_row(const Results& results, std::size_t index);
 
-/// The rows as CSV (RFC 4180, LF): a column for each key of any row, in the order of their first
-/// rows.
+/// The rows as CSV (RFC 4180, LF). There is a column for each key of any row, in the order in which
+/// the keys first appear.
 std::string csv_of(const std::vector<Json>& rows);
 
 /// Conditions that all have to hold, separated by commas: key=value, key!=value, and of numbers
@@ -39,9 +40,8 @@ class RecordFilter {
   /// @throws InputError for text that is not of this form
   explicit RecordFilter(std::string_view text);
 
-  /// The file with those of its records that fit.
-  /// @throws InputError for a key, or a value of it, that no record of `files` has, with those that
-  /// there are
+  /// The file with only the records that fulfil the conditions. @throws InputError for a key, or a
+  /// value of it, that no record of `files` has; the message lists those that exist
   std::vector<Results> of(const std::vector<Results>& files) const;
 
  private:

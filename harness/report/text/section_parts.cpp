@@ -32,7 +32,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-/// Extents stay with their problem, also where all have the same.
+/// Extents stay with their problem, even where all problems have the same.
 bool is_extent(const std::string& word) {
   const std::string_view symbol = std::string_view(word).substr(0, word.find('='));
   return symbol.size() < word.size() &&

@@ -22,8 +22,8 @@ std::string open_table(const Table& table) {
 
 using Lines = std::vector<std::vector<std::string>>;
 
-/// One table for each group, each under its name, by `add_lines` for each contest, which gets the
-/// problem's name.
+/// One table for each group, under the group's name. `add_lines` adds the lines of each contest and
+/// is given the problem's name.
 template <typename AddLines>
 std::string tables_of(const std::vector<ContestGroup>& groups, const std::vector<Column>& columns,
                       const AddLines& add_lines) {
@@ -40,7 +40,7 @@ std::string tables_of(const std::vector<ContestGroup>& groups, const std::vector
   return text;
 }
 
-/// "chunk_fused 1.84x (1.80 to 1.88)", or "= chunk_fused" where the two can not be told apart.
+/// "chunk_fused 1.84x (1.80 to 1.88)", or "= chunk_fused" where the two cannot be told apart.
 std::string next_of(const Contest& contest) {
   const Entrant* next = contest.next();
   if (next == nullptr) return "-";
@@ -91,7 +91,7 @@ std::string bytes_text(const Record& record) {
   return format_factor(bytes_over_floor(record)) + (counts ? " counted" : " modelled");
 }
 
-/// The largest share that an output has of its bound.
+/// The largest share of its bound that any output uses.
 double share_of_bound(const Record& record) {
   double most = unknown_number;
   if (!record.verification) return most;

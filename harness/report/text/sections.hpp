@@ -1,6 +1,6 @@
 #pragma once
-// The parts of a report in markdown, each with the title and the question that the page
-// (page/main.js) has for it. Short tables stand open, long ones are folded.
+// The parts of a report in markdown. Each has the title and the question that the page
+// (page/main.js) gives it. Short tables are shown open, long ones are folded.
 
 #include <span>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace gla_bench {
 
-/// What was measured, on what machine: a line for each file.
+/// What was measured and on which machine, with a line for each file.
 std::string machine_section(std::span<const Results> files);
 
 /// How many candidates are right, then every failure with the command that repeats it.
@@ -22,7 +22,7 @@ std::string winners_section(std::span<const Contest> contests);
 /// The cross-over maps of more than one place, folded; empty where there are none.
 std::string maps_part(std::span<const Results> files);
 
-/// What holds the winners up (bound_by.hpp).
+/// What bounds the winners (bound_by.hpp).
 std::string why_section(std::span<const Contest> contests);
 
 /// Bytes, workspace, error and energy of each variant's fastest tile.

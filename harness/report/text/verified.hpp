@@ -10,19 +10,20 @@
 
 namespace gla_bench {
 
-/// How many of this program's records came to what. Peers' count apart: there is nothing to mend.
+/// How many of this program's records ended in which way. Peers are counted apart, since their
+/// failures are not this program's to mend.
 struct VerifiedCounts {
   std::size_t tried = 0;     ///< neither refused nor left out
   std::size_t right = 0;     ///< verified against float64, and nothing happened to them later
   std::size_t failed = 0;    ///< is_failure()
-  std::size_t unjudged = 0;  ///< built, say: neither right nor wrong
+  std::size_t unjudged = 0;  ///< neither right nor wrong, such as those that were only built
   std::size_t refused = 0, left_out = 0, suspect = 0, throttled = 0;
   std::size_t peers = 0, peers_failed = 0;
 };
 VerifiedCounts count_verified(std::span<const Results> files);
 
-/// "All 1835 candidates verified against float64", "2 failures among 14 candidates"; then, behind a
-/// point each, what else there is: "866 combinations refused with a reason".
+/// "All 1835 candidates verified against float64", or "2 failures among 14 candidates". After it
+/// come further counts, each set off by a point: "866 combinations refused with a reason".
 std::string describe(const VerifiedCounts& counts);
 
 /// The failed records with their files, this program's first.
