@@ -7,7 +7,7 @@
 namespace gla_bench {
 namespace {
 
-/// One of the two programs, at one candidate.
+/// One of the two programs, working on one candidate.
 class Side {
  public:
   Side(WorkerClient& client, const Assignment& work, const Candidate& candidate,
@@ -75,7 +75,7 @@ class Side {
   std::optional<double> clock_before_, clock_after_;
 };
 
-/// Ends the rounds of a row: one of the two can not go on.
+/// Ends the rounds of a row, since one of the two programs cannot go on.
 struct SideFailed {};
 
 Series series_of(const std::vector<double>& times_ms) {

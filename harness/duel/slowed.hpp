@@ -1,5 +1,5 @@
 #pragma once
-// A backend that is slower than it is: shows that comparisons find it.
+// A backend that pretends to be slower than it is, to show that comparisons detect it.
 
 #include <memory>
 
@@ -7,8 +7,8 @@
 
 namespace gla_bench {
 
-/// The same backend, whose plans report each time longer by `share` (0.03: 3 %). Results are
-/// untouched. For the self-test of `run --against`.
+/// Wraps a backend so that its plans report each time longer by `share` (0.03: 3 %). Results are
+/// unchanged. For the self-test of `run --against`.
 std::unique_ptr<Backend> slowed(std::unique_ptr<Backend> backend, double share);
 
 }  // namespace gla_bench

@@ -19,7 +19,8 @@ Record blank_record(const Operator& op, const Problem& problem, std::string vari
   return record;
 }
 
-/// Adds a refused record, or counts it to one that was refused for such a reason.
+/// Adds a refused record, or raises the count of a record that was refused for the same kind of
+/// reason.
 void refuse(Assignment& work, Record record, std::string reason) {
   const std::string kind = without_digits(reason);
   for (Record& known : work.refused)
@@ -39,7 +40,8 @@ MemoryNeed need_at(const Place& place, const Operator& op, const Problem& proble
   return need;
 }
 
-/// The candidate that `auto` stands for. It may have been named before, or be named later.
+/// Adds the candidate that `auto` stands for. The config may also name that candidate before or
+/// after.
 void add_choice(const Chooser& chooser, const Place& place, Assignment& work,
                 std::set<std::pair<std::string, Tile>>& seen) {
   const MemoryNeed need = need_at(place, *work.op, work.problem);

@@ -41,8 +41,8 @@ double largest_error(const Verification& verification) {
   return largest;
 }
 
-// Keeps the candidate in hand staged, built and verified between the library's calls, which come
-// once per trial length and repetition; only one problem and one plan are alive at a time.
+// Keeps the present candidate staged, built and verified between the library's calls, which come
+// once per trial length and repetition. Only one problem and one plan are alive at a time.
 class Session {
  public:
   Session(Backend& backend, std::span<const Candidate> candidates, const BenchOptions& options)
@@ -65,7 +65,7 @@ class Session {
   const std::map<std::string, std::string>& failures() const { return failures_; }
 
  private:
-  // Makes a candidate the one in hand. Returns why it can not be timed, or nothing.
+  // Makes a candidate the present one. Returns why it cannot be timed, or nothing.
   std::string enter(std::size_t index) {
     if (!lost_.empty()) return lost_;
     if (current_ == index) return fault_;
@@ -160,7 +160,7 @@ class Session {
   Verification verification_;
 };
 
-// The library would end the program by itself, with the status of a failed check.
+// Otherwise the library would end the program by itself, with the status of a failed check.
 void check_output_path(const std::string& argument) {
   constexpr std::string_view flag = "--benchmark_out=";
   if (argument.rfind(flag, 0) != 0) return;

@@ -7,7 +7,7 @@ namespace {
 
 // Calls that a verification makes: first, repeat and negated inputs.
 constexpr double calls_to_verify = 3;
-// Seconds beside its calls, for staging, poisoning and comparing small tensors.
+// Seconds of a verification besides its calls, for staging, poisoning and comparing small tensors.
 constexpr double least_to_verify = 0.05;
 // Bytes a second that are copied back and compared.
 constexpr double compared_bytes_per_second = 200e6;
@@ -26,7 +26,8 @@ double verify_seconds(const StepWork& work, double call) {
   return least_to_verify + calls_to_verify * call + work.floor_bytes / compared_bytes_per_second;
 }
 
-// One candidate whose series go on as long as the policy lets them, or as its first call takes.
+// One candidate whose series go on as long as the policy allows, or as long as its first call
+// takes.
 double longest_measure(double call, const TimingPolicy& timing) {
   return series_of(timing) * std::max(timing.max_seconds, call);
 }
@@ -68,7 +69,8 @@ SweepSeconds sweep_seconds(std::span<const Assignment> work, const SweepPlan& pl
   }
   const auto workers = static_cast<double>(std::max<std::size_t>(plan.workers, 1));
   const auto cores = static_cast<double>(std::max<std::size_t>(plan.cores, 1));
-  // Compilation goes on beside the rest, on all cores; nothing starts before the first is done.
+  // Compilation runs beside the rest, on all cores, but nothing can start before the first is
+  // compiled.
   const double compiling = static_cast<double>(plan.compile_jobs) * compile_seconds / cores;
   const double first = plan.compile_jobs > 0 ? compile_seconds : 0;
   return {first + std::max(total.likely / workers, compiling),

@@ -1,5 +1,5 @@
 #pragma once
-// How long a sweep takes: what can be told before it runs, and from what has run. Pure functions of
+// Estimates how long a sweep takes, before it runs and from what has run. Pure functions of
 // numbers.
 
 #include <cstddef>
@@ -16,14 +16,16 @@ struct CandidateSeconds {
   double verify = 0, measure = 0;
 };
 
-/// What a candidate should take: a few calls and a comparison to be verified; then each series of
-/// samples until the policy lets it stop. A device's samples settle soon after `min_seconds`; a
-/// host's are noisier, and end halfway to `max_seconds` on average.
+/// The time that a candidate is expected to take. Verifying takes a few calls and a comparison.
+/// Measuring takes each series of samples until the policy stops it. The samples of a device settle
+/// soon after `min_seconds`. Those of a host are noisier and end on average halfway to
+/// `max_seconds`.
 CandidateSeconds likely_seconds(const StepWork& work, const WorkRates& rates,
                                 const TimingPolicy& timing, BackendId backend);
 
-/// What a sweep should take, and what it takes where every series of samples goes on as long as the
-/// policy lets it. In seconds; references and compilation are estimated from nominal rates.
+/// The time that a sweep is expected to take, and the most where every series of samples goes on as
+/// long as the policy allows. In seconds. References and compilation are estimated from nominal
+/// rates.
 struct SweepSeconds {
   double likely = 0, longest = 0;
 };
@@ -40,10 +42,10 @@ struct SweepPlan {
 
 SweepSeconds sweep_seconds(std::span<const Assignment> work, const SweepPlan& plan);
 
-/// What is left of a run, from the steps that are over: for each of the two stages the mean of its
-/// steps so far, with what was expected of a step counted as `weight` further ones. Verifying a
-/// problem's candidates comes before measuring any and takes less, so that one mean for both would
-/// promise too little.
+/// Estimates what is left of a run from its completed steps. Each of the two stages has a mean of
+/// its steps so far, in which the expected duration of a step counts as `weight` further steps.
+/// Verifying a problem's candidates comes before measuring any and takes less time, so that one
+/// mean for both would be too low.
 class TimeLeft {
  public:
   enum class Stage { verify, measure };
@@ -54,7 +56,7 @@ class TimeLeft {
   TimeLeft(CandidateSeconds expected, std::size_t candidates, bool measure);
 
   void took(Stage stage, double seconds);
-  /// A step that will not come, or that somebody else has done.
+  /// A step that will not be done here, or that was done elsewhere.
   void skip(Stage stage);
   double seconds() const;
 

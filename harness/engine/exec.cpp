@@ -66,7 +66,7 @@ std::vector<SafetensorsTensor> stored_outputs(const Operator& op, const Candidat
   for (const TensorSpec& spec : op.tensors(candidate.problem)) {
     if (spec.role != TensorSpec::Role::output) continue;
     const std::vector<float>& values = outputs.at(spec.name);
-    // Inputs are checked to be finite, so this is the poison, or an overflow on the way.
+    // The inputs were checked to be finite, so this is either the poison or an overflow.
     if (std::any_of(values.begin(), values.end(), [](float value) { return std::isnan(value); }))
       throw RunError(describe(candidate) + ": output '" + spec.name +
                      "' holds NaN; nothing written");

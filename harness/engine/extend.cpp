@@ -12,7 +12,7 @@
 namespace gla_bench {
 namespace {
 
-/// What is asked for, to be looked up.
+/// An index of what is asked for.
 class Lookup {
  public:
   explicit Lookup(const Asked& asked) {
@@ -52,7 +52,7 @@ class Lookup {
   std::map<Problem, const Assignment*> points_;
 };
 
-/// A policy without what leaves no trace in a row that is right.
+/// A policy without the members that do not affect a row that is right.
 Json lasting(const Policy& policy) {
   Json json = policy_to_json(policy);
   json.erase("limits");
@@ -60,7 +60,7 @@ Json lasting(const Policy& policy) {
   return json;
 }
 
-/// Rows of one file are measured and judged by one rule.
+/// The rows of one file have to be measured and verified by one rule.
 void expect_same_policy(const std::string& path, const Json& there, const Config& config) {
   const auto found = there.find("policy");
   const Policy before =
@@ -70,7 +70,7 @@ void expect_same_policy(const std::string& path, const Json& there, const Config
                      "; --force makes every row anew");
 }
 
-/// Rows that are worth something only beside the others of their file.
+/// Rows that are meaningful only beside the others of their file.
 void expect_rows_of_a_run(const std::string& path, const std::vector<Record>& records) {
   for (const Record& record : records) {
     const std::string_view kind = record.search    ? "a search (tune)"
@@ -148,7 +148,7 @@ RecordFile extend_run(const std::string& path, const Facts& environment, const C
                       const Asked& asked, const Place& place, Results& results, std::string& note) {
   if (!was_begun(path)) return create_run(path, environment, config, RecordFile::Existing::refuse);
   Results before;
-  // It touches nothing: a wrong path is left as it is.
+  // This does not change the file: a wrong path is left as it is.
   RecordFile file = RecordFile::resume(path, before);
   expect_same_place(path, environment, before.environment, "extended");
   expect_rows_of_a_run(path, before.records);

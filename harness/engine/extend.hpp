@@ -1,5 +1,5 @@
 #pragma once
-// Going on with a results file under another config than it was made from (`run --extend`).
+// Continues a results file under another config than it was made from (`run --extend`).
 
 #include <span>
 #include <string>
@@ -11,37 +11,39 @@
 
 namespace gla_bench {
 
-/// What a config asks for in a place, with every candidate that it has (nothing dropped yet).
+/// What a config asks for in a place, with all of its candidates (nothing is dropped yet).
 struct Asked {
   std::span<const Assignment> work;
-  /// The same, were there memory enough: what does not fit today may be recorded all the same.
+  /// The same with unlimited memory: a problem that does not fit today may have been recorded
+  /// before.
   std::vector<Assignment> roomy;
 };
 
-/// `chooser` as for assignments(), of which `work` comes, and which the result refers to.
+/// `chooser` is used as in assignments(), which makes `work`. The result refers to it.
 Asked asked_of(const Config& config, const Catalog& catalog, const Place& place,
                const Chooser* chooser, std::span<const Assignment> work);
 
-/// What of a file's records is taken over into a config.
+/// Which of a file's records are taken over into a config.
 struct TakenOver {
-  std::vector<Record> records;  ///< in the file's order; refusals as they are decided today
-  std::int64_t kept = 0;        ///< of the records, what was tried
-  std::int64_t dropped = 0;     ///< not asked for any more
-  std::int64_t stale = 0;       ///< asked for, but made of other sources or verified in another way
-                                ///< than today: to be made again
+  std::vector<Record> records;  ///< in the file's order; refusals are decided anew
+  std::int64_t kept = 0;        ///< how many of the records were tried
+  std::int64_t dropped = 0;     ///< how many are no longer asked for
+  std::int64_t stale = 0;  ///< how many are asked for, but were made from other sources or verified
+                           ///< in another way than today, and have to be made again
 };
 
-/// A record stays where its candidate is asked for, its sources are today's (Place::source_hash)
-/// and what verified it is not known to be different today (Place::verifier_hash); how `auto` came
-/// to it is told anew. A refusal stays where there is one of the same candidate, as which it then
-/// reads.
+/// A record is kept where its candidate is asked for, its sources are today's (Place::source_hash)
+/// and its verifier is not known to differ from today's (Place::verifier_hash). How `auto` chose it
+/// is noted anew. A refusal is kept where the same candidate is refused today, and takes over
+/// today's reason.
 TakenOver take_over(std::vector<Record> records, const Asked& asked, const Place& place);
 
-/// Goes on with a file under `config`; `results` receives what is taken over, and the environment
-/// of the first run, `note` lines for people. The file is replaced whole before anything is tried,
-/// so that resume_run() goes on with it from then on. Its list of extensions grows, unless this
-/// changes nothing and is by the program that wrote last. A file that does not exist yet is made.
-/// @throws InputError, with the file as it was: another backend or device, another policy of
+/// Continues a file under `config`. `results` receives the records that are taken over and the
+/// environment of the first run; `note` receives lines for people. The file is replaced as a whole
+/// before anything is tried, so that resume_run() can continue it from then on. Its list of
+/// extensions grows, unless this call changes nothing and the same program wrote last. A file that
+/// does not exist yet is made.
+/// @throws InputError and leaves the file as it was: another backend or device, another policy of
 /// measuring or verifying, rows of a search, of rounds or of a peer, nothing that `config` asks for
 RecordFile extend_run(const std::string& path, const Facts& environment, const Config& config,
                       const Asked& asked, const Place& place, Results& results, std::string& note);

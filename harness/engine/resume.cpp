@@ -39,7 +39,7 @@ std::string interrupted_steps(const Results& results) {
 RecordFile resume_run(const std::string& path, const Facts& environment, const Config& config,
                       Results& results, std::string& note) {
   if (!was_begun(path)) return create_run(path, environment, config, RecordFile::Existing::refuse);
-  // It touches nothing: a wrong path is left as it is.
+  // This does not change the file: a wrong path is left as it is.
   RecordFile file = RecordFile::resume(path, results);
   if (auto difference = first_difference(config_to_json(config), *results.config)) {
     // A search looks at each problem as a whole, so `tune` has nothing like it.

@@ -1,5 +1,5 @@
 #pragma once
-// Results files of a run: a new one, or one to go on with.
+// Opens the results file of a run: a new one, or an existing one to continue.
 
 #include <string>
 #include <string_view>
@@ -13,14 +13,15 @@ namespace gla_bench {
 RecordFile create_run(const std::string& path, const Facts& environment, const Config& config,
                       RecordFile::Existing existing);
 
-/// Goes on with a file of the same config, on the same backend and device; `results` receives what
-/// it holds. A file that does not exist yet is made. @throws InputError naming the first difference
+/// Continues a file of the same config, on the same backend and device. `results` receives what the
+/// file holds. A file that does not exist yet is made.
+/// @throws InputError naming the first difference
 RecordFile resume_run(const std::string& path, const Facts& environment, const Config& config,
                       Results& results, std::string& note);
 
-// What resume_run() and extend_run() share.
+// The functions below are shared by resume_run() and extend_run().
 
-/// There is a file, or a journal of one.
+/// True where there is a file, or a journal of one.
 bool was_begun(const std::string& path);
 
 /// @throws InputError "FILE: was made on another device ..., so it can not be DONE", by backend and
@@ -28,7 +29,7 @@ bool was_begun(const std::string& path);
 void expect_same_place(const std::string& path, const Facts& here, const Facts& there,
                        std::string_view done);
 
-/// A line, each behind a newline, for each step that the run before did not come to the end of.
+/// One line, each after a newline, for each step that the previous run did not finish.
 std::string interrupted_steps(const Results& results);
 
 }  // namespace gla_bench

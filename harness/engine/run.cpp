@@ -24,7 +24,7 @@ Outcome fail(Record& record, Status status, std::string reason, Outcome outcome 
   return outcome;
 }
 
-/// Does a piece of a candidate's work; the only place where faults become statuses.
+/// Does one step of a candidate's work. This is the only place where errors become statuses.
 Outcome try_candidate(Record& record, const std::function<void()>& work) {
   try {
     work();
@@ -105,7 +105,8 @@ class PointRun {
     }
   }
 
-  /// What a candidate damaged in the tensors, or round them, is not to be the next one's fault.
+  /// If a candidate damaged the tensors, or the memory around them, the next one must not be blamed
+  /// for it.
   void mend() {
     if (!staged_.workset || !staged_.workset->damage()) return;
     staged_.workset.reset();
@@ -121,7 +122,8 @@ class PointRun {
     return *staged_.workset;
   }
 
-  /// Inputs, reference and tensors in place; otherwise every candidate ends with the reason.
+  /// Makes the inputs and the reference and places the tensors. On failure every candidate ends
+  /// with the reason.
   bool stage() {
     if (work_.accepted.empty()) return false;
     if (!backend_.can_run() || staged_.holds(work_.problem)) return true;
@@ -157,7 +159,8 @@ class PointRun {
     return plan;
   }
 
-  /// The plain computation may take longer than any candidate: a step of its own, once.
+  /// The plain computation may take longer than any candidate, so it is a step of its own, done
+  /// once.
   void make_baseline(const Trial& trial, Arithmetic arithmetic) {
     if (staged_.baselines.contains(arithmetic)) return;
     observer_.starting(RunStep::reference, trial.index);
@@ -195,7 +198,7 @@ class PointRun {
       trial.record.wrong_tensors = *path;
   }
 
-  // Built again (from the cache), so that only one candidate's workspace is there at a time.
+  // The candidate is built again (from the cache), so that only one workspace exists at a time.
   void measure_trial(Trial& trial) {
     const auto plan = build(trial);
     observer_.starting(RunStep::measure, trial.index);
@@ -214,7 +217,7 @@ class PointRun {
     if (trial.record.status == Status::measured) count(*plan, trial);
   }
 
-  /// What is read after timing; whatever goes wrong with it, the timing stands.
+  /// Reads the counters after timing. Whatever goes wrong with it, the timing is kept.
   void count(Plan& plan, Trial& trial) {
     const double time = trial.record.timing->cold.median_ms;
     const auto [fastest, first] = fastest_.try_emplace(trial.record.variant, time);

@@ -1,6 +1,6 @@
 #pragma once
-// The order of the stages: reference once per problem, all candidates verified before any is timed,
-// one record each as soon as it is final.
+// Runs the stages in order: the reference is computed once per problem, all candidates are verified
+// before any is timed, and each record is emitted as soon as it is final.
 
 #include <functional>
 #include <map>
@@ -21,54 +21,54 @@ namespace gla_bench {
 /// How the candidates of a problem are verified and measured, and where.
 struct RunRules {
   Place place;
-  bool measure = true;  ///< false: verification alone
+  bool measure = true;  ///< false: candidates are verified but not timed
   TimingPolicy timing;
   CounterPolicy counters;
   EnergyPolicy energy;
   ReferencePlace reference = ReferencePlace::automatic;
   Tolerance tolerance;
   KeepWrong keep_wrong;
-  double copy_gb_per_s = 0;     ///< of the backend; 0: not measured
+  double copy_gb_per_s = 0;     ///< copy bandwidth of the backend; 0: not measured
   double last_level_cache = 0;  ///< bytes; 0: unknown
 };
 
-/// Begins the reason of a row whose problem could not be worked on.
+/// The reason of a row whose problem could not be worked on begins with this.
 constexpr std::string_view before_any_candidate = "before any candidate ran: ";
 
-/// What may take long, or go wrong, on a problem's way to its records. Each has a limit of its own
-/// where a worker does it (workers/step_limit.hpp).
+/// A step of the work on a problem that may take long or go wrong. In a worker each step has a time
+/// limit of its own (workers/step_limit.hpp).
 enum class RunStep {
-  reference,  ///< inputs, float64 reference, tensors in place; or the plain computation of an
-              ///< arithmetic
+  reference,  ///< inputs, float64 reference and placing the tensors, or the plain computation of
+              ///< one arithmetic
   build,
   verify,
   measure,
-  counters  ///< what is read after timing, in passes of its own
+  counters  ///< hardware counters, which are read after timing in passes of their own
 };
 std::string_view name(RunStep step);
 std::optional<RunStep> parse_run_step(std::string_view text);
 
-/// Sees the work on a problem as it goes. Candidates are named by their place in
-/// Assignment::accepted; steps for the problem as a whole name none.
+/// Observes the work on a problem as it proceeds. A candidate is named by its index in
+/// Assignment::accepted. A step for the problem as a whole names no candidate.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  /// Before a step.
+  /// Called before a step.
   virtual void starting(RunStep step, std::optional<std::size_t> candidate) = 0;
-  /// A candidate is right, and will be measured when all of the problem are verified.
+  /// A candidate is right. It will be measured once all candidates of the problem are verified.
   virtual void verified(std::size_t candidate) = 0;
-  /// A candidate is measured; the record lacks only what is counted after timing.
+  /// A candidate is measured. The record lacks only what is counted after timing.
   virtual void timed(const Record& record, std::size_t candidate) = 0;
-  /// A record that is final.
+  /// A record is final.
   virtual void recorded(const Record& record, std::size_t candidate) = 0;
-  /// The device was lost in a step (of the problem as a whole: no candidate); nothing runs after
-  /// it. The record says what is known.
+  /// The device was lost in a step, and nothing runs after it. No candidate is named where the step
+  /// was for the problem as a whole. The record says what is known.
   virtual void lost(const Record& record, std::optional<std::size_t> candidate) = 0;
-  /// The device was lost behind the last record, while something was counted for it.
+  /// The device was lost after the last record, while counters were being read for it.
   virtual void gone() = 0;
 };
 
-/// What is made once per problem, kept between calls of run_point().
+/// What is made once per problem and kept between calls of run_point().
 struct Staged {
   std::optional<ProblemTruth> truth;
   std::unique_ptr<Workset> workset;
@@ -78,8 +78,8 @@ struct Staged {
   void clear();
 };
 
-/// All candidates of one problem: verified one after the other, then those that are right are
-/// measured. Stages the problem unless `staged` holds it. False when the device was lost.
+/// Verifies all candidates of one problem one after the other, then measures those that are right.
+/// Stages the problem unless `staged` holds it already. Returns false when the device was lost.
 /// @throws InputError from reading tensors
 bool run_point(Backend& backend, const Assignment& work, const RunRules& plan,
                RunObserver& observer, Staged& staged);
@@ -89,23 +89,24 @@ struct RunSummary {
   bool device_lost = false;  ///< the run ended early; what is missing can be resumed
 
   std::size_t count(Status status) const;
-  /// Something was verified, nothing failed, and the run came to its end.
+  /// Something was verified, nothing failed, and the run was completed.
   bool ok() const;
 };
 
-/// How many candidates there are to try.
+/// The number of candidates to try.
 std::size_t candidate_count(std::span<const Assignment> work);
 
-/// Takes each record when it is final.
+/// Receives each record when it is final.
 using RecordSink = std::function<void(const Record&)>;
 
-/// Steps that run() reports for these: two per candidate (verify, measure), one without timing.
+/// The number of steps that run() reports for these candidates: two per candidate (verify,
+/// measure), or one without timing.
 std::size_t progress_steps(std::span<const Assignment> work, bool measure);
 
-/// Runs everything in this process: for tests, and for what runs inside a worker already.
-/// Candidates that fail end in a status with a reason, and the run goes on; a lost device ends it.
-/// Without a device candidates end as `built`. @throws InputError from reading tensors and from the
-/// sink
+/// Runs everything in this process. This is for tests and for code that already runs inside a
+/// worker. A candidate that fails ends in a status with a reason, and the run goes on; a lost
+/// device ends the run. Without a device candidates end as `built`.
+/// @throws InputError from reading tensors and from the sink
 RunSummary run(Backend& backend, std::span<const Assignment> work, const RunRules& plan,
                const RecordSink& sink, Progress& progress);
 

@@ -1,5 +1,6 @@
 #pragma once
-// How far a run is, in steps of the progress bar: two per candidate (verify, measure), or one.
+// Shows how far a run is, in steps of the progress bar: two per candidate (verify, measure), or
+// one.
 
 #include <functional>
 #include <set>
@@ -11,23 +12,23 @@
 
 namespace gla_bench {
 
-/// Turns what happens to candidates into steps. A candidate that is verified again, in the place of
-/// a worker that died, counts once.
+/// Turns events of candidates into steps. A candidate that is verified again after its worker died
+/// counts once.
 class RunProgress {
  public:
-  /// `clock`: seconds from anywhere, for tests; empty: the steady clock.
+  /// `clock` gives seconds from any origin, for tests; empty: the steady clock.
   RunProgress(Progress& progress, bool measure, TimeLeft left, std::function<double()> clock = {});
 
   /// `candidate` may be null: a step for the problem as a whole.
   void starting(RunStep step, const Problem& problem, const Candidate* candidate);
   void verified(const Candidate& candidate);
-  /// Shows the record where it is a failure.
+  /// Prints the record where it is a failure.
   void recorded(const Candidate& candidate, const Record& record);
-  /// A line that stays.
+  /// Prints a line that stays on the terminal.
   void message(const std::string& line) { progress_.message(line); }
 
  private:
-  // The seconds since the last step was over belong to the one that is over now.
+  // The time since the previous step ended is counted for the step that ends now.
   void over(TimeLeft::Stage stage);
 
   Progress& progress_;
@@ -35,7 +36,7 @@ class RunProgress {
   TimeLeft left_;
   std::function<double()> clock_;
   double last_;
-  std::set<std::string> verified_;  ///< and not recorded yet
+  std::set<std::string> verified_;  ///< verified but not recorded yet
 };
 
 }  // namespace gla_bench

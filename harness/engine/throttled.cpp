@@ -38,7 +38,7 @@ Record measured_again(Record second, const Record& first) {
   kept.throttled_timing = first.timing;
   kept.reason = "throttled, and not measured again: " + std::string(name(second.status)) +
                 (second.reason.empty() ? "" : ", " + second.reason);
-  // What went well once and fails the second time is no measured row.
+  // A candidate that succeeds once and fails the second time is not a measured row.
   if (is_failure(second.status)) kept.status = second.status;
   return kept;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Errors held against what they were: a kernel that became less exact fails, also inside its
-// tolerance. Pure functions of records.
+// Compares errors with their baselines. A kernel that became less accurate fails, even where it is
+// still within its tolerance. Pure functions of records.
 
 #include <compare>
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace gla_bench {
 
-/// One error of one output of one candidate, whatever the seed.
+/// Identifies one error of one output of one candidate, independent of the seed.
 struct AccuracyKey {
   Problem problem;  ///< with seed 0
   std::string variant;
@@ -24,28 +24,28 @@ struct AccuracyKey {
   auto operator<=>(const AccuracyKey&) const = default;
 };
 
-/// What that error was over its seeds.
+/// The values of that error over its seeds.
 struct AccuracySpread {
   double lowest = 0, highest = 0;
-  double bound = 0;  ///< the largest that a seed was held to
+  double bound = 0;  ///< the largest bound that applied to a seed
   std::size_t seeds = 0;
 
-  /// What an error may reach before it counts as worse: the highest seen and the distance from the
-  /// lowest to it, or a hundredth of the bound where the seeds are nearer to each other than that.
+  /// The limit above which an error counts as worse. It is the highest value seen plus the spread
+  /// (highest minus lowest); the spread is taken as at least a hundredth of the bound.
   double limit() const;
 };
 
 using AccuracyBaseline = std::map<AccuracyKey, AccuracySpread>;
 
-/// Fewer seeds say nothing about a spread.
+/// With fewer seeds the spread is unknown.
 constexpr std::size_t least_seeds = 3;
 
-/// Of the records that were verified and right; peers are left out.
+/// Made from the records that were verified and right. Peers are left out.
 AccuracyBaseline accuracy_baseline(std::span<const Record> records);
 
-/// "o: rel_l2 0.0021 is above 0.0018, what it was over 5 seeds and their spread", for each error
-/// of the record that is above its baseline's limit; NaN is. `unknown` counts errors for which
-/// there is no baseline of least_seeds and more.
+/// One text for each error of the record that is above its baseline's limit: "o: rel_l2 0.0021 is
+/// above 0.0018, what it was over 5 seeds and their spread". NaN counts as above. `unknown` counts
+/// the errors that have no baseline of at least least_seeds seeds.
 std::vector<std::string> accuracy_losses(const Record& record, const AccuracyBaseline& baseline,
                                          std::size_t& unknown);
 

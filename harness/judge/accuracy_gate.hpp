@@ -1,5 +1,5 @@
 #pragma once
-// The gate's part for errors that grew.
+// The part of the gate that checks for errors that grew.
 
 #include <span>
 #include <vector>
@@ -14,8 +14,8 @@ namespace gla_bench {
 std::vector<Verdict> accuracy_verdicts(std::span<const Results> files,
                                        const AccuracyBaseline& baseline);
 
-/// The baseline to store: of all the files' records, without what has too few seeds. `left_out`
-/// receives how many errors those are. @throws InputError where nothing is left
+/// The baseline to store, made from the records of all files. Errors with too few seeds are left
+/// out, and `left_out` receives their number. @throws InputError where nothing is left
 AccuracyBaseline baseline_to_store(std::span<const Results> files, std::size_t& left_out);
 
 }  // namespace gla_bench

@@ -30,7 +30,7 @@ AccuracySpread read_spread(const JsonNode& node) {
   return spread;
 }
 
-/// One candidate: the rows of its outputs and metrics stand together.
+/// One candidate: the rows of its outputs and metrics are adjacent.
 Json row_to_json(const AccuracyKey& key) {
   Json row = problem_to_json(key.problem);
   row.erase("seed");

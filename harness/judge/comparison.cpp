@@ -12,7 +12,7 @@
 namespace gla_bench {
 namespace {
 
-/// A row whose times are to be judged, and its place among the comparison's rows.
+/// A row whose times are to be judged, and its index among the comparison's rows.
 struct TimedRow {
   std::size_t row;
   const Record* base;
@@ -79,7 +79,7 @@ std::vector<TimedRow> timed_rows(const Comparison& comparison,
   return timed;
 }
 
-/// Times, then errors against the base's spread over seeds.
+/// Judges times, then errors against the base's spread over seeds.
 void judge_rows(Comparison& comparison, const Results& base, const std::vector<MatchedRow>& listed,
                 const EstimateTimes& estimate, const ComparisonPolicy& policy) {
   const auto timed = timed_rows(comparison, listed);

@@ -1,5 +1,6 @@
 #pragma once
-// Two results files, or one of interleaved rounds -> a verdict for each row. Pure functions.
+// Compares two results files, or the two sides of interleaved rounds, and gives a verdict for each
+// row. Pure functions.
 
 #include <optional>
 #include <set>
@@ -13,7 +14,7 @@
 
 namespace gla_bench {
 
-/// What a row, and a whole comparison, comes to; a worse one outweighs all better ones.
+/// The outcome of a row or of a whole comparison. A worse one outweighs all better ones.
 enum class Outcome { passed, inconclusive, regression, wrong };
 std::string_view name(Outcome outcome);
 
@@ -21,7 +22,7 @@ struct ComparisonPolicy {
   ChangePolicy change;
   BootstrapPolicy bootstrap;
   std::set<std::string> allowed;  ///< facts that may differ (comparability.hpp)
-  bool missing_allowed = false;   ///< rows of the base that the new file lacks pass
+  bool missing_allowed = false;   ///< rows of the base that the new file lacks are accepted
   bool times = true;              ///< false: only status and accuracy are compared
 };
 
@@ -32,38 +33,40 @@ struct ComparedRow {
   /// "missing", "refused", "not measured", "new", "mended", "verified".
   std::string verdict;
   Outcome outcome = Outcome::passed;
-  std::string why;                        ///< empty where the verdict says it all
+  std::string why;                        ///< empty where the verdict is explanation enough
   std::optional<RatioEstimate> estimate;  ///< where both have times
   double base_ms = 0, fresh_ms = 0;       ///< medians, where there is an estimate
-  std::vector<std::string> labels;        ///< what makes the row less sure
+  std::vector<std::string> labels;        ///< reasons why the row is less certain
   std::string file;                       ///< the new file, by its path
-  /// n of FILE#n, in the base and in the new file; 0 where that lacks it, and for the base of
-  /// interleaved rounds, which is no file.
+  /// The n of FILE#n, in the base and in the new file. It is 0 where the file lacks the row, and
+  /// for the base of interleaved rounds, which is no file.
   std::size_t base_place = 0, fresh_place = 0;
 };
 
 struct Comparison {
   std::string base, fresh;  ///< file names
-  bool paired = false;      ///< by interleaved rounds
+  bool paired = false;      ///< true where the samples are interleaved rounds
   double min_effect = 0;
-  double drift = 0;            ///< of unpaired files: what may have changed between the two runs
+  double drift =
+      0;  ///< of unpaired files: how much the device may have changed between the two runs
   std::string drift_evidence;  ///< where that figure comes from
   std::vector<Difference> differences;
-  std::vector<ComparedRow> rows;     ///< in the new file's order, then what it lacks
-  std::size_t refused = 0;           ///< rows that neither file could run: not listed
-  std::size_t accuracy_unknown = 0;  ///< errors with no spread over seeds to hold them against
+  std::vector<ComparedRow> rows;  ///< in the new file's order, then the missing rows
+  std::size_t refused = 0;        ///< how many rows neither file could run; they are not listed
+  std::size_t accuracy_unknown =
+      0;  ///< how many errors have no spread over seeds to be compared with
 };
 
-/// Drift that is assumed between two runs where nothing shows it.
+/// The drift that is assumed between two runs where nothing shows it.
 constexpr double assumed_drift = 0.03;
-/// Rows of unchanged sources that show the drift between two runs.
+/// How many rows of unchanged sources are needed to show the drift between two runs.
 constexpr std::size_t least_controls = 20;
 
-/// Rows match by problem, variant, backend and tile. Times are unpaired samples of two runs: the
-/// intervals are widened by the drift between the runs, which rows of unchanged sources show (95 %
-/// of them changed by less), or the measured copy rates; without 20 such rows it is assumed_drift.
-/// @throws InputError for files that can not be held against each other, and a row that a file has
-/// twice
+/// Rows match by problem, variant, backend and tile. Times are unpaired samples of two runs, so the
+/// intervals are widened by the drift between the runs. Rows of unchanged sources show the drift
+/// (95 % of them changed by less), or the measured copy rates do. Without 20 such rows it is
+/// assumed_drift.
+/// @throws InputError for files that cannot be compared, and for a row that a file has twice
 Comparison compare_files(const Results& base, const Results& fresh, const ComparisonPolicy& policy);
 
 /// A file of `run --against`: each record holds its rounds. @throws InputError for a file without
@@ -72,7 +75,7 @@ Comparison compare_rounds(const Results& rounds, const ComparisonPolicy& policy)
 /// True where records of the file hold interleaved rounds.
 bool has_rounds(const Results& results);
 
-/// The worst of the rows; inconclusive where no row was compared.
+/// The worst outcome of the rows; inconclusive where no row was compared.
 Outcome outcome_of(const Comparison& comparison);
 
 }  // namespace gla_bench

@@ -1,5 +1,5 @@
 #pragma once
-// A comparison for people and for other programs.
+// Reports a comparison, for people and for other programs.
 
 #include <string>
 #include <vector>
@@ -16,8 +16,8 @@ struct ComparisonStyle {
   bool colour = false;    ///< of a terminal
 };
 
-/// What was held against what, the differences of the environments, a table of the rows, worst
-/// first, and the counts.
+/// Says what was compared, lists the differences of the environments, shows a table of the rows,
+/// the worst first, and ends with the counts.
 std::string comparison_text(const Comparison& comparison, const ComparisonStyle& style);
 
 /// "118 same, 1 slower, 1 inconclusive"
@@ -26,7 +26,7 @@ std::string comparison_counts(const Comparison& comparison);
 /// {"comparison_version": 1, "outcome", "rows": [..], ..}: configs/schema/comparison.schema.json.
 Json comparison_json(const Comparison& comparison);
 
-/// One verdict a row, for junit_xml(): what is not passed is a failure.
+/// One verdict a row, for junit_xml(). Whatever did not pass is a failure.
 std::vector<Verdict> comparison_verdicts(const Comparison& comparison);
 
 }  // namespace gla_bench

@@ -15,7 +15,7 @@ bool counts_as_verified(const Record& record) {
          (record.status == Status::measured || record.status == Status::verified);
 }
 
-/// What a file holds of one variant on one problem.
+/// What a file says about one variant on one problem.
 struct Evidence {
   std::size_t verified = 0, rejected = 0, left_out = 0, others = 0;
   std::string first_reason;
@@ -92,7 +92,7 @@ class RequestedVariants {
     return list;
   }
 
-  /// What `auto` chose answers for it, too.
+  /// The record of the candidate that `auto` chose also counts for `auto`.
   void add_choice(const Record& record) {
     const std::string variant(auto_variant);
     if (record.variant == variant) return;  // nothing was chosen: the row is its own
@@ -117,7 +117,8 @@ class RequestedVariants {
     const auto found = evidence_.find({problem, variant});
     const Evidence evidence = found == evidence_.end() ? Evidence{} : found->second;
     if (evidence.verified > 0) return;
-    // A search may do without: what it leaves out can not win, or was not to be paid for.
+    // A search need not verify every candidate: those that it leaves out cannot win, or exceeded
+    // the budget.
     if (evidence.left_out > 0 && evidence.others == 0) return;
     const bool all_refused = evidence.rejected > 0 && evidence.others == 0;
     if (all_refused && sweep.refusals_allowed) {
@@ -137,7 +138,7 @@ class RequestedVariants {
   std::vector<Verdict> verdicts_;
 };
 
-/// Records from before the field may well be right: that they do not say is told once.
+/// Records older than the field may well be right, so its absence is mentioned only once.
 std::string note_on_verifiers(const Results& results) {
   std::size_t silent = 0;
   for (const Record& record : results.records)
@@ -156,7 +157,7 @@ void judge_file(const Results& results, const GatePolicy& policy, std::vector<Ve
   verdicts.push_back(std::move(whole));
   for (const Record& record : results.records)
     verdicts.push_back(judge_record(record, results.file, policy));
-  // A file of another project's figures has borrowed the config: it need not answer it.
+  // A file with another project's figures uses the config of a sweep and need not cover it.
   if (!fact_text(results.environment, "peer").empty()) return;
   try {
     for (Verdict& verdict : RequestedVariants(results, policy).judge())

@@ -1,5 +1,6 @@
 #pragma once
-// Records -> verdicts: what CI believes. Pure: reads nothing, needs no GPU.
+// Turns records into the verdicts that CI relies on. Pure functions: they read no files and need no
+// GPU.
 
 #include <functional>
 #include <optional>
@@ -15,31 +16,31 @@ namespace gla_bench {
 
 struct GatePolicy {
   Catalog catalog;
-  Tolerance tolerance;         ///< the caps that no bound may be above
+  Tolerance tolerance;         ///< caps that no bound may exceed
   bool require_fresh = false;  ///< a stale source_hash or verifier_hash fails instead of warning
-  /// Name of a variant's sources as they are now.
+  /// Hash of a variant's sources as they are now.
   std::function<std::string(const Variant&)> source_hash;
-  /// Name of what verifies on a backend now (verify/verifier_hash.hpp); empty: unknown.
+  /// Hash of the code that verifies on a backend now (verify/verifier_hash.hpp); empty: unknown.
   std::function<std::string(BackendId)> verifier_hash = {};
 };
 
-/// What is said about one record, or about something that a file should hold.
+/// The verdict on one record, or on something that a file should hold.
 struct Verdict {
   std::string file;
   std::string subject;                ///< the record's identity
-  std::vector<std::string> failures;  ///< none: it passes
+  std::vector<std::string> failures;  ///< empty: it passes
   std::vector<std::string> warnings;
   std::string skipped;    ///< why it proves nothing: refused, only built
-  std::string note = {};  ///< what is worth a line, but neither a failure nor a warning
+  std::string note = {};  ///< a remark that is neither a failure nor a warning
 };
 
-/// Fails, per file: a status that is_failure(); a `measured` or `verified`
-/// record whose verification is missing, not ok, lacks an output, holds a NaN, an error above its
-/// bound or a bound above the cap, or whose last timed launch was not verified; times that are not
-/// finite and positive or do not follow from their samples; no records; and a requested variant
-/// without a verified record on a problem of the file's config. Where the sweep allows refusals a
-/// problem whose every tile was rejected by name passes, as long as the variant was verified on
-/// another.
+/// These fail, per file. A status that is_failure(). A `measured` or `verified` record whose
+/// verification is missing, is not ok, lacks an output, holds a NaN, an error above its bound or a
+/// bound above the cap, or whose last timed launch was not verified. Times that are not finite and
+/// positive or do not follow from their samples. A file without records. A requested variant
+/// without a verified record on a problem of the file's config. Where the sweep allows refusals, a
+/// problem of which every tile was rejected with a reason passes, as long as the variant was
+/// verified on another problem.
 std::vector<Verdict> gate(std::span<const Results> files, const GatePolicy& policy);
 
 /// The verdict on one record alone.

@@ -109,7 +109,8 @@ void judge_timing(const Record& record, Verdict& verdict) {
           : "suspect: faster than the floor allows at the measured copy rate");
 }
 
-/// Whether the record speaks of the sources, the verification and the arithmetic of this program.
+/// Checks that the record belongs to the sources, the verification and the arithmetic of this
+/// program.
 void judge_freshness(const Record& record, const GatePolicy& policy, Verdict& verdict) {
   auto& stale = policy.require_fresh ? verdict.failures : verdict.warnings;
   const Variant* variant = policy.catalog.find_variant(record.problem.op, record.variant,
@@ -158,7 +159,7 @@ Verdict judge_record(const Record& record, const std::string& file, const GatePo
     case Status::run_failed:
     case Status::crashed:
     case Status::timeout:
-      // That another project's code is not right here is worth a line, but nothing to mend here.
+      // A fault in another project's code is worth a line, but cannot be fixed here.
       (record.peer ? verdict.warnings : verdict.failures)
           .push_back(std::string(name(record.status)) + ": " +
                      (record.reason.empty() ? "no reason given" : record.reason));

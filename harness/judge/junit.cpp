@@ -8,8 +8,8 @@
 namespace gla_bench {
 namespace {
 
-/// Text as XML may hold it: escaped, and without the control characters that XML has no way to
-/// write.
+/// Text in the form that XML allows: escaped, and without the control characters that XML cannot
+/// represent.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {

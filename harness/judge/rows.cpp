@@ -13,7 +13,7 @@ std::string subject_of(const Record& record) {
   return text + " on " + describe(record.problem);
 }
 
-/// Refused tiles are counted, and which of them stands for all may change: their rows are not
+/// Refused tiles are counted, and the tile that represents them may change. So their rows are not
 /// matched by tile.
 std::map<RecordKey, const Record*> index_of(const Results& results) {
   std::map<RecordKey, const Record*> index;

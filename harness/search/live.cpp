@@ -52,7 +52,7 @@ void LiveMeasurer::measure(const Batch& batch, const std::vector<std::size_t>& o
   }
 }
 
-/// Each as soon as it is compiled.
+/// Takes each candidate as soon as it is compiled.
 void LiveMeasurer::look_at(std::deque<std::size_t> pending, int samples, Search& search) {
   while (!search.is_over()) {
     const Indices few = next_few(pending, search);
@@ -82,7 +82,8 @@ void LiveMeasurer::hold_all(const Batch& batch, Search& search) {
   }
 }
 
-/// Of whom the worker may choose; what is not wanted any more leaves `pending`.
+/// The candidates among which the worker may choose. Those that are no longer wanted leave
+/// `pending`.
 LiveMeasurer::Indices LiveMeasurer::next_few(std::deque<std::size_t>& pending,
                                              Search& search) const {
   std::erase_if(pending,
@@ -111,7 +112,8 @@ void LiveMeasurer::tell_ahead(const std::deque<std::size_t>& pending) {
   client_.ahead(named(fresh));
 }
 
-/// Seconds; empty where the candidate failed. One whose worker died is held anew, alone.
+/// Samples in seconds; empty where the candidate failed. A candidate whose worker died is held
+/// again, alone.
 std::vector<double> LiveMeasurer::sample(std::size_t candidate, int samples, Search& search) {
   while (records_[candidate].status == Status::verified) {
     if (!held_.contains(candidate)) {

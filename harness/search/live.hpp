@@ -1,6 +1,6 @@
 #pragma once
-// Takes samples of candidates in a worker process: compiles ahead on all cores, verifies each
-// candidate before its first sample, takes turns, survives crashes and hangs.
+// Takes samples of candidates in a worker process. It compiles ahead on all cores, verifies each
+// candidate before its first sample, samples in turns, and survives crashes and hangs.
 
 #include <deque>
 #include <map>
@@ -13,25 +13,26 @@
 
 namespace gla_bench::search {
 
-/// Where the time went, in seconds of the wall clock unless said.
+/// Where the time went, in seconds of wall time unless noted.
 struct Breakdown {
   double total = 0;
-  double wait = 0;             ///< the device had nothing to do, because nothing was compiled
-  double verify = 0;           ///< building from what is compiled, references, verification
+  double wait = 0;             ///< the device was idle, because nothing was compiled
+  double verify = 0;           ///< building from compiled code, references, verification
   double measure = 0;          ///< samples, warm-up, verification of the last timed launches
   double compile = 0;          ///< summed over all cores
-  std::size_t candidates = 0;  ///< tried
+  std::size_t candidates = 0;  ///< number of candidates that were tried
 
   double candidates_per_minute() const;
   Breakdown& operator+=(const Breakdown& other);
 };
 
 struct LiveHooks {
-  /// Before a step of a candidate; the worker waits for it to return.
+  /// Called before a step of a candidate. The worker waits until it returns.
   std::function<void(const Candidate&, RunStep)> starting;
-  /// What is known of a candidate, now that it was verified or has failed.
+  /// Receives the record of a candidate that has been verified or has failed.
   std::function<void(const Record&)> record;
-  std::function<void(const std::string&)> message;  ///< for people, a line that stays
+  std::function<void(const std::string&)>
+      message;  ///< a line for people that stays on the terminal
 };
 
 class LiveMeasurer final : public Measurer {
@@ -39,14 +40,15 @@ class LiveMeasurer final : public Measurer {
   LiveMeasurer(WorkerClient& client, const Assignment& work, const WorkConditions& conditions,
                const LiveHooks& hooks, std::uint64_t seed);
 
-  /// @throws WorkerError where workers end before they begin anything, and what the hooks throw
+  /// @throws WorkerError where workers end before they begin any step, and what the hooks throw
   void measure(const Batch& batch, const std::vector<std::size_t>& outlook,
                Search& search) override;
 
-  /// Verifies the last timed launch of these anew; what is wrong fails, and can not win.
+  /// Verifies the last timed launch of these candidates again. One that is wrong fails and cannot
+  /// win.
   void check(const std::vector<std::size_t>& candidates, Search& search);
 
-  /// Record of each candidate: `rejected` still where nothing was done with it.
+  /// The record of each candidate; still `rejected` where nothing was done with it.
   const std::vector<Record>& records() const { return records_; }
   const Breakdown& breakdown() const { return breakdown_; }
 
@@ -77,11 +79,13 @@ class LiveMeasurer final : public Measurer {
   std::mt19937_64 random_;
   std::vector<Record> records_;
   std::vector<int> deaths_;
-  std::set<std::size_t> held_;          ///< of the present worker
-  std::deque<std::size_t> in_memory_;   ///< of those, sampled longest ago first
-  std::set<std::size_t> told_;          ///< to compile ahead, the present worker
-  std::set<std::size_t> barred_;        ///< from that: one of them may have killed a worker
-  std::optional<std::size_t> suspect_;  ///< is tried alone
+  std::set<std::size_t> held_;  ///< candidates that the present worker holds
+  std::deque<std::size_t>
+      in_memory_;  ///< those of them whose memory is allocated, the least recently sampled first
+  std::set<std::size_t> told_;  ///< candidates that the present worker was told to compile ahead
+  std::set<std::size_t>
+      barred_;  ///< candidates not to compile ahead: one of them may have killed a worker
+  std::optional<std::size_t> suspect_;  ///< the candidate that is tried alone
   std::deque<std::size_t> outlook_;
   int problem_deaths_ = 0;
   int blameless_ = 0;

@@ -17,7 +17,7 @@ constexpr double share_of_memory = 0.5;  // of what is free beside the problem, 
 
 }  // namespace
 
-/// One of them, verified or failed; nothing where the worker died.
+/// One of the candidates, verified or failed; nothing where the worker died.
 std::optional<std::size_t> LiveMeasurer::hold_one(const Indices& few, Search& search) {
   std::optional<StepEvent> in_hand;
   auto mark = Clock::now();
@@ -73,7 +73,7 @@ void LiveMeasurer::held(std::size_t candidate, Record record, Search& search) {
     give_up_all(now.status, std::string(now.reason), search);
 }
 
-/// Workspaces of those that were not sampled for the longest time go.
+/// Frees the workspaces of the candidates that were sampled least recently.
 void LiveMeasurer::make_room(std::size_t candidate) {
   const auto bytes = [&](std::size_t c) { return records_[c].io.workspace_bytes; };
   double room = static_cast<double>(conditions_.place.limits.memory_bytes);
@@ -98,8 +98,8 @@ void LiveMeasurer::lost(const WorkerLost& lost, const std::optional<StepEvent>& 
                         Search& search) {
   held_.clear();
   in_memory_.clear();
-  // What was being compiled beside it may be to blame: it is compiled in its turn, unless the
-  // candidate proves to be so.
+  // A candidate that was being compiled beside it may be to blame. Those are compiled in their
+  // turn, unless this candidate proves to be at fault.
   barred_.insert(told_.begin(), told_.end());
   told_.clear();
   suspect_.reset();
@@ -131,7 +131,7 @@ void LiveMeasurer::lost(const WorkerLost& lost, const std::optional<StepEvent>& 
   client_.restart();
 }
 
-/// The problem itself can not be worked on.
+/// The problem itself cannot be worked on.
 void LiveMeasurer::give_up_all(Status status, const std::string& reason, Search& search) {
   for (std::size_t i = 0; i < records_.size(); ++i)
     if (!is_failure(records_[i].status)) give_up(i, status, reason, search);

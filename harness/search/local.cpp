@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t least_starts = 8;
 constexpr std::size_t restarts = 4;  // looked at when no neighbour is better
 
-/// Values of each axis that a variant's candidates have, in order.
+/// The values of each axis that occur among a variant's candidates, in order.
 std::map<std::string, std::vector<int>> values_of(const std::vector<SearchCandidate>& candidates,
                                                   const std::string& variant) {
   std::map<std::string, std::set<int>> sets;
@@ -58,7 +58,7 @@ std::size_t Local::visits_left() const {
   return most > visited ? most - visited : 0;
 }
 
-/// One of each variant, by lot, and some more.
+/// One candidate of each variant, drawn at random, and some more.
 std::vector<std::size_t> Local::start() {
   std::vector<std::size_t> first, others;
   std::set<std::string> variants;

@@ -31,7 +31,7 @@ std::string interval_text(const Interval& interval) {
   return format_ms(1e3 * interval.low) + ".." + format_ms(1e3 * interval.high) + " ms";
 }
 
-/// Why the search ended with a candidate before the end; empty where it did not.
+/// Why the search dropped a candidate before the end; empty where it did not.
 std::string reason_of(const Finding& finding, const Record& record, const std::string& stopped) {
   const std::string best = finding.best ? interval_text(*finding.best) : "not known";
   switch (finding.left) {

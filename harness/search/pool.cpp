@@ -45,8 +45,8 @@ double Pool::seconds(std::size_t candidate) const {
 }
 
 std::optional<std::size_t> Pool::best() const {
-  // Those that are open, or stayed to the end, have been measured with the most effort; only when
-  // none of them is left (all failed in the end) those that were slower count.
+  // Candidates that are open, or stayed to the end, have been measured with the most effort. The
+  // slower ones count only when none of those is left because all failed.
   const auto rank = [&](std::size_t i) {
     switch (findings_[i].left) {
       case Left::searched:

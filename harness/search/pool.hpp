@@ -1,5 +1,5 @@
 #pragma once
-// What a search knows of its candidates: shared by the strategies.
+// What a search knows of its candidates. All strategies share it.
 
 #include "harness/search/searcher.hpp"
 
@@ -14,33 +14,35 @@ class Pool {
   const std::vector<Finding>& findings() const { return findings_; }
   std::size_t size() const { return candidates_.size(); }
 
-  /// By modelled bytes, the fewest first: the best is likely to be among the first, and what comes
-  /// late can be left out for its bytes.
+  /// The candidates by modelled bytes, the fewest first. The best is likely to be among the first,
+  /// and later ones can then be left out because of their bytes.
   std::vector<std::size_t> by_traffic() const;
 
   bool is_open(std::size_t candidate) const { return findings_[candidate].left == Left::searched; }
   bool is_measured(std::size_t candidate) const { return !findings_[candidate].samples.empty(); }
   std::vector<std::size_t> open_and_measured() const;
 
-  /// Samples taken in turns with others are kept apart: only they are compared without drift.
+  /// Samples taken in turns with other candidates are kept apart, since only they can be compared
+  /// without drift.
   void add(std::size_t candidate, std::span<const double> seconds, bool joint);
   void count_round(std::size_t candidate) { ++findings_[candidate].rounds; }
 
-  /// Of the joint samples where there are any, else of all.
+  /// The joint samples where there are any, else all samples.
   std::span<const double> judged(std::size_t candidate) const;
   double seconds(std::size_t candidate) const;
 
-  /// The fastest that has not failed, among those that got farthest.
+  /// The fastest candidate that has not failed, among those that reached the furthest stage.
   std::optional<std::size_t> best() const;
-  /// False, and left out, where the modelled bytes alone take longer than the best.
+  /// Returns false and leaves the candidate out where moving its modelled bytes alone takes longer
+  /// than the best.
   bool wanted(std::size_t candidate);
 
   void leave(std::size_t candidate, Left left, bool crowded_out = false);
-  /// Whoever lies clear of the best leaves.
+  /// Every candidate that is clearly slower than the best leaves.
   void drop_the_slower(double drift);
-  /// At most so many of the open and measured stay, the fastest.
+  /// At most this many of the open and measured candidates stay, the fastest ones.
   void crowd_out(std::size_t most);
-  /// Everybody who is still there leaves: measured ones as `measured`, the others as `others`.
+  /// All remaining candidates leave: measured ones as `measured`, the others as `others`.
   void close(Left measured, Left others);
 
  private:

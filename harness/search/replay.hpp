@@ -1,5 +1,6 @@
 #pragma once
-// Searches against recorded times: what a strategy would have found, and what it would have cost.
+// Replays searches on recorded times, to show what a strategy would have found and what it would
+// have cost.
 
 #include <cstdint>
 #include <span>
@@ -11,7 +12,7 @@
 
 namespace gla_bench::search {
 
-/// One problem's candidates with the samples that an exhaustive measurement took of them.
+/// One problem's candidates, with the samples that an exhaustive measurement took of them.
 struct RecordedProblem {
   std::string file;
   Problem problem;
@@ -22,15 +23,15 @@ struct RecordedProblem {
 
   std::size_t best() const;
   double median_seconds(std::size_t candidate) const;
-  /// Seconds that all samples together took.
+  /// The seconds that all samples took together.
   double exhaustive_seconds() const;
 };
 
-/// Problems with at least two measured candidates; in the order of the files. Rows of other
+/// Problems with at least two measured candidates, in the order of the files. Rows of other
 /// programs (peers) and rows that only a search has sampled are left out.
 std::vector<RecordedProblem> recorded_problems(std::span<const Results> files);
 
-/// Draws samples out of the recorded ones, with replacement, and adds up what they take.
+/// Draws from the recorded samples, with replacement, and adds up the time that they take.
 class ReplayMeasurer final : public Measurer {
  public:
   ReplayMeasurer(const RecordedProblem& recorded, std::uint64_t seed)
@@ -52,13 +53,14 @@ class ReplayMeasurer final : public Measurer {
   std::size_t samples_ = 0;
 };
 
-/// What one search came to.
+/// The result of one search.
 struct Replayed {
   std::optional<std::size_t> found;
-  double regret = 0;      ///< of its recorded median over the recorded best's, 0.02: 2 % slower
-  std::size_t tried = 0;  ///< candidates
+  double regret = 0;  ///< recorded median of its choice over that of the recorded best, minus 1;
+                      ///< 0.02: 2 % slower
+  std::size_t tried = 0;  ///< number of candidates
   std::size_t samples = 0;
-  double share = 0;  ///< of the time of the exhaustive measurement
+  double share = 0;  ///< its time as a share of the exhaustive measurement's
 };
 
 Replayed replay(const RecordedProblem& recorded, Strategy strategy, const Budget& budget,

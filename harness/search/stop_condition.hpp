@@ -1,5 +1,5 @@
 #pragma once
-// When a search of one problem has cost enough.
+// Decides when the search of one problem has cost enough.
 
 #include <memory>
 #include <optional>
@@ -10,12 +10,12 @@ namespace gla_bench::search {
 
 /// What a search has cost so far.
 struct Spent {
-  double seconds = 0;          ///< of wall time; replayed: of measuring
-  std::size_t candidates = 0;  ///< that were tried
+  double seconds = 0;          ///< wall time; in a replay, the time of measuring
+  std::size_t candidates = 0;  ///< number of candidates that were tried
 };
 
-/// `running_out`: no candidate is tried any more that was not tried before; what is left goes into
-/// the comparison of the best. `over`: the search ends.
+/// `running_out`: no new candidate is tried, and the rest of the budget goes into comparing the
+/// best. `over`: the search ends.
 enum class BudgetState { left, running_out, over };
 
 class StopCondition {
@@ -26,7 +26,7 @@ class StopCondition {
   virtual std::string text() const = 0;
 };
 
-/// What a problem's search may cost; nothing: any.
+/// What the search of a problem may cost; nothing: no limit.
 struct Budget {
   std::optional<double> seconds;  ///< new candidates are tried within nine tenths of it
   std::optional<std::size_t> candidates;

@@ -7,7 +7,7 @@
 
 namespace gla_bench::search {
 
-/// What all strategies do the same way.
+/// What all strategies have in common.
 class PoolSearcher : public Searcher {
  public:
   PoolSearcher(std::vector<SearchCandidate> candidates, const SearchOptions& options)
@@ -26,18 +26,19 @@ class PoolSearcher : public Searcher {
   double best_seconds() const override { return pool_.seconds(*pool_.best()); }
 
  protected:
-  /// A batch of the same number of samples of each.
+  /// A batch with the same number of samples of each candidate.
   Batch batch(const std::vector<std::size_t>& candidates, int samples, bool joint);
-  /// A number below `count`: the same everywhere, which the standard's distributions are not.
+  /// A random number below `count`. It is the same on every platform, unlike the standard's
+  /// distributions.
   std::size_t draw(std::size_t count) { return static_cast<std::size_t>(random_() % count); }
   std::vector<std::size_t> shuffled(std::vector<std::size_t> list);
 
   Pool pool_;
   std::mt19937_64 random_;
-  bool joint_ = false;  ///< of the present batch
+  bool joint_ = false;  ///< whether the present batch is joint
 };
 
-/// Blocks of candidates, each measured in turns until the timing policy is content.
+/// Takes candidates in blocks and samples each in turns until the timing policy is satisfied.
 class Exhaustive final : public PoolSearcher {
  public:
   Exhaustive(std::vector<SearchCandidate> candidates, const SearchOptions& options);
@@ -49,22 +50,23 @@ class Exhaustive final : public PoolSearcher {
   std::vector<std::size_t> waiting_, block_;
 };
 
-/// A cheap look at some candidates, then the race: batches in turns, each twice as long as the one
-/// before, of those that are not clear of the best; every time at most half of them go on.
+/// Screens some candidates cheaply, then races them. A race has batches sampled in turns, each
+/// twice as long as the one before. Candidates that are not clearly slower than the best go on, at
+/// most half of them each time.
 class Halving : public PoolSearcher {
  public:
   using PoolSearcher::PoolSearcher;
   Batch next() final;
 
  protected:
-  /// Candidates to look at next; none: enough have been looked at.
+  /// The candidates to screen next; none: enough have been screened.
   virtual std::vector<std::size_t> look() = 0;
 
  private:
   Batch race();
   bool is_settled(const std::vector<std::size_t>& field) const;
   bool racing_ = false;
-  std::size_t most_ = 0;  ///< that may go on
+  std::size_t most_ = 0;  ///< the most candidates that may go on
   int samples_ = 2, taken_ = 0;
 };
 
@@ -97,7 +99,7 @@ class Local final : public Halving {
   std::vector<std::size_t> unvisited() const;
   std::size_t visits_left() const;
   std::vector<bool> visited_;
-  std::optional<std::size_t> centre_;  ///< whose neighbours were looked at last
+  std::optional<std::size_t> centre_;  ///< the candidate whose neighbours were screened last
 };
 
 }  // namespace gla_bench::search

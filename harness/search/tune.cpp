@@ -40,8 +40,8 @@ SearchOptions search_options(const TuneRequest& request) {
   return options;
 }
 
-/// Those whose times may be held against each other in the end: all that went beyond the first
-/// look, the fastest first.
+/// The candidates whose times may be compared in the end: all that went beyond the screening, the
+/// fastest first.
 std::vector<std::size_t> contenders(const Searcher& searcher, Strategy strategy) {
   const auto& findings = searcher.findings();
   std::vector<std::size_t> list;

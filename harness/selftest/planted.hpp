@@ -1,6 +1,6 @@
 #pragma once
-// Faults on purpose: variants of `gla` behind the usual interface that commit one fault each, and
-// the same code without one. Only the self-test's workers know them.
+// Deliberate faults: variants of `gla` behind the usual interface that commit one fault each, and
+// the same code without a fault. Only the self-test's workers know them.
 
 #include <memory>
 #include <span>
@@ -28,18 +28,18 @@ std::span<const PlantedFault> faults();
 /// The candidates without a fault; they have neither check nor control.
 std::span<const PlantedFault> controls();
 
-/// The program's operators and, on either backend, a variant for each fault and for each control.
+/// The program's operators and, on both backends, a variant for each fault and for each control.
 Catalog catalog();
 
-/// The problem that all of them solve: two sequences, two heads, five chunks of which the last is
-/// not full.
+/// The problem that all of them solve: two sequences, two heads and five chunks, of which the last
+/// is not full.
 Problem problem();
 
-/// A backend that runs what the other one runs, and whose timer does not wait for the variant
-/// `cheating_timer`.
+/// A backend that runs everything as the wrapped one does, except that its timer does not wait for
+/// the variant `cheating_timer`.
 std::unique_ptr<Backend> with_cheating_timer(std::unique_ptr<Backend> honest);
 
-/// The two makers behind catalog().
+/// The two functions that make the variants of catalog().
 Variant host_variant(Fault fault, std::string_view name);
 Variant cuda_variant(Fault fault, std::string_view name);
 

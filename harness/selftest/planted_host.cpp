@@ -111,8 +111,8 @@ class Column {
   std::array<float, keys> state_{};
 };
 
-// Two writers of the first tokens of a head, whose sums differ in the last bits: which of them
-// comes last at a token is the scheduler's and the clock's choice.
+// Two writers of the first tokens of a head, whose sums differ in the last bits. The scheduler and
+// the clock decide which of them comes last at a token.
 void run_race(const Call& call) {
   constexpr long long tokens = 24;
   std::atomic<int> arrived{0};
@@ -154,7 +154,7 @@ void damage(const Call& call) {
     const_cast<float*>(static_cast<const float*>(call.p.v))[call.p.seq * call.columns() - 1] += 1;
 }
 
-// Takes the processor for three milliseconds, as work would.
+// Keeps the processor busy for three milliseconds, as real work would.
 void be_busy() {
   const auto start = steady_clock::now();
   while (steady_clock::now() - start < std::chrono::milliseconds(3)) {
@@ -166,7 +166,7 @@ void write_to_nowhere() {
   *reinterpret_cast<volatile int*>(nowhere) = 1;
 }
 
-// Slowly, so that whoever watches can end it long before the machine is short of memory.
+// Allocates slowly, so that a watcher can end it long before the machine is short of memory.
 void hoard() {
   std::vector<std::vector<char>> hoard;
   while (true) {
@@ -199,7 +199,7 @@ Variant host_variant(Fault fault, std::string_view name) {
   Variant variant = common_variant(fault, name);
   variant.backend = BackendId::host;
   variant.sources = {"harness/selftest/planted_faults.h"};
-  // What is kept lasts as long as a plan, as a loaded module's memory does on the GPU.
+  // This state lives as long as a plan, as a loaded module's memory does on the GPU.
   const auto memory = std::make_shared<Memory>();
   variant.bind = [bind = variant.bind, memory](const Problem& problem, const Tile& tile,
                                                const Address& address) {

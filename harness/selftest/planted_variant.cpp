@@ -6,7 +6,7 @@
 namespace gla_bench::planted {
 namespace {
 
-// No machine has it, and no allocator takes it for a promise to be kept later.
+// More memory than any machine has, so much that no allocator promises it.
 constexpr std::size_t too_much = std::size_t{1} << 60;
 
 std::vector<Region> regions(Fault fault, const Problem& problem) {

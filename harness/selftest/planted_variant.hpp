@@ -6,7 +6,7 @@
 
 namespace gla_bench::planted {
 
-/// Everything but backend, sources and code.
+/// Everything except backend, sources and code.
 Variant common_variant(Fault fault, std::string_view name);
 
 }  // namespace gla_bench::planted

@@ -1,6 +1,6 @@
 #pragma once
-// Shows that the harness can fail: runs the planted faults as any candidate is run and holds what
-// caught each against what should have.
+// Shows that the harness can fail. It runs the planted faults like any other candidate, and
+// compares the check that caught each with the one that should have.
 
 #include <functional>
 #include <span>
@@ -15,20 +15,20 @@
 
 namespace gla_bench::selftest {
 
-/// What caught a record's fault, by name (checks.hpp); empty where nothing did. A time that can not
-/// be catches as well as a wrong result.
+/// The names of the checks that caught a record's fault (checks.hpp); empty where none did. An
+/// impossible time counts as caught, just as a wrong result does.
 std::string caught_by(const Record& record);
 
-/// A planted fault, or a control (`expected` empty), and what became of it.
+/// A planted fault, or a control (`expected` empty), and its outcome.
 struct Row {
   std::string name, meaning;
-  std::string expected;  ///< the check that has to catch it; empty: nothing may
+  std::string expected;  ///< the check that has to catch it; empty: no check may
   std::string caught_by;
-  std::string reason;  ///< as the record says it
-  double seconds = 0;  ///< from the end of the one before it to its record
+  std::string reason;  ///< as given in the record
+  double seconds = 0;  ///< from the end of the previous one to its record
   bool ran = false;    ///< there is a record
 
-  /// Caught by the expected check and no other; a control: measured and not suspected.
+  /// A fault is caught by the expected check and no other. A control is measured and not suspected.
   bool ok = false;
 };
 
@@ -42,7 +42,7 @@ struct Outcome {
 /// record, or whose control failed, is not ok.
 std::vector<Row> judge(BackendId backend, std::span<const Outcome> outcomes);
 
-/// Whether there are rows and all are ok.
+/// True where there are rows and all of them are ok.
 bool passed(std::span<const Row> rows);
 
 /// "fault", "caught by", "expected", "seconds", "how".

@@ -17,7 +17,7 @@ std::string text_of(const std::map<std::string, std::string>& options) {
   return text;
 }
 
-/// The problem as nearest.h takes it; `options` must outlive it.
+/// The problem in the form that nearest.h takes; `options` must outlive it.
 gla_bench_tuned::Problem as_question(const Problem& problem, std::string_view options) {
   const Shape& shape = problem.shape;
   gla_bench_tuned::Problem question;
@@ -40,7 +40,8 @@ gla_bench_tuned::Problem as_question(const Problem& problem, std::string_view op
   return question;
 }
 
-/// What a distance is to, as nearest.h takes it; `options` must outlive it.
+/// The bucket to which a distance is computed, in the form that nearest.h takes; `options` must
+/// outlive it.
 gla_bench_tuned::Entry as_entry(const Bucket& bucket, std::string_view options,
                                 double multiprocessors) {
   gla_bench_tuned::Entry entry{};

@@ -20,7 +20,7 @@ std::string started(const Results& results) {
   return fact_text(results.environment, "started");
 }
 
-/// The files, oldest first: of two rows the later one counts.
+/// The files, the oldest first: where two have the same row, the later one counts.
 std::vector<std::size_t> by_age(std::span<const Results> files) {
   std::vector<std::size_t> order(files.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -38,7 +38,7 @@ void expect_one_device(std::span<const Results> files) {
                          ": " + describe(difference));
 }
 
-/// Rows of sources that a later file has in another version are gone; so are peers.
+/// Removes peers, and rows whose sources a later file has in another version.
 std::map<RecordKey, Row> newest_rows(std::span<const Results> files) {
   using Name = std::tuple<std::string, Direction, std::string>;
   std::map<Name, std::string> sources;
@@ -79,7 +79,7 @@ void add_origin(TunedEntry& entry, std::span<const Results> files, const std::ve
       environment_index(table.environments, comparable_facts(files[newest].environment));
 }
 
-/// Leaves no environment that no entry names.
+/// Removes the environments that no entry names.
 void drop_unused_environments(TunedTable& table) {
   std::vector<Facts> used;
   for (TunedEntry& entry : table.entries)

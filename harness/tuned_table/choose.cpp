@@ -20,7 +20,7 @@ void add_note(std::string& note, const std::string& part) {
   note += (note.empty() ? "" : "; ") + (parts + 1 == most_notes ? std::string("..") : part);
 }
 
-/// Of an entry, the best first: the winner, then what is as good, then what is nearly.
+/// The candidates of an entry, the best first: the winner, its ties, and then the others.
 std::vector<const TunedChoice*> choices_of(const TunedEntry& entry) {
   std::vector<const TunedChoice*> list{&entry.winner};
   for (const TunedChoice& choice : entry.ties) list.push_back(&choice);
@@ -41,7 +41,7 @@ std::string texts_of(const std::vector<Difference>& differences, Severity severi
   return join(texts, "; ");
 }
 
-/// Facts that only one of the two has: nothing can be said of them.
+/// Facts that only one of the two has, so that they cannot be compared.
 std::string unknown_of(const std::vector<Difference>& differences) {
   std::vector<std::string> keys;
   for (const Difference& difference : differences)

@@ -1,5 +1,5 @@
 #pragma once
-// What `auto` stands for on a problem: a table's choice, else a default; never without saying
+// Resolves `auto` on a problem: to a table's choice, else to a default. The result always says
 // which.
 
 #include <functional>
@@ -15,47 +15,49 @@
 namespace gla_bench {
 
 struct Choice {
-  std::optional<Candidate> candidate;  ///< nothing: no variant takes the problem
-  ChosenBy by;                         ///< its note says why, where there is no candidate
+  std::optional<Candidate> candidate;  ///< empty where no variant takes the problem
+  ChosenBy by;                         ///< where there is no candidate, its note says why
 };
 
-/// Why a candidate can not be used where it is to run, or nothing.
+/// Why a candidate cannot be used where it is to run; empty where it can.
 using Refusal = std::function<std::optional<std::string>(const Candidate&)>;
 
-/// An entry of a table as seen from a problem.
+/// A table's entry as seen from a problem.
 struct Near {
   std::size_t entry = 0;  ///< its place in the table
-  bool own = false;       ///< of the problem's own bucket
+  bool own = false;       ///< it belongs to the problem's own bucket
   double distance = 0;    ///< bucket.hpp: distance()
 };
 
-/// Of the device that an entry comes from; 0 where the table does not say.
+/// The multiprocessors of the device that an entry comes from; 0 where the table does not say.
 double multiprocessors_of(const TunedTable& table, const TunedEntry& entry);
 
-/// The entries of the problem's operator, direction and dtype, the nearest first. That is its own
-/// bucket's where there is one, unless a step in how the device is filled lies between the problem
-/// and the middle of the bucket. Equally near ones in the table's order.
+/// The entries of the problem's operator, direction and dtype, the nearest first. The problem's own
+/// bucket comes first where it has an entry, unless the problem and the middle of the bucket fill
+/// the device in a different number of rounds. Equally near entries keep the table's order.
 std::vector<Near> nearest_entries(const TunedTable& table, const Problem& problem);
 
-/// The candidates of one backend that `auto` chooses from, and the table that it goes by.
+/// Chooses for `auto` among the candidates of one backend, by a table where there is one.
 class Chooser {
  public:
-  /// Without a table: defaults alone. `why`: why there is none, for the records.
+  /// Without a table only defaults are chosen. `why` says in the records why there is none.
   Chooser(Catalog catalog, BackendId backend, std::string why);
 
-  /// Goes by a table where it may: entries of an environment that comparability refuses (another
-  /// device, another power cap) are left out unless `allowed` names the fact; another driver or
-  /// toolkit is told in warnings(). `source_hash`: of a variant as it is now.
+  /// Uses the table's entries where it may. An entry of an environment that comparability refuses
+  /// (another device, another power cap) is left out unless `allowed` names the fact. Another
+  /// driver or toolkit is reported in warnings(). `source_hash` gives the hash of a variant as it
+  /// is now.
   /// @throws InputError where there are entries and every one of them is refused
   Chooser(Catalog catalog, BackendId backend, TunedTable table, const Facts& environment,
           const std::set<std::string>& allowed,
           const std::function<std::string(const Variant&)>& source_hash);
 
-  /// The nearest entry (nearest_entries()), mostly that of the problem's own bucket. Of an entry
-  /// the winner, else its ties and the best of its other variants, the fastest first. What is
-  /// passed over (its variant or tile is gone, it refuses the problem) is in the note. Without any:
-  /// the default, which is the last variant of the catalog that takes the problem, with its first
-  /// tile that does: variants are listed from the plain to the refined.
+  /// Takes the nearest entry (nearest_entries()), which is mostly that of the problem's own bucket.
+  /// From an entry it takes the winner, else its ties and then the best of its other variants, the
+  /// fastest first. The note says which were passed over, because the variant or tile no longer
+  /// exists or because it refuses the problem. Without a usable entry it takes the default: the
+  /// last variant of the catalog that takes the problem, with the first tile that it accepts. The
+  /// catalog lists variants from the plain to the refined.
   Choice choose(const Problem& problem, const Refusal& refuse) const;
 
   const std::vector<std::string>& warnings() const { return warnings_; }

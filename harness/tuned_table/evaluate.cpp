@@ -39,7 +39,7 @@ std::vector<Problem> in_order(std::span<const Results> files, const ByProblem& k
   return list;
 }
 
-/// Right, and timed by a search that then went on without it: few samples, but a time.
+/// The candidate is right, and was timed by a search that then dropped it: few samples, but a time.
 bool left_early(const Record& record) {
   return record.status == Status::verified && record.search && record.timing &&
          record.verification && record.verification->ok && !record.timing->suspect &&

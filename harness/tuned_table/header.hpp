@@ -1,5 +1,5 @@
 #pragma once
-// A tuned table as a C++ header that depends on nothing but C++17's library.
+// Writes a tuned table as a C++ header that depends only on the C++17 standard library.
 
 #include <string>
 #include <string_view>
@@ -8,14 +8,15 @@
 
 namespace gla_bench {
 
-/// Namespace `gla_bench_tuned`: Problem, Entry and Choice; the environments, the entries with
-/// margin, error and regret as data; and per operator of the table one inline function from a
-/// Problem to a Choice, by the rules of nearest_entries(). No choice is made for a direction or
-/// dtype that the table lacks. @throws InputError for an operator whose name is no C++ name, and a
-/// table without entries
+/// The header has a namespace `gla_bench_tuned` with the types Problem, Entry and Choice. It holds
+/// the environments and the entries with margin, error and regret as data. For each operator of the
+/// table it has one inline function from a Problem to a Choice, by the rules of nearest_entries().
+/// No choice is made for a direction or dtype that the table lacks.
+/// @throws InputError for an operator whose name is not a valid C++ name, and for a table without
+/// entries
 std::string export_header(const TunedTable& table);
 
-/// The text of nearest.h, which every exported header begins with.
+/// The text of nearest.h, with which every exported header begins.
 std::string_view nearest_text();
 
 }  // namespace gla_bench

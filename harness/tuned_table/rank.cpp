@@ -52,7 +52,7 @@ Best best_of(const std::vector<Rival>& rivals) {
   return best;
 }
 
-/// Those that may win: right everywhere, and timed on as many problems as any of them.
+/// The candidates that may win: right everywhere, and timed on as many problems as any of them.
 std::vector<Rival> rivals_of(std::span<const Record* const> rows, TunedEntry& entry) {
   std::map<std::pair<std::string, Tile>, Rival> all;
   for (const Record* row : rows) {
@@ -80,8 +80,8 @@ void keep_widest(std::vector<Rival>& list) {
   std::erase_if(list, [&](const Rival& rival) { return rival.timed.size() < most; });
 }
 
-/// What was measured to the end first, then the fastest first; names and tiles decide between
-/// equals, so that the order is always the same.
+/// Sorts candidates that were measured to the end first, and by time within that. Names and tiles
+/// decide between equals, so that the order is always the same.
 void sort_by_time(std::vector<Rival>& list, const Best& best) {
   for (Rival& rival : list) {
     double sum = 0;
@@ -106,7 +106,7 @@ RatioEstimate ratio_of(const Rival& base, const Rival& other, const TablePolicy&
   return mean_ratio(ratios, policy.contest.drift);
 }
 
-/// False where the two share no problem: then nothing says that they are alike.
+/// False where the two share no problem, since then nothing shows that they are alike.
 bool is_tied_with(const Rival& fastest, const Rival& other, const TablePolicy& policy) {
   const RatioEstimate estimate = ratio_of(fastest, other, policy);
   return estimate.count > 0 && is_tied(estimate);

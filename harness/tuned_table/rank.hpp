@@ -1,5 +1,5 @@
 #pragma once
-// The candidates of one bucket, best first. Pure functions of records.
+// Ranks the candidates of one bucket, the best first. Pure functions of records.
 
 #include <optional>
 #include <span>
@@ -9,12 +9,12 @@
 
 namespace gla_bench {
 
-/// The entry of a bucket, but for where its records came from; nothing where no candidate may win.
-/// `rows`: all records of the bucket, each candidate and problem once.
+/// The entry of a bucket without the sources of its records, or nothing where no candidate may win.
+/// `rows` holds all records of the bucket, with each candidate once per problem.
 std::optional<TunedEntry> rank_bucket(const Bucket& bucket, std::span<const Record* const> rows,
                                       const TablePolicy& policy);
 
-/// Median of a series in milliseconds with its bootstrapped interval: `ratio` is the median.
+/// The median of a series in milliseconds with its bootstrapped interval; `ratio` holds the median.
 RatioEstimate median_estimate(const std::vector<double>& samples_ms, const BootstrapPolicy& policy);
 
 }  // namespace gla_bench

@@ -195,7 +195,7 @@ void write_table(const TunedTable& table, const std::string& path) {
   Json head = table_to_json(table);
   const Json entries = std::move(head["entries"]);
   head.erase("entries");
-  // An entry a line, so that a change of one is a change of one line.
+  // Each entry is on its own line, so that a change of one entry changes one line.
   std::string text = head.dump(1);
   text.resize(text.size() - 2);  // the closing "\n}"
   text += ",\n \"entries\": [";

@@ -1,5 +1,5 @@
 #pragma once
-// A tuned table as a file. Its format: configs/schema/tuned.schema.json.
+// Reads and writes a tuned table as a file. Its format: configs/schema/tuned.schema.json.
 
 #include <optional>
 #include <string>
@@ -11,17 +11,17 @@ namespace gla_bench {
 
 constexpr int tuned_version = 1;
 
-/// The table as one document; write_table() puts an entry on a line.
+/// The table as one document; write_table() puts each entry on one line.
 Json table_to_json(const TunedTable& table);
 
-/// @throws InputError for anything that table_to_json() does not write, two entries of one bucket,
-/// and an entry whose environment is not there
+/// @throws InputError for anything that table_to_json() does not write, for two entries of one
+/// bucket, and for an entry whose environment is missing
 TunedTable read_table(const JsonNode& node);
 
-/// @throws InputError for a file that is not there or is no table
+/// @throws InputError for a file that does not exist or is no table
 TunedTable load_table(const std::string& path);
 
-/// Replaces the file whole; missing folders are made. @throws OutputError
+/// Replaces the file as a whole and makes missing folders. @throws OutputError
 void write_table(const TunedTable& table, const std::string& path);
 
 /// "nvidia-h200.json": the file name of a device's table.
@@ -31,15 +31,16 @@ std::string table_name(const std::string& device);
 /// is. @throws InputError where the user has no such folder
 std::string default_table_path(const std::string& device);
 
-/// The table of a device: the user's own (default_table_path()), else the one that is installed with
-/// the program (share/gla-bench/tuned/), else the one of the source tree in which the program was
-/// built (results/tuned/ beside its build folder). Nothing where there is none.
+/// The table of a device. The user's own comes first (default_table_path()), then the one that is
+/// installed with the program (share/gla-bench/tuned/), then the one of the source tree in which
+/// the program was built (results/tuned/ beside its build folder). Returns nothing where there is
+/// none.
 std::optional<std::string> find_table(const std::string& device);
 
 /// "chunk_fused block_v=64,chunk=32"
 std::string describe(const TunedChoice& choice);
 
-/// For people: an entry a line, with winner, margin, ties and regret.
+/// A report for people: one entry a line, with winner, margin, ties and regret.
 std::string table_report(const TunedTable& table, bool markdown, std::size_t width = 0);
 
 }  // namespace gla_bench

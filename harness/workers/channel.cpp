@@ -14,7 +14,7 @@
 namespace gla_bench {
 namespace {
 
-// A worker that is asked for nothing reads at once; this long, and it hangs.
+// A worker without a request reads at once. One that does not read for this long hangs.
 constexpr int send_milliseconds = 60000;
 
 /// True when the descriptor is ready for `events` within the time (negative: any time).

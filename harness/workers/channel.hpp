@@ -1,5 +1,5 @@
 #pragma once
-// JSON lines over a socket: either end of a worker's connection.
+// JSON lines over a socket. Both ends of a worker's connection use it.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@ namespace gla_bench {
 
 class Channel {
  public:
-  /// Takes the descriptor.
+  /// Takes ownership of the descriptor.
   explicit Channel(int descriptor) : descriptor_(descriptor) {}
   Channel(Channel&& other) noexcept;
   Channel& operator=(Channel&& other) noexcept;
@@ -20,14 +20,15 @@ class Channel {
   ~Channel();
 
   int descriptor() const { return descriptor_; }
-  /// True once the other end has gone and everything that it wrote has been taken.
+  /// True once the other end is closed and everything that it wrote has been read.
   bool ended() const { return ended_; }
 
-  /// Writes one line. False when the other end has gone, or takes nothing for send_seconds.
+  /// Writes one line. Returns false when the other end is closed, or accepts nothing for
+  /// send_seconds.
   bool send(const Json& message);
 
-  /// The next whole line that is there already or comes within `wait_seconds` (negative: any time);
-  /// nothing when none came, or at the end.
+  /// The next whole line, either already received or received within `wait_seconds` (negative: no
+  /// limit). Returns nothing when none came, or at the end.
   std::optional<std::string> receive(double wait_seconds);
 
  private:
@@ -36,7 +37,7 @@ class Channel {
   int descriptor_;
   bool ended_ = false;
   std::string buffer_;
-  std::size_t scanned_ = 0;  // of buffer_, without a line's end
+  std::size_t scanned_ = 0;  // how much of buffer_ was searched and holds no end of a line
 };
 
 }  // namespace gla_bench

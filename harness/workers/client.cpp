@@ -42,7 +42,7 @@ void WorkerClient::send(const Json& request) {
   slot_.process()->channel().send(request);
 }
 
-/// The next line that comes within so many seconds.
+/// The next line that comes within this many seconds.
 std::optional<std::string> WorkerClient::receive(double seconds) {
   Channel& channel = slot_.process()->channel();
   if (!look_) return channel.receive(seconds);
@@ -63,7 +63,7 @@ void WorkerClient::look() {
   throw WorkerLost(slot_.label(), {false, why});
 }
 
-/// Sends a request and takes the answer of that kind, giving leave to the steps before it.
+/// Sends a request and returns the answer of that kind. Allows the steps that come before it.
 Json WorkerClient::ask(const Json& request, const std::string& answer, double seconds,
                        const Started& started) {
   send(request);
@@ -109,7 +109,7 @@ void WorkerClient::ahead(const NamedPoint& point) {
 }
 
 std::pair<std::size_t, Record> WorkerClient::hold(const NamedPoint& point, const Started& started) {
-  // The first step begins when one of them is compiled.
+  // The first step begins when one of the candidates is compiled.
   const double seconds =
       Slot::hello_seconds + (settings_ ? settings_->policy.limits.build_seconds : 0);
   const Json answer = ask(hold_message(point), "held", seconds, started);

@@ -1,6 +1,6 @@
 #pragma once
-// A worker that is asked one thing at a time, and waited for: how comparisons take turns between
-// two programs.
+// A worker that handles one request at a time, while the caller waits. Comparisons use it to
+// alternate between two programs.
 
 #include <functional>
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace gla_bench {
 
-/// The worker is gone: it crashed or was killed after its limit. What it was asked for has no
-/// answer; restart() makes a new one.
+/// The worker is gone: it crashed, or was killed after its limit. The request has no answer.
+/// restart() starts a new worker.
 struct WorkerLost : WorkerError {
   WorkerLost(const std::string& label, WorkerEnd how)
       : WorkerError(label + ": " + how.cause), end(std::move(how)) {}
@@ -26,13 +26,14 @@ class WorkerClient {
   /// Seconds that a step may take (step_limit.hpp).
   using Limit = std::function<double(RunStep)>;
 
-  /// Starts a worker and takes its hello. @throws WorkerError when there is none, InputError for
-  /// one of another protocol, and for what the worker says is the user's mistake
+  /// Starts a worker and waits for its hello.
+  /// @throws WorkerError when there is none, InputError for a worker of another protocol and for
+  /// what the worker reports as the user's mistake
   WorkerClient(const std::string& label, const WorkerCommand& command);
 
   const Hello& hello() const { return *slot_.hello(); }
 
-  /// How all that follows is to be done; a restarted worker is told again.
+  /// Sets how all later work is done. A restarted worker is configured the same way.
   void configure(const WorkSettings& settings);
 
   /// See Slot.
@@ -41,36 +42,36 @@ class WorkerClient {
   }
   std::optional<Ceilings> measure_ceilings() { return slot_.measure_ceilings(); }
 
-  /// Seconds that a step may take, which is about to begin.
+  /// The seconds that a step may take, asked before the step begins.
   using Started = std::function<double(const StepEvent&)>;
 
-  /// Called before an answer is awaited, and some times a second until it is there. Why the worker
-  /// is to be killed, or an empty text. What it throws ends the wait; the worker can only be
-  /// restarted after it.
+  /// Called before waiting for an answer and several times a second while waiting. Returns why the
+  /// worker is to be killed, or an empty text. An exception from it ends the wait, and after that
+  /// the worker can only be restarted.
   void while_waiting(std::function<std::string(WorkerProcess&)> look) { look_ = std::move(look); }
 
   /// Candidates to compile ahead.
   void ahead(const NamedPoint& point);
 
-  /// Verifies one of the candidates, the first that is compiled, and keeps it ready beside those
-  /// held before. Its place and record. @throws as prepare()
+  /// Verifies the first of the candidates that is compiled, and keeps it ready beside those held
+  /// before. Returns its index and its record. @throws as prepare()
   std::pair<std::size_t, Record> hold(const NamedPoint& point, const Started& started);
 
-  /// Held candidates give their memory back until they are sampled again.
+  /// The held candidates free their memory until they are sampled again.
   void release(const NamedPoint& point);
 
-  /// Verifies the candidate and keeps it ready. `verified`: samples can be taken; `rejected`: that
-  /// program has no such operator or variant. @throws WorkerLost, InputError
+  /// Verifies the candidate and keeps it ready. `verified`: samples can be taken. `rejected`: the
+  /// worker's program has no such operator or variant. @throws WorkerLost, InputError
   Record prepare(const Problem& problem, const NamedCandidate& candidate, const Limit& limit);
 
-  /// Timed samples of what is prepared. @throws WorkerLost; RunError when a call failed and the
-  /// worker lives on, with nothing prepared
+  /// Takes timed samples of the prepared candidate. @throws WorkerLost; RunError when a call failed
+  /// and the worker is still alive, with nothing prepared
   Samples sample(const SampleRequest& request, double seconds);
 
-  /// Judges what the last sample left in the outputs: `verified` or `wrong`. @throws WorkerLost
+  /// Verifies the outputs of the last sample: `verified` or `wrong`. @throws WorkerLost
   Record check(double seconds, const CheckRequest& request = {});
 
-  /// A new worker in the place of one that was lost. @throws as the constructor
+  /// Starts a new worker in place of one that was lost. @throws as the constructor
   void restart();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Where work is done and by which rules, as whoever holds workers knows it: the same for a run, a
-// search and a comparison of two programs.
+// Where work is done and by which rules, as the owner of the workers sees it. A run, a search and a
+// comparison of two programs use the same.
 
 #include <chrono>
 #include <optional>
@@ -14,9 +14,9 @@ namespace gla_bench {
 struct WorkConditions {
   Place place;
   WorkSettings settings;  ///< what the workers are told
-  WorkRates rates;        ///< for the limits of steps
-  double memory = 0;      ///< bytes that a worker may have resident; 0: any
-  /// When a run ends, whatever is left to do; nothing: when all is done.
+  WorkRates rates;        ///< for the time limits of steps
+  double memory = 0;      ///< bytes that a worker may have resident; 0: no limit
+  /// When a run ends even if work is left; nothing: when all is done.
   std::optional<std::chrono::steady_clock::time_point> ends = {};
 };
 

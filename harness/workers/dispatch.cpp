@@ -21,7 +21,8 @@ std::vector<Candidate> picked(const Assignment& point, const std::vector<std::si
   return list;
 }
 
-// What the run should take: workers share the steps, so that one is over so many times as often.
+// The expected time of the run. Workers share the steps, so that steps end that many times as
+// often.
 TimeLeft time_left(std::span<const Assignment> work, const WorkConditions& conditions,
                    std::size_t workers) {
   CandidateSeconds expected = mean_seconds(
@@ -73,7 +74,7 @@ bool Dispatch::finished() const {
                                         [](const auto& slot) { return slot->work() != nullptr; });
 }
 
-/// Gives a slot what it lacks: a process, a problem.
+/// Gives a slot the process or the problem that it lacks.
 void Dispatch::feed(Slot& slot) {
   while (slot.work() == nullptr && !queue_.empty() &&
          (slot.state() == Slot::State::idle || slot.state() == Slot::State::empty)) {
@@ -111,7 +112,8 @@ void Dispatch::next_order(Slot& slot) {
     if (!points.empty()) heard = channel.send(ahead_message(points));
   }
   if (heard) channel.send(point_message(named(point.problem, picked(point, order.candidates))));
-  // Opening the device and taking the request in; what fails is seen as the end of the socket.
+  // The time covers opening the device and receiving the request. A failure shows as the end of the
+  // socket.
   slot.expect_within(Slot::hello_seconds);
 }
 
@@ -125,7 +127,7 @@ void Dispatch::wait(int signals) {
   ::poll(entries.data(), entries.size(), poll_milliseconds);
 }
 
-/// Takes what the slot's process has said, and its end.
+/// Handles the messages of the slot's process, and its end.
 void Dispatch::listen(Slot& slot) {
   if (slot.process() == nullptr) return;
   print_output(slot);

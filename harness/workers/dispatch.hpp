@@ -49,7 +49,7 @@ class Dispatch {
   std::deque<Open> queue_;
   SupervisedEnd end_;
   std::string why_retired_;
-  std::size_t barred_until_ = 0;  ///< what had been told to the workers that died
+  std::size_t barred_until_ = 0;  ///< how far the workers that died had been told to compile ahead
 };
 
 }  // namespace gla_bench

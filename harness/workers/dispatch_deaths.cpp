@@ -9,7 +9,7 @@
 namespace gla_bench {
 namespace {
 
-constexpr int most_lines = 20;             // that a worker may print per record
+constexpr int most_lines = 20;                // that a worker may print per record
 constexpr std::size_t longest_message = 500;  // bytes
 
 std::string seconds_text(double seconds) {
@@ -18,7 +18,7 @@ std::string seconds_text(double seconds) {
   return text.str();
 }
 
-/// The last line of what a process printed that says something, shortened.
+/// The last line of a process's output that is not blank, shortened.
 std::string last_line(const std::string& words) {
   std::istringstream lines(words);
   std::string line, last;
@@ -35,7 +35,7 @@ std::string with_last_words(std::string cause, const Death& death) {
 
 }  // namespace
 
-/// The process has closed its socket: what it said before, or how it ended, is the cause.
+/// The process has closed its socket. The cause is its last message, or else how it ended.
 void Dispatch::ended(Slot& slot) {
   const Death death = slot.end(false);
   std::string cause = death.cause;
@@ -103,7 +103,7 @@ void Dispatch::buried(Slot& slot, const WorkerEnd& end, const Death& death) {
     retire(slot, decision.reason);
 }
 
-/// What was to be counted after timing ended the worker: the timing stands.
+/// Reading the counters after timing ended the worker. The timing is kept.
 void Dispatch::keep_timing(Slot& slot, std::size_t index, const DeathDecision& decision) {
   Record record = *slot.timed_record;
   CounterReading& reading = record.io.measured.emplace();
@@ -126,7 +126,7 @@ void Dispatch::give_up(Slot& slot, std::size_t index, const DeathDecision& decis
   emit(record);
 }
 
-/// Nothing runs in this slot any more; what it was at goes back to the others.
+/// Nothing runs in this slot any more. Its work goes back to the others.
 void Dispatch::retire(Slot& slot, const std::string& why) {
   why_retired_ = slot.label() + ": " + why;
   progress_.message(why_retired_);

@@ -32,7 +32,7 @@ constexpr double killed_seconds = 60;  // a driver may take its time to end a ke
   throw WorkerError(what + ": " + std::strerror(errno));
 }
 
-/// Between fork and exec: only what is safe there.
+/// Runs between fork and exec, so it may only do what is safe there.
 [[noreturn]] void become(const char* program, char* const* arguments, int socket, int output,
                          pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -126,7 +126,7 @@ void WorkerProcess::kill() {
   if (pid_ > 0) ::kill(pid_, SIGKILL);
 }
 
-// Keeps the end of the text as last words.
+// Keeps the end of the text as the process's last words.
 void WorkerProcess::keep(std::string_view text) {
   tail_.append(text);
   if (tail_.size() > longest_tail) tail_.erase(0, tail_.size() - longest_tail);
@@ -135,7 +135,8 @@ void WorkerProcess::keep(std::string_view text) {
 std::vector<std::string> WorkerProcess::take_output() {
   std::vector<std::string> lines;
   std::array<char, 16384> chunk;
-  // Not more than what is there now: one that never stops printing must not hold the parent here.
+  // Reads no more than is there now: a process that never stops printing must not block the parent
+  // here.
   for (int round = 0; round < 16 && output_ >= 0; ++round) {
     const ssize_t count = ::read(output_, chunk.data(), chunk.size());
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) break;

@@ -1,27 +1,26 @@
 #pragma once
-// What a run and its workers tell each other: one JSON object a line, over one socket.
+// The messages between a run and its workers: one JSON object a line, over one socket.
 //
 // Worker: hello, at once.
 // Parent: configure            once, before the first work; no answer
 //         ceilings             -> ceilings
-//         counters             -> counters: what a policy's metrics come to, or error
+//         counters             -> counters: the plan for a policy's metrics, or error
 //         ahead                candidates to compile on other threads; no answer
-//         point                -> per step: starting, to be answered by go; then verified, timed (a
-//                                 record but for what is counted), record or crashed; at the end
-//                                 done
+//         point                -> per step: starting, which the parent answers with go; then
+//                                 verified, timed (a record without counters), record or crashed;
+//                                 done at the end
 //         prepare              -> (starting, go)... prepared
 //         sample               -> samples, or failed
-//         check                -> checked: what the last sample left, judged
-//         hold                 -> (starting, go)... held: one of several candidates, the first that
-//         is
-//                                 compiled, is verified and kept ready beside those held before
-//         sample, check        of a candidate that is held (`held`), as of the one prepared
-//         release              held candidates give their memory back, no answer; a sample takes it
+//         check                -> checked: the outputs of the last sample are verified
+//         hold                 -> (starting, go)... held: the first of several candidates that is
+//                                 compiled is verified and kept ready beside those held before
+//         sample, check        with `held`: the same for a candidate that is held
+//         release              held candidates free their memory; no answer. A sample allocates it
 //                              again
 //         end of the socket    the worker ends
 // Worker, at any time: error. After it, and after crashed, the worker is gone.
 //
-// Candidates are named by their place in the request's list.
+// Candidates are named by their index in the request's list.
 
 #include <optional>
 #include <string>
@@ -36,20 +35,20 @@
 
 namespace gla_bench {
 
-/// Raised whenever a program of the old version could misunderstand one of the new.
+/// Raised whenever a program of the old version could misunderstand a message of the new one.
 constexpr int protocol_version = 1;
 
-/// The descriptor that a worker finds its socket at.
+/// The descriptor at which a worker finds its socket.
 constexpr int protocol_descriptor = 3;
 
-/// What a worker says of itself and of where it runs.
+/// What a worker reports about itself and about where it runs.
 struct Hello {
   int protocol = protocol_version;
   std::string program_version;
   std::string git_commit;
   BackendId backend = BackendId::host;
   bool can_run = false;
-  int devices = 0;  ///< CUDA devices that there are
+  int devices = 0;  ///< number of CUDA devices
   Limits limits;
   Facts environment;  ///< make_environment() without ceilings
 };
@@ -62,7 +61,7 @@ struct WorkSettings {
   double last_level_cache = 0;
 };
 
-/// A problem and some of its candidates, as names that another program may know or not.
+/// A problem and some of its candidates, by names that another program may not know.
 struct NamedCandidate {
   std::string variant;
   Tile tile;
@@ -72,22 +71,23 @@ struct NamedPoint {
   std::vector<NamedCandidate> candidates;
 };
 
-/// So many timed samples of the candidate that was prepared.
+/// Asks for this many timed samples of the prepared candidate.
 struct SampleRequest {
   CacheState cache = CacheState::cold;
   int samples = 1;
-  int calls = 1;                            ///< per sample, back to back
-  std::optional<NamedCandidate> held = {};  ///< of this one; nothing: of what was prepared
+  int calls = 1;  ///< per sample, back to back
+  std::optional<NamedCandidate> held =
+      {};  ///< the held candidate to sample; nothing: the prepared one
 };
 
-/// The last timed launch of a candidate that is held is to be judged.
+/// Asks for the outputs of the last timed launch to be verified.
 struct CheckRequest {
-  std::optional<NamedCandidate> held = {};  ///< nothing: what was prepared
-  double seconds = 0;                       ///< held: the median of its samples
+  std::optional<NamedCandidate> held = {};  ///< the held candidate; nothing: the prepared one
+  double seconds = 0;                       ///< for a held candidate: the median of its samples
 };
 
 struct Samples {
-  std::vector<double> seconds;  ///< per call, one for each sample
+  std::vector<double> seconds;  ///< seconds per call, one value for each sample
   std::optional<double> clock_mhz;
 };
 
@@ -123,7 +123,7 @@ Json done_message();
 /// `input`: the user's mistake (exit code 2), otherwise the machine's.
 Json error_message(bool input, const std::string& what);
 
-// What those write. @throws InputError for anything else
+// The functions below read what the ones above write. @throws InputError for anything else
 /// The value of "request" or "event": which message it is.
 std::string message_kind(const JsonNode& message);
 /// @throws InputError for a worker of another protocol, naming both versions

@@ -1,12 +1,12 @@
 #pragma once
-// SIGINT and SIGTERM as something to read, in place of a sudden end.
+// Makes SIGINT and SIGTERM readable, so that they do not end the program at once.
 
 #include <csignal>
 #include <optional>
 
 namespace gla_bench {
 
-/// While it lives, both signals wait at descriptor() until they are taken.
+/// While this object exists, both signals wait at descriptor() until they are read.
 class SignalWatch {
  public:
   SignalWatch();
@@ -15,7 +15,7 @@ class SignalWatch {
   SignalWatch& operator=(const SignalWatch&) = delete;
 
   int descriptor() const { return descriptor_; }
-  /// A signal that has come, or nothing.
+  /// A signal that has arrived, or nothing.
   std::optional<int> take();
 
  private:

@@ -8,15 +8,16 @@
 namespace gla_bench {
 namespace {
 
-// A process that has closed its socket ends by itself, or is helped along.
+// Seconds that a process which has closed its socket has to end by itself before it is killed.
 constexpr double patience_seconds = 10;
 
-// Ceilings take a second or two, the first use of a GPU and its libraries some more.
+// Ceilings take a second or two; the first use of a GPU and its libraries takes some more.
 constexpr double ceilings_seconds = 300;
 
 }  // namespace
 
-/// The next message of a worker that is asked for nothing else. @throws InputError, WorkerError
+/// The next message of a worker that has no other request under way. @throws InputError,
+/// WorkerError
 Json Slot::expect(const std::string& kind, double seconds) {
   const auto line = process_->channel().receive(seconds);
   if (!line) {

@@ -5,10 +5,10 @@
 namespace gla_bench {
 namespace {
 
-// Bytes a second that the host takes at least through poisoning, copies back and comparisons.
+// The least bytes a second at which the host poisons, copies back and compares.
 constexpr double checked_bytes_per_second = 50e6;
 
-// Series of samples that a measurement takes at most: cold and hot.
+// The most series of samples that a measurement takes: cold and hot.
 constexpr double series = 2;
 
 }  // namespace

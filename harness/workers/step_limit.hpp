@@ -1,5 +1,5 @@
 #pragma once
-// How long a step of a worker may take before it counts as hung: pure functions of numbers.
+// How long a step of a worker may take before it counts as hung. Pure functions of numbers.
 
 #include "harness/config/config.hpp"
 #include "harness/engine/run.hpp"
@@ -7,11 +7,11 @@
 
 namespace gla_bench {
 
-/// Seconds after which a step is over its limit.
-/// build: policy.build_seconds. reference: policy.reference_seconds. The others run the candidate:
-/// least_seconds, plus what the host needs for checking floor_bytes of results, plus `factor` times
-/// ideal_seconds(); measure and counters also the seconds that the timing policy grants to both
-/// series.
+/// The time limit of a step in seconds. build: policy.build_seconds. reference:
+/// policy.reference_seconds. The other steps run the candidate. Their limit is least_seconds, plus
+/// the time that the host needs to check floor_bytes of results, plus `factor` times
+/// ideal_seconds(). For measure and counters the seconds that the timing policy grants to both
+/// series are added.
 double step_limit(RunStep step, const StepWork& work, const WorkRates& rates,
                   const LimitPolicy& policy, const TimingPolicy& timing);
 

@@ -1,6 +1,7 @@
 #pragma once
-// The parent of workers: hands problems out, journals what is begun, takes the records, kills what
-// hangs, replaces what died. Calls nothing of CUDA.
+// The parent of the workers. It hands out problems, writes each step to the journal before it
+// begins, receives the records, kills workers that hang and replaces those that died. It makes no
+// CUDA calls.
 
 #include <chrono>
 #include <deque>
@@ -20,7 +21,8 @@
 namespace gla_bench {
 
 struct RunHooks {
-  /// Before a step of a candidate, with the worker's name; the worker waits for it to return.
+  /// Called before a step of a candidate, with the worker's name. The worker waits until it
+  /// returns.
   std::function<void(const Candidate&, RunStep, const std::string& where)> starting;
   RecordSink record;
 };
@@ -29,25 +31,26 @@ struct SupervisedEnd {
   RunSummary summary;
   int signal = 0;            ///< SIGINT or SIGTERM ended the run; what was recorded is kept
   bool out_of_time = false;  ///< it ended at SupervisedPlan::ends; what was recorded is kept
-  std::string broken;        ///< why the run could not go on; empty where it came to its end
+  std::string broken;        ///< why the run could not go on; empty where it was completed
 };
 
 class Supervisor {
  public:
   Supervisor() = default;
 
-  /// Starts a worker and waits for its hello. @throws InputError for what the worker says is the
-  /// user's mistake, WorkerError when it can not be started
+  /// Starts a worker and waits for its hello. @throws InputError for what the worker reports as the
+  /// user's mistake, WorkerError when it cannot be started
   const Hello& add(const std::string& label, const WorkerCommand& command);
 
-  /// Of the first worker.
+  /// From the first worker.
   const Hello& hello() const { return *slots_.front()->hello(); }
   std::size_t size() const { return slots_.size(); }
 
-  /// Where the first worker runs, which is asked for what is true of all.
+  /// The place of the first worker, which is asked for facts that hold for all.
   Slot& first() { return *slots_.front(); }
 
-  /// Everything to its record; refused candidates too. @throws InputError, and what the hooks throw
+  /// Brings every candidate to its record, refused ones too. @throws InputError, and what the hooks
+  /// throw
   SupervisedEnd run(std::span<const Assignment> work, const WorkConditions& conditions,
                     const RunHooks& hooks, Progress& progress);
 

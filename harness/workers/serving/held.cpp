@@ -14,7 +14,7 @@ std::string key(const std::string& variant, const Tile& tile) {
   return variant + " " + describe(tile);
 }
 
-/// Tells of the only candidate of an assignment by its place in another one.
+/// Reports the only candidate of an assignment by its index in another one.
 class InPlace final : public RunObserver {
  public:
   InPlace(RunObserver& observer, std::size_t place) : observer_(observer), place_(place) {}
@@ -58,7 +58,8 @@ std::pair<std::size_t, Record> Held::hold(Backend& backend, const Assignment& wo
   Prepared& prepared = held_[key(candidate.variant->name, candidate.tile)];
   Record record = prepared.make(backend, one, plan, observing, staged);
   if (record.status != Status::verified) {
-    // What it damaged was staged anew, and what is held points at what was there before.
+    // The tensors that the candidate damaged were staged anew, and the held plans point to the old
+    // ones.
     held_.erase(key(candidate.variant->name, candidate.tile));
     release_all();
   }

@@ -11,23 +11,24 @@
 
 namespace gla_bench {
 
-/// The first of these whose compilation is over; waits where that is true of none.
+/// The first of these that is compiled. Waits where none is yet.
 std::size_t first_ready(Backend& backend, std::span<const Candidate> candidates);
 
 class Held {
  public:
-  /// Verifies the first candidate of `work` that is ready, and keeps it where it is right. Its
-  /// place in `work`, and the record. Of another problem than before: those that were held go.
+  /// Verifies the first candidate of `work` that is compiled, and keeps it where it is right.
+  /// Returns its index in `work` and the record. Where the problem differs from the one before, the
+  /// held candidates are dropped.
   std::pair<std::size_t, Record> hold(Backend& backend, const Assignment& work,
                                       const RunRules& plan, RunObserver& observer, Staged& staged);
 
-  /// One that was held, maybe released since. @throws InputError for any other
+  /// A candidate that was held and may have been released since. @throws InputError for any other
   Prepared& at(const NamedCandidate& candidate);
 
-  /// Takes the memory that was released again. @throws RunError
+  /// Allocates the released memory again. @throws RunError
   void make_ready(Prepared& prepared, Backend& backend);
 
-  /// They give their memory back, and are still known to be right.
+  /// The held candidates free their memory, and are still known to be right.
   void release(std::span<const NamedCandidate> candidates);
   void clear() { held_.clear(); }
 

@@ -6,7 +6,7 @@
 namespace gla_bench {
 namespace {
 
-/// Hands steps and a loss on, and keeps the record.
+/// Passes steps and a loss of the device on, and keeps the record.
 class Keeper final : public RunObserver {
  public:
   Keeper(RunObserver& observer, Record& record) : observer_(observer), record_(record) {}

@@ -21,7 +21,7 @@ namespace {
 
 enum ExitCode { ended = 0, machine_failed = 1, bad_input = 2, device_lost = 70 };
 
-/// Tells the parent what happens. Before each step it waits for leave to go on, so that the parent
+/// Reports events to the parent. Before each step it waits for the parent's go, so that the parent
 /// has written down what is about to be tried.
 class Reporter final : public RunObserver {
  public:
@@ -52,7 +52,7 @@ class Reporter final : public RunObserver {
   Channel& channel_;
 };
 
-/// What another version of the program has, and this one has not.
+/// What another version of the program has and this one lacks.
 struct Unknown : InputError {
   using InputError::InputError;
 };
@@ -120,7 +120,7 @@ class Server {
       message.fail("a request that this program knows");
   }
 
-  /// A metric that the chip lacks is an InputError, so that it is the parent's to tell.
+  /// A metric that the chip lacks is an InputError, so that the parent reports it.
   void counters(const std::pair<CounterPolicy, std::string>& asked) {
     reporter_.say(counters_message(plan_counters(asked.first, *backend_, asked.second)));
   }
@@ -165,7 +165,7 @@ class Server {
     for (const NamedPoint& point : points) try {
         backend_->build_ahead(assignment(point).accepted);
       } catch (const BuildError&) {
-        // Said again, and recorded, when it is the candidate's turn.
+        // The error is reported again, and recorded, when it is the candidate's turn.
       }
   }
 
@@ -198,12 +198,12 @@ class Server {
     reporter_.say(record_message("held", record, candidate));
   }
 
-  /// The candidate that is meant, ready for samples.
+  /// The requested candidate, ready for samples.
   Prepared& meant(const std::optional<NamedCandidate>& held) {
     return held ? held_.at(*held) : prepared_;
   }
 
-  /// Does something with it, and says what comes of it.
+  /// Runs an action on that candidate and sends the result.
   void use(Prepared& prepared, const std::function<Json()>& action) {
     try {
       reporter_.say(action());

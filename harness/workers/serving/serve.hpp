@@ -1,6 +1,6 @@
 #pragma once
-// The worker's side: takes requests from its parent and works them off with what runs in one
-// process (run.hpp), until the parent closes the socket.
+// The worker's side. It serves its parent's requests with the code that runs in one process
+// (run.hpp), until the parent closes the socket.
 
 #include <functional>
 #include <memory>
@@ -14,14 +14,14 @@ namespace gla_bench {
 
 struct WorkerSetup {
   Catalog catalog;
-  /// Opens the backend. May throw InputError, which the parent then raises.
+  /// Opens the backend. May throw InputError, which is passed on to the parent.
   std::function<std::unique_ptr<Backend>()> open;
   std::function<Place(const Backend&)> place;
   std::string command_line;
 };
 
-/// The process's exit code: 0 after the end of the socket; other codes tell the parent nothing that
-/// it has not been told by a message. Ends the process at once where the device was lost.
+/// Returns the process's exit code: 0 after the end of the socket. Other codes only repeat what a
+/// message has already told the parent. Ends the process at once where the device was lost.
 int serve(int descriptor, const WorkerSetup& setup);
 
 }  // namespace gla_bench
