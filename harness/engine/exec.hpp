@@ -25,8 +25,8 @@ Tile choose_tile(const Variant& variant, const Problem& problem, const Tile& ask
 /// Runs the variant once on the file's inputs and writes its outputs under their own names, in the
 /// file's layout and with the operator's dtypes. The output's metadata name operator, direction,
 /// variant, backend, tile, layout, scale and source_hash. Returns what ran.
-/// @throws InputError for malformed input, a refusal, a place that cannot run or a path that can
-/// not be written; BuildError; RunError, also for damaged guard zones and NaN in an output
+/// @throws InputError for malformed input, a refusal, a place that cannot run or a path that
+/// cannot be written; BuildError; RunError, also for damaged guard zones and NaN in an output
 Candidate exec(Backend& backend, const Operator& op, const Variant& variant,
                const ExecRequest& request);
 
