@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "harness/records/record_json.hpp"
 #include "harness/support/atomic_file.hpp"
+#include "harness/support/elapsed.hpp"
 #include "harness/support/output_file.hpp"
 
 namespace gla_bench {
@@ -24,10 +25,6 @@ std::string pretty(const Json& json) {
 
 std::string line_of(const Record& record) {
   return record_to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
