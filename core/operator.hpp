@@ -57,8 +57,8 @@ struct Operator {
   std::function<ReferenceTensors(const Problem&, const HostTensors&)> reference;
   /// The same result in another way (quadratic in seq), to check the reference itself.
   std::function<ReferenceTensors(const Problem&, const HostTensors&)> second_form;
-  /// A plain computation in the given arithmetic, with outputs rounded to their dtypes. Its error
-  /// sets the bound for candidates.
+  /// A plain computation in the given arithmetic, with outputs in float32: not rounded to their
+  /// dtypes. Its error sets the bound for candidates.
   std::function<HostTensors(const Problem&, const HostTensors&, Arithmetic)> baseline;
   /// `reference` and `baseline` on a CUDA device. Without it they run on the host.
   std::optional<DeviceReference> device_reference = {};

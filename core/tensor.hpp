@@ -22,6 +22,10 @@ struct TensorSpec {
   bool value_first = false;  ///< a state [..,K,V] that is stored as [..,V,K]
   /// An output that shares its memory with this input: the input is updated in place.
   std::string in_place_of = {};
+  /// How many factors of its products a candidate with 16-bit products may round on the way to this
+  /// output, besides the output itself. The chunk forms of a recurrence need three (decayed query,
+  /// decayed key, state). 0: whatever the products, the output is as exact as float32.
+  int rounded_factors = 3;
 
   std::int64_t elements() const;
   std::int64_t bytes() const;

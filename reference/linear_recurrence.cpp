@@ -9,7 +9,6 @@
 #include "core/rounding.hpp"
 #include "reference/linear_recurrence_quadratic.hpp"
 #include "reference/linear_recurrence_traits.hpp"
-#include "reference/round_outputs.hpp"
 
 namespace gla_bench {
 namespace {
@@ -192,16 +191,13 @@ ReferenceTensors reference(const Traits& traits, const Problem& problem,
 // of every product are first rounded to what the arithmetic keeps. These are k and v on the way
 // into the state, and q, the state and the normalizer on the way out. tf32 and float16 keep 10
 // explicit mantissa bits (with the range of float32), bfloat16 keeps 7, float32 keeps all. The
-// decay multiplies the unrounded state, and exp is that of float32. At the end each output is
-// rounded to its own dtype.
+// decay multiplies the unrounded state, and exp is that of float32.
 HostTensors baseline(const Traits& traits, const Problem& problem, const HostTensors& inputs,
                      Arithmetic arithmetic) {
   const auto run = [&](auto operand) {
     return recurrence_of<float>(traits, problem, inputs, operand);
   };
-  HostTensors outputs = with_operand_rounding(arithmetic, run);
-  round_outputs(tensors(traits, problem), outputs);
-  return outputs;
+  return with_operand_rounding(arithmetic, run);
 }
 
 // The second form fills outputs that already have the right sizes.

@@ -126,13 +126,14 @@ std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem) {
   if (traits.decay == Decay::per_key) list.push_back({gate, Role::input, d, keys, true});
   if (traits.before_update) list.push_back({"u", Role::input, d, {s.heads, s.key_dim}});
   if (s.sequences > 0) list.push_back({"cu_seqlens", Role::input, DType::int32, {s.sequences + 1}});
+  // A state sums decayed keys times values, and only the decayed keys have to be rounded.
   const auto add_states = [&](const std::string& when, Role role, const std::string& before) {
     const auto other = [&](const char* what) { return before.empty() ? "" : before + what; };
     list.push_back(
-        {when + "_state", role, state_dtype, state, false, value_first, other("_state")});
+        {when + "_state", role, state_dtype, state, false, value_first, other("_state"), 1});
     if (normalize)
-      list.push_back(
-          {when + "_normalizer", role, DType::float32, sums, false, false, other("_normalizer")});
+      list.push_back({when + "_normalizer", role, DType::float32, sums, false, false,
+                      other("_normalizer"), 1});
   };
   if (problem.initial_state) add_states("initial", Role::input, "");
   list.push_back({"o", Role::output, d, values, true});

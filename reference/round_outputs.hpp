@@ -1,5 +1,5 @@
 #pragma once
-// The last step of every plain computation.
+// The last step of every computation whose outputs are stored in 16 bits.
 
 #include <span>
 

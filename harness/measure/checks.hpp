@@ -15,6 +15,9 @@ inline constexpr std::string_view not_finite =
 inline constexpr std::string_view rel_l2 = "rel_l2";
 inline constexpr std::string_view worst_chunk = "worst_chunk";
 inline constexpr std::string_view max_abs = "max_abs";
+inline constexpr std::string_view signed_mean = "signed_mean";  ///< errors have a common sign
+inline constexpr std::string_view kept_bits =
+    "kept_bits";  ///< a float32 output holds values that were stored in fewer bits
 inline constexpr std::string_view guard_zone = "guard_zone";
 inline constexpr std::string_view input_changed = "input_changed";
 

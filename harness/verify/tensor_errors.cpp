@@ -7,45 +7,13 @@
 #include <vector>
 
 #include "harness/backends/poison.hpp"
+#include "harness/verify/chunks.hpp"
 #include "harness/verify/verify.hpp"
 
 namespace gla_bench {
 namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-
-// How a tensor is divided into chunks: each leading pair has `pieces` of them along the second
-// axis.
-struct Chunks {
-  std::int64_t outer = 1;   // B
-  std::int64_t tokens = 1;  // T
-  std::int64_t inner = 1;   // H
-  std::int64_t row = 1;     // contiguous elements of one token and head
-  std::int64_t length = 1;  // tokens of a chunk; the last one takes the ragged rest as well
-  bool rows = false;        // a row is one token's of one head, with a size of its own
-
-  std::int64_t pieces() const { return std::max<std::int64_t>(tokens / length, 1); }
-  std::int64_t end(std::int64_t piece) const {
-    return piece + 1 == pieces() ? tokens : (piece + 1) * length;
-  }
-  std::int64_t count() const { return outer * inner * pieces(); }
-};
-
-Chunks chunks_of(const TensorSpec& spec) {
-  const auto& extents = spec.extents;
-  const auto product = [&](std::size_t from) {
-    std::int64_t result = 1;
-    for (std::size_t i = from; i < extents.size(); ++i) result *= extents[i];
-    return result;
-  };
-  // One number per token and head says too little by itself: a chunk then spans the heads.
-  if (spec.tokens && extents.size() == 3)
-    return {extents[0], extents[1], 1, extents[2], chunk_tokens};
-  if (spec.tokens && extents.size() > 3)
-    return {extents[0], extents[1], extents[2], product(3), chunk_tokens, true};
-  if (extents.size() >= 3) return {extents[0], 1, extents[1], product(2), 1};
-  return {1, 1, 1, product(0), 1};
-}
 
 struct Partial {
   double error_squared = 0;
@@ -55,15 +23,6 @@ struct Partial {
   std::int64_t not_finite = 0;
   std::int64_t first_bad = -1;
 };
-
-// Calls act(first element) for the rows of a chunk.
-template <class Act>
-void for_rows(const Chunks& chunks, std::int64_t index, Act act) {
-  const std::int64_t piece = index % chunks.pieces(), pair = index / chunks.pieces();
-  const std::int64_t outer = pair / chunks.inner, inner = pair % chunks.inner;
-  for (std::int64_t t = piece * chunks.length; t < chunks.end(piece); ++t)
-    act(((outer * chunks.tokens + t) * chunks.inner + inner) * chunks.row);
-}
 
 // Calls act(element, value, truth) for the elements of a row that take part in norms. An expected
 // infinity that is there is right and takes part in none.
@@ -222,6 +181,22 @@ std::vector<Partial> compare_chunks(const Chunks& chunks, std::span<const float>
 }
 
 }  // namespace
+
+Chunks chunks_of(const TensorSpec& spec) {
+  const auto& extents = spec.extents;
+  const auto product = [&](std::size_t from) {
+    std::int64_t result = 1;
+    for (std::size_t i = from; i < extents.size(); ++i) result *= extents[i];
+    return result;
+  };
+  // One number per token and head says too little by itself: a chunk then spans the heads.
+  if (spec.tokens && extents.size() == 3)
+    return {extents[0], extents[1], 1, extents[2], chunk_tokens};
+  if (spec.tokens && extents.size() > 3)
+    return {extents[0], extents[1], extents[2], product(3), chunk_tokens, true};
+  if (extents.size() >= 3) return {extents[0], 1, extents[1], product(2), 1};
+  return {1, 1, 1, product(0), 1};
+}
 
 ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
                          std::span<const double> expected) {

@@ -53,8 +53,11 @@ double cap(const Tolerance& tolerance, Arithmetic arithmetic, DType output) {
   return std::max(tolerance.of(arithmetic).cap, tolerance.of(arithmetic_of(output)).cap);
 }
 
-Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output,
-              const BaselineError& baseline) {
+namespace {
+
+// The first bound of tolerance.hpp, which knows only the sizes of the errors.
+OutputErrors by_size(const Tolerance& tolerance, Arithmetic arithmetic, DType output,
+                     const BaselineError& baseline) {
   const Arithmetic stored = arithmetic_of(output);
   const bool stored_is_coarser = unit_roundoff(stored) > unit_roundoff(arithmetic);
   const Arithmetic coarser = stored_is_coarser ? stored : arithmetic;
@@ -64,15 +67,83 @@ Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output,
   const auto floor = [&](std::int64_t elements) {
     return u * (policy.steady + policy.small * per_root(elements));
   };
-  Bounds result;
-  result.rel_l2 =
-      clamp_to(most, std::max(policy.factor * baseline.rel_l2, floor(baseline.elements)));
+  const OutputErrors& plain = baseline.stored;
+  OutputErrors result;
+  result.rel_l2 = clamp_to(most, std::max(policy.factor * plain.rel_l2, floor(baseline.elements)));
   result.worst_chunk_rel_l2 = clamp_to(
       tolerance.worst_chunk * most,
-      std::max(policy.chunk_factor * baseline.worst_chunk_rel_l2, floor(baseline.smallest_chunk)));
+      std::max(policy.chunk_factor * plain.worst_chunk_rel_l2, floor(baseline.smallest_chunk)));
   result.max_abs = clamp_to(
       tolerance.max_abs * most,
-      std::max(policy.max_factor * baseline.max_abs, floor(1) * largest_of(baseline.elements)));
+      std::max(policy.max_factor * plain.max_abs, floor(1) * largest_of(baseline.elements)));
+  return result;
+}
+
+// What each measure may be before the output is rounded, where no factor is rounded.
+OutputErrors computed_in_float32(const Tolerance& tolerance, const BaselineError& baseline) {
+  const Tolerance::PerArithmetic& policy = tolerance.of(Arithmetic::float32);
+  const double u = unit_roundoff(Arithmetic::float32);
+  const auto floor = [&](std::int64_t elements) {
+    return u * (policy.steady + policy.small * per_root(elements));
+  };
+  const OutputErrors& plain = baseline.computed;
+  return {std::max(policy.factor * plain.rel_l2, floor(baseline.elements)),
+          std::max(policy.chunk_factor * plain.worst_chunk_rel_l2, floor(baseline.smallest_chunk)),
+          std::max(policy.max_factor * plain.max_abs, floor(1) * largest_of(baseline.elements))};
+}
+
+// The bound by one measure where errors of rounded factors and of the output's own rounding add up
+// as independent ones. `size` is that of the tensor or of its smallest chunk.
+struct RoundedFactors {
+  const Tolerance& tolerance;
+  Arithmetic arithmetic, stored;
+  int factors;
+
+  double one(Arithmetic rounded, std::int64_t size) const {
+    return unit_roundoff(rounded) * tolerance.one_rounding *
+           (1 + tolerance.of(rounded).small * per_root(size));
+  }
+  double computed(double factor, double plain, std::int64_t size) const {
+    return std::max(factor * plain,
+                    std::sqrt(static_cast<double>(factors)) * one(arithmetic, size));
+  }
+  double of_output(double rounding, std::int64_t size) const {
+    if (stored == Arithmetic::float32) return rounding;
+    return std::max(tolerance.slack * rounding, one(stored, size));
+  }
+};
+
+}  // namespace
+
+Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output, int rounded_factors,
+              const BaselineError& baseline) {
+  const OutputErrors size = by_size(tolerance, arithmetic, output, baseline);
+  // tf32 also rounds the float32 inputs of a product, on both sides.
+  const int factors = rounded_factors + (arithmetic == Arithmetic::tf32 ? 2 : 0);
+  const OutputErrors& rounding = baseline.rounding;
+  Bounds result{size, size.rel_l2, rounding.rel_l2, false};
+  if (arithmetic == Arithmetic::float32 || factors == 0) {
+    const OutputErrors computed = computed_in_float32(tolerance, baseline);
+    result.rel_l2 = clamp_to(size.rel_l2, rounding.rel_l2 + 2 * computed.rel_l2);
+    result.worst_chunk_rel_l2 = clamp_to(
+        size.worst_chunk_rel_l2, rounding.worst_chunk_rel_l2 + 2 * computed.worst_chunk_rel_l2);
+    result.max_abs = clamp_to(size.max_abs, rounding.max_abs + 2 * computed.max_abs);
+    result.computed = clamp_to(size.rel_l2, computed.rel_l2);
+    result.as_float32 = true;
+    return result;
+  }
+  const RoundedFactors rounded{tolerance, arithmetic, arithmetic_of(output), factors};
+  const Tolerance::PerArithmetic& policy = tolerance.of(arithmetic);
+  result.computed = clamp_to(
+      size.rel_l2, rounded.computed(policy.factor, baseline.computed.rel_l2, baseline.elements));
+  result.rounding = rounded.of_output(rounding.rel_l2, baseline.elements);
+  if (factors > 1) return result;
+  result.rel_l2 = clamp_to(size.rel_l2, std::hypot(result.computed, result.rounding));
+  result.worst_chunk_rel_l2 = clamp_to(
+      size.worst_chunk_rel_l2,
+      std::hypot(rounded.computed(policy.chunk_factor, baseline.computed.worst_chunk_rel_l2,
+                                  baseline.smallest_chunk),
+                 rounded.of_output(rounding.worst_chunk_rel_l2, baseline.smallest_chunk)));
   return result;
 }
 

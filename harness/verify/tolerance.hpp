@@ -10,24 +10,35 @@
 
 namespace gla_bench {
 
-/// Errors of the plain computation on one output, and the sizes that its floors depend on.
-struct BaselineError {
+/// How far one output is from the reference, by the three measures that have a bound.
+struct OutputErrors {
   double rel_l2 = 0;
   double worst_chunk_rel_l2 = 0;
   double max_abs = 0;
+};
+
+/// The errors that the bounds of one output are tied to, and the sizes that their floors depend on.
+struct BaselineError {
+  OutputErrors stored;    ///< of the plain computation, rounded to the output's dtype
+  OutputErrors computed;  ///< of the plain computation before that
+  OutputErrors rounding;  ///< of the exact result, rounded to the output's dtype
   std::int64_t elements = 1;
   std::int64_t smallest_chunk = 1;  ///< elements of the smallest chunk
 };
 
 /// The bounds of one output.
-struct Bounds {
-  double rel_l2 = 0;
-  double worst_chunk_rel_l2 = 0;
-  double max_abs = 0;
+struct Bounds : OutputErrors {
+  /// What rel_l2 may be before the output is rounded to its dtype, and what that rounding adds.
+  double computed = 0, rounding = 0;
+  /// Whether that error is of float32's size. Otherwise it comes from rounded factors, whose errors
+  /// have no common sign.
+  bool as_float32 = false;
 };
 
-/// The policy of configs/tolerance.json. The error of an output is governed by the coarser of the
-/// arithmetic and the output's dtype, so the numbers of the coarser one apply:
+/// The policy of configs/tolerance.json. Two bounds are computed, and the smaller one counts.
+///
+/// The first one knows only the sizes of the errors. The error of an output is governed by the
+/// coarser of the arithmetic and the output's dtype, so the numbers of the coarser one apply:
 ///
 ///   cap   = the larger of cap(arithmetic) and cap(dtype of the output), for rel_l2;
 ///           times `worst_chunk` for a chunk, times `max_abs` for the largest single error
@@ -40,6 +51,22 @@ struct Bounds {
 /// luck (one element, whole numbers). It may also be because the recurrence adds k v^T to the state
 /// without rounding the operands, where every chunk form has to round the decayed keys first. The
 /// floor allows each element one whole rounding.
+///
+/// The second one takes apart what the output's dtype costs and what the computation may add:
+///
+///   computed = max(factor * error of the plain computation before it is rounded, floor), with
+///              floor as above for float32, and u one_rounding sqrt(f) (1 + small / sqrt(n)) for
+///              an arithmetic of 16 bits or tf32, f the factors that it may round
+///              (TensorSpec::rounded_factors, and two more for tf32, which rounds the inputs)
+///   bound    = rounding + 2 computed, where the computation is exact to float32: an error below
+///              the last place that is kept moves few elements, each by its own size at most
+///   bound    = sqrt(r^2 + computed^2) otherwise, r = max(slack * rounding,
+///              u one_rounding (1 + small / sqrt(n)))
+///
+/// `rounding` is the error that the exact result has after it is rounded to the output's dtype.
+/// With it, a candidate that declares float32 must round its bfloat16 outputs to nearest (0.0017,
+/// where truncation has 0.0033), and a float32 output of 16-bit products has no room for a second
+/// rounding. Outputs with two and more rounded factors keep the first bound, which is as tight.
 struct Tolerance {
   struct PerArithmetic {
     double cap = 0;           ///< rel_l2 of an output
@@ -52,6 +79,11 @@ struct Tolerance {
   std::map<Arithmetic, PerArithmetic> arithmetic;
   double worst_chunk = 0;  ///< cap of a chunk over the cap of the tensor
   double max_abs = 0;      ///< cap of max_abs over the cap of the tensor
+  /// rel_l2 that one rounding to nearest may have, in unit roundoffs. It has 0.42 of them where
+  /// mantissas are as common as logarithms are.
+  double one_rounding = 0.53;
+  double slack = 1.25;  ///< of the error that rounding the exact result has
+  double sigmas = 6;    ///< how far the signed mean may be from 0, in standard deviations
 
   const PerArithmetic& of(Arithmetic value) const { return arithmetic.at(value); }
 };
@@ -74,8 +106,8 @@ double unit_roundoff(Arithmetic arithmetic);
 /// The cap for rel_l2 of an output: no bound in a record may be above it.
 double cap(const Tolerance& tolerance, Arithmetic arithmetic, DType output);
 
-/// The bounds of an output.
-Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output,
+/// The bounds of an output with this dtype, of which `rounded_factors` factors may be rounded.
+Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output, int rounded_factors,
               const BaselineError& baseline);
 
 }  // namespace gla_bench

@@ -31,8 +31,8 @@ Tolerance::PerArithmetic policy(const JsonNode& node) {
 Tolerance parse_tolerance(const std::string& text, const std::string& origin) {
   const Json json = parse_json(text, origin);
   const JsonNode root(json, origin);
-  root.expect_keys(
-      {"schema_version", "description", "arithmetic", "worst_chunk_cap", "max_abs_cap"});
+  root.expect_keys({"schema_version", "description", "arithmetic", "worst_chunk_cap", "max_abs_cap",
+                    "one_rounding", "slack", "sigmas"});
   root.at("schema_version").integer(1, 1);
   if (const auto description = root.find("description")) description->text();
   const JsonNode arithmetic = root.at("arithmetic");
@@ -46,6 +46,14 @@ Tolerance parse_tolerance(const std::string& text, const std::string& origin) {
   arithmetic.expect_keys(names);
   tolerance.worst_chunk = root.at("worst_chunk_cap").number(1, most);
   tolerance.max_abs = root.at("max_abs_cap").number(1, most);
+  const Tolerance usual;
+  const auto later = [&](const char* key, double least, double usual_value) {
+    const auto node = root.find(key);
+    return node ? node->number(least, most) : usual_value;
+  };
+  tolerance.one_rounding = later("one_rounding", 0.4, usual.one_rounding);
+  tolerance.slack = later("slack", 1, usual.slack);
+  tolerance.sigmas = later("sigmas", 1, usual.sigmas);
   return tolerance;
 }
 

@@ -1,12 +1,14 @@
 #include "harness/verify/verify.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/error.hpp"
 #include "harness/backends/other_inputs.hpp"
 #include "harness/measure/checks.hpp"
+#include "harness/verify/value_tests.hpp"
 
 namespace gla_bench {
 namespace {
@@ -34,7 +36,31 @@ struct Explanation {
   std::string fault;
 };
 
-// Why a tensor's outcome is not ok, the most useful reason first.
+// What is known of one output before it is judged.
+struct Expected {
+  const TensorSpec& spec;
+  const std::vector<double>& values;
+  const BaselineError& baseline;
+  Bounds bound;
+};
+
+TensorVerdict judge_errors(const ErrorMetrics& metrics, const Expected& expected) {
+  TensorVerdict verdict;
+  verdict.rel_l2 = metrics.rel_l2;
+  verdict.max_abs = metrics.max_abs;
+  verdict.worst_chunk_rel_l2 = metrics.worst_chunk_rel_l2;
+  verdict.bound = expected.bound.rel_l2;
+  verdict.worst_chunk_bound = expected.bound.worst_chunk_rel_l2;
+  verdict.max_abs_bound = expected.bound.max_abs;
+  verdict.baseline_rel_l2 = expected.baseline.stored.rel_l2;
+  verdict.worst = metrics.worst;
+  verdict.ok = metrics.rel_l2 <= verdict.bound &&
+               metrics.worst_chunk_rel_l2 <= verdict.worst_chunk_bound &&
+               metrics.max_abs <= verdict.max_abs_bound;
+  return verdict;
+}
+
+// Why the errors of a tensor are not within their bounds, the most useful reason first.
 Explanation explain(const TensorSpec& spec, const ErrorMetrics& metrics,
                     const TensorVerdict& verdict) {
   if (metrics.unwritten > 0)
@@ -56,28 +82,30 @@ Explanation explain(const TensorSpec& spec, const ErrorMetrics& metrics,
   return above(check::max_abs, "max_abs", verdict.max_abs, verdict.max_abs_bound);
 }
 
-TensorVerdict judge_tensor(const ErrorMetrics& metrics, const Bounds& bound,
-                           const BaselineError& baseline) {
-  TensorVerdict verdict;
-  verdict.rel_l2 = metrics.rel_l2;
-  verdict.max_abs = metrics.max_abs;
-  verdict.worst_chunk_rel_l2 = metrics.worst_chunk_rel_l2;
-  verdict.bound = bound.rel_l2;
-  verdict.worst_chunk_bound = bound.worst_chunk_rel_l2;
-  verdict.max_abs_bound = bound.max_abs;
-  verdict.baseline_rel_l2 = baseline.rel_l2;
-  verdict.worst = metrics.worst;
-  verdict.ok = metrics.rel_l2 <= bound.rel_l2 &&
-               metrics.worst_chunk_rel_l2 <= bound.worst_chunk_rel_l2 &&
-               metrics.max_abs <= bound.max_abs;
-  return verdict;
+// The tests of an output whose errors are within their bounds. Returns what failed, if anything.
+std::optional<Explanation> test_values(const Expected& expected, std::span<const float> got,
+                                       double sigmas, TensorVerdict& verdict) {
+  const TensorSpec& spec = expected.spec;
+  const SignedMean mean = signed_mean(spec, got, expected.values, expected.bound, sigmas);
+  verdict.signed_mean = mean.value;
+  verdict.signed_mean_bound = mean.bound;
+  if (!(std::abs(mean.value) <= mean.bound))
+    return Explanation{check::signed_mean, "'" + spec.name + "': mean signed error " +
+                                               number(mean.value) + " beyond its bound " +
+                                               number(mean.bound) +
+                                               ", so the errors have a common sign"};
+  if (const auto bits = kept_bits(spec, got, expected.values))
+    return Explanation{check::kept_bits, "'" + spec.name + "': a float32 output of which " +
+                                             std::to_string(*bits) +
+                                             " bits were kept, where the reference has more"};
+  return std::nullopt;
 }
 
-TensorVerdict missing_verdict(const Bounds& bound, const BaselineError& baseline) {
+TensorVerdict missing_verdict(const Expected& expected) {
   ErrorMetrics metrics;
   metrics.rel_l2 = metrics.max_abs = metrics.worst_chunk_rel_l2 = nan;
   metrics.worst.got = metrics.worst.expected = nan;
-  return judge_tensor(metrics, bound, baseline);
+  return judge_errors(metrics, expected);
 }
 
 void report_damage(Workset& workset, Plan& plan, Verification& verification) {
@@ -150,9 +178,25 @@ void check_one_more(Workset& workset, Plan& plan, ProblemTruth& truth, const Tol
 
 }  // namespace
 
-BaselineError baseline_error(const ErrorMetrics& metrics) {
-  return {metrics.rel_l2, metrics.worst_chunk_rel_l2, metrics.max_abs, metrics.elements,
-          metrics.smallest_chunk};
+BaselineError baseline_error(const TensorSpec& spec, std::vector<float> plain,
+                             std::span<const double> expected) {
+  const auto errors = [](const ErrorMetrics& metrics) {
+    return OutputErrors{metrics.rel_l2, metrics.worst_chunk_rel_l2, metrics.max_abs};
+  };
+  const ErrorMetrics computed = tensor_errors(spec, plain, expected);
+  BaselineError result;
+  result.computed = result.stored = errors(computed);
+  result.elements = computed.elements;
+  result.smallest_chunk = computed.smallest_chunk;
+  if (spec.dtype == DType::float32) return result;
+  const auto count = static_cast<std::int64_t>(plain.size());
+#pragma omp parallel for schedule(static) if (count > 65536)
+  for (std::int64_t i = 0; i < count; ++i) plain[i] = round_to(spec.dtype, plain[i]);
+  result.stored = errors(tensor_errors(spec, plain, expected));
+#pragma omp parallel for schedule(static) if (count > 65536)
+  for (std::int64_t i = 0; i < count; ++i) plain[i] = round_to(spec.dtype, expected[i]);
+  result.rounding = errors(tensor_errors(spec, plain, expected));
+  return result;
 }
 
 ProblemTruth::ProblemTruth(const Operator& op, const Problem& problem, HostTensors inputs,
@@ -185,7 +229,7 @@ const std::map<std::string, BaselineError>& ProblemTruth::baseline(Arithmetic ar
   std::map<std::string, BaselineError> errors;
   for (const TensorSpec& spec : outputs_)
     errors[spec.name] =
-        baseline_error(tensor_errors(spec, plain->at(spec.name), expected_.at(spec.name)));
+        baseline_error(spec, std::move(plain->at(spec.name)), expected_.at(spec.name));
   return baselines_[arithmetic] = std::move(errors);
 }
 
@@ -197,21 +241,28 @@ Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic a
   verification.reference = truth.reference_place();
   for (const TensorSpec& spec : truth.outputs()) {
     const BaselineError& baseline = truth.baseline(arithmetic).at(spec.name);
-    const Bounds bound = bounds(tolerance, arithmetic, spec.dtype, baseline);
+    const Expected expected{
+        spec, truth.expected().at(spec.name), baseline,
+        bounds(tolerance, arithmetic, spec.dtype, spec.rounded_factors, baseline)};
     TensorVerdict& verdict = verification.tensors[spec.name];
     const auto found = outputs.find(spec.name);
     if (found == outputs.end() ||
         static_cast<std::int64_t>(found->second.size()) != spec.elements()) {
-      verdict = missing_verdict(bound, baseline);
+      verdict = missing_verdict(expected);
       add_fault(verification, check::missing_output,
                 "'" + spec.name + "' is missing or of the wrong size");
       continue;
     }
-    const ErrorMetrics metrics = tensor_errors(spec, found->second, truth.expected().at(spec.name));
-    verdict = judge_tensor(metrics, bound, baseline);
-    if (verdict.ok) continue;
-    const Explanation why = explain(spec, metrics, verdict);
-    add_fault(verification, why.check, why.fault);
+    const ErrorMetrics metrics = tensor_errors(spec, found->second, expected.values);
+    verdict = judge_errors(metrics, expected);
+    std::optional<Explanation> why;
+    if (!verdict.ok)
+      why = explain(spec, metrics, verdict);
+    else
+      why = test_values(expected, found->second, tolerance.sigmas, verdict);
+    if (!why) continue;
+    verdict.ok = false;
+    add_fault(verification, why->check, why->fault);
   }
   return verification;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/operator.hpp"
 #include "harness/backends/backend.hpp"
@@ -61,8 +62,10 @@ struct ChunkErrors {
 ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
                          std::span<const double> expected);
 
-/// Errors of one output of the plain computation.
-BaselineError baseline_error(const ErrorMetrics& metrics);
+/// The errors that an output's bounds are tied to, from the plain computation of it in float32.
+/// @throws std::invalid_argument when a size does not fit the spec.
+BaselineError baseline_error(const TensorSpec& spec, std::vector<float> plain,
+                             std::span<const double> expected);
 
 /// What all candidates of one problem share: it is made once for them all.
 class ProblemTruth {

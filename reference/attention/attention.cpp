@@ -7,7 +7,6 @@
 #include "reference/attention/device.hpp"
 #include "reference/attention/second_form.hpp"
 #include "reference/inputs.hpp"
-#include "reference/round_outputs.hpp"
 
 namespace gla_bench {
 namespace {
@@ -55,14 +54,20 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   add_decay("log_decay", Role::input, d);
   const Role given = backward(problem) ? Role::input : Role::output;
   list.push_back({"o", given, d, outputs, true});
-  if (backward(problem) || chosen(problem, "lse", "true"))
+  list.back().rounded_factors = 1;  // the probabilities
+  if (backward(problem) || chosen(problem, "lse", "true")) {
     list.push_back({"lse", given, DType::float32, rows, true});
+    list.back().rounded_factors = 0;
+  }
   if (!backward(problem)) return list;
   list.push_back({"do", Role::input, d, outputs, true});
   list.push_back({"dq", Role::output, d, queries, true});
   list.push_back({"dk", Role::output, d, keys, true});
   list.push_back({"dv", Role::output, d, values, true});
+  for (TensorSpec& spec : list)
+    if (spec.role == Role::output) spec.rounded_factors = 1;  // the probabilities' gradients
   add_decay("dlog_decay", Role::output, DType::float32);
+  if (decays(problem)) list.back().rounded_factors = 0;  // a sum of unrounded gradients
   return list;
 }
 
@@ -181,10 +186,8 @@ ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs) 
 
 HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic) {
   const View view(self(problem), problem, inputs);
-  HostTensors outputs = backward(problem) ? attention::backward<float>(view, arithmetic)
-                                          : attention::forward<float>(view, arithmetic);
-  round_outputs(tensors(problem), outputs);
-  return outputs;
+  return backward(problem) ? attention::backward<float>(view, arithmetic)
+                           : attention::forward<float>(view, arithmetic);
 }
 
 Operator common() {

@@ -255,15 +255,16 @@ TEST(LinearRecurrence, TensorsFollowTheOptions) {
   }
 }
 
-TEST(LinearRecurrence, PlainComputationRoundsToTheStatesDtype) {
-  for (const char* name : {"linear_attention", "rwkv6"}) {
-    Problem problem = gla({1, 20, 2, 6, 5}, "mild");
-    problem.op = name;
-    problem.options = {{"state_dtype", "bfloat16"}};
-    const Operator& op = *find_operator(name);
-    const HostTensors plain = op.baseline(problem, op.draw(problem), Arithmetic::float32);
-    for (const float value : plain.at("final_state"))
-      ASSERT_EQ(value, round_to(DType::bfloat16, value));
+TEST(LinearRecurrence, PlainComputationDoesNotRoundItsOutputs) {
+  Problem problem = gla({1, 20, 2, 6, 5}, "mild");
+  problem.dtype = DType::bfloat16;
+  problem.options = {{"state_dtype", "bfloat16"}};
+  const Operator& op = *find_operator("gla");
+  const HostTensors plain = op.baseline(problem, op.draw(problem), Arithmetic::float32);
+  for (const char* name : {"o", "final_state"}) {
+    int rounded = 0;
+    for (const float value : plain.at(name)) rounded += value == round_to(DType::bfloat16, value);
+    EXPECT_LT(rounded, static_cast<int>(plain.at(name).size() / 4)) << name;
   }
 }
 

@@ -38,6 +38,8 @@ struct TensorVerdict {
   double baseline_rel_l2 = 0;
   WorstElement worst;
   bool ok = false;
+  double signed_mean = 0;
+  double signed_mean_bound = 0;
 };
 
 template <class Visitor>
@@ -60,6 +62,12 @@ void fields(Visitor& visit, Of<TensorVerdict>) {
   visit("baseline_rel_l2", &TensorVerdict::baseline_rel_l2,
         {.about = "The rel_l2 of the plain computation that the bound is tied to.",
          .presence = added});
+  visit("signed_mean", &TensorVerdict::signed_mean,
+        {.about = "The mean of the signed errors, relative to the values. Truncation shifts it, "
+                  "rounding to nearest does not.",
+         .presence = added});
+  visit("signed_mean_bound", &TensorVerdict::signed_mean_bound,
+        {.about = "What the size of signed_mean may be at most.", .presence = added});
   visit("worst", &TensorVerdict::worst,
         {.about = "The element that differs most.", .presence = added});
   visit("ok", &TensorVerdict::ok, {"Whether every error is within its bound."});

@@ -33,13 +33,28 @@ TEST(Tolerance, CapIsThatOfTheCoarserOfArithmeticAndOutput) {
 }
 
 BaselineError large_tensor(double rel_l2, double chunk, double max_abs) {
-  return {rel_l2, chunk, max_abs, 1 << 24, 64 * 128};
+  const OutputErrors errors{rel_l2, chunk, max_abs};
+  return {errors, errors, {}, 1 << 24, 64 * 128};
+}
+
+// Bounds of an output that may have three rounded factors.
+Bounds bounds_of(Arithmetic arithmetic, DType output, const BaselineError& baseline) {
+  return bounds(policy(), arithmetic, output, 3, baseline);
+}
+
+// An output in bfloat16: what the plain computation's error is before and after rounding, and what
+// rounding alone costs.
+BaselineError rounded_tensor(double computed, double stored, double rounding) {
+  return {{stored, stored, 10 * stored},
+          {computed, computed, 10 * computed},
+          {rounding, rounding, 10 * rounding},
+          1 << 24,
+          64 * 128};
 }
 
 TEST(Tolerance, BoundIsTiedToThePlainComputation) {
   const auto& p = policy().of(Arithmetic::tf32);
-  const Bounds b =
-      bounds(policy(), Arithmetic::tf32, DType::float32, large_tensor(2e-4, 3e-4, 4e-3));
+  const Bounds b = bounds_of(Arithmetic::tf32, DType::float32, large_tensor(2e-4, 3e-4, 4e-3));
   EXPECT_DOUBLE_EQ(b.rel_l2, p.factor * 2e-4);
   EXPECT_DOUBLE_EQ(b.worst_chunk_rel_l2, p.chunk_factor * 3e-4);
   EXPECT_DOUBLE_EQ(b.max_abs, p.max_factor * 4e-3);
@@ -48,7 +63,7 @@ TEST(Tolerance, BoundIsTiedToThePlainComputation) {
 TEST(Tolerance, BoundIsNeverAboveTheCap) {
   for (const double error : std::initializer_list<double>{1.0, INFINITY, std::nan("")}) {
     const Bounds b =
-        bounds(policy(), Arithmetic::float32, DType::float32, large_tensor(error, error, error));
+        bounds_of(Arithmetic::float32, DType::float32, large_tensor(error, error, error));
     EXPECT_EQ(b.rel_l2, 1e-5);
     EXPECT_EQ(b.worst_chunk_rel_l2, 1e-5 * policy().worst_chunk);
     EXPECT_EQ(b.max_abs, 1e-5 * policy().max_abs);
@@ -57,30 +72,65 @@ TEST(Tolerance, BoundIsNeverAboveTheCap) {
 
 TEST(Tolerance, AnExactPlainComputationLeavesAFloor) {
   const auto& p = policy().of(Arithmetic::float32);
-  const Bounds large = bounds(policy(), Arithmetic::float32, DType::float32, large_tensor(0, 0, 0));
+  const Bounds large = bounds_of(Arithmetic::float32, DType::float32, large_tensor(0, 0, 0));
   EXPECT_NEAR(large.rel_l2, 0x1p-24 * p.steady, 0x1p-24 * 0.01);
   EXPECT_DOUBLE_EQ(large.max_abs,
                    0x1p-24 * (p.steady + p.small) * std::sqrt(2 * 24 * std::log(2.0)));
-  const Bounds one = bounds(policy(), Arithmetic::float32, DType::float32, {});
+  const Bounds one = bounds_of(Arithmetic::float32, DType::float32, {});
   EXPECT_DOUBLE_EQ(one.rel_l2, 0x1p-24 * (p.steady + p.small));
   // One element rounded once to bfloat16 may be 2^-8 off, which the cap leaves room for.
-  const Bounds rounded = bounds(policy(), Arithmetic::float32, DType::bfloat16, {});
+  const Bounds rounded = bounds_of(Arithmetic::bfloat16, DType::bfloat16, {});
   EXPECT_GE(rounded.rel_l2, 0x1p-8);
   EXPECT_LE(rounded.rel_l2, 4e-3);
 }
 
-TEST(Tolerance, AnOutputCoarserThanTheArithmeticIsHeldByItsOwnFactor) {
+TEST(Tolerance, AFloat32ComputationHasToRoundItsOutputToNearest) {
   const Bounds b =
-      bounds(policy(), Arithmetic::float32, DType::float16, large_tensor(2.1e-4, 2.1e-4, 2e-3));
-  EXPECT_DOUBLE_EQ(b.rel_l2, policy().of(Arithmetic::float16).factor * 2.1e-4);
+      bounds_of(Arithmetic::float32, DType::bfloat16, rounded_tensor(2e-7, 1.66e-3, 1.66e-3));
+  EXPECT_TRUE(b.as_float32);
+  EXPECT_GT(b.rel_l2, 1.66e-3);
+  EXPECT_LT(b.rel_l2, 1.67e-3);
+  EXPECT_LT(b.worst_chunk_rel_l2, 1.67e-3);
+  EXPECT_LT(b.max_abs, 1.67e-2);
+  EXPECT_LT(b.rel_l2, 0.0033) << "which is the error of truncation";
+}
+
+TEST(Tolerance, AnOutputWithoutRoundedFactorsIsHeldToFloat32) {
+  const BaselineError lse = large_tensor(8e-8, 9e-8, 8e-7);
+  EXPECT_LT(bounds(policy(), Arithmetic::bfloat16, DType::float32, 0, lse).rel_l2, 2e-6);
+  EXPECT_GT(bounds(policy(), Arithmetic::bfloat16, DType::float32, 1, lse).rel_l2, 2e-3);
+  EXPECT_GT(bounds(policy(), Arithmetic::tf32, DType::float32, 0, lse).rel_l2, 4e-4)
+      << "tf32 rounds the inputs as well";
+}
+
+TEST(Tolerance, ARoundedFactorLeavesNoRoomForASecondRoundingOfAFloat32Output) {
+  const Bounds state =
+      bounds(policy(), Arithmetic::bfloat16, DType::float32, 1, large_tensor(1e-7, 1e-7, 1e-6));
+  EXPECT_FALSE(state.as_float32);
+  EXPECT_GT(state.rel_l2, 0.0019) << "decayed keys rounded to nearest have 0.00166 and some more";
+  EXPECT_LT(state.rel_l2, std::hypot(0.00166, 0.00166));
+  const Bounds o = bounds(policy(), Arithmetic::bfloat16, DType::bfloat16, 1,
+                          rounded_tensor(1.66e-3, 2.35e-3, 1.66e-3));
+  EXPECT_GT(o.rel_l2, 2.5e-3);
+}
+
+TEST(Tolerance, NoBoundIsLooserThanTheOneBySize) {
+  for (const Arithmetic arithmetic : {Arithmetic::float32, Arithmetic::tf32, Arithmetic::bfloat16})
+    for (const DType output : {DType::float32, DType::bfloat16, DType::float16})
+      for (int factors = 0; factors < 4; ++factors)
+        for (const double error : {0.0, 1e-7, 1e-3, 1e-2}) {
+          const BaselineError baseline = rounded_tensor(error, error, error);
+          const Bounds b = bounds(policy(), arithmetic, output, factors, baseline);
+          EXPECT_LE(b.rel_l2, cap(policy(), arithmetic, output));
+          EXPECT_LE(b.rel_l2, bounds(policy(), arithmetic, output, 9, baseline).rel_l2 * 1.0001);
+        }
 }
 
 TEST(Tolerance, BoundsGrowWithTheError) {
   double last = 0;
   for (const double error : {0.0, 1e-8, 1e-7, 3e-7, 1e-6, 1e-5, 1e-4}) {
     const double bound =
-        bounds(policy(), Arithmetic::float32, DType::float32, large_tensor(error, error, error))
-            .rel_l2;
+        bounds_of(Arithmetic::float32, DType::float32, large_tensor(error, error, error)).rel_l2;
     EXPECT_GE(bound, last);
     last = bound;
   }
@@ -100,6 +150,9 @@ TEST(Tolerance, TheFileIsWhatTheProgramHolds) {
     EXPECT_EQ(p.factor, policy().of(arithmetic).factor);
     EXPECT_EQ(p.steady, policy().of(arithmetic).steady);
   }
+  EXPECT_EQ(file.one_rounding, policy().one_rounding);
+  EXPECT_EQ(file.slack, policy().slack);
+  EXPECT_EQ(file.sigmas, policy().sigmas);
   EXPECT_EQ(file.arithmetic.size(), 4u);
 }
 
@@ -128,6 +181,8 @@ TEST(Tolerance, ComplaintsNameThePlace) {
   expect_complaint(file_text(), "\"tf32\"", "\"tf33\"", {"/arithmetic", "tf32"});
   expect_complaint(file_text(), "\"schema_version\": 1", "\"schema_version\": 2",
                    {"/schema_version"});
+  expect_complaint(file_text(), "\"sigmas\": 6", "\"sigmas\": 0", {"/sigmas", "0"});
+  expect_complaint(file_text(), "\"slack\": 1.25", "\"slack\": \"some\"", {"/slack", "some"});
   expect_complaint(file_text(), "{", "", {"my.json"});
   EXPECT_THROW(load_tolerance("/nonexistent/tolerance.json"), InputError);
 }

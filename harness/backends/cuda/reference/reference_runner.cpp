@@ -7,7 +7,6 @@
 #include "harness/backends/batch_rows.hpp"
 #include "harness/backends/cuda/device/check.hpp"
 #include "harness/backends/sources/prologue.hpp"
-#include "reference/round_outputs.hpp"
 
 namespace gla_bench::cuda {
 namespace {
@@ -195,10 +194,7 @@ ReferenceTensors ReferenceRunner::reference(const Operator& op, const Problem& p
 
 HostTensors ReferenceRunner::baseline(const Operator& op, const Problem& problem,
                                       const HostTensors& inputs, Arithmetic arithmetic) {
-  HostTensors outputs =
-      compute<float>(device_, compiler_, op, problem, inputs, arithmetic, memory_);
-  round_outputs(op.tensors(problem), outputs);
-  return outputs;
+  return compute<float>(device_, compiler_, op, problem, inputs, arithmetic, memory_);
 }
 
 }  // namespace gla_bench::cuda

@@ -28,8 +28,7 @@ class ReferenceRunner {
   /// InputError or std::out_of_range for a missing input
   ReferenceTensors reference(const Operator& op, const Problem& problem, const HostTensors& inputs);
 
-  /// Operator::baseline: float32, with operands rounded as in the arithmetic and outputs rounded to
-  /// their dtypes.
+  /// Operator::baseline: float32, with operands rounded as in the arithmetic.
   HostTensors baseline(const Operator& op, const Problem& problem, const HostTensors& inputs,
                        Arithmetic arithmetic);
 

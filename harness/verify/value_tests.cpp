@@ -1,0 +1,132 @@
+#include "harness/verify/value_tests.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "core/rounding.hpp"
+#include "harness/verify/chunks.hpp"
+
+namespace gla_bench {
+namespace {
+
+// Sums over the finite elements of a chunk, or of all chunks.
+struct Sums {
+  double along = 0;      // error times value
+  double plain = 0;      // error against the exact result, rounded to nearest
+  double squares = 0;    // value^2
+  double fourths = 0;    // value^4
+  double absolutes = 0;  // |value|
+
+  void add(const Sums& other) {
+    along += other.along;
+    plain += other.plain;
+    squares += other.squares;
+    fourths += other.fourths;
+    absolutes += other.absolutes;
+  }
+};
+
+Sums sums_of_chunk(const Chunks& chunks, std::int64_t index, DType dtype, const float* got,
+                   const double* expected) {
+  Sums sums;
+  for_rows(chunks, index, [&](std::int64_t start) {
+    for (std::int64_t i = start; i < start + chunks.row; ++i) {
+      const double value = expected[i], nearest = round_to(dtype, value);
+      const double error = got[i] - nearest;
+      if (!std::isfinite(value) || !std::isfinite(error)) continue;
+      const double square = value * value;
+      sums.along += error * value;
+      sums.plain += error;
+      sums.squares += square;
+      sums.fourths += square * square;
+      sums.absolutes += std::abs(value);
+    }
+  });
+  return sums;
+}
+
+// The independent errors of rounded factors in a chunk of tokens, at least. A state without token
+// axes is one chunk: its last axis is the values, the one before it the keys.
+double independent_in_chunk(const TensorSpec& spec, const Chunks& chunks) {
+  std::int64_t across = chunks.row, along = std::min(chunks.tokens, chunks.length);
+  if (!spec.tokens && spec.extents.size() >= 2) {
+    across = spec.extents.back();
+    along = spec.extents[spec.extents.size() - 2];
+  }
+  return static_cast<double>(std::max<std::int64_t>(1, std::min(across, along)));
+}
+
+void check_sizes(const TensorSpec& spec, std::size_t got, std::size_t expected) {
+  if (static_cast<std::int64_t>(got) != spec.elements() || got != expected)
+    throw std::invalid_argument("'" + spec.name + "' does not have the size of its spec");
+}
+
+// Whether a float32 has no bits below the first `bits` of its significand.
+bool fits(float value, int bits) {
+  const std::uint32_t below = (1u << (24 - bits)) - 1;
+  return (std::bit_cast<std::uint32_t>(value) & below) == 0;
+}
+
+}  // namespace
+
+SignedMean signed_mean(const TensorSpec& spec, std::span<const float> got,
+                       std::span<const double> expected, const Bounds& bounds, double sigmas) {
+  check_sizes(spec, got.size(), expected.size());
+  if (got.empty()) return {};
+  const Chunks chunks = chunks_of(spec);
+  std::vector<Sums> parts(static_cast<std::size_t>(chunks.count()));
+  const auto count = static_cast<std::int64_t>(parts.size());
+#pragma omp parallel for schedule(static) if (spec.elements() > 65536)
+  for (std::int64_t i = 0; i < count; ++i)
+    parts[i] = sums_of_chunk(chunks, i, spec.dtype, got.data(), expected.data());
+  Sums all;
+  double squares_squared = 0, absolutes_squared = 0;
+  for (const Sums& part : parts) {
+    all.add(part);
+    squares_squared += part.squares * part.squares;
+    absolutes_squared += part.absolutes * part.absolutes;
+  }
+  if (!(all.squares > 0)) return {};
+  const double common = bounds.as_float32 ? 2 * bounds.computed : 0;
+  const double factors =
+      bounds.as_float32 ? 0 : bounds.computed / std::sqrt(independent_in_chunk(spec, chunks));
+  // Both the candidate's output and the exact result were rounded.
+  const double rounding = std::sqrt(2.0) * bounds.rounding;
+  // Standard deviations where every element, or every chunk, errs by its share of the norm.
+  const double along_of_elements = std::sqrt(all.fourths) / all.squares;
+  const double along_of_chunks = std::sqrt(squares_squared) / all.squares;
+  const double plain_of_elements = std::sqrt(all.squares) / all.absolutes;
+  const double plain_of_chunks = std::sqrt(absolutes_squared) / all.absolutes;
+  const SignedMean along{
+      all.along / all.squares,
+      common + sigmas * std::hypot(rounding * along_of_elements, factors * along_of_chunks)};
+  const SignedMean plain{
+      all.plain / all.absolutes,
+      common + sigmas * std::hypot(rounding * plain_of_elements, factors * plain_of_chunks)};
+  const bool plain_is_worse =
+      std::abs(plain.value) * along.bound > std::abs(along.value) * plain.bound;
+  return plain_is_worse ? plain : along;
+}
+
+std::optional<int> kept_bits(const TensorSpec& spec, std::span<const float> got,
+                             std::span<const double> expected) {
+  check_sizes(spec, got.size(), expected.size());
+  constexpr std::int64_t least = 32;
+  if (spec.dtype != DType::float32) return std::nullopt;
+  for (const int bits : {8, 11}) {
+    std::int64_t values = 0, coarse = 0, expected_coarse = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      if (!std::isfinite(got[i]) || got[i] == 0 || !std::isfinite(expected[i])) continue;
+      ++values;
+      coarse += fits(got[i], bits) ? 1 : 0;
+      expected_coarse += fits(static_cast<float>(expected[i]), bits) ? 1 : 0;
+    }
+    if (values >= least && 2 * coarse > values && 4 * expected_coarse < values) return bits;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gla_bench

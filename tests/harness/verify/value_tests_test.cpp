@@ -1,0 +1,147 @@
+// The mean of signed errors and the bits that a float32 output keeps, with numbers.
+
+#include "harness/verify/value_tests.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "core/rounding.hpp"
+#include "reference/inputs.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr double bfloat16_rounding = 0.00166;
+
+TensorSpec tokens(std::int64_t batch, std::int64_t seq, std::int64_t heads, std::int64_t dim,
+                  DType dtype = DType::bfloat16) {
+  return {"o", TensorSpec::Role::output, dtype, {batch, seq, heads, dim}, true};
+}
+
+std::vector<double> normals(const TensorSpec& spec, std::uint64_t seed) {
+  const std::vector<float> drawn =
+      draw_normal(stream(seed, "values"), spec.elements(), DType::float32);
+  return {drawn.begin(), drawn.end()};
+}
+
+std::vector<float> stored(const std::vector<double>& values,
+                          const std::function<float(double)>& store) {
+  std::vector<float> result;
+  for (const double value : values) result.push_back(store(value));
+  return result;
+}
+
+float to_nearest(double value) {
+  return round_to(DType::bfloat16, value);
+}
+float truncated(double value) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) &
+                              0xffff0000u);
+}
+float downwards(double value) {
+  const float towards_zero = truncated(value);
+  if (!(value < towards_zero)) return towards_zero;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(towards_zero) + 0x10000u);
+}
+
+Bounds of_float32() {
+  Bounds bounds;
+  bounds.computed = 1e-6;
+  bounds.rounding = bfloat16_rounding;
+  bounds.as_float32 = true;
+  return bounds;
+}
+
+Bounds of_rounded_factors() {
+  Bounds bounds;
+  bounds.computed = 0.0036;
+  bounds.rounding = 0.0021;
+  return bounds;
+}
+
+bool passes(const TensorSpec& spec, const std::vector<float>& got,
+            const std::vector<double>& expected, const Bounds& bounds) {
+  const SignedMean mean = signed_mean(spec, got, expected, bounds, 6);
+  return std::abs(mean.value) <= mean.bound;
+}
+
+TEST(SignedMean, RoundingToNearestPassesAndTruncationDoesNot) {
+  for (const std::int64_t seq : {2, 9, 130, 700})
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const TensorSpec spec = tokens(1, seq, 2, 64);
+      const std::vector<double> expected = normals(spec, seed);
+      EXPECT_TRUE(passes(spec, stored(expected, to_nearest), expected, of_float32())) << seq;
+      EXPECT_FALSE(passes(spec, stored(expected, truncated), expected, of_float32())) << seq;
+      EXPECT_FALSE(passes(spec, stored(expected, downwards), expected, of_float32())) << seq;
+      if (seq < 130) continue;
+      EXPECT_TRUE(passes(spec, stored(expected, to_nearest), expected, of_rounded_factors()));
+      EXPECT_FALSE(passes(spec, stored(expected, truncated), expected, of_rounded_factors()));
+    }
+}
+
+// Chunk forms round a factor that a whole row shares, or a state that a chunk of tokens reads.
+TEST(SignedMean, ErrorsThatRowsShareHaveRoom) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const TensorSpec spec = tokens(1, 200, 1, 16);
+    const std::vector<double> expected = normals(spec, seed);
+    std::vector<float> got;
+    for (std::int64_t i = 0; i < spec.elements(); ++i) {
+      const std::int64_t row = i / 16;
+      const double shared = 2 * random_uniform(stream(seed, "rows"), row) - 1;
+      got.push_back(to_nearest(expected[i] * (1 + 0.0039 * shared)));
+    }
+    EXPECT_TRUE(passes(spec, got, expected, of_rounded_factors())) << seed;
+  }
+}
+
+TEST(SignedMean, OneLargeElementDecidesNothing) {
+  const TensorSpec spec = tokens(1, 200, 1, 16);
+  std::vector<double> expected = normals(spec, 1);
+  expected[5] = 1e5;
+  std::vector<float> got = stored(expected, to_nearest);
+  got[5] = static_cast<float>(1e5 * (1 - 0.003));
+  EXPECT_TRUE(passes(spec, got, expected, of_rounded_factors()));
+}
+
+TEST(SignedMean, NothingToCompareIsNoError) {
+  const TensorSpec spec = tokens(1, 3, 1, 2);
+  const std::vector<double> zeros(6, 0.0), infinite(6, -INFINITY);
+  EXPECT_EQ(signed_mean(spec, std::vector<float>(6, 0.0f), zeros, of_float32(), 6).value, 0);
+  EXPECT_EQ(signed_mean(spec, std::vector<float>(6, -INFINITY), infinite, of_float32(), 6).value,
+            0);
+  EXPECT_THROW(signed_mean(spec, std::vector<float>(5), zeros, of_float32(), 6),
+               std::invalid_argument);
+}
+
+TEST(KeptBits, AFloat32OutputThatWasStoredInFewerBitsIsSeen) {
+  const TensorSpec spec = tokens(1, 20, 1, 8, DType::float32);
+  const std::vector<double> expected = normals(spec, 3);
+  const auto kept = [&](const std::function<float(double)>& store) {
+    return kept_bits(spec, stored(expected, store), expected);
+  };
+  EXPECT_EQ(kept([](double x) { return static_cast<float>(x); }), std::nullopt);
+  EXPECT_EQ(kept(to_nearest), 8);
+  EXPECT_EQ(kept([](double x) { return round_to(DType::float16, x); }), 11);
+  EXPECT_EQ(kept([](double x) { return round_mantissa<10>(static_cast<float>(x)); }), 11);
+}
+
+TEST(KeptBits, AReferenceOfFewBitsExplainsThem) {
+  const TensorSpec spec = tokens(1, 20, 1, 8, DType::float32);
+  std::vector<double> expected = normals(spec, 3);
+  for (double& value : expected) value = to_nearest(value);
+  EXPECT_EQ(kept_bits(spec, stored(expected, to_nearest), expected), std::nullopt);
+  const TensorSpec small = tokens(1, 3, 1, 8, DType::float32);
+  expected.resize(24);
+  EXPECT_EQ(kept_bits(small, stored(normals(small, 1), to_nearest), normals(small, 1)),
+            std::nullopt);
+  const TensorSpec sixteen = tokens(1, 20, 1, 8);
+  EXPECT_EQ(kept_bits(sixteen, stored(normals(sixteen, 1), to_nearest), normals(sixteen, 1)),
+            std::nullopt);
+}
+
+}  // namespace
+}  // namespace gla_bench
