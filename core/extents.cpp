@@ -27,6 +27,20 @@ std::string extents_text(const Shape& shape, std::string_view before, std::strin
   return text;
 }
 
+std::string_view name(ExtentRole role) {
+  switch (role) {
+    case ExtentRole::blocks:
+      return "blocks";
+    case ExtentRole::amount:
+      return "amount";
+    case ExtentRole::dimension:
+      return "dimension";
+    case ExtentRole::head_dimension:
+      break;
+  }
+  return "head_dimension";
+}
+
 double largest_tensor(const Shape& s) {
   const auto product = [](auto... extents) { return (static_cast<double>(extents) * ... * 1.0); };
   const std::int64_t seq = std::max(s.seq, s.key_seq), states = std::max(s.batch, s.sequences);

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/extents.hpp"
+
 namespace gla_bench {
 
 /// The element type of a tensor. int32 is for index tensors (cu_seqlens). It is never a problem's
@@ -28,27 +30,6 @@ enum class Direction { forward, backward };
 
 /// The precision that a candidate declares for its products. It decides which error bound applies.
 enum class Arithmetic { float32, tf32, bfloat16, float16 };
-
-/// The extents of a problem. An operator names the ones that it has (Operator::extents), and the
-/// others keep their defaults. Extents from key_seq on are 0 if not given.
-struct Shape {
-  std::int64_t batch = 1;       ///< B; the number of rows for softmax
-  std::int64_t seq = 1;         ///< T; the total over all sequences if they are concatenated
-  std::int64_t heads = 1;       ///< H; query heads, where keys have fewer
-  std::int64_t key_dim = 64;    ///< K, per head
-  std::int64_t value_dim = 64;  ///< V, per head
-  std::int64_t key_seq = 0;     ///< tokens of keys and values; 0: as many as `seq`
-  std::int64_t key_heads = 0;   ///< heads of keys and values, a divisor of `heads`; 0: as many
-  std::int64_t model_dim = 0;   ///< d, of a layer's input and output
-  std::int64_t columns = 0;     ///< of a row, for softmax
-  /// N, the number of ragged sequences that are concatenated in `seq` tokens, with batch 1. 0:
-  /// none.
-  std::int64_t sequences = 0;
-  auto operator<=>(const Shape&) const = default;
-
-  std::int64_t keys_seq() const { return key_seq > 0 ? key_seq : seq; }
-  std::int64_t keys_heads() const { return key_heads > 0 ? key_heads : heads; }
-};
 
 /// One problem: an operator, its extents and the origin of its inputs.
 struct Problem {

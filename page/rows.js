@@ -38,15 +38,9 @@ function reader(columns, count) {
   };
 }
 
-const extents = ['batch', 'seq', 'heads', 'key_dim', 'value_dim', 'key_seq', 'key_heads',
-  'model_dim', 'columns', 'sequences'];
-const letters = {batch: 'B', seq: 'T', heads: 'H', key_dim: 'K', value_dim: 'V', key_seq: 'keys',
-  key_heads: 'key heads', model_dim: 'd', columns: 'columns', sequences: 'sequences'};
-
-/** "B=8 T=4096 H=16 K=128 V=128", what is behind the dimensions only where it is given. */
-export function shapeLabel(shape) {
-  return extents.filter(extent => extent in shape)
-    .map(extent => `${letters[extent]}=${shape[extent]}`).join(' ');
+/** "B=8 T=4096 H=16 K=128 V=128" of the extents that a shape states. */
+export function shapeLabel(extents) {
+  return extents.map(({symbol, value}) => `${symbol}=${value}`).join(' ');
 }
 
 /** "a=b, c=d", or "" */
@@ -54,21 +48,27 @@ export function pairs(object, separator = ', ') {
   return Object.keys(object).map(key => `${key}=${object[key]}`).join(separator);
 }
 
-/** A problem's fields, once for all its rows. `text`: as it stands in a command. */
-function problemOf(text, index) {
+/**
+ * A problem's fields, once for all its rows. `text`: as it stands in a command; `known`: all
+ * extents, {name, symbol, role}, of which a row gets those that its shape states, each with its
+ * value. An extent's value is also a field by itself.
+ */
+function problemOf(text, index, known) {
   const problem = JSON.parse(text);
   const fields = {problem: index, problem_text: text};
   for (const key of ['operator', 'direction', 'dtype', 'layout', 'gate', 'seed', 'initial_state',
     'final_state', 'scale']) {
     fields[key] = problem[key] === undefined ? null : problem[key];
   }
-  for (const extent of extents) {
-    fields[extent] = problem.shape[extent] === undefined ? null : problem.shape[extent];
+  for (const {name} of known) {
+    fields[name] = problem.shape[name] === undefined ? null : problem.shape[name];
   }
+  fields.extents = known.filter(({name}) => fields[name] !== null)
+    .map(extent => Object.assign({value: fields[extent.name]}, extent));
   fields.options = problem.options || {};
   fields.options_label = [fields.layout === 'seq_first' ? '' : fields.layout,
     pairs(fields.options)].filter(part => part).join(', ');
-  fields.shape = shapeLabel(problem.shape);
+  fields.shape = shapeLabel(fields.extents);
   return fields;
 }
 
@@ -193,8 +193,9 @@ function fieldReader(document) {
 
 /** The rows of a page's data, in the order of its files. */
 export function decode(document) {
-  if (document.format !== 2) throw new Error(`found data of format ${document.format}, expected 2`);
-  const problem = reader(document.columns, document.count)('problem', problemOf);
+  if (document.format !== 3) throw new Error(`found data of format ${document.format}, expected 3`);
+  const problem = reader(document.columns, document.count)('problem',
+    (text, index) => problemOf(text, index, document.extents));
   const putFields = fieldReader(document);
   const ceilings = ceilingsOf(document.files);
   const rows = [];

@@ -114,18 +114,26 @@ export function filtered(rows, filters, except = '') {
   return rows.filter(row => active.every(([facet, values]) => values.has(row[facet])));
 }
 
-/** The numbers of a shape's label in the order in which people look for one: length first. */
-function sizes(label) {
-  const found = {};
-  for (const [, name, value] of label.matchAll(/([A-Za-z][A-Za-z ]*)=(\d+)/g)) {
-    found[name.trim()] = Number(value);
-  }
-  return ['T', 'columns', 'keys', 'B', 'H', 'K', 'V'].map(name => found[name] || 0);
+/**
+ * The extents of a shape by its label, as a list of numbers in the order in which people look for
+ * one: amounts, such as the length, first.
+ */
+function sizesOf(rows) {
+  const shapes = new Map(rows.map(row => [row.shape, row.extents]));
+  const roles = new Map();
+  for (const extents of shapes.values()) for (const {name, role} of extents) roles.set(name, role);
+  const isOther = name => roles.get(name) !== 'amount';
+  const names = [...roles.keys()].sort((a, b) => isOther(a) - isOther(b));
+  return label => {
+    const found = new Map((shapes.get(label) || []).map(({name, value}) => [name, value]));
+    return names.map(name => found.get(name) || 0);
+  };
 }
 
 /** Values as a list has them: shapes by their sizes, others by the alphabet. */
-function inOrder(facet) {
+function inOrder(facet, rows) {
   if (facet !== 'shape') return (a, b) => a.value < b.value ? -1 : 1;
+  const sizes = sizesOf(rows);
   return (a, b) => {
     const [x, y] = [sizes(a.value), sizes(b.value)];
     const at = x.findIndex((size, i) => size !== y[i]);
@@ -137,7 +145,7 @@ function inOrder(facet) {
 export function offers(rows, filters, facet) {
   const counts = countBy(filtered(rows, filters, facet), facet);
   for (const value of filters[facet]) if (!counts.has(value)) counts.set(value, 0);
-  return [...counts].map(([value, count]) => ({value, count})).sort(inOrder(facet));
+  return [...counts].map(([value, count]) => ({value, count})).sort(inOrder(facet, rows));
 }
 
 /** The state with a value of a facet chosen, or not any more. */

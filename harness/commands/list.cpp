@@ -20,8 +20,8 @@ namespace {
 struct ListOptions {
   std::string op;
   bool json = false;
-  std::vector<std::int64_t> shape;             ///< Operator{}.extents in their order
-  std::map<std::string, std::int64_t> others;  ///< extents that only some operators have
+  Shape shape;                       ///< of an operator that had every extent
+  std::vector<std::int64_t> common;  ///< --shape: Operator{}.extents in their order
   std::string dtype = "bfloat16";
   std::string arch = "sm_90a";
 };
@@ -78,21 +78,25 @@ std::string option_name(const ExtentAxis& axis) {
   return text;
 }
 
-/// The shape that is asked for, with the extents that only some operators have. @throws InputError
-/// for an extent that is too large
-Shape shape_for(const Operator& op, const ListOptions& options) {
-  Shape shape;
+/// Takes what --shape says into the shape. @throws InputError for an extent that is too large
+void take_common(ListOptions& options) {
   const std::vector<std::string> common = Operator{}.extents;
   for (std::size_t i = 0; i < common.size(); ++i) {
     const ExtentAxis& axis = extent_axis(common[i]);
-    if (options.shape[i] > axis.most)
-      throw InputError("--shape: found " + std::to_string(options.shape[i]) + ", expected " +
+    if (options.common[i] > axis.most)
+      throw InputError("--shape: found " + std::to_string(options.common[i]) + ", expected " +
                        common[i] + " of 1 to " + std::to_string(axis.most));
-    shape.*axis.extent = options.shape[i];
+    options.shape.*axis.extent = options.common[i];
   }
-  for (const std::string& extent : op.extents)
-    if (const auto other = options.others.find(extent); other != options.others.end())
-      shape.*extent_axis(extent).extent = other->second;
+}
+
+/// The shape that is asked for, of the extents that the operator has.
+Shape shape_for(const Operator& op, const Shape& asked) {
+  Shape shape;
+  for (const std::string& extent : op.extents) {
+    const ExtentAxis& axis = extent_axis(extent);
+    shape.*axis.extent = asked.*axis.extent;
+  }
   return shape;
 }
 
@@ -154,7 +158,7 @@ void list(const ListOptions& options) {
   for (const Operator& op : catalog.operators) {
     if (!options.op.empty() && op.name != options.op) continue;
     problem.op = op.name;
-    problem.shape = shape_for(op, options);
+    problem.shape = shape_for(op, options.shape);
     problem.gate = default_gate(op);
     std::vector<std::string> directions;
     for (const Direction direction : op.directions) directions.emplace_back(name(direction));
@@ -181,15 +185,15 @@ void add_list(CLI::App& program, Context&) {
       "list", "Operators, variants and tiles, and which tiles a variant refuses and why");
   command->add_option("operator", options->op, "only this operator")->type_name("OPERATOR");
   for (const std::string& extent : Operator{}.extents)
-    options->shape.push_back(extent_axis(extent).usual);
+    options->common.push_back(extent_axis(extent).usual);
   command
-      ->add_option("--shape", options->shape,
+      ->add_option("--shape", options->common,
                    join(Operator{}.extents, " ") + " of the problem that tiles are tried on")
-      ->expected(static_cast<int>(options->shape.size()))
+      ->expected(static_cast<int>(options->common.size()))
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32))
       ->capture_default_str();
   for (const ExtentAxis& axis : other_extents()) {
-    std::int64_t& value = options->others[std::string(axis.name)] = axis.usual;
+    std::int64_t& value = options->shape.*axis.extent = axis.usual;
     command
         ->add_option(option_name(axis), value,
                      std::string(axis.name) + ", " + std::string(axis.meaning))
@@ -206,7 +210,10 @@ void add_list(CLI::App& program, Context&) {
   command->footer(
       "Examples:\n  gla-bench list\n"
       "  gla-bench list gla --shape 4 8192 32 64 64 --dtype float32 --arch sm_80");
-  command->callback([options] { list(*options); });
+  command->callback([options] {
+    take_common(*options);
+    list(*options);
+  });
 }
 
 }  // namespace gla_bench::commands

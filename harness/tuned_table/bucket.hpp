@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/extents.hpp"
 #include "core/problem.hpp"
 #include "harness/support/json.hpp"
 
@@ -20,21 +21,33 @@ struct Bucket {
   std::string op;
   Direction direction = Direction::forward;
   DType dtype = DType::float32;
-  // Members that are stored as they are.
   Layout layout = Layout::seq_first;
   bool initial_state = false, final_state = true;
   std::map<std::string, std::string> options;  ///< only options that differ from their defaults
-  std::int64_t key_dim = 0, value_dim = 0, model_dim = 0;
+  /// The extents that the bucket keeps, each as keeping_of() its role says, and 0 for the others.
+  /// key_seq is 0 where it equals seq.
+  Shape shape = no_extents;
   std::int64_t group = 1;  ///< query heads that share one key head
   /// Batch times heads, rounded by nearest_quarter(). It gives the number of blocks and so how many
   /// rounds the device's multiprocessors need, which grows in steps.
   std::int64_t batch_heads = 1;
-  // Members that are rounded to the power of two nearest in ratio; 0 stays 0.
-  std::int64_t seq = 1;
-  std::int64_t key_seq = 0;  ///< 0 where it equals seq
-  std::int64_t columns = 0, sequences = 0;
-  auto operator<=>(const Bucket&) const = default;
+
+  static constexpr Shape no_extents{0, 0, 0, 0, 0};
+  bool operator==(const Bucket&) const = default;
 };
+
+/// The order of a table's entries: by family, layout, states and options, then by the dimensions,
+/// the blocks and the amounts.
+std::strong_ordering operator<=>(const Bucket& a, const Bucket& b);
+
+/// How a bucket keeps an extent.
+struct Keeping {
+  bool rounded;         ///< to the power of two nearest in ratio; else it is kept as it is
+  double per_doubling;  ///< what a doubling counts in distance()
+};
+
+/// Nothing for blocks: a bucket has their product and the group.
+std::optional<Keeping> keeping_of(ExtentRole role);
 
 /// The power of two nearest to a number in ratio: 4096 for 2897 to 5792. Numbers below 1 give 0.
 std::int64_t nearest_power_of_two(std::int64_t value);
@@ -47,10 +60,10 @@ std::int64_t nearest_quarter(std::int64_t value);
 Bucket bucket_of(const Problem& problem);
 
 /// The distance of a problem from the middle of a bucket, or nothing where the bucket is of another
-/// family. A doubling or halving of seq, key_seq, columns, model_dim, sequences or group counts 1,
-/// with fractions. A doubling of batch * heads counts 2. A doubling of key_dim or value_dim, which
-/// determine the tiles, counts 4. Another layout counts 1, another initial or final state 2, ragged
-/// sequences against none 8 and another option 16. rounds_apart() is added twice where
+/// family. A doubling or halving of an extent or of group counts 1, with fractions. A doubling of
+/// batch * heads counts 2. A doubling of a head dimension, which determines the tiles, counts 4.
+/// Another layout counts 1, another initial or final state 2, an extent that only one of the two
+/// has (such as ragged sequences) 8 and another option 16. rounds_apart() is added twice where
 /// `multiprocessors` are known.
 std::optional<double> distance(const Problem& problem, const Bucket& bucket,
                                double multiprocessors = 0);

@@ -34,8 +34,8 @@ void expect_one_device(std::span<const Results> files) {
   for (const Results& other : files.subspan(1))
     for (const Difference& difference : differences(files.front().environment, other.environment))
       if (difference.severity == Severity::refuse)
-        throw InputError(other.file + ": can not be in one table with " + files.front().file +
-                         ": " + describe(difference));
+        throw InputError(other.file + ": cannot be in one table with " + files.front().file + ": " +
+                         describe(difference));
 }
 
 /// Removes peers, and rows whose sources a later file has in another version.

@@ -1,6 +1,11 @@
 #pragma once
 // How far a problem is from what was measured, and which entry of a table is nearest to it: the
 // rules by which both the program and every exported header choose. Needs nothing but C++17.
+//
+// The rules are templates over what is asked, Problem, and what was measured, Entry. Both have
+// `layout`, `options`, `initial_state` and `final_state`. A Problem has a shape's extents by their
+// names. An Entry has those of them that a list of Extent says, by the same names, and
+// `batch_heads`, `group` and `multiprocessors`.
 
 #include <cmath>
 #include <cstddef>
@@ -10,51 +15,19 @@
 
 namespace gla_bench_tuned {
 
-/// What is to be computed. Extents that the operator lacks keep their defaults.
-struct Problem {
-  std::string_view direction = "forward";  ///< or "backward"
-  std::string_view dtype = "bfloat16";     ///< or "float16", "float32"
-  std::string_view layout = "seq_first";   ///< [B,T,H,D], or "head_first", [B,H,T,D]
-  std::int64_t batch = 1;                  ///< rows, for softmax
-  std::int64_t seq = 1;
-  std::int64_t heads = 1;
-  std::int64_t key_dim = 64;    ///< of a head
-  std::int64_t value_dim = 64;  ///< of a head
-  std::int64_t key_seq = 0;     ///< 0: as many as seq
-  std::int64_t key_heads = 0;   ///< 0: as many as heads
-  std::int64_t model_dim = 0;   ///< of a layer
-  std::int64_t columns = 0;     ///< of a row, for softmax
-  std::int64_t sequences = 0;   ///< ragged ones in a row of seq tokens; 0: none are ragged
-  bool initial_state = false;
-  bool final_state = true;
-  std::string_view options = {};  ///< those off their defaults by name: "causal=false,lse=true"
-};
-
 struct TileValue {
   std::string_view axis;
   int value;
 };
 
-/// What was measured to be the best for a bucket of problems.
-struct Entry {
-  std::string_view direction, dtype, layout, options;
-  bool initial_state, final_state;
-  std::int64_t key_dim, value_dim, model_dim, group;  ///< as they are
-  /// batch_heads: the nearest quarter of an octave; the others: the nearest powers of two.
-  std::int64_t seq, batch_heads, key_seq, columns, sequences;
-  std::string_view variant;
-  const TileValue* tile;
-  std::size_t tile_values;
-  /// Time of the runner-up over this one's with its 95 % interval; 1 where there was no other.
-  double margin, margin_low, margin_high;
-  double error;               ///< the largest relative error (L2) of an output against float64
-  double regret;              ///< the worst of using it on the problems that it was measured on
-  std::string_view measured;  ///< when, UTC
-  std::size_t environment;    ///< row of the facts that it holds for
-  double multiprocessors;     ///< of the device that it holds for; 0: unknown
+/// What was true of the place of measurement: `environment` says which set it belongs to.
+struct Fact {
+  std::size_t environment;
+  std::string_view key, value;
 };
 
-struct Choice {
+template <class Entry>
+struct ChoiceAmong {
   const Entry* entry = nullptr;  ///< null: nothing was measured for this direction and dtype
   bool own_bucket = false;       ///< measured for problems like this one
   double distance = 0;           ///< from the problem to the entry's bucket, in doublings
@@ -68,12 +41,6 @@ struct Choice {
         if (entry->tile[i].axis == axis) return entry->tile[i].value;
     return otherwise;
   }
-};
-
-/// What was true of the place of measurement: `environment` says which set it belongs to.
-struct Fact {
-  std::size_t environment;
-  std::string_view key, value;
 };
 
 namespace detail {
@@ -149,68 +116,87 @@ inline double differing_options(std::string_view here, std::string_view there) {
   return count;
 }
 
-/// A problem's extents as the entry of its own bucket has them, and its number of keys as it is.
-struct Extents {
-  std::int64_t key_dim, value_dim, group, seq, batch_heads, key_seq, columns, sequences, keys;
+/// How entries keep an extent of problems.
+template <class Problem, class Entry>
+struct Extent {
+  std::int64_t Problem::*asked;
+  std::int64_t Entry::*kept;
+  bool rounded;         ///< to the nearest power of two; else it is kept as it is
+  double per_doubling;  ///< what a doubling counts in the distance
 };
 
-inline Extents extents_of(const Problem& p) {
-  Extents e{};
-  const std::int64_t key_heads = p.key_heads > 0 ? p.key_heads : p.heads;
-  // Rows of a softmax have no heads; the members keep their defaults there and say nothing.
-  e.key_dim = p.columns > 0 ? 0 : p.key_dim;
-  e.value_dim = p.columns > 0 ? 0 : p.value_dim;
-  e.group = key_heads > 0 && p.heads / key_heads > 1 ? p.heads / key_heads : 1;
-  e.seq = nearest_power_of_two(p.seq);
-  e.batch_heads = nearest_quarter(p.batch * p.heads);
-  e.keys = p.key_seq > 0 ? p.key_seq : p.seq;
-  e.key_seq = e.keys == p.seq ? 0 : nearest_power_of_two(e.keys);
-  e.columns = nearest_power_of_two(p.columns);
-  e.sequences = nearest_power_of_two(p.sequences);
-  return e;
+/// The problem with 0 for extents that say nothing, as the functions below take it.
+template <class Problem>
+Problem plain(Problem p) {
+  if (p.key_seq == p.seq) p.key_seq = 0;           // as many keys as queries: one extent
+  if (p.columns > 0) p.key_dim = p.value_dim = 0;  // rows of a softmax have no heads
+  return p;
 }
 
-inline bool own_bucket(const Problem& p, const Extents& own, const Entry& e) {
+/// What the entry of a problem's own bucket keeps of an extent.
+template <class Problem, class Entry>
+std::int64_t kept_of(const Problem& p, const Extent<Problem, Entry>& extent) {
+  const std::int64_t value = p.*extent.asked;
+  return extent.rounded ? nearest_power_of_two(value) : value;
+}
+
+/// How many heads of queries share one of keys.
+template <class Problem>
+std::int64_t group_of(const Problem& p) {
+  return p.key_heads > 0 && p.heads / p.key_heads > 1 ? p.heads / p.key_heads : 1;
+}
+
+template <class Problem, class Entry, class Extents>
+bool own_bucket(const Problem& p, const Entry& e, const Extents& extents) {
+  for (const Extent<Problem, Entry>& extent : extents)
+    if (kept_of(p, extent) != e.*extent.kept) return false;
   return p.layout == e.layout && p.initial_state == e.initial_state &&
          p.final_state == e.final_state && differing_options(p.options, e.options) == 0 &&
-         own.key_dim == e.key_dim && own.value_dim == e.value_dim && p.model_dim == e.model_dim &&
-         own.group == e.group && own.seq == e.seq && own.batch_heads == e.batch_heads &&
-         own.key_seq == e.key_seq && own.columns == e.columns && own.sequences == e.sequences;
+         group_of(p) == e.group && nearest_quarter(p.batch * p.heads) == e.batch_heads;
 }
 
 // What a doubling, or a difference, counts: how much it changes which launch is best.
-inline constexpr double per_batch_heads = 2, per_round = 2, per_head_dimension = 4, per_layout = 1,
-                        per_state = 2, per_raggedness = 8, per_option = 16;
+inline constexpr double per_batch_heads = 2, per_round = 2, per_layout = 1, per_state = 2,
+                        per_presence = 8, per_option = 16;
+
+/// How far an extent of a problem is from that of an entry.
+template <class Problem, class Entry>
+double distance_along(const Extent<Problem, Entry>& extent, const Problem& p, const Entry& e) {
+  std::int64_t here = p.*extent.asked, there = e.*extent.kept;
+  if (extent.asked == &Problem::key_seq && (here > 0 || there > 0)) {
+    if (here == 0) here = p.seq;
+    if (there == 0) there = e.seq;
+  }
+  if ((here > 0) != (there > 0)) return per_presence;
+  return extent.per_doubling * doublings(here, there);
+}
 
 /// How far a problem is from the middle of an entry's bucket, both of one direction and dtype.
-inline double distance(const Problem& p, const Extents& own, const Entry& e) {
-  double sum = doublings(p.seq, e.seq) +
-               per_batch_heads * doublings(p.batch * p.heads, e.batch_heads) +
-               doublings(p.columns, e.columns) + doublings(p.model_dim, e.model_dim) +
-               doublings(own.group, e.group);
-  sum += per_round * rounds_apart(static_cast<double>(p.batch * p.heads),
-                                  static_cast<double>(e.batch_heads), e.multiprocessors);
-  // As many keys as queries on both sides: one extent, counted once.
-  if (own.key_seq > 0 || e.key_seq > 0)
-    sum += doublings(own.keys, e.key_seq > 0 ? e.key_seq : e.seq);
-  sum += per_head_dimension *
-         (doublings(own.key_dim, e.key_dim) + doublings(own.value_dim, e.value_dim));
+template <class Problem, class Entry, class Extents>
+double distance(const Problem& p, const Entry& e, const Extents& extents) {
+  const std::int64_t blocks = p.batch * p.heads;
+  double sum = 0;
+  for (const Extent<Problem, Entry>& extent : extents) sum += distance_along(extent, p, e);
+  sum += per_batch_heads * doublings(blocks, e.batch_heads);
+  sum += doublings(group_of(p), e.group);
+  sum += per_round * rounds_apart(static_cast<double>(blocks), static_cast<double>(e.batch_heads),
+                                  e.multiprocessors);
   sum += p.layout != e.layout ? per_layout : 0;
   sum += p.initial_state != e.initial_state ? per_state : 0;
   sum += p.final_state != e.final_state ? per_state : 0;
-  sum +=
-      (p.sequences > 0) == (e.sequences > 0) ? doublings(p.sequences, e.sequences) : per_raggedness;
   return sum + per_option * differing_options(p.options, e.options);
 }
 
 /// The nearest entry of its direction and dtype: mostly that of its own bucket.
-inline Choice choose(const Problem& problem, const Entry* entries, std::size_t count) {
-  const Extents own = extents_of(problem);
-  Choice best;
+template <class Problem, class Entry, class Extents>
+ChoiceAmong<Entry> choose(const Problem& problem, const Entry* entries, std::size_t count,
+                          const Extents& extents) {
+  const Problem asked = plain(problem);
+  ChoiceAmong<Entry> best;
   for (const Entry* entry = entries; entry != entries + count; ++entry) {
-    if (problem.direction != entry->direction || problem.dtype != entry->dtype) continue;
-    const double far = distance(problem, own, *entry);
-    const bool mine = own_bucket(problem, own, *entry);
+    if (asked.direction != entry->direction || asked.dtype != entry->dtype) continue;
+    const double far = distance(asked, *entry, extents);
+    const bool mine = own_bucket(asked, *entry, extents);
     if (best.entry == nullptr || far < best.distance ||
         (far == best.distance && mine && !best.own_bucket))
       best = {entry, mine, far};

@@ -17,7 +17,7 @@ const bad = [
   'slower', 'wrong', 'crashed', 'timeout', 'build_failed', 'run_failed', 'less accurate', 'missing'
 ];
 
-/** Regressions and faults first, then gains, then what can not be told, then what is the same. */
+/** Regressions and faults first, then gains, then what cannot be told, then what is the same. */
 function rankOf(row) {
   if (row.outcome === 'wrong') return 0;
   if (row.outcome === 'regression' || bad.includes(row.verdict)) return 1;
@@ -44,8 +44,7 @@ export function subjectOf(text) {
                     .replace(/float(16|32)/, 'fp$1')
                     .replace(/ seq_first/, '')
                     .replace(/ seed=\S+/, '')
-                    .replace(/gate=/, '')
-                    .replace(/K=(\d+) V=\1\b/, 'K=V=$1');
+                    .replace(/gate=/, '');
   return {variant: match[1], tile: match[2].replace(/,/g, ' '), problem};
 }
 

@@ -1,17 +1,12 @@
 // What a row is a measurement of: which rows are of the same problem, which problems form a series
 // over the length, and how to name them in few words. Pure functions.
 
-import {count, dtype, extent} from './units.js';
+import {dtype, extent} from './units.js';
 
-const extents = [
-  'batch', 'seq', 'heads', 'key_dim', 'value_dim', 'key_seq', 'key_heads', 'columns', 'sequences',
-  'model_dim'
-];
-const others = [
+const identity = [
   'operator', 'direction', 'dtype', 'layout', 'gate', 'initial_state', 'final_state', 'scale',
   'options', 'backend', 'device'
 ];
-const identity = others.concat(extents);
 const keys = new WeakMap();
 
 /** Options as "a=b" in the order of the alphabet; they come as an object or as text. */
@@ -21,9 +16,11 @@ function optionsOf(row) {
   return Object.keys(options).sort().map(name => `${name}=${options[name]}`);
 }
 
-function joined(row, names) {
+/** What a problem is, but for some of its extents. */
+function keyWithout(row, left) {
   let text = '';
-  for (const name of names) {
+  for (const {name, value} of row.extents) if (!left.includes(name)) text += `${name}=${value}|`;
+  for (const name of identity) {
     const value = name === 'options' ? optionsOf(row).join(',') : row[name];
     text += `${value === undefined || value === null ? '' : value}|`;
   }
@@ -34,7 +31,7 @@ function joined(row, names) {
 export function problemKey(row) {
   let key = keys.get(row);
   if (key === undefined) {
-    key = joined(row, identity);
+    key = keyWithout(row, []);
     keys.set(row, key);
   }
   return key;
@@ -42,9 +39,10 @@ export function problemKey(row) {
 
 /** Which extent is a problem's length: {axis, name, value}; null where it has none. */
 export function lengthOf(row) {
-  if (row.columns > 0) return {axis: 'columns', name: 'columns', value: row.columns};
-  if (row.key_seq > 0) return {axis: 'key_seq', name: 'keys', value: row.key_seq};
-  return row.seq > 0 ? {axis: 'seq', name: 'T', value: row.seq} : null;
+  const axis = ['columns', 'key_seq', 'seq'].find(name => row[name] > 0);
+  if (!axis) return null;
+  const {symbol, value} = row.extents.find(({name}) => name === axis);
+  return {axis, name: symbol, value};
 }
 
 /** How many independent pieces of work: {name, value}, batch times heads, or rows of a softmax. */
@@ -58,7 +56,7 @@ export function widthOf(row) {
 /** The same for problems that differ in their length alone. */
 export function familyKey(row) {
   const length = lengthOf(row);
-  return joined(row, identity.filter(name => !length || name !== length.axis));
+  return keyWithout(row, length ? [length.axis] : []);
 }
 
 /** The same for problems that differ in length and in batch times heads alone. */
@@ -67,8 +65,21 @@ export function mapKey(row) {
   const moving = ['batch', 'heads', 'key_heads', 'sequences'].concat(length ? [length.axis] : []);
   // How many heads of queries share one of keys decides what is read, their number does not.
   const shared = row.key_heads > 0 ? row.heads / row.key_heads : 0;
-  return `${joined(row, identity.filter(name => !moving.includes(name)))}${shared}|${
-    row.sequences > 0}`;
+  return `${keyWithout(row, moving)}${shared}|${row.sequences > 0}`;
+}
+
+/** Extents as pairs [name, words]; neighbouring head dimensions of one size are one: "K=V=128". */
+function extentParts(extents) {
+  const parts = [];
+  for (const {name, symbol, role, value} of extents) {
+    const last = parts[parts.length - 1];
+    if (last && role === 'head_dimension' && last.role === role && last.value === value) {
+      last.symbols.push(symbol);
+    } else {
+      parts.push({name, role, value, symbols: [symbol]});
+    }
+  }
+  return parts.map(({name, symbols, value}) => [name, `${symbols.join('=')}=${extent(value)}`]);
 }
 
 /**
@@ -78,26 +89,7 @@ export function mapKey(row) {
 export function partsOf(row) {
   const parts =
     [['operator', row.operator], ['direction', row.direction], ['dtype', dtype(row.dtype)]];
-  const put = (name, label) => {
-    if (row[name] > 0) parts.push([name, `${label}=${extent(row[name])}`]);
-  };
-  if (row.columns > 0) {
-    parts.push(['batch', count(row.batch, 'row')], ['columns', `${extent(row.columns)} columns`]);
-  } else {
-    put('batch', 'B');
-    put('sequences', 'N');
-    put('seq', 'T');
-    put('key_seq', 'keys');
-    put('heads', 'H');
-    put('key_heads', 'KVH');
-    put('model_dim', 'D');
-    if (row.key_dim > 0 && row.key_dim === row.value_dim) {
-      parts.push(['dims', `K=V=${row.key_dim}`]);
-    } else {
-      put('key_dim', 'K');
-      put('value_dim', 'V');
-    }
-  }
+  parts.push(...extentParts(row.extents));
   if (row.gate && row.gate !== 'none') parts.push(['gate', row.gate]);
   if (row.layout === 'head_first') parts.push(['layout', 'head first']);
   if (row.initial_state) parts.push(['initial_state', 'initial state']);

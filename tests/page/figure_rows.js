@@ -2,6 +2,13 @@
 
 let made = 0;
 
+/** As the data of a page have them. */
+export const extents = [['batch', 'B', 'blocks'], ['seq', 'T', 'amount'], ['heads', 'H', 'blocks'],
+  ['key_dim', 'K', 'head_dimension'], ['value_dim', 'V', 'head_dimension'],
+  ['key_seq', 'Tk', 'amount'], ['key_heads', 'Hk', 'blocks'], ['model_dim', 'd', 'dimension'],
+  ['columns', 'columns', 'amount'], ['sequences', 'N', 'amount']]
+  .map(([name, symbol, role]) => ({name, symbol, role}));
+
 export function row(fields) {
   const one = Object.assign({
     id: made++,
@@ -53,6 +60,8 @@ export function row(fields) {
     bound_by: null
   },
     fields);
+  one.extents = extents.filter(({name}) => one[name] > 0)
+    .map(extent => Object.assign({value: one[extent.name]}, extent));
   return one;
 }
 

@@ -52,7 +52,7 @@ test('a comparison: faults, then regressions by size, then gains, then the rest'
 test('a compared row\'s subject in few words; other texts stay whole', () => {
   assert.deepStrictEqual(comparison.subjectOf('chunk [cuda] a=1,b=2 on gla forward bfloat16 ' +
                            'seq_first B=1 T=64 K=128 V=128 gate=mild seed=1'),
-    {variant: 'chunk', tile: 'a=1 b=2', problem: 'gla forward bf16 B=1 T=64 K=V=128 mild'});
+    {variant: 'chunk', tile: 'a=1 b=2', problem: 'gla forward bf16 B=1 T=64 K=128 V=128 mild'});
   assert.deepStrictEqual(comparison.subjectOf('naive [host] on softmax forward float32 seq_first'),
     {variant: 'naive', tile: '', problem: 'softmax forward fp32'});
   assert.deepStrictEqual(comparison.subjectOf('<b>something else</b>'),

@@ -166,7 +166,7 @@ test('a family differs in length alone, a map in length and batch times heads', 
 
 test('lengths and widths go by what a problem has', () => {
   assert.deepStrictEqual(lengthOf(row({seq: 64})), {axis: 'seq', name: 'T', value: 64});
-  assert.strictEqual(lengthOf(row({seq: 1, key_seq: 4096})).name, 'keys');
+  assert.strictEqual(lengthOf(row({seq: 1, key_seq: 4096})).name, 'Tk');
   assert.strictEqual(lengthOf(softmaxRow({})).name, 'columns');
   assert.strictEqual(lengthOf(row({seq: null})), null);
   assert.deepStrictEqual(widthOf(row({batch: 4, heads: 8})), {name: 'B·H', value: 32});
@@ -176,7 +176,9 @@ test('lengths and widths go by what a problem has', () => {
 
 test('names say once what problems have in common', () => {
   assert.strictEqual(nameOf(row({})), 'gla forward bf16 B=1 T=1k H=16 K=V=128 mild');
-  assert.strictEqual(nameOf(softmaxRow({})), 'softmax forward bf16 256 rows 4k columns normal');
+  assert.strictEqual(nameOf(softmaxRow({})), 'softmax forward bf16 B=256 columns=4k normal');
+  assert.strictEqual(nameOf(row({seq: 1, key_seq: 4096, key_heads: 4, sequences: 2})),
+    'gla forward bf16 B=1 T=1 H=16 K=V=128 Tk=4k Hk=4 N=2 mild');
   assert.strictEqual(nameOf(row({
     key_dim: 100,
     value_dim: 72,

@@ -3,6 +3,7 @@
 import assert from 'node:assert';
 import test from 'node:test';
 import {deflateSync} from 'node:zlib';
+import {extents} from './figure_rows.js';
 import {commandOf, decode, isFailure, shapeLabel, shellQuoted, unpacked, wasTried}
   from '../../page/rows.js';
 
@@ -17,7 +18,7 @@ function texts(at, ...values) {
 
 function data(change = {}) {
   return Object.assign({
-    format: 2, program: '0.1.0', count: 3,
+    format: 3, program: '0.1.0', count: 3, extents,
     files: [{name: 'a.json', count: 2, notes: [],
       environment: {device: 'toy', copy_gb_per_s: 10, matrix_tflop_per_s: 5, l2_bytes: 100}},
     {name: 'peers.json', count: 1, notes: [], environment: {device: 'toy'}}],
@@ -53,7 +54,7 @@ test('a column of another length is refused', () => {
 });
 
 test('data of another format are refused', () => {
-  assert.throws(() => decode(data({format: 1})), /found data of format 1, expected 2/);
+  assert.throws(() => decode(data({format: 1})), /found data of format 1, expected 3/);
 });
 
 test('a row has its fields, and null for what is not there', () => {
@@ -109,8 +110,14 @@ test('rows keep their numbers where others of the file were left out', () => {
   assert.deepStrictEqual(decode(data({files})).map(row => row.row), [4, 7, 1]);
 });
 
-test('labels have extents in one order', () => {
-  assert.strictEqual(shapeLabel({key_seq: 9, heads: 2, batch: 1}), 'B=1 H=2 keys=9');
+test('a row has the extents that its shape states, by the table of the data', () => {
+  const [first] = decode(data());
+  assert.deepStrictEqual(first.extents.map(({name, value, role}) => [name, value, role]),
+    [['batch', 1, 'blocks'], ['seq', 64, 'amount'], ['heads', 2, 'blocks'],
+      ['key_dim', 16, 'head_dimension'], ['value_dim', 8, 'head_dimension']]);
+  assert.strictEqual(shapeLabel(first.extents.slice(1, 3)), 'T=64 H=2');
+  const renamed = [{name: 'heads', symbol: 'h', role: 'blocks'}];
+  assert.strictEqual(decode(data({extents: renamed}))[0].shape, 'h=2', 'no other names than those');
 });
 
 test('which rows count', () => {
@@ -120,6 +127,6 @@ test('which rows count', () => {
 });
 
 test('no records are no rows', () => {
-  assert.deepStrictEqual(decode({format: 2, count: 0, files: [], columns: {problem: []},
+  assert.deepStrictEqual(decode({format: 3, count: 0, extents, files: [], columns: {problem: []},
     tensors: {}, stages: {}}), []);
 });

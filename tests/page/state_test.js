@@ -75,7 +75,10 @@ test('a facet offers what the others leave, and what is chosen', () => {
 
 test('shapes are offered by their lengths, others by the alphabet', () => {
   const shapes = ['B=1 T=32768 H=16', 'B=1 T=64 H=16', 'B=128 T=64 H=4', 'B=2 columns=100'];
-  const list = shapes.map((shape, at) => ({shape, gate: ['none', 'mild', 'strong', 'mild'][at]}));
+  const extentsOf = shape => shape.split(' ').map(part => part.split('=')).map(([name, value]) =>
+    ({name, value: Number(value), role: 'TBH'.indexOf(name) > 0 ? 'blocks' : 'amount'}));
+  const list = shapes.map((shape, at) =>
+    ({shape, extents: extentsOf(shape), gate: ['none', 'mild', 'strong', 'mild'][at]}));
   const names = facet => offers(list, everything().filters, facet).map(({value}) => value);
   assert.deepStrictEqual(names('shape'), [shapes[3], shapes[1], shapes[2], shapes[0]]);
   assert.deepStrictEqual(names('gate'), ['mild', 'none', 'strong']);

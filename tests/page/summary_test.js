@@ -9,7 +9,7 @@ import {answerOf} from '../../page/winners.js';
 import {decided} from './decided.js';
 
 const file = (device, facts = {}) => ({name: 'r', environment: Object.assign({device}, facts)});
-const row = (status, right, more = {}) => Object.assign({status, right, peer: false,
+const row = (status, right, more = {}) => Object.assign({status, right, extents: [], peer: false,
   suspect: false, throttled: false}, more);
 
 test('facts of several files are a range, or all there are', () => {

@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/extents.hpp"
 #include "harness/judge/comparison_report.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/records/record_json.hpp"
@@ -37,6 +38,14 @@ Json column_json(const ReportColumn& column, std::span<const ReportRow> rows) {
   }
   if (texts.empty()) return values;
   return {{"texts", std::move(texts)}, {"at", std::move(values)}};
+}
+
+/// The extents that a shape may state, in the order in which labels have them.
+Json extents_json() {
+  Json list = Json::array();
+  for (const ExtentAxis& axis : extent_axes)
+    list.push_back({{"name", axis.name}, {"symbol", axis.symbol}, {"role", name(axis.role)}});
+  return list;
 }
 
 Json columns_json(std::span<const ReportRow> rows) {
@@ -93,10 +102,11 @@ Json page_data(const PageContent& content) {
   Json files = Json::array(), stages = Json::object();
   for (const Results& results : content.files) files.push_back(file_json(results));
   for (std::size_t i = 0; i < all.rows.size(); ++i) put_stages(i, *all.rows[i].record, stages);
-  return {{"format", 2},
+  return {{"format", 3},
           {"program", program_version()},
           {"count", all.rows.size()},
           {"files", std::move(files)},
+          {"extents", extents_json()},
           {"columns", columns_json(all.rows)},
           {"tensors", tensors_json(all.rows)},
           {"stages", std::move(stages)},

@@ -59,7 +59,7 @@ TEST(Bucket, BatchAndHeadsCountTogether) {
 TEST(Bucket, HeadDimensionsAreExact) {
   Problem problem = problem_at(4096);
   problem.shape.key_dim = 100;
-  EXPECT_EQ(bucket_of(problem).key_dim, 100);
+  EXPECT_EQ(bucket_of(problem).shape.key_dim, 100);
 }
 
 TEST(Bucket, GroupAndKeySeqFollowTheKeys) {
@@ -68,9 +68,48 @@ TEST(Bucket, GroupAndKeySeqFollowTheKeys) {
   problem.shape.key_seq = 60000;
   const Bucket bucket = bucket_of(problem);
   EXPECT_EQ(bucket.group, 4);
-  EXPECT_EQ(bucket.key_seq, 65536);
+  EXPECT_EQ(bucket.shape.key_seq, 65536);
   problem.shape.key_seq = 1;  // as many as seq: nothing of its own
-  EXPECT_EQ(bucket_of(problem).key_seq, 0);
+  EXPECT_EQ(bucket_of(problem).shape.key_seq, 0);
+}
+
+TEST(Bucket, KeepsEveryExtentAsItsRoleSays) {
+  for (const ExtentAxis& axis : extent_axes) {
+    Problem problem = problem_at(64, 1, 12);
+    problem.shape.*axis.extent = 6;  // a divisor of the heads, and no power of two
+    const Bucket bucket = bucket_of(problem);
+    const Json json = bucket_to_json(bucket);
+    EXPECT_EQ(read_bucket(JsonNode(json, "t.json")), bucket) << axis.name;
+    const auto keeping = keeping_of(axis.role);
+    EXPECT_EQ(json.contains(axis.name), keeping.has_value()) << axis.name;
+    if (!keeping) {
+      EXPECT_EQ(bucket.shape.*axis.extent, 0) << axis.name;
+      continue;
+    }
+    const std::int64_t kept = keeping->rounded ? 8 : 6;
+    EXPECT_EQ(bucket.shape.*axis.extent, kept) << axis.name;
+    EXPECT_EQ(json[std::string(axis.name)], kept) << axis.name;
+    const std::string part =
+        std::string(axis.symbol) + (keeping->rounded ? "~" : "=") + std::to_string(kept);
+    EXPECT_NE((" " + describe(bucket) + " ").find(" " + part + " "), std::string::npos) << part;
+    Problem twice = problem;
+    twice.shape.*axis.extent = 2 * kept;
+    EXPECT_EQ(distance(twice, bucket), keeping->per_doubling) << axis.name;
+  }
+}
+
+TEST(Bucket, OrderIsByDimensionsThenBlocksThenAmounts) {
+  const Bucket base = bucket_of(problem_at(64, 2, 2));
+  Bucket longer = base, wider = base, larger = base, other = base;
+  longer.shape.seq *= 2;
+  wider.batch_heads *= 2;
+  larger.shape.key_dim *= 2;
+  other.op = "retention";
+  const std::vector<Bucket> order{base, longer, wider, larger, other};
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  EXPECT_LT(longer, wider);
+  EXPECT_LT(wider, larger);
+  EXPECT_EQ(base <=> base, std::strong_ordering::equal);
 }
 
 TEST(BucketDistance, CountsDoublings) {
@@ -146,7 +185,7 @@ TEST(Bucket, ComesBackFromJson) {
   short_name["dtype"] = "bf16";
   EXPECT_EQ(read_bucket(JsonNode(short_name, "t.json")).dtype, DType::bfloat16);
   EXPECT_EQ(describe(bucket),
-            "T~1024 BH~6 keys~8 N~4 K=128 V=128 group=3 h0 no_ht head_first lengths=skewed");
+            "T~1024 BH~6 Tk~8 N~4 K=128 V=128 group=3 h0 no_ht head_first lengths=skewed");
   Json bad = json;
   bad["seq"] = 0;
   EXPECT_THROW(read_bucket(JsonNode(bad, "t.json")), InputError);

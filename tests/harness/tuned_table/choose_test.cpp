@@ -100,7 +100,7 @@ TEST(Choose, TheOwnBucketBeatsANearerMiddle) {
   const auto order = nearest_entries(table, toy_at(90));
   ASSERT_EQ(order.size(), 3u);
   EXPECT_TRUE(order[0].own);
-  EXPECT_EQ(table.entries[order[0].entry].bucket.seq, 64);
+  EXPECT_EQ(table.entries[order[0].entry].bucket.shape.seq, 64);
 }
 
 TEST(Choose, WhatRefusesIsPassedOverByName) {

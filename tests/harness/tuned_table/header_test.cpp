@@ -151,6 +151,17 @@ TEST(TunedHeader, CompilesAloneAndChoosesAsTheTableDoes) {
   EXPECT_EQ(run(folder.file("main"), printed, folder.file("log")), 1);
 }
 
+TEST(TunedHeader, HasEveryExtent) {
+  const std::vector<Results> files{results_of({timed_record(problem_at(64), "a", {}, 1)})};
+  const std::string text = export_header(build_table(files));
+  for (const ExtentAxis& axis : extent_axes) {
+    const std::string member = "std::int64_t " + std::string(axis.name);
+    EXPECT_NE(text.find(member + " = "), std::string::npos) << "Problem: " << axis.name;
+    EXPECT_EQ(text.find(member + ";") != std::string::npos, keeping_of(axis.role).has_value())
+        << "Entry: " << axis.name;
+  }
+}
+
 TEST(TunedHeader, RefusesWhatIsNoName) {
   const std::vector<Results> files{results_of({timed_record(problem_at(64), "a", {}, 1)})};
   TunedTable table = build_table(files);

@@ -36,7 +36,7 @@ TEST(TunedTable, HasAnEntryABucket) {
   ASSERT_EQ(table.entries.size(), 2u);
   EXPECT_EQ(table.device, "NVIDIA H200");
   EXPECT_EQ(table.backend, "cuda");
-  EXPECT_EQ(table.entries[0].bucket.seq, 1024);
+  EXPECT_EQ(table.entries[0].bucket.shape.seq, 1024);
   EXPECT_EQ(table.entries[0].failed, 1u);
   EXPECT_EQ(table.entries[1].winner.variant, "chunk_fused");
   EXPECT_EQ(table.entries[1].measured, "2026-11-21T10:00:00Z");
@@ -78,9 +78,8 @@ TEST(TunedTable, OneDeviceATable) {
   other.file = "other.json";
   other.environment["device"] = std::string("NVIDIA B200");
   const std::string error = error_of([&] { table_of({two_buckets(), other}); });
-  EXPECT_NE(
-      error.find("other.json: can not be in one table with records.json: device: NVIDIA H200"),
-      std::string::npos)
+  EXPECT_NE(error.find("other.json: cannot be in one table with records.json: device: NVIDIA H200"),
+            std::string::npos)
       << error;
   EXPECT_TRUE(table_of({}).entries.empty());
 }
@@ -140,8 +139,7 @@ TEST(TunedTable, WhereItCanNotBeWrittenTheOldOneStays) {
 
 TEST(TunedTable, IsLookedForByTheDevicesName) {
   EXPECT_EQ(table_name("NVIDIA H200"), "nvidia-h200.json");
-  EXPECT_EQ(table_name("AMD EPYC 9654 (96 cores)"),
-            "amd-epyc-9654-96-cores.json");
+  EXPECT_EQ(table_name("AMD EPYC 9654 (96 cores)"), "amd-epyc-9654-96-cores.json");
   EXPECT_EQ(table_name(""), "unknown.json");
 }
 
@@ -167,7 +165,7 @@ TEST(TunedMerge, NewerMeasurementsReplaceAndOthersStay) {
 TEST(TunedMerge, EntriesThatLostTheirSourcesAreDroppedOrLabelled) {
   TunedTable table;
   const auto now = [](const Bucket& bucket, const TunedChoice&) {
-    return std::string(bucket.seq == 1024 ? "" : "another hash");
+    return std::string(bucket.shape.seq == 1024 ? "" : "another hash");
   };
   const MergeCounts counts = merge_tables(table, table_of({two_buckets()}), now);
   EXPECT_EQ(counts.dropped, 1u);

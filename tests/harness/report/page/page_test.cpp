@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/extents.hpp"
 #include "harness/records/selection.hpp"
 #include "harness/report/page/packed.hpp"
 #include "harness/support/json.hpp"
@@ -92,6 +93,15 @@ TEST(PageData, HasEachProblemOnceAndACellForEachRecord) {
   EXPECT_TRUE(data["stages"].contains("2"));
   EXPECT_FALSE(data["stages"].contains("3"));
   EXPECT_TRUE(data["comparison"].is_null());
+}
+
+TEST(PageData, NamesEveryExtent) {
+  const Json data = page_data({});
+  ASSERT_EQ(data["extents"].size(), extent_axes.size());
+  for (std::size_t i = 0; i < extent_axes.size(); ++i)
+    EXPECT_EQ(data["extents"][i], Json({{"name", extent_axes[i].name},
+                                        {"symbol", extent_axes[i].symbol},
+                                        {"role", name(extent_axes[i].role)}}));
 }
 
 TEST(PageData, ProblemIsTheTextOfTheCommand) {
