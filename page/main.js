@@ -247,7 +247,7 @@ async function start() {
     return new Page(root, data);
   } catch (error) {
     fill(root, element('p', {class: 'broken', role: 'alert'},
-      `This page can not show its data: ${error.message}`));
+      `This page cannot show its data: ${error.message}`));
     throw error;
   }
 }

@@ -85,7 +85,7 @@ export function pngOf(svg, ground, scale = 2) {
       canvas.toBlob(blob => blob ? resolve(blob) : reject(new Error('no picture came out')),
         'image/png');
     };
-    image.onerror = () => reject(new Error('the drawing can not be read back'));
+    image.onerror = () => reject(new Error('the drawing cannot be read back'));
     image.src = url;
   }).finally(() => URL.revokeObjectURL(url));
 }

@@ -11,7 +11,7 @@ const answered = 4; // problems that have an answer each; of more there is a sum
 
 /**
  * What there is to say of one contest, as numbers: {row: the winner, next: {row, over} or null,
- * tied: those that can not be told from the winner, peer: {row, over} or null, ofFloor}.
+ * tied: those that cannot be told from the winner, peer: {row, over} or null, ofFloor}.
  */
 export function answerOf(contest) {
   const [row] = contest.ranked;

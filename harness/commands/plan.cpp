@@ -107,7 +107,7 @@ void plan(const std::string& path, const BackendOptions& options, const AutoOpti
                            totals.compile_jobs.size(), std::thread::hardware_concurrency(), 1});
   std::cout << path << (config.description.empty() ? "" : ": " + config.description) << "\n"
             << "backend         " << where(*backend)
-            << (backend->can_run() ? "" : ", which can not run here: candidates end as `built`")
+            << (backend->can_run() ? "" : ", which cannot run here: candidates end as `built`")
             << "\nproblems        " << work.size() << "\ncandidates      " << totals.candidates
             << "\nrejected        " << totals.refused << "\nnarrowed away   " << totals.narrowed
             << "\ncompile jobs    " << totals.compile_jobs.size() << "\ncounters        "

@@ -59,7 +59,7 @@ int become(const std::vector<std::string>& command, bool print) {
   for (const std::string& part : command) arguments.push_back(const_cast<char*>(part.c_str()));
   arguments.push_back(nullptr);
   ::execv(arguments.front(), arguments.data());
-  throw InputError(command.front() + ": can not be started: " + std::strerror(errno));
+  throw InputError(command.front() + ": cannot be started: " + std::strerror(errno));
 }
 
 CLI::App* add_tool(CLI::App& program, const std::shared_ptr<ToolOptions>& options, const char* name,

@@ -98,7 +98,7 @@ void add_report(CLI::App& program, Context&) {
   auto* map = command->add_flag(
       "--map", options->map,
       "cross-over maps: over length and batch * heads, which variant wins, by how much, and where "
-      "the times can not be told apart");
+      "the times cannot be told apart");
   command
       ->add_flag("--best", options->best,
                  "a line for each problem: the fastest variant, the next one, the fastest peer")

@@ -66,7 +66,7 @@ void expect_same_policy(const std::string& path, const Json& there, const Config
   const Policy before =
       found == there.end() ? Policy{} : read_policy(JsonNode(*found, path, "/config/policy"), "");
   if (auto difference = first_difference(lasting(config.policy), lasting(before), "/config/policy"))
-    throw InputError(path + ": is of another policy, so it can not be extended: " + *difference +
+    throw InputError(path + ": is of another policy, so it cannot be extended: " + *difference +
                      "; --force makes every row anew");
 }
 
@@ -79,7 +79,7 @@ void expect_rows_of_a_run(const std::string& path, const std::vector<Record>& re
                                                    : "";
     if (!kind.empty())
       throw InputError(path + ": has rows of " + std::string(kind) +
-                       ", so it can not be extended: " + describe(record));
+                       ", so it cannot be extended: " + describe(record));
   }
 }
 
@@ -88,7 +88,7 @@ void expect_something_asked(const std::string& path, const TakenOver& taken,
   if (taken.dropped > 0 && taken.kept + taken.stale == 0)
     throw InputError(path + ": " + config + " asks for none of its " +
                      std::to_string(taken.dropped) +
-                     " records, so it can not be extended; --force replaces it");
+                     " records, so it cannot be extended; --force replaces it");
 }
 
 /// "1 record is kept; 2 that the config no longer asks for are dropped; ...".

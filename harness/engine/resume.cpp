@@ -24,7 +24,7 @@ void expect_same_place(const std::string& path, const Facts& here, const Facts& 
     const std::string now = fact_text(here, key), then = fact_text(there, key);
     if (now != then)
       throw InputError(path + ": was made on another " + std::string(key) + " (\"" + then +
-                       "\", this is \"" + now + "\"), so it can not be " + std::string(done));
+                       "\", this is \"" + now + "\"), so it cannot be " + std::string(done));
   }
 }
 
@@ -45,7 +45,7 @@ RecordFile resume_run(const std::string& path, const Facts& environment, const C
     // A search looks at each problem as a whole, so `tune` has nothing like it.
     const bool searched = std::any_of(results.records.begin(), results.records.end(),
                                       [](const Record& record) { return !!record.search; });
-    throw InputError(path + ": is of another config, so it can not be resumed: /config" +
+    throw InputError(path + ": is of another config, so it cannot be resumed: /config" +
                      *difference +
                      (searched ? "" : "; `run` and `verify` go on under another with --extend"));
   }

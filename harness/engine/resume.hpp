@@ -24,7 +24,7 @@ RecordFile resume_run(const std::string& path, const Facts& environment, const C
 /// True where there is a file, or a journal of one.
 bool was_begun(const std::string& path);
 
-/// @throws InputError "FILE: was made on another device ..., so it can not be DONE", by backend and
+/// @throws InputError "FILE: was made on another device ..., so it cannot be DONE", by backend and
 /// device
 void expect_same_place(const std::string& path, const Facts& here, const Facts& there,
                        std::string_view done);

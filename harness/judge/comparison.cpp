@@ -179,7 +179,7 @@ void refuse_incomparable(const Comparison& comparison) {
     keys += (keys.empty() ? "" : ",") + difference.key;
   }
   if (!refusals.empty())
-    throw InputError(comparison.fresh + " can not be held against " + comparison.base + ": " +
+    throw InputError(comparison.fresh + " cannot be held against " + comparison.base + ": " +
                      join(refusals, "; ") + "; --allow " + keys + " compares them nevertheless");
 }
 

@@ -39,7 +39,7 @@ bool is_at(int descriptor, const std::string& path, struct stat& open_file) {
 }
 
 [[noreturn]] void fail(const std::string& path, int error) {
-  throw OutputError(path + ": can not be written: " + std::strerror(error));
+  throw OutputError(path + ": cannot be written: " + std::strerror(error));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ RecordFile RecordFile::resume(const std::string& path, Results& content) {
   RecordFile file(path, open_journal(path, Existing::replace));
   content = read_results(path);
   if (content.unfinished && !content.unfinished->fault.empty())
-    throw InputError(content.unfinished->fault + "; it can not be resumed with it");
+    throw InputError(content.unfinished->fault + "; it cannot be resumed with it");
   if (content.unfinished) content.unfinished->running = false;  // this is the run that holds it
   file.extended_ = content.extended;
   file.set_head(content.environment, *content.config);
@@ -104,7 +104,7 @@ void RecordFile::begin_anew(const Results& content) {
   index_.clear();
   for (const Record& record : content.records) keep(record, line_of(record));
   if (const int error = replace_now())
-    throw OutputError(path_ + ": can not be written: " + std::strerror(error) +
+    throw OutputError(path_ + ": cannot be written: " + std::strerror(error) +
                       "; it holds what it held before");
   journal(journal_head_, true);
 }
@@ -179,7 +179,7 @@ int RecordFile::replace_now() {
 }
 
 void RecordFile::write_now() {
-  if (const int error = replace_now()) fail(path_ + ": can not be written", error);
+  if (const int error = replace_now()) fail(path_ + ": cannot be written", error);
 }
 
 void RecordFile::finish(const Facts& environment, const Json& config) {

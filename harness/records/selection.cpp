@@ -23,7 +23,7 @@ Selection read_row(const std::string& text, std::size_t hash) {
   const Record& record = results.records[row - 1];
   if (record.peer)
     throw InputError(text + ": is a peer's record (" + record.variant +
-                     "), which this program can not run");
+                     "), which this program cannot run");
   return selection_of(record);
 }
 

@@ -45,7 +45,7 @@ std::string read_text_file(const std::string& path) {
   if (!in || !(text << in.rdbuf())) {
     // An empty file sets failbit on the insertion, yet is read well.
     if (!in.is_open() || errno != 0)
-      throw InputError(path + ": can not be read: " + (errno ? std::strerror(errno) : "unknown"));
+      throw InputError(path + ": cannot be read: " + (errno ? std::strerror(errno) : "unknown"));
   }
   return text.str();
 }

@@ -32,7 +32,7 @@ std::uint64_t size_of_file(const std::string& path) {
 
 std::ifstream open_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(path + ": can not be opened for reading");
+  if (!file) throw InputError(path + ": cannot be opened for reading");
   return file;
 }
 

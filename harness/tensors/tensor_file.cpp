@@ -148,7 +148,7 @@ void check_names(const Operator& op, const Problem& problem) {
   for (const auto& [input, stored] : problem.tensor_names)
     if (!reads(op, fullest(op, problem), input))
       throw InputError(problem.tensors + ": '" + input + "' is no input of " + op.name +
-                       " and can not be tensor '" + stored + "'");
+                       " and cannot be tensor '" + stored + "'");
 }
 
 bool has_initial_state(const SafetensorsFile& file, const Operator& op, Problem problem) {

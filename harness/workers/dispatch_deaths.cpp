@@ -98,7 +98,7 @@ void Dispatch::buried(Slot& slot, const WorkerEnd& end, const Death& death) {
       break;
   }
   if (!death.buried)
-    retire(slot, "its process can not be killed");
+    retire(slot, "its process cannot be killed");
   else if (decision.action == AfterDeath::stop)
     retire(slot, decision.reason);
 }

@@ -110,7 +110,7 @@ WorkerProcess::WorkerProcess(const WorkerCommand& command) : channel_(-1) {
   if (pid_ == 0) become(command.program.c_str(), arguments.data(), socket, output, parent);
   ::close(socket);
   ::close(output);
-  if (pid_ < 0) fail("a worker can not be started");
+  if (pid_ < 0) fail("a worker cannot be started");
 }
 
 WorkerProcess::~WorkerProcess() {
@@ -189,7 +189,7 @@ Death WorkerProcess::bury(double patience_seconds) {
     death.buried = reap(killed_seconds, status);
   }
   take_output();
-  death.cause = death.buried ? exit_text(status) : "it can not be killed";
+  death.cause = death.buried ? exit_text(status) : "it cannot be killed";
   death.last_words = tail_;
   return death;
 }

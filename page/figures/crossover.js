@@ -63,7 +63,7 @@ function panelOf(list) {
 /**
  * {panels: [{name, lengths, widths, lengthName, widthName, places: [{length, width, winners, tied,
  * next, factor, contests}]}], common}: a map for each family of problems that differ in length and
- * batch times heads alone; `factor` is the next one's time over the winner's, `tied` who can not
+ * batch times heads alone; `factor` is the next one's time over the winner's, `tied` who cannot
  * be told from it.
  */
 export function model(rows, context) {
@@ -92,7 +92,7 @@ export function model(rows, context) {
     common: names.common,
     keys: keysOf([].concat(...places.map(place => place.winners.concat(place.tied)))),
     note: 'Colour and symbol: the winner. Number: the next one\'s time over the winner\'s; "≈": ' +
-      'the two can not be told apart. Two colours: tied, or problems of one place (batch and ' +
+      'the two cannot be told apart. Two colours: tied, or problems of one place (batch and ' +
       'heads swapped) that differ. ' +
       'Empty: not measured.',
     choices: [pager(page.page, page.pages, count(panels.length, 'map'))]

@@ -46,8 +46,8 @@ function barOf(list) {
 
 /**
  * {bars: [{name, problems, parts: [{variant, count, tied, from, to, rows}], ofFloor}]}: problems by
- * operator, direction and dtype; `from` and `to` are shares of the bar, `tied` the wins that can
- * not be told from the next, `ofFloor` the winners' median.
+ * operator, direction and dtype; `from` and `to` are shares of the bar, `tied` the wins that
+ * cannot be told from the next, `ofFloor` the winners' median.
  */
 export function model(rows) {
   const won = contests(rows).filter(contest => contest.ranked.length > 0);

@@ -46,7 +46,7 @@ std::string read_text(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file) throw InputError("can not read " + path.string());
+  if (!file) throw InputError("cannot read " + path.string());
   return std::move(text).str();
 }
 

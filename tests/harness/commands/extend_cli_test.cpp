@@ -129,7 +129,7 @@ TEST_F(ExtendCli, RefusesAnotherDeviceAndBadUsage) {
   const Outcome refused = program("verify " + more + " -q --extend -o " + out_);
   EXPECT_EQ(refused.code, 2);
   EXPECT_TRUE(has(refused, "was made on another device (\"another\"")) << refused.text;
-  EXPECT_TRUE(has(refused, "so it can not be extended")) << refused.text;
+  EXPECT_TRUE(has(refused, "so it cannot be extended")) << refused.text;
   EXPECT_EQ(read_text_file(out_), before);
   for (const std::string& other : Strings{"--force", "--resume", "--against " + out_})
     EXPECT_EQ(program("run " + more + " --extend " + other + " -o " + out_).code, 2) << other;

@@ -191,7 +191,7 @@ TEST_F(Extend, AFileThatCanNotBeReplacedStaysAsItWas) {
     write(config_of(R"(["slow"])", {5, 8}), finished);
     std::filesystem::create_directory(temporary_name(path_));
     const std::string error = error_of([&] { extend(config_of(R"(["slow"])", {8})); });
-    EXPECT_NE(error.find("can not be written"), std::string::npos) << error;
+    EXPECT_NE(error.find("cannot be written"), std::string::npos) << error;
     EXPECT_EQ(names_of(read_results(path_).records), (Names{"slow 5", "slow 8"}));
     EXPECT_EQ(read_results(path_).unfinished.has_value(), !finished);
     std::filesystem::remove(temporary_name(path_));

@@ -361,7 +361,7 @@ TEST(RecordFile, AResultsFileThatDoesNotFitIsToldAndNothingIsLost) {
       error = caught.what();
     }
   }
-  EXPECT_NE(error.find("r.json: can not be written"), std::string::npos) << error;
+  EXPECT_NE(error.find("r.json: cannot be written"), std::string::npos) << error;
   EXPECT_NE(error.find("kept in " + path + " and its journal, --resume goes on"), std::string::npos)
       << error;
   EXPECT_TRUE(Json::accept(read_text_file(path)));

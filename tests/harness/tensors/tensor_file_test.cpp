@@ -178,7 +178,7 @@ TEST_F(TensorFile, DrawsWhereNoFileIsNamed) {
   EXPECT_EQ(inputs_of(gla(), problem), gla().draw(problem));
 }
 
-// What a file can not say of a problem is asked for; the rest has to come back from it.
+// What a file cannot say of a problem is asked for; the rest has to come back from it.
 Problem asked(const Problem& problem, const std::string& path) {
   Problem wanted;
   wanted.op = problem.op;
@@ -309,7 +309,7 @@ TEST_F(TensorFile, RefusesGatesThatGrowByTheirNames) {
 }
 
 TEST_F(TensorFile, SaysWhichExtentTheTensorsDoNotTell) {
-  // Only products of heads and dims: how many heads there are can not be seen.
+  // Only products of heads and dims: how many heads there are cannot be seen.
   Operator op = gla();
   op.tensors = [](const Problem& problem) {
     const Shape& s = problem.shape;

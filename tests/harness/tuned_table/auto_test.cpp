@@ -208,7 +208,7 @@ TEST_F(AutoCommand, TuneFromRecordsThenRunByTheTable) {
     EXPECT_EQ(record.chosen_by->table, "t.json");
   }
   EXPECT_EQ(run("gate second.json"), 0) << printed_;
-  // The same row alone: what it was chosen from can not be judged by it, but has no regret.
+  // The same row alone: what it was chosen from cannot be judged by it, but has no regret.
   EXPECT_EQ(run("tune --tuned t.json --evaluate second.json --most-worst 0"), 0) << printed_;
   expect_printed("2 problems that were not tuned: median regret 0 %, worst 0 %");
   EXPECT_EQ(run("tune --tuned t.json --evaluate first.json --most-worst 0"), 1) << printed_;

@@ -1,5 +1,5 @@
 // The worker that tests start: planted_worker MODE STATE. Modes: serve; die (at once); faint (its
-// device can not be opened); poor (its device has no metric but the harness's own).
+// device cannot be opened); poor (its device has no metric but the harness's own).
 
 #include <omp.h>
 

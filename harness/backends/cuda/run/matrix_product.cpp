@@ -25,7 +25,7 @@ void check_rows(const MatrixOperand& operand, std::int64_t columns) {
 ColumnMajorProduct column_major(const MatrixProduct& product) {
   if (product.m < 0 || product.n < 0 || product.k < 0 || product.batch < 0)
     refuse("an extent is negative");
-  if (product.c.transposed) refuse("the result '" + product.c.buffer + "' can not be transposed");
+  if (product.c.transposed) refuse("the result '" + product.c.buffer + "' cannot be transposed");
   if (product.a.dtype != product.b.dtype)
     refuse("'" + product.a.buffer + "' and '" + product.b.buffer + "' differ in dtype");
   if (product.c.dtype != product.a.dtype && product.c.dtype != DType::float32)

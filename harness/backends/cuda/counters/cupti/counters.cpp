@@ -90,7 +90,7 @@ class CuptiReader : public CounterReader {
           level == CUPTI_PROFILER_CONFIGURATION_DISABLED)
         why += std::string(why.empty() ? "" : ", ") + text;
     throw Fault(CounterSource::unsupported,
-                "CUPTI can not count on this device" + (why.empty() ? std::string() : ": " + why));
+                "CUPTI cannot count on this device" + (why.empty() ? std::string() : ": " + why));
   }
 
   void read_availability() {

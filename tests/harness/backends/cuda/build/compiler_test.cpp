@@ -24,7 +24,7 @@ extern "C" __global__ void copy(const __grid_constant__ Params p) {
 }
 )";
 
-// 96 values live over a loop, at 64 registers a thread: they can not all stay in registers.
+// 96 values live over a loop, at 64 registers a thread: they cannot all stay in registers.
 constexpr const char* spilling_kernel = R"(
 extern "C" __global__ void __launch_bounds__(1024, 1) spill(const float* in, float* out, int n) {
   float r[96];
