@@ -1,7 +1,7 @@
 #pragma once
 // Rounding to the short formats, and their bit patterns. The functions are inline so that loops
-// over them vectorise. All rounding is to nearest, ties to even. The results are the same on every
-// machine.
+// over them vectorise. All rounding is to nearest, and ties go to even where nothing else is said.
+// The results are the same on every machine.
 
 #include <bit>
 #include <cmath>
@@ -49,6 +49,16 @@ inline float round_mantissa(float value) {
   return std::bit_cast<float>((bits + half) & ~((1u << dropped) - 1u));
 }
 
+/// The same with ties away from zero, as the conversion instruction for tf32 (cvt.rna) rounds.
+template <int kept>
+inline float round_mantissa_away(float value) {
+  static_assert(kept > 0 && kept < 23);
+  constexpr std::uint32_t dropped = 23 - kept;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7f800000u) == 0x7f800000u) return value;
+  return std::bit_cast<float>((bits + (1u << (dropped - 1))) & ~((1u << dropped) - 1u));
+}
+
 /// The explicit mantissa bits that an arithmetic keeps of a product's operands. The range stays
 /// that of float32.
 constexpr int kept_mantissa(Arithmetic arithmetic) {
@@ -65,8 +75,9 @@ constexpr int kept_mantissa(Arithmetic arithmetic) {
 }
 
 /// Calls `use` with the function that rounds an operand to what an arithmetic keeps, and returns
-/// its result. Each arithmetic has its own function type, so that loops are compiled for each of
-/// them.
+/// its result. Ties go to even for bfloat16 and away from zero for tf32, as GPUs convert; float16
+/// products go through tf32 where a factor may exceed float16's range, and are rounded like them.
+/// Each arithmetic has its own function type, so that loops are compiled for each of them.
 template <class Use>
 auto with_operand_rounding(Arithmetic arithmetic, Use use) {
   switch (arithmetic) {
@@ -74,7 +85,7 @@ auto with_operand_rounding(Arithmetic arithmetic, Use use) {
       break;
     case Arithmetic::tf32:
     case Arithmetic::float16:
-      return use([](float x) { return round_mantissa<kept_mantissa(Arithmetic::tf32)>(x); });
+      return use([](float x) { return round_mantissa_away<kept_mantissa(Arithmetic::tf32)>(x); });
     case Arithmetic::bfloat16:
       return use([](float x) { return round_mantissa<kept_mantissa(Arithmetic::bfloat16)>(x); });
   }

@@ -130,10 +130,13 @@ Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output, i
     result.max_abs = clamp_to(size.max_abs, rounding.max_abs + 2 * computed.max_abs);
     result.computed = clamp_to(size.rel_l2, computed.rel_l2);
     result.as_float32 = true;
+    result.common = {2 * result.computed, 2 * result.computed};
     return result;
   }
   const RoundedFactors rounded{tolerance, arithmetic, arithmetic_of(output), factors};
   const Tolerance::PerArithmetic& policy = tolerance.of(arithmetic);
+  const SignedMeans& signs = baseline.signs;
+  result.common = {policy.factor * std::abs(signs.along), policy.factor * std::abs(signs.plain)};
   result.computed = clamp_to(
       size.rel_l2, rounded.computed(policy.factor, baseline.computed.rel_l2, baseline.elements));
   result.rounding = rounded.of_output(rounding.rel_l2, baseline.elements);

@@ -17,11 +17,18 @@ struct OutputErrors {
   double max_abs = 0;
 };
 
+/// The means of signed errors (value_tests.hpp).
+struct SignedMeans {
+  double along = 0;  ///< of error times value, over the sum of squares
+  double plain = 0;  ///< of errors, over the sum of absolute values
+};
+
 /// The errors that the bounds of one output are tied to, and the sizes that their floors depend on.
 struct BaselineError {
-  OutputErrors stored;    ///< of the plain computation, rounded to the output's dtype
-  OutputErrors computed;  ///< of the plain computation before that
-  OutputErrors rounding;  ///< of the exact result, rounded to the output's dtype
+  OutputErrors stored;     ///< of the plain computation, rounded to the output's dtype
+  OutputErrors computed;   ///< of the plain computation before that
+  OutputErrors rounding;   ///< of the exact result, rounded to the output's dtype
+  SignedMeans signs = {};  ///< of the plain computation before it is rounded
   std::int64_t elements = 1;
   std::int64_t smallest_chunk = 1;  ///< elements of the smallest chunk
 };
@@ -31,8 +38,11 @@ struct Bounds : OutputErrors {
   /// What rel_l2 may be before the output is rounded to its dtype, and what that rounding adds.
   double computed = 0, rounding = 0;
   /// Whether that error is of float32's size. Otherwise it comes from rounded factors, whose errors
-  /// have no common sign.
+  /// are independent.
   bool as_float32 = false;
+  /// What may have a common sign: an error of float32's size, or `factor` times what the plain
+  /// computation's errors have (whole numbers plus a half, all rounded away from zero).
+  SignedMeans common = {};
 };
 
 /// The policy of configs/tolerance.json. Two bounds are computed, and the smaller one counts.

@@ -50,7 +50,8 @@ Sums sums_of_chunk(const Chunks& chunks, std::int64_t index, DType dtype, const 
 
 // The independent errors of rounded factors in a chunk of tokens, at least. A state without token
 // axes is one chunk: its last axis is the values, the one before it the keys.
-double independent_in_chunk(const TensorSpec& spec, const Chunks& chunks) {
+double independent_in_chunk(const TensorSpec& spec) {
+  const Chunks chunks = chunks_of(spec);
   std::int64_t across = chunks.row, along = std::min(chunks.tokens, chunks.length);
   if (!spec.tokens && spec.extents.size() >= 2) {
     across = spec.extents.back();
@@ -64,6 +65,36 @@ void check_sizes(const TensorSpec& spec, std::size_t got, std::size_t expected) 
     throw std::invalid_argument("'" + spec.name + "' does not have the size of its spec");
 }
 
+// Sums over a whole tensor.
+struct AllSums {
+  Sums all;
+  double squares_squared = 0, absolutes_squared = 0;  // sums of squares of each chunk's sums
+
+  SignedMeans means() const {
+    if (!(all.squares > 0)) return {};
+    return {all.along / all.squares, all.plain / all.absolutes};
+  }
+};
+
+AllSums all_sums(const TensorSpec& spec, DType stored, std::span<const float> got,
+                 std::span<const double> expected) {
+  check_sizes(spec, got.size(), expected.size());
+  AllSums sums;
+  if (got.empty()) return sums;
+  const Chunks chunks = chunks_of(spec);
+  std::vector<Sums> parts(static_cast<std::size_t>(chunks.count()));
+  const auto count = static_cast<std::int64_t>(parts.size());
+#pragma omp parallel for schedule(static) if (spec.elements() > 65536)
+  for (std::int64_t i = 0; i < count; ++i)
+    parts[i] = sums_of_chunk(chunks, i, stored, got.data(), expected.data());
+  for (const Sums& part : parts) {
+    sums.all.add(part);
+    sums.squares_squared += part.squares * part.squares;
+    sums.absolutes_squared += part.absolutes * part.absolutes;
+  }
+  return sums;
+}
+
 // Whether a float32 has no bits below the first `bits` of its significand.
 bool fits(float value, int bits) {
   const std::uint32_t below = (1u << (24 - bits)) - 1;
@@ -72,40 +103,32 @@ bool fits(float value, int bits) {
 
 }  // namespace
 
+SignedMeans signed_means(const TensorSpec& spec, DType stored, std::span<const float> got,
+                         std::span<const double> expected) {
+  return all_sums(spec, stored, got, expected).means();
+}
+
 SignedMean signed_mean(const TensorSpec& spec, std::span<const float> got,
                        std::span<const double> expected, const Bounds& bounds, double sigmas) {
-  check_sizes(spec, got.size(), expected.size());
-  if (got.empty()) return {};
-  const Chunks chunks = chunks_of(spec);
-  std::vector<Sums> parts(static_cast<std::size_t>(chunks.count()));
-  const auto count = static_cast<std::int64_t>(parts.size());
-#pragma omp parallel for schedule(static) if (spec.elements() > 65536)
-  for (std::int64_t i = 0; i < count; ++i)
-    parts[i] = sums_of_chunk(chunks, i, spec.dtype, got.data(), expected.data());
-  Sums all;
-  double squares_squared = 0, absolutes_squared = 0;
-  for (const Sums& part : parts) {
-    all.add(part);
-    squares_squared += part.squares * part.squares;
-    absolutes_squared += part.absolutes * part.absolutes;
-  }
-  if (!(all.squares > 0)) return {};
-  const double common = bounds.as_float32 ? 2 * bounds.computed : 0;
+  const AllSums sums = all_sums(spec, spec.dtype, got, expected);
+  if (!(sums.all.squares > 0)) return {};
   const double factors =
-      bounds.as_float32 ? 0 : bounds.computed / std::sqrt(independent_in_chunk(spec, chunks));
+      bounds.as_float32 ? 0 : bounds.computed / std::sqrt(independent_in_chunk(spec));
   // Both the candidate's output and the exact result were rounded.
   const double rounding = std::sqrt(2.0) * bounds.rounding;
   // Standard deviations where every element, or every chunk, errs by its share of the norm.
+  const Sums& all = sums.all;
   const double along_of_elements = std::sqrt(all.fourths) / all.squares;
-  const double along_of_chunks = std::sqrt(squares_squared) / all.squares;
+  const double along_of_chunks = std::sqrt(sums.squares_squared) / all.squares;
   const double plain_of_elements = std::sqrt(all.squares) / all.absolutes;
-  const double plain_of_chunks = std::sqrt(absolutes_squared) / all.absolutes;
-  const SignedMean along{
-      all.along / all.squares,
-      common + sigmas * std::hypot(rounding * along_of_elements, factors * along_of_chunks)};
-  const SignedMean plain{
-      all.plain / all.absolutes,
-      common + sigmas * std::hypot(rounding * plain_of_elements, factors * plain_of_chunks)};
+  const double plain_of_chunks = std::sqrt(sums.absolutes_squared) / all.absolutes;
+  const SignedMeans means = sums.means();
+  const SignedMean along{means.along,
+                         bounds.common.along + sigmas * std::hypot(rounding * along_of_elements,
+                                                                   factors * along_of_chunks)};
+  const SignedMean plain{means.plain,
+                         bounds.common.plain + sigmas * std::hypot(rounding * plain_of_elements,
+                                                                   factors * plain_of_chunks)};
   const bool plain_is_worse =
       std::abs(plain.value) * along.bound > std::abs(along.value) * plain.bound;
   return plain_is_worse ? plain : along;

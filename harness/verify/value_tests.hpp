@@ -31,11 +31,16 @@ struct SignedMean {
 /// would give: `sigmas` standard deviations, for the output's own rounding with every element
 /// independent of the others, and for rounded factors with as many independent errors as a chunk of
 /// tokens has tokens or values, whichever are fewer. Where energies are concentrated in few
-/// elements, these count and not the others. An error of float32's size may have one sign.
-/// Elements that are not finite in the reference, and outputs without a finite one, say nothing.
+/// elements, these count and not the others. Bounds::common is added. Elements that are not finite
+/// in the reference, and outputs without a finite one, say nothing.
 /// @throws std::invalid_argument when a size does not fit the spec
 SignedMean signed_mean(const TensorSpec& spec, std::span<const float> got,
                        std::span<const double> expected, const Bounds& bounds, double sigmas);
+
+/// Both means of `got` against the exact result, rounded to `stored`.
+/// @throws std::invalid_argument when a size does not fit the spec
+SignedMeans signed_means(const TensorSpec& spec, DType stored, std::span<const float> got,
+                         std::span<const double> expected);
 
 /// The bits of a float32 output's values that were really kept, where they are fewer than a
 /// float32's: 8 (bfloat16) or 11 (float16 and tf32), of more than half of the elements, where the

@@ -188,6 +188,7 @@ BaselineError baseline_error(const TensorSpec& spec, std::vector<float> plain,
   result.computed = result.stored = errors(computed);
   result.elements = computed.elements;
   result.smallest_chunk = computed.smallest_chunk;
+  result.signs = signed_means(spec, DType::float32, plain, expected);
   if (spec.dtype == DType::float32) return result;
   const auto count = static_cast<std::int64_t>(plain.size());
 #pragma omp parallel for schedule(static) if (count > 65536)

@@ -73,6 +73,10 @@ TEST(Rounding, BitsAgreeWithValuesBetweenNeighbours) {
 TEST(Rounding, MantissaCutMatchesBfloat16) {
   for (float value : {1.0f, 1.00390625f, 3.14159265f, -1e-20f, 6.02e23f, 0.0f})
     EXPECT_EQ(round_mantissa<7>(value), round_to(DType::bfloat16, value));
+  EXPECT_EQ(round_mantissa_away<10>(1.0f + 0x1p-11f), 1.0f + 0x1p-10f);
+  EXPECT_EQ(round_mantissa_away<10>(-1.0f - 0x1p-11f), -1.0f - 0x1p-10f);
+  EXPECT_EQ(round_mantissa_away<10>(1.0f + 0x1p-12f), 1.0f);
+  EXPECT_EQ(round_mantissa_away<10>(INFINITY), INFINITY);
   EXPECT_EQ(round_mantissa<10>(1.0f + 0x1p-11f), 1.0f);
   EXPECT_EQ(round_mantissa<10>(1.0f + 3 * 0x1p-11f), 1.0f + 0x1p-9f);
 }

@@ -53,6 +53,7 @@ Bounds of_float32() {
   bounds.computed = 1e-6;
   bounds.rounding = bfloat16_rounding;
   bounds.as_float32 = true;
+  bounds.common = {2e-6, 2e-6};
   return bounds;
 }
 
@@ -96,6 +97,19 @@ TEST(SignedMean, ErrorsThatRowsShareHaveRoom) {
     }
     EXPECT_TRUE(passes(spec, got, expected, of_rounded_factors())) << seed;
   }
+}
+
+TEST(SignedMean, WhatThePlainComputationHasIsNoFault) {
+  const TensorSpec spec = tokens(1, 700, 2, 64);
+  const std::vector<double> expected = normals(spec, 1);
+  const std::vector<float> got =
+      stored(expected, [](double value) { return to_nearest(value * 1.001); });
+  Bounds bounds = of_rounded_factors();
+  EXPECT_FALSE(passes(spec, got, expected, bounds));
+  const SignedMeans means = signed_means(spec, DType::bfloat16, got, expected);
+  EXPECT_NEAR(means.along, 0.001, 2e-5);
+  bounds.common = {3 * means.along, 3 * means.plain};
+  EXPECT_TRUE(passes(spec, got, expected, bounds));
 }
 
 TEST(SignedMean, OneLargeElementDecidesNothing) {
