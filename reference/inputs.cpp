@@ -238,8 +238,8 @@ std::vector<float> draw_raw_gates(std::string_view regime, std::uint64_t seed,
 }
 
 const std::vector<std::string>& head_decay_regimes() {
-  static const std::vector<std::string> names{"retnet",  "none", "mild",
-                                              "typical", "rwkv", "strong"};
+  static const std::vector<std::string> names{"retnet", "none",   "mild",  "typical",
+                                              "rwkv",   "strong", "resets"};
   return names;
 }
 
@@ -248,8 +248,15 @@ std::vector<float> draw_head_decays(std::string_view regime, std::uint64_t seed,
   const auto& known = head_decay_regimes();
   if (std::find(known.begin(), known.end(), regime) == known.end())
     throw InputError("unknown regime of constant decays '" + std::string(regime) + "'");
-  if (regime != "retnet") return draw_gates(regime, seed, name, 1, heads, 1, DType::float32);
   std::vector<float> decays;
+  if (regime == "resets") {
+    const auto first =
+        static_cast<std::int64_t>(random_word(stream(seed, std::string(name) + ".heads"), 0) % 2);
+    for (std::int64_t head = 0; head < heads; ++head)
+      decays.push_back((head + first) % 2 == 0 ? -std::numeric_limits<float>::infinity() : 0.0f);
+    return decays;
+  }
+  if (regime != "retnet") return draw_gates(regime, seed, name, 1, heads, 1, DType::float32);
   for (std::int64_t head = 0; head < heads; ++head)
     decays.push_back(static_cast<float>(retnet_decay(head)));
   return decays;

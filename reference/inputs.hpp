@@ -66,8 +66,8 @@ std::vector<float> draw_raw_gates(std::string_view regime, std::uint64_t seed,
 bool raw_gates_have(std::string_view regime);
 
 /// The regimes of one constant log decay for each head: `retnet`, which is ln(1 - 2^(-5-h)) for
-/// head h, and those of gate_regimes() that treat all tokens and channels alike, drawn once for
-/// each head.
+/// head h; those of gate_regimes() that treat all tokens and channels alike, drawn once for each
+/// head; and `resets`, in which -inf and 0 take turns and the seed decides which is first.
 const std::vector<std::string>& head_decay_regimes();
 
 /// Log decays [heads] in float32. @throws InputError for a regime that head_decay_regimes() lacks

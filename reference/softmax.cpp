@@ -14,7 +14,6 @@ using Role = TensorSpec::Role;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// The scale is above 0, so -inf stays -inf.
 double scale(const Problem& problem) {
   return problem.scale.value_or(1.0);
 }
@@ -55,17 +54,19 @@ HostTensors draw(const Problem& problem) {
 }
 
 // One row in the arithmetic of Real, in three passes. The difference is scaled, not the elements,
-// because the difference is exact where both are large.
+// because the difference is exact where both are large. The largest logit is the smallest element
+// where the scale is below 0, so elements carry its sign.
 template <class Real>
 void softmax_row(const float* x, std::int64_t columns, Real scale, Real* y) {
+  const Real sign = scale < 0 ? Real(-1) : Real(1), size = std::abs(scale);
   Real most = -std::numeric_limits<Real>::infinity(), sum = 0;
-  for (std::int64_t i = 0; i < columns; ++i) most = std::max(most, static_cast<Real>(x[i]));
+  for (std::int64_t i = 0; i < columns; ++i) most = std::max(most, sign * static_cast<Real>(x[i]));
   if (std::isinf(most) && most < 0) {
     std::fill_n(y, columns, Real(0));
     return;
   }
   for (std::int64_t i = 0; i < columns; ++i) {
-    y[i] = std::exp(scale * (static_cast<Real>(x[i]) - most));
+    y[i] = std::exp(size * (sign * static_cast<Real>(x[i]) - most));
     sum += y[i];
   }
   for (std::int64_t i = 0; i < columns; ++i) y[i] /= sum;
@@ -128,8 +129,10 @@ Operator softmax_operator() {
   op.extents = {"batch", "columns"};
   op.default_scale = [](const Problem&) { return 1.0; };
   op.refuse = [](const Problem& problem) -> std::optional<std::string> {
-    if (scale(problem) > 0) return std::nullopt;
-    return "the scale of a softmax must be above 0";
+    if (scale(problem) == 0) return "a softmax of scale 0 does not depend on its rows";
+    if (scale(problem) < 0 && problem.gate == "masked")
+      return "the regime masked has -inf, which a scale below 0 makes infinite";
+    return std::nullopt;
   };
   op.tensors = tensors;
   op.work = work;

@@ -97,9 +97,15 @@ std::optional<std::string> refuse(const Problem& problem) {
   if (s.heads % s.keys_heads() != 0) return "heads is not a multiple of key_heads";
   if (backward(problem) && chosen(problem, "lse", "true"))
     return "lse is an input of the backward, not an output to ask for";
-  const bool of_tokens = problem.gate == "spikes" || problem.gate == "resets";
-  if (decays(problem) && chosen(problem, "decay", "constant") && of_tokens)
-    return "the regime " + problem.gate + " strikes single tokens: a constant decay has none";
+  if (decays(problem) && chosen(problem, "decay", "constant") && problem.gate == "spikes")
+    return "the regime spikes strikes single tokens: a constant decay has none";
+  // A query that sees its own key alone has no gradient: what is left are rounding errors, which
+  // float32's bounds do not allow next to the gradients of the other heads.
+  if (decays(problem) && chosen(problem, "decay", "constant") && problem.gate == "resets" &&
+      backward(problem) && (problem.dtype == DType::float32 || s.heads < 2))
+    return "gradients behind a constant decay of -inf are differences of equal numbers: they can "
+           "be "
+           "judged in 16 bits and beside other heads";
   return std::nullopt;
 }
 
@@ -133,10 +139,12 @@ void shape_logits(const Problem& problem, HostTensors& inputs) {
 }
 
 // A constant decay of many nats for each token would leave each query only its own key. The
-// gradients of q and k would then be differences of equal numbers. So constants stop at -2.
+// gradients of q and k would then be differences of equal numbers. So constants stop at -2, except
+// for the full resets of every second head, next to which the other heads set the scale.
 std::vector<float> draw_constants(const Problem& problem) {
-  std::vector<float> decays = draw_gates(problem.gate, problem.seed, "log_decay", 1,
-                                         problem.shape.heads, 1, DType::float32);
+  std::vector<float> decays =
+      draw_head_decays(problem.gate, problem.seed, "log_decay", problem.shape.heads);
+  if (problem.gate == "resets") return decays;
   for (float& decay : decays) decay = std::max(decay, -2.0f);
   return decays;
 }

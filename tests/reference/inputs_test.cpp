@@ -199,6 +199,17 @@ TEST(Inputs, DecaysOfHeads) {
   EXPECT_THROW(draw_head_decays("per_channel", 1, "log_decay", 2), InputError);
 }
 
+TEST(Inputs, ConstantResetsTakeTurnsWithHeadsThatForgetNothing) {
+  std::set<float> firsts;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto decays = draw_head_decays("resets", seed, "log_decay", 5);
+    firsts.insert(decays[0]);
+    EXPECT_EQ(std::set<float>(decays.begin(), decays.end()), (std::set<float>{-INFINITY, 0}));
+    for (std::size_t h = 1; h < decays.size(); ++h) EXPECT_NE(decays[h], decays[h - 1]);
+  }
+  EXPECT_EQ(firsts.size(), 2u);
+}
+
 TEST(Inputs, BoundariesRiseFromNothingToAllTokens) {
   for (const char* kind : {"uniform", "skewed"})
     for (const std::int64_t tokens : {0, 1, 100, (1 << 24) - 1})

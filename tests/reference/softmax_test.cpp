@@ -26,6 +26,8 @@ TEST(Softmax, EqualsItsSecondFormAndSumsToOne) {
       for (const std::int64_t columns : {1, 7, 1000}) {
         Problem problem = softmax(9, columns, gate, dtype);
         if (columns == 7) problem.scale = 0.3;
+        if (columns == 1000 && gate != "masked") problem.scale = -0.7;
+        ASSERT_EQ(op.refuse(problem), std::nullopt);
         const HostTensors inputs = op.draw(problem);
         const std::vector<double> y = op.reference(problem, inputs).at("y");
         const std::vector<double> other = op.second_form(problem, inputs).at("y");
@@ -76,6 +78,20 @@ TEST(Softmax, HandComputedExample) {
   flat.scale = 0.0;
   EXPECT_NE(op.refuse(flat), std::nullopt);
   EXPECT_EQ(op.refuse(problem), std::nullopt);
+}
+
+TEST(Softmax, ANegativeScaleTurnsTheOrderRound) {
+  const Operator& op = *find_operator("softmax");
+  Problem problem = softmax(1, 3, "normal", DType::float32);
+  problem.scale = -2.0;
+  const std::vector<double> y = op.reference(problem, {{"x", {1e4f + 1, 1e4f, 1e4f + 3}}}).at("y");
+  const double sum = 1 + std::exp(-2.0) + std::exp(-6.0);
+  EXPECT_NEAR(y[0], std::exp(-2.0) / sum, 1e-15);
+  EXPECT_NEAR(y[1], 1 / sum, 1e-15);
+  EXPECT_NEAR(y[2], std::exp(-6.0) / sum, 1e-15);
+  EXPECT_EQ(op.refuse(problem), std::nullopt);
+  problem.gate = "masked";
+  EXPECT_NE(op.refuse(problem), std::nullopt);
 }
 
 }  // namespace

@@ -67,16 +67,19 @@ void run(const HostCall& call, Reduce reduce) {
   std::memcpy(&p, call.params.data(), sizeof p);
   const auto block = call.tile.find("block");
   const long long length = block == call.tile.end() ? p.columns : block->second;
+  const float scale = std::abs(p.scale);
 #pragma omp parallel
   {
     std::vector<float> x = scratch(p.columns);
 #pragma omp for schedule(static)
     for (long long row = 0; row < p.rows; ++row) {
       load(call.problem.dtype, p.x, row * p.columns, 0, 1, p.columns, x.data());
-      const Sum total = reduce(x.data(), p.columns, length, p.scale);
+      // Elements carry the sign of the scale, so that the largest one has the largest logit.
+      for (float& value : x) value = std::copysign(1.0f, p.scale) * value;
+      const Sum total = reduce(x.data(), p.columns, length, scale);
       const float factor = total.sum > 0 ? 1 / total.sum : 0.0f;
       const float most = total.sum > 0 ? total.most : 0.0f;  // then -inf - 0 gives the zeros
-      for (float& value : x) value = exp_of_gate(p.scale * (value - most));
+      for (float& value : x) value = exp_of_gate(scale * (value - most));
       store(call.problem.dtype, p.y, row * p.columns, 0, 1, p.columns, x.data(), factor);
     }
   }
