@@ -45,7 +45,7 @@ function(gla_bench_embed_verifier target)
   set(patterns "")
   foreach(place harness/verify/* reference/* harness/backends/cuda/reference/*
                 harness/backends/guarded_buffer harness/backends/other_inputs
-                harness/backends/workset harness/tensors/staging)
+                harness/backends/workset harness/backends/mix harness/tensors/staging)
     foreach(extension cpp hpp cuh h)
       list(APPEND patterns ${CMAKE_SOURCE_DIR}/${place}.${extension})
     endforeach()

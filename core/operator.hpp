@@ -53,6 +53,10 @@ struct Operator {
   std::function<Work(const Problem&)> work;
   /// Draws the inputs, rounded to each tensor's dtype. A pure function of the problem.
   std::function<HostTensors(const Problem&)> draw;
+  /// The inputs in which the sign of every single element may be flipped: what comes of it is as
+  /// good a problem as the one before. Gates are none of them, nor is what other inputs decide.
+  /// Empty: there are none.
+  std::function<std::vector<std::string>(const Problem&)> signed_inputs = {};
   /// The definition in float64, by the recurrence.
   std::function<ReferenceTensors(const Problem&, const HostTensors&)> reference;
   /// The same result in another way (quadratic in seq), to check the reference itself.

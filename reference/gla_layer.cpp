@@ -298,6 +298,8 @@ Operator gla_layer_operator() {
   op.tensors = tensors;
   op.work = work;
   op.draw = draw;
+  // Not the weights, since keys are correlated with queries through them.
+  op.signed_inputs = [](const Problem&) { return std::vector<std::string>{"x", "initial_state"}; };
   op.reference = reference;
   op.second_form = gla_layer_forms::second_form;
   op.baseline = baseline;

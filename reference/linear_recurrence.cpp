@@ -233,6 +233,7 @@ Operator make(const Traits& traits) {
   op.tensors = with(tensors);
   op.work = with(work);
   op.draw = with(draw);
+  op.signed_inputs = with(signed_inputs);
   op.reference = with(reference);
   op.second_form = with(second_form);
   op.baseline = with(baseline);

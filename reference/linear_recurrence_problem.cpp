@@ -176,6 +176,11 @@ HostTensors draw(const Traits& traits, const Problem& problem) {
   return inputs;
 }
 
+std::vector<std::string> signed_inputs(const Traits& traits, const Problem& problem) {
+  if (positive_inputs(traits, problem)) return {"v", "u", "initial_state"};
+  return {"q", "k", "v", "u", "initial_state"};
+}
+
 std::optional<std::string> refuse(const Traits& traits, const Problem& problem) {
   const Shape& s = problem.shape;
   if (s.sequences > 0 && s.batch != 1)

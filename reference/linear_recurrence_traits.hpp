@@ -38,6 +38,7 @@ std::vector<std::string> regimes(const Traits& traits);
 std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem);
 Work work(const Traits& traits, const Problem& problem);
 HostTensors draw(const Traits& traits, const Problem& problem);
+std::vector<std::string> signed_inputs(const Traits& traits, const Problem& problem);
 std::optional<std::string> refuse(const Traits& traits, const Problem& problem);
 
 /// The recurrence on a device (linear_recurrence.cuh). Keeps a reference to `traits`, so it must be

@@ -137,6 +137,7 @@ Operator softmax_operator() {
   op.tensors = tensors;
   op.work = work;
   op.draw = draw;
+  op.signed_inputs = [](const Problem&) { return std::vector<std::string>{"x"}; };
   op.reference = reference;
   op.second_form = second_form;
   op.baseline = baseline;

@@ -101,11 +101,14 @@ class Workset {
   /// What a run damaged: "guard zone behind 'o' overwritten at byte 12", "input 'q' changed".
   /// Returns nothing if there is no damage. An input that is updated in place may change.
   virtual std::optional<std::string> damage() = 0;
-  /// Negates, in place, the inputs that may have any sign (other_inputs.hpp). A second call
-  /// restores the original bytes. Between the two calls damage() returns nothing, and inputs that
-  /// are updated in place start from the negated bytes. Returns false if there are no such inputs
-  /// or the backend cannot do this.
-  virtual bool negate_inputs() { return false; }
+  /// Flips, in place, the signs of those input elements that the pattern picks (other_inputs.hpp).
+  /// A second call with the same pattern restores the original bytes. Between the two calls
+  /// damage() returns nothing of inputs, and inputs that are updated in place start from the
+  /// flipped bytes. Returns false if there are no such inputs or the backend cannot do this.
+  virtual bool flip_signs(std::uint64_t pattern) {
+    static_cast<void>(pattern);
+    return false;
+  }
 };
 
 /// A built candidate. Owns its code and, once prepared, its workspace.
@@ -115,7 +118,9 @@ class Plan {
   virtual BuildInfo info() const = 0;
   /// Loads the code, allocates the poisoned workspace and binds the parameters. @throws RunError
   virtual void prepare(Workset& workset) = 0;
-  /// Fills the workspace with NaN bytes. After prepare(), damage() also checks its guard zones.
+  /// Fills the workspace with NaN bytes, and what else the next run() could take from an earlier
+  /// one with large numbers or NaN: a device's shared memory and registers, a host's stacks and
+  /// what it allocates. After prepare(), damage() also checks the workspace's guard zones.
   virtual void poison_workspace() = 0;
   virtual std::optional<std::string> damage() = 0;
   /// One call, synchronised. @throws RunError
@@ -183,6 +188,10 @@ class Backend {
                                               const HostTensors& inputs, Arithmetic arithmetic) = 0;
   /// Runs `work` so that a profiler which waits for it (ncu --profile-from-start off) records it.
   virtual void profiled(const std::function<void()>& work) { work(); }
+  /// Runs `work` while something else keeps a part of the device and its memory busy: on a GPU
+  /// kernels in a second stream, on a host other threads. @throws RunError, also where that other
+  /// work fails
+  virtual void beside_load(const std::function<void()>& work) = 0;
   /// Measures them now (for about a second). Nothing if candidates cannot run. @throws RunError
   virtual std::optional<Ceilings> measure_ceilings() { return std::nullopt; }
 };

@@ -64,6 +64,7 @@ class ForwardingBackend : public Backend {
     return backend_->baseline(op, problem, inputs, arithmetic);
   }
   void profiled(const std::function<void()>& work) override { backend_->profiled(work); }
+  void beside_load(const std::function<void()>& work) override { backend_->beside_load(work); }
   std::optional<Ceilings> measure_ceilings() override { return backend_->measure_ceilings(); }
 
  protected:

@@ -1,6 +1,6 @@
 #include "harness/backends/guarded_buffer.hpp"
 
-#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <new>
 
@@ -11,8 +11,23 @@ namespace gla_bench {
 namespace {
 
 constexpr std::align_val_t alignment{64};
-// Neither zero nor the poison, and not a plausible output of a kernel in any dtype.
-constexpr std::byte guard_byte{0xa5};
+
+// A two-byte pattern that is a NaN in every dtype (for float32, when repeated), so that a value
+// read beside a tensor shows in the result. It differs from the poison 0xff, so that copied poison
+// shows in the zone. Zones begin at any address, so the byte goes by the address.
+std::byte guard_byte(const std::byte* at) {
+  return (reinterpret_cast<std::uintptr_t>(at) & 1) != 0 ? std::byte{0x7f} : std::byte{0xd5};
+}
+
+void fill_zone(std::byte* zone) {
+  for (std::byte* at = zone; at != zone + GuardedBuffer::guard_bytes; ++at) *at = guard_byte(at);
+}
+
+const std::byte* first_changed(const std::byte* zone) {
+  const std::byte* at = zone;
+  while (at != zone + GuardedBuffer::guard_bytes && *at == guard_byte(at)) ++at;
+  return at;
+}
 
 }  // namespace
 
@@ -32,8 +47,8 @@ GuardedBuffer::GuardedBuffer(std::string name, std::size_t bytes)
   if (!memory)
     throw OutOfMemory("no host memory for '" + name_ + "': " + std::to_string(whole) + " bytes");
   memory_.reset(memory);
-  std::fill_n(memory, guard_bytes, guard_byte);
-  std::fill_n(memory + guard_bytes + size_, guard_bytes, guard_byte);
+  fill_zone(memory);
+  fill_zone(memory + guard_bytes + size_);
   poison();
 }
 
@@ -46,14 +61,12 @@ void GuardedBuffer::poison() {
 }
 
 std::optional<std::string> GuardedBuffer::damage() const {
-  const auto changed = [](std::byte byte) { return byte != guard_byte; };
-  const std::byte* front = memory_.get();
-  const std::byte* data = front + guard_bytes;
+  const std::byte* data = memory_.get() + guard_bytes;
   const std::byte* back = data + size_;
-  const std::byte* hit = std::find_if(back, back + guard_bytes, changed);
+  const std::byte* hit = first_changed(back);
   if (hit != back + guard_bytes)
     return "guard zone behind '" + name_ + "' overwritten at byte " + std::to_string(hit - back);
-  hit = std::find_if(front, data, changed);
+  hit = first_changed(memory_.get());
   if (hit != data)
     return "guard zone before '" + name_ + "' overwritten " + std::to_string(data - hit) +
            " bytes before its start";

@@ -1,5 +1,5 @@
 #pragma once
-// Host memory between two guard zones, which reveal writes outside it.
+// Host memory between two guard zones, which reveal writes outside it, and whose NaN reveal reads.
 
 #include <cstddef>
 #include <memory>

@@ -4,19 +4,10 @@
 #include <bit>
 
 #include "harness/backends/backend.hpp"
+#include "harness/backends/mix.hpp"
 #include "harness/backends/poison.hpp"
 
 namespace gla_bench {
-namespace {
-
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93ULL;
-  x = (x ^ (x >> 29)) * 0xa0761d6478bd642fULL;
-  return x ^ (x >> 32);
-}
-
-}  // namespace
-
 std::uint64_t Workset::outputs_fingerprint() {
   std::uint64_t sum = 0, place = 0;
   for (const auto& [name, values] : download_outputs())

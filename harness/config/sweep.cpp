@@ -169,9 +169,10 @@ MemoryNeed memory_need(const Operator& op, const Problem& problem) {
     // An output in place takes no memory of its own, but the input's first bytes are kept.
     need.tensors += static_cast<double>(spec.bytes()) +
                     (spec.in_place_of.empty() ? guard_bytes_per_tensor : 0.0);
-    // Inputs: as float, and once more while they are converted. Outputs: the float64 reference, a
-    // baseline, a download and its repeat.
-    need.host += elements * (spec.role == TensorSpec::Role::input ? 8.0 : 8.0 + 4.0 + 4.0 + 4.0);
+    // Inputs: as float, with other signs, and once more while they are converted. Outputs: two
+    // float64 references, a baseline, a download and its repeat.
+    need.host += elements * (spec.role == TensorSpec::Role::input ? 4.0 + 4.0 + 4.0
+                                                                  : 8.0 + 8.0 + 4.0 + 4.0 + 4.0);
   }
   return need;
 }

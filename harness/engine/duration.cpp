@@ -5,8 +5,9 @@
 namespace gla_bench {
 namespace {
 
-// Calls that a verification makes: first, repeat and negated inputs.
-constexpr double calls_to_verify = 3;
+// Calls that a verification makes: first, repeat and other inputs. The first and the last are
+// compared with a reference each.
+constexpr double calls_to_verify = 3, comparisons = 2;
 // Seconds of a verification besides its calls, for staging, poisoning and comparing small tensors.
 constexpr double least_to_verify = 0.05;
 // Bytes a second that are copied back and compared.
@@ -23,7 +24,8 @@ double series_of(const TimingPolicy& timing) {
 }
 
 double verify_seconds(const StepWork& work, double call) {
-  return least_to_verify + calls_to_verify * call + work.floor_bytes / compared_bytes_per_second;
+  return least_to_verify + calls_to_verify * call +
+         comparisons * work.floor_bytes / compared_bytes_per_second;
 }
 
 // One candidate whose series go on as long as the policy allows, or as long as its first call
@@ -55,7 +57,7 @@ SweepSeconds sweep_seconds(std::span<const Assignment> work, const SweepPlan& pl
   SweepSeconds total;
   for (const Assignment& point : work) {
     if (point.accepted.empty()) continue;
-    const double reference = work_of(*point.op, point.problem).flops / reference_rate;
+    const double reference = comparisons * work_of(*point.op, point.problem).flops / reference_rate;
     total.likely += reference, total.longest += reference;
     for (const Candidate& candidate : point.accepted) {
       const StepWork of = work_of(*point.op, candidate);

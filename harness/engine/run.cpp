@@ -133,6 +133,7 @@ class PointRun {
       observer_.starting(RunStep::reference, std::nullopt);
       staged_.truth.emplace(*work_.op, work_.problem, inputs_of(*work_.op, work_.problem),
                             &backend_, plan_.reference);
+      staged_.truth->others();  // its reference, too, belongs to this step
       staged_.workset = backend_.stage(*work_.op, work_.problem, staged_.truth->inputs());
     });
     if (outcome == Outcome::done) return true;
@@ -165,6 +166,7 @@ class PointRun {
     if (staged_.baselines.contains(arithmetic)) return;
     observer_.starting(RunStep::reference, trial.index);
     staged_.truth->baseline(arithmetic);
+    if (ProblemTruth* others = staged_.truth->others()) others->baseline(arithmetic);
     staged_.baselines.insert(arithmetic);
   }
 
@@ -177,7 +179,7 @@ class PointRun {
     make_baseline(trial, arithmetic);
     observer_.starting(RunStep::verify, trial.index);
     plan->prepare(workset());
-    std::optional<HostTensors> wrong;
+    std::optional<WrongOutputs> wrong;
     trial.record.verification = verify_candidate(workset(), *plan, *staged_.truth, arithmetic,
                                                  plan_.tolerance, options_of(trial, wrong));
     trial.record.verifier_hash = plan_.place.verifier_hash;
@@ -186,15 +188,23 @@ class PointRun {
     keep(trial, wrong);
   }
 
-  static VerifyOptions options_of(const Trial& trial, std::optional<HostTensors>& wrong) {
+  /// The outputs of a wrong launch, and what they were held against.
+  struct WrongOutputs {
+    const ProblemTruth* truth;
+    HostTensors outputs;
+  };
+
+  static VerifyOptions options_of(const Trial& trial, std::optional<WrongOutputs>& wrong) {
     return {trial.candidate.variant->reproducible,
-            [&wrong](const HostTensors& outputs) { wrong = outputs; }};
+            [&wrong](const ProblemTruth& truth, const HostTensors& outputs) {
+              wrong = {&truth, outputs};
+            }};
   }
 
-  void keep(Trial& trial, const std::optional<HostTensors>& wrong) {
+  void keep(Trial& trial, const std::optional<WrongOutputs>& wrong) {
     if (!wrong) return;
     if (const auto path =
-            write_wrong_tensors(plan_.keep_wrong, trial.record, *staged_.truth, *wrong))
+            write_wrong_tensors(plan_.keep_wrong, trial.record, *wrong->truth, wrong->outputs))
       trial.record.wrong_tensors = *path;
   }
 
@@ -208,7 +218,7 @@ class PointRun {
                            plan_.last_level_cache};
     trial.record.timing = measure(*plan, backend_, plan_.timing, limit);
     trial.record.stages = measure_stages(*plan, trial.candidate);
-    std::optional<HostTensors> wrong;
+    std::optional<WrongOutputs> wrong;
     verify_last_timed(workset(), *plan, *staged_.truth, plan_.tolerance, *trial.record.verification,
                       options_of(trial, wrong));
     trial.record.status = trial.record.verification->ok ? Status::measured : Status::wrong;

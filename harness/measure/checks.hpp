@@ -25,7 +25,7 @@ inline constexpr std::string_view input_changed = "input_changed";
 inline constexpr std::string_view repeat =
     "repeat";  ///< wrong, or different bits from a candidate that promised the same
 inline constexpr std::string_view other_inputs =
-    "other_inputs";  ///< the same outputs for other inputs
+    "other_inputs";  ///< wrong for other inputs, or the outputs of an earlier call
 inline constexpr std::string_view last_timed = "last_timed";
 
 // Checks of times.

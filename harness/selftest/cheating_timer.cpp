@@ -33,9 +33,9 @@ class LateWorkset final : public Workset {
     finish();
     return honest_->damage();
   }
-  bool negate_inputs() override {
+  bool flip_signs(std::uint64_t pattern) override {
     finish();
-    return honest_->negate_inputs();
+    return honest_->flip_signs(pattern);
   }
 
   Workset& honest() { return *honest_; }

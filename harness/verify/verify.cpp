@@ -24,13 +24,6 @@ std::string number(double value) {
   return text;
 }
 
-void add_fault(Verification& verification, std::string_view check, const std::string& fault) {
-  verification.ok = false;
-  if (verification.check.empty()) verification.check = check;
-  if (!verification.fault.empty()) verification.fault += "; ";
-  verification.fault += fault;
-}
-
 struct Explanation {
   std::string_view check;
   std::string fault;
@@ -108,74 +101,6 @@ TensorVerdict missing_verdict(const Expected& expected) {
   return judge_errors(metrics, expected);
 }
 
-void report_damage(Workset& workset, Plan& plan, Verification& verification) {
-  for (const auto& damage : {workset.damage(), plan.damage()})
-    if (damage)
-      add_fault(verification,
-                damage->starts_with("guard zone") ? check::guard_zone : check::input_changed,
-                *damage);
-}
-
-// Outputs that have the same bits for other inputs are right only where the reference says so:
-// a problem of one token may not depend on the sign of anything.
-bool answers_other_inputs(ProblemTruth& truth, const HostTensors& outputs, Arithmetic arithmetic,
-                          const Tolerance& tolerance) {
-  const auto specs = truth.op().tensors(truth.problem());
-  ProblemTruth others = truth.with_inputs(negated(specs, truth.inputs()));
-  return judge(others, outputs, arithmetic, tolerance).ok;
-}
-
-// The outputs on the backend and their fingerprint. They are downloaded and compared as a whole
-// unless outputs with the same bits already were, for whichever candidate.
-Verification judge_outputs(Workset& workset, ProblemTruth& truth, std::uint64_t fingerprint,
-                           Arithmetic arithmetic, const Tolerance& tolerance) {
-  if (const Verification* known = truth.known_right(arithmetic, fingerprint)) return *known;
-  Verification verification = judge(truth, workset.download_outputs(), arithmetic, tolerance);
-  verification.fingerprint = fingerprint;
-  truth.remember(verification);
-  return verification;
-}
-
-// What a call leaves for the negated inputs.
-struct OtherInputs {
-  bool poison_left = false;
-  bool cached = false;  // the bits of an earlier call, and wrong
-};
-
-// Returns nothing where the inputs cannot be negated. The inputs are restored afterwards.
-OtherInputs call_with_other_inputs(Workset& workset, Plan& plan, ProblemTruth& truth,
-                                   const Verification& verification, const Tolerance& tolerance,
-                                   const std::function<void()>& call) {
-  OtherInputs seen;
-  if (!workset.negate_inputs()) return seen;
-  poison_before_timing(workset, plan);
-  call();
-  seen.poison_left = workset.poison_left();
-  seen.cached =
-      verification.fingerprint == workset.outputs_fingerprint() &&
-      !answers_other_inputs(truth, workset.download_outputs(), verification.arithmetic, tolerance);
-  workset.negate_inputs();
-  return seen;
-}
-
-// Takes one more sample, with poisoned outputs and other inputs. It finds a candidate that stopped
-// writing, or computing, while it was timed.
-void check_one_more(Workset& workset, Plan& plan, ProblemTruth& truth, const Tolerance& tolerance,
-                    Verification& verification) {
-  const OtherInputs others = call_with_other_inputs(workset, plan, truth, verification, tolerance,
-                                                    [&] { plan.sample(CacheState::cold, 1); });
-  if (others.poison_left) {  // or a NaN that looks like it, of inputs nobody promised to compute
-    poison_before_timing(workset, plan);
-    plan.sample(CacheState::cold, 1);
-    const Verification again =
-        judge(truth, workset.download_outputs(), verification.arithmetic, tolerance);
-    if (!again.ok) add_fault(verification, check::last_timed, "in one more sample: " + again.fault);
-  }
-  if (verification.ok && others.cached)
-    add_fault(verification, check::other_inputs,
-              "for other inputs: the outputs of the earlier calls, bit for bit");
-}
-
 }  // namespace
 
 BaselineError baseline_error(const TensorSpec& spec, std::vector<float> plain,
@@ -221,6 +146,13 @@ ProblemTruth ProblemTruth::with_inputs(HostTensors inputs) const {
           device_ ? ReferencePlace::device : ReferencePlace::host};
 }
 
+ProblemTruth* ProblemTruth::others() {
+  if (!others_ && !signed_inputs(*op_, problem_).empty())
+    others_ = std::make_unique<ProblemTruth>(
+        with_inputs(flipped(*op_, problem_, inputs_, verified_pattern)));
+  return others_.get();
+}
+
 const std::map<std::string, BaselineError>& ProblemTruth::baseline(Arithmetic arithmetic) {
   const auto known = baselines_.find(arithmetic);
   if (known != baselines_.end()) return known->second;
@@ -232,6 +164,13 @@ const std::map<std::string, BaselineError>& ProblemTruth::baseline(Arithmetic ar
     errors[spec.name] =
         baseline_error(spec, std::move(plain->at(spec.name)), expected_.at(spec.name));
   return baselines_[arithmetic] = std::move(errors);
+}
+
+void add_fault(Verification& verification, std::string_view check, const std::string& fault) {
+  verification.ok = false;
+  if (verification.check.empty()) verification.check = check;
+  if (!verification.fault.empty()) verification.fault += "; ";
+  verification.fault += fault;
 }
 
 Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic arithmetic,
@@ -266,59 +205,6 @@ Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic a
     add_fault(verification, why->check, why->fault);
   }
   return verification;
-}
-
-Verification verify_candidate(Workset& workset, Plan& plan, ProblemTruth& truth,
-                              Arithmetic arithmetic, const Tolerance& tolerance,
-                              const VerifyOptions& options) {
-  const auto run_poisoned = [&] {
-    poison_before_timing(workset, plan);
-    plan.run();
-    return workset.outputs_fingerprint();
-  };
-  const std::uint64_t first = run_poisoned();
-  Verification verification = judge_outputs(workset, truth, first, arithmetic, tolerance);
-  report_damage(workset, plan, verification);
-  if (!verification.ok && options.wrong) options.wrong(workset.download_outputs());
-  const std::uint64_t second = run_poisoned();
-  verification.deterministic = second == first;
-  if (verification.ok && !verification.deterministic) {
-    // A repeat with other bits has to be right as well.
-    const Verification repeat = judge_outputs(workset, truth, second, arithmetic, tolerance);
-    if (!repeat.ok)
-      add_fault(verification, check::repeat, "in a repeat: " + repeat.fault);
-    else if (options.reproducible)
-      add_fault(verification, check::repeat,
-                "in a repeat: other bits, which this variant says there never are");
-    if (!verification.ok && options.wrong) options.wrong(workset.download_outputs());
-  }
-  if (!verification.ok) return verification;
-  report_damage(workset, plan, verification);
-  if (!verification.ok) return verification;
-  if (call_with_other_inputs(workset, plan, truth, verification, tolerance, [&] {
-        plan.run();
-      }).cached)
-    add_fault(verification, check::other_inputs,
-              "for other inputs: the outputs of the earlier call, bit for bit");
-  return verification;
-}
-
-void poison_before_timing(Workset& workset, Plan& plan) {
-  workset.poison_outputs();
-  plan.poison_workspace();
-}
-
-void verify_last_timed(Workset& workset, Plan& plan, ProblemTruth& truth,
-                       const Tolerance& tolerance, Verification& verification,
-                       const VerifyOptions& options) {
-  Verification last = judge_outputs(workset, truth, workset.outputs_fingerprint(),
-                                    verification.arithmetic, tolerance);
-  if (!last.ok) last.check = check::last_timed;
-  report_damage(workset, plan, last);
-  if (!last.ok && options.wrong) options.wrong(workset.download_outputs());
-  if (last.ok) check_one_more(workset, plan, truth, tolerance, last);
-  verification.last_timed_ok = last.ok;
-  if (!last.ok) add_fault(verification, last.check, "after timing: " + last.fault);
 }
 
 }  // namespace gla_bench

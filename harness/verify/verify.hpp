@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -85,6 +86,9 @@ class ProblemTruth {
   const std::vector<TensorSpec>& outputs() const { return outputs_; }
   /// Makes the same problem with other inputs. The reference is computed where this one's was.
   ProblemTruth with_inputs(HostTensors inputs) const;
+  /// The problem with the inputs that Workset::flip_signs(verified_pattern) makes; null where no
+  /// input may be changed so. Its reference is computed at the first call.
+  ProblemTruth* others();
   /// Error of the plain computation in this arithmetic, per output; computed at the first call.
   const std::map<std::string, BaselineError>& baseline(Arithmetic arithmetic);
 
@@ -111,6 +115,7 @@ class ProblemTruth {
   ReferenceTensors expected_;
   std::map<Arithmetic, std::map<std::string, BaselineError>> baselines_;
   std::map<std::pair<Arithmetic, std::uint64_t>, Verification> right_;
+  std::unique_ptr<ProblemTruth> others_;
 };
 
 /// Judges outputs that lie on the host: every output must be there, whole, finite and within its
@@ -119,20 +124,23 @@ class ProblemTruth {
 Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic arithmetic,
                    const Tolerance& tolerance);
 
+/// Adds a reason why it is not ok. `check` is that of the first reason.
+void add_fault(Verification& verification, std::string_view check, const std::string& fault);
+
 /// Options of a verification.
 struct VerifyOptions {
   /// If true, different bits in a repeat are a failure, and otherwise only reported
   /// (Variant::reproducible).
   bool reproducible = true;
-  /// Receives the outputs that were judged wrong, in whichever run. May be empty.
-  std::function<void(const HostTensors& outputs)> wrong = {};
+  /// Receives the outputs that were judged wrong, in whichever run, and the truth that they were
+  /// held against. May be empty.
+  std::function<void(const ProblemTruth& truth, const HostTensors& outputs)> wrong = {};
 };
 
 /// Poisons outputs and workspace, runs, looks for damage (guard zones, changed inputs) and judges
 /// every output. Then it poisons and runs once more for `deterministic`, and once for other inputs
-/// (Workset::negate_inputs). If the bits for the other inputs are the very same, they are an answer
-/// from an earlier call, unless the reference for those inputs has them too. `plan` must be
-/// prepared with `workset`.
+/// (ProblemTruth::others), whose results are judged in the same way. `plan` must be prepared with
+/// `workset`.
 /// @throws RunError when a run fails.
 Verification verify_candidate(Workset& workset, Plan& plan, ProblemTruth& truth,
                               Arithmetic arithmetic, const Tolerance& tolerance,

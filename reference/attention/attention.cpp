@@ -181,6 +181,13 @@ HostTensors draw(const Problem& problem) {
   return inputs;
 }
 
+// Keys are not among them, because what a regime makes of the logits (a common shift, a peak) lies
+// in the keys; the backward's o and lse follow from all of q, k and v.
+std::vector<std::string> signed_inputs(const Problem& problem) {
+  if (backward(problem)) return {"do"};
+  return {"q", "v"};
+}
+
 ReferenceTensors reference(const Problem& problem, const HostTensors& inputs) {
   const View view(self(problem), problem, inputs);
   return backward(problem) ? attention::backward<double>(view, std::nullopt)
@@ -209,6 +216,7 @@ Operator common() {
   op.tensors = tensors;
   op.work = work;
   op.draw = draw;
+  op.signed_inputs = signed_inputs;
   op.reference = reference;
   op.second_form = second_form;
   op.baseline = baseline;

@@ -42,6 +42,7 @@ inline Operator in_place_operator() {
           inputs[spec.name].push_back(static_cast<float>(1 + i % 7));
     return inputs;
   };
+  op.signed_inputs = [](const Problem&) { return std::vector<std::string>{"q", "before"}; };
   op.reference = in_place_reference;
   op.second_form = in_place_reference;
   op.baseline = [](const Problem& problem, const HostTensors& inputs, Arithmetic) {

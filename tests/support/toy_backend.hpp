@@ -97,6 +97,10 @@ class ToyBackend : public Backend {
   void build_ahead(std::span<const Candidate> candidates) override {
     script_.built_ahead += candidates.size();
   }
+  void beside_load(const std::function<void()>& work) override {
+    script_.log.push_back("load");
+    work();
+  }
   std::optional<ReferenceTensors> reference(const Operator&, const Problem&,
                                             const HostTensors&) override {
     return std::nullopt;

@@ -11,6 +11,7 @@
 #include "harness/backends/cuda/counters/counters.hpp"
 #include "harness/backends/cuda/device/ceilings.hpp"
 #include "harness/backends/cuda/device/check.hpp"
+#include "harness/backends/cuda/device/load.hpp"
 #include "harness/backends/cuda/device/nvml.hpp"
 #include "harness/backends/cuda/reference/reference_runner.hpp"
 #include "harness/backends/cuda/run/plan.hpp"
@@ -141,6 +142,12 @@ class CudaBackend : public Backend {
     check(cudaProfilerStart(), "cudaProfilerStart");
     work();
     check(cudaProfilerStop(), "cudaProfilerStop");
+  }
+
+  void beside_load(const std::function<void()>& work) override {
+    Load load(device());
+    work();
+    load.stop();
   }
 
   std::optional<Ceilings> measure_ceilings() override {

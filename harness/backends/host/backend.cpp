@@ -6,11 +6,16 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "core/error.hpp"
 #include "harness/backends/backend.hpp"
 #include "harness/backends/guarded_buffer.hpp"
+#include "harness/backends/host/busy_threads.hpp"
+#include "harness/backends/host/leftovers.hpp"
 #include "harness/backends/host/machine.hpp"
+#include "harness/backends/mix.hpp"
 #include "harness/backends/other_inputs.hpp"
 #include "harness/backends/stage_times.hpp"
 #include "harness/tensors/staging.hpp"
@@ -30,10 +35,24 @@ class Threads {
   int before_;
 };
 
+std::uint64_t checksum(std::span<const std::byte> bytes) {
+  const auto words = static_cast<std::int64_t>(bytes.size() / sizeof(std::uint64_t));
+  std::uint64_t sum = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum) if (words > 16384)
+  for (std::int64_t i = 0; i < words; ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i * 8, sizeof word);
+    sum += mix(word + mix(static_cast<std::uint64_t>(i) + 1));
+  }
+  for (std::size_t i = static_cast<std::size_t>(words) * 8; i < bytes.size(); ++i)
+    sum += mix(std::to_integer<std::uint64_t>(bytes[i]) + mix(~i));
+  return sum;
+}
+
 class HostWorkset final : public Workset {
  public:
   HostWorkset(const Operator& op, const Problem& problem, const HostTensors& inputs)
-      : layout_(problem.layout), specs_(op.tensors(problem)) {
+      : layout_(problem.layout), specs_(op.tensors(problem)), signed_(signed_inputs(op, problem)) {
     check_in_place(specs_);
     for (const TensorSpec& spec : specs_) {
       if (!spec.in_place_of.empty()) continue;
@@ -44,7 +63,6 @@ class HostWorkset final : public Workset {
       pack(spec, layout_, inputs.at(spec.name), memory.buffer.bytes());
       const auto bytes = memory.buffer.bytes();
       memory.original.assign(bytes.begin(), bytes.end());
-      if (is_negatable(spec, inputs.at(spec.name))) negatable_.push_back(spec);
     }
     for (const TensorSpec& spec : specs_)
       if (!spec.in_place_of.empty()) memory_.at(memory_name(spec)).updated = true;
@@ -89,14 +107,25 @@ class HostWorkset final : public Workset {
     return std::nullopt;
   }
 
-  bool negate_inputs() override {
-    for (const TensorSpec& spec : negatable_) {
+  bool flip_signs(std::uint64_t pattern) override {
+    for (const TensorSpec& spec : signed_) {
       Memory& memory = memory_.at(spec.name);
-      flip_signs(spec.dtype, memory.original);
-      if (!memory.updated) flip_signs(spec.dtype, memory.buffer.bytes());
+      const SignStream stream(pattern, spec.name);
+      gla_bench::flip_signs(spec.dtype, stream, memory.original);
+      if (!memory.updated) gla_bench::flip_signs(spec.dtype, stream, memory.buffer.bytes());
     }
     restore_updated();
-    return !negatable_.empty();
+    return !signed_.empty();
+  }
+
+  // As the GPU's checksum: a sum over words and places, so that threads may add in any order.
+  std::uint64_t outputs_fingerprint() override {
+    std::uint64_t fingerprint = 0;
+    for (const TensorSpec& spec : specs_)
+      if (spec.role == TensorSpec::Role::output)
+        fingerprint = (fingerprint ^ checksum(memory_.at(memory_name(spec)).buffer.bytes())) *
+                      0x9e3779b97f4a7c15ULL;  // odd: no sum is lost
+    return fingerprint;
   }
 
   void* address(std::string_view name) {
@@ -118,7 +147,7 @@ class HostWorkset final : public Workset {
 
   Layout layout_;
   std::vector<TensorSpec> specs_;
-  std::vector<TensorSpec> negatable_;
+  std::vector<TensorSpec> signed_;
   std::map<std::string, Memory, std::less<>> memory_;  // by memory_name()
   HostTensors downloaded_;
 };
@@ -146,6 +175,7 @@ class HostPlan final : public Plan {
 
   void poison_workspace() override {
     for (GuardedBuffer& region : regions_) region.poison();
+    poisoned_ = true;
   }
 
   std::optional<std::string> damage() override {
@@ -156,11 +186,14 @@ class HostPlan final : public Plan {
 
   void run() override {
     const Threads scope(threads_);
+    std::optional<PoisonedLeftovers> leftovers;
+    if (std::exchange(poisoned_, false)) leftovers.emplace();
     call();
   }
 
   double sample(CacheState cache, int calls) override {
     const Threads scope(threads_);
+    poisoned_ = false;  // it would cost the call time
     if (workset_ == nullptr || !workset_->restore_updated()) {
       if (cache == CacheState::cold) flush_.run();
       return seconds_of(calls) / calls;
@@ -217,6 +250,7 @@ class HostPlan final : public Plan {
   HostWorkset* workset_ = nullptr;  // the workset it was prepared for
   std::vector<GuardedBuffer> regions_;
   ParamBytes params_;
+  bool poisoned_ = false;  // and no run since
 };
 
 class HostBackend final : public Backend {
@@ -240,6 +274,11 @@ class HostBackend final : public Backend {
   std::optional<Ceilings> measure_ceilings() override {
     const Threads scope(threads_);
     return measure_host_ceilings();
+  }
+
+  void beside_load(const std::function<void()>& work) override {
+    const BusyThreads busy(threads_);
+    work();
   }
 
   std::unique_ptr<Workset> stage(const Operator& op, const Problem& problem,

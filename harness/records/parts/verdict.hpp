@@ -84,6 +84,7 @@ struct Verification {
   std::string check;  ///< one of the names in checks.hpp
   /// Workset::outputs_fingerprint() of the judged outputs; it is not written to the record.
   std::optional<std::uint64_t> fingerprint = {};
+  std::optional<std::uint64_t> other_fingerprint = {};  ///< the same for the other inputs
 };
 
 template <class Visitor>

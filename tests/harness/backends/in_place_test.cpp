@@ -140,11 +140,11 @@ TEST_F(InPlace, TimedCallsThatDoNothingAreSeen) {
   int calls = 0;
   Verification result = verify([&](const InPlaceParams& p) {
     write_output(p);
-    if (++calls <= 3) update_state(p);
+    if (++calls <= 4) update_state(p);
   });
   EXPECT_TRUE(result.ok) << result.fault;
   poison_before_timing(*workset_, *plan_);
-  plan_->run();  // the third: leaves a state that would be right
+  plan_->run();  // the fourth: leaves a state that would be right
   plan_->sample(CacheState::cold, 1);
   verify_last_timed(*workset_, *plan_, truth_, default_tolerance(), result);
   EXPECT_FALSE(result.ok);

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <set>
 
 #include "harness/tensors/staging.hpp"
 
@@ -11,37 +14,116 @@ namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
 
-TensorSpec spec(const std::string& name, DType dtype = DType::float32) {
-  return {name, TensorSpec::Role::input, dtype, {4}, false};
+std::vector<std::string> names_of(const std::string& op, const std::string& option = "",
+                                  const std::string& value = "",
+                                  Direction direction = Direction::forward) {
+  Problem problem;
+  problem.op = op;
+  problem.shape = {1, 8, 1, 4, 4};
+  problem.gate = "mild";
+  problem.initial_state = op != "attention";
+  problem.direction = direction;
+  if (!option.empty()) problem.options[option] = value;
+  std::vector<std::string> names;
+  for (const TensorSpec& spec : signed_inputs(*find_operator(op), problem))
+    names.push_back(spec.name);
+  return names;
 }
 
-TEST(OtherInputs, LogDecaysAndWholeNumbersStay) {
-  EXPECT_TRUE(is_negatable(spec("q"), std::vector<float>{-1, 0, 2, -inf}));
-  EXPECT_FALSE(is_negatable(spec("g"), std::vector<float>{-1, 0, -2, -inf}));
-  EXPECT_FALSE(is_negatable(spec("cu_seqlens", DType::int32), std::vector<float>{0, 3, 9, 12}));
-  TensorSpec output = spec("o");
-  output.role = TensorSpec::Role::output;
-  EXPECT_FALSE(is_negatable(output, std::vector<float>{1, 1, 1, 1}));
+TEST(OtherInputs, GatesAndWhatFollowsFromOtherInputsStay) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names_of("gla"), (Names{"q", "k", "v", "initial_state"}));
+  EXPECT_EQ(names_of("rwkv6"), (Names{"q", "k", "v", "u", "initial_state"}));
+  EXPECT_EQ(names_of("linear_attention", "normalize", "true"), (Names{"v", "initial_state"}))
+      << "the quotient is of positive numbers";
+  EXPECT_EQ(names_of("attention"), (Names{"q", "v"}));
+  EXPECT_EQ(names_of("attention", "", "", Direction::backward), (Names{"do"}))
+      << "o and lse follow from q, k and v";
 }
 
-TEST(OtherInputs, StoredBytesAndValuesAgreeAndTwiceIsNothing) {
-  const std::vector<float> values{1.5f, -0.25f, 0.0f, -inf};
+TEST(OtherInputs, EveryOperatorHasSome) {
+  for (const Operator& op : operators()) {
+    Problem problem;
+    problem.op = op.name;
+    problem.shape = {1, 8, 1, 4, 4};
+    problem.shape.columns = 8;
+    problem.shape.model_dim = 8;
+    for (const Direction direction : op.directions) {
+      problem.direction = direction;
+      EXPECT_FALSE(signed_inputs(op, problem).empty()) << op.name;
+    }
+  }
+}
+
+TEST(OtherInputs, HalfOfTheSignsFlipAndTwiceIsNothing) {
+  const std::size_t count = 100000;
+  std::vector<float> values(count, 1.5f);
+  values[7] = -inf;
+  values[8] = std::numeric_limits<float>::quiet_NaN();
   for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
-    const TensorSpec q = spec("q", dtype);
-    std::vector<std::byte> stored(values.size() * size_of(dtype));
+    std::vector<std::byte> stored(count * size_of(dtype));
     encode(dtype, values, stored);
     const std::vector<std::byte> before = stored;
-    flip_signs(dtype, stored);
-    std::vector<float> read(values.size());
-    decode(dtype, stored, read);
-    const std::vector<TensorSpec> specs{q};
-    EXPECT_EQ(read, negated(specs, {{"q", values}}).at("q"));
-    EXPECT_EQ(read, (std::vector<float>{-1.5f, 0.25f, -0.0f, -inf}));
-    flip_signs(dtype, stored);
-    EXPECT_EQ(stored, before);
+    std::set<std::vector<float>> seen;
+    for (const std::uint64_t pattern : {1, 2})
+      for (const char* tensor : {"q", "k"}) {
+        flip_signs(dtype, {pattern, tensor}, stored);
+        std::vector<float> read(count);
+        decode(dtype, stored, read);
+        EXPECT_EQ(read[7], -inf);
+        EXPECT_TRUE(std::isnan(read[8]) && !std::signbit(read[8]));
+        EXPECT_NEAR(std::count(read.begin(), read.end(), -1.5f), 0.5 * count, 1000);
+        read[8] = 0;
+        EXPECT_TRUE(seen.insert(read).second) << "each pattern and tensor has its own signs";
+        flip_signs(dtype, {pattern, tensor}, stored);
+        EXPECT_EQ(stored, before);
+      }
   }
   std::vector<std::byte> indices(16);
-  EXPECT_THROW(flip_signs(DType::int32, indices), std::logic_error);
+  EXPECT_THROW(flip_signs(DType::int32, {1, "i"}, indices), std::logic_error);
+}
+
+TEST(OtherInputs, AWorksetHasThoseOfTheHostInEveryLayout) {
+  const Operator& op = *find_operator("gla");
+  const auto backend = make_host_backend({.threads = 1});
+  for (const Layout layout : {Layout::seq_first, Layout::head_first}) {
+    Problem problem;
+    problem.op = "gla";
+    problem.shape = {2, 5, 3, 4, 6};
+    problem.gate = "mild";
+    problem.layout = layout;
+    const HostTensors given = op.draw(problem);
+    const HostTensors others = flipped(op, problem, given, verified_pattern);
+    EXPECT_EQ(others.at("g"), given.at("g"));
+    Variant copies = *find_variant("gla", "recurrent", BackendId::host);
+    std::vector<float> seen;
+    copies.bind = [&](const Problem& p, const Tile&, const Address& address) {
+      const auto* q = static_cast<const float*>(address("q"));
+      const auto count = op.tensors(p).front().elements();
+      ParamBytes bytes(sizeof q);
+      std::memcpy(bytes.data(), &q, sizeof q);
+      seen.resize(static_cast<std::size_t>(count));
+      return bytes;
+    };
+    copies.code = [&](const HostCall& call) {
+      const float* q = nullptr;
+      std::memcpy(&q, call.params.data(), sizeof q);
+      std::copy_n(q, seen.size(), seen.begin());
+    };
+    const auto workset = backend->stage(op, problem, given);
+    const auto plan = backend->build({&copies, problem, {}});
+    plan->prepare(*workset);
+    const TensorSpec spec = op.tensors(problem).front();
+    {
+      const FlippedSigns signs(*workset, verified_pattern);
+      EXPECT_TRUE(signs.any());
+      plan->run();
+      EXPECT_EQ(to_logical_order(spec, layout, seen), others.at("q"));
+    }
+    plan->run();
+    EXPECT_EQ(to_logical_order(spec, layout, seen), given.at("q"));
+    EXPECT_EQ(workset->damage(), std::nullopt);
+  }
 }
 
 }  // namespace

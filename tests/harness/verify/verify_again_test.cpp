@@ -94,6 +94,51 @@ TEST(Verify, AnAnswerOfAnEarlierCallIsSeen) {
   EXPECT_EQ(bench.workset->damage(), std::nullopt) << "the inputs are as they were";
 }
 
+TEST(Verify, AResultThatIsWrongForOtherInputsOnlyIsSeen) {
+  int call = 0;
+  std::vector<float> state;
+  Bench bench(small_problem());
+  const Variant variant = faulty([&](const LinearRecurrenceParams& p) {
+    if (++call == 1) state.assign(p.final_state, p.final_state + 1536);
+    std::copy(state.begin(), state.end(), p.final_state);  // the outputs are computed anew
+  });
+  const Verification result = bench.verify(variant);
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.check, check::other_inputs);
+  EXPECT_NE(result.fault.find("for other inputs: 'final_state': rel_l2"), std::string::npos)
+      << result.fault;
+}
+
+TEST(Verify, WhatIsWrongForOtherInputsIsToldWithTheirTruth) {
+  int call = 0;
+  Bench bench(small_problem());
+  const Variant variant = faulty([&](const LinearRecurrenceParams& p) {
+    if (++call == 3) output(p)[5] = 77;
+  });
+  bench.stage(variant);
+  const ProblemTruth* told = nullptr;
+  float there = 0;
+  const Verification result = verify_candidate(
+      *bench.workset, *bench.plan, bench.truth, Arithmetic::float32, default_tolerance(),
+      {true, [&](const ProblemTruth& t, const HostTensors& o) {
+         told = &t;
+         there = o.at("o")[5];
+       }});
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(told, bench.truth.others());
+  EXPECT_EQ(there, 77);
+}
+
+TEST(Verify, AFailedCallLeavesTheInputsAsTheyWere) {
+  int call = 0;
+  Bench bench(small_problem());
+  const Variant variant = faulty([&](const LinearRecurrenceParams&) {
+    if (++call == 3) throw RunError("with other inputs");
+  });
+  EXPECT_THROW(bench.verify(variant), RunError);
+  EXPECT_EQ(bench.workset->damage(), std::nullopt);
+}
+
 TEST(Verify, AnAnswerOfAnEarlierCallIsSeenAfterTiming) {
   int call = 0;
   std::vector<float> kept;
@@ -133,7 +178,7 @@ TEST(Verify, OutputsThatDoNotDependOnTheInputsSignAreNotTakenForCached) {
   HostTensors inputs = bench.truth.inputs();
   inputs["q"] = {1};
   inputs["k"] = {1};
-  inputs["v"] = {-1};  // not negated, having no positive value: q k v keeps its sign
+  inputs["v"] = {0};  // whatever the signs, the answer is 0
   bench.truth = ProblemTruth(*find_operator("gla"), problem, inputs);
   const Verification result = bench.verify(*find_variant("gla", "recurrent", BackendId::host));
   EXPECT_TRUE(result.ok) << result.fault;

@@ -27,26 +27,26 @@ class CountedWorkset final : public Workset {
   std::uint64_t outputs_fingerprint() override { return inner_.outputs_fingerprint(); }
   bool poison_left() override { return inner_.poison_left(); }
   std::optional<std::string> damage() override { return inner_.damage(); }
-  bool negate_inputs() override { return inner_.negate_inputs(); }
+  bool flip_signs(std::uint64_t pattern) override { return inner_.flip_signs(pattern); }
   int downloads = 0;
 
  private:
   Workset& inner_;
 };
 
-TEST(Verify, ARightCandidateIsDownloadedOnce) {
+TEST(Verify, ARightCandidateIsDownloadedOnceForEachOfItsInputs) {
   Bench bench(small_problem());
   bench.stage(*find_variant("gla", "recurrent", BackendId::host));
   CountedWorkset workset(*bench.workset);
   Verification result =
       verify_candidate(workset, *bench.plan, bench.truth, Arithmetic::float32, default_tolerance());
   EXPECT_TRUE(result.ok) << result.fault;
-  EXPECT_EQ(workset.downloads, 1);
+  EXPECT_EQ(workset.downloads, 2);
   poison_before_timing(workset, *bench.plan);
   bench.plan->sample(CacheState::hot, 2);
   verify_last_timed(workset, *bench.plan, bench.truth, default_tolerance(), result);
   EXPECT_TRUE(result.ok && *result.last_timed_ok) << result.fault;
-  EXPECT_EQ(workset.downloads, 1) << "the bits that were judged before";
+  EXPECT_EQ(workset.downloads, 2) << "the bits that were judged before";
 }
 
 TEST(Verify, BitsThatWereFoundRightAreNotJudgedAgainForAnotherCandidate) {
@@ -62,11 +62,11 @@ TEST(Verify, BitsThatWereFoundRightAreNotJudgedAgainForAnotherCandidate) {
     return workset.downloads;
   };
   const Variant& recurrent = *find_variant("gla", "recurrent", BackendId::host);
-  EXPECT_EQ(downloads(recurrent, Arithmetic::float32), 1);
+  EXPECT_EQ(downloads(recurrent, Arithmetic::float32), 2) << "with two kinds of inputs";
   EXPECT_EQ(downloads(faulty([](const LinearRecurrenceParams&) {}), Arithmetic::float32), 0);
-  EXPECT_EQ(downloads(recurrent, Arithmetic::tf32), 1) << "with other bounds";
+  EXPECT_EQ(downloads(recurrent, Arithmetic::tf32), 2) << "with other bounds";
   EXPECT_EQ(downloads(*find_variant("gla", "chunk_fused", BackendId::host), Arithmetic::float32),
-            1);
+            2);
 }
 
 TEST(Verify, BitsThatWereFoundWrongAreJudgedEachTime) {
@@ -151,6 +151,7 @@ class FakeDevice final : public Backend {
   }
   std::unique_ptr<Plan> build(const Candidate&) override { return nullptr; }
   void build_ahead(std::span<const Candidate>) override {}
+  void beside_load(const std::function<void()>& work) override { work(); }
   std::optional<ReferenceTensors> reference(const Operator& op, const Problem& problem,
                                             const HostTensors& inputs) override {
     ++references;
@@ -186,6 +187,26 @@ TEST(ProblemTruth, DeviceComputesTheReferenceWhereAskedOrLarge) {
   EXPECT_EQ(ProblemTruth(heavy, problem, inputs, &device).reference_place(), "host");
   EXPECT_THROW(ProblemTruth(op, problem, inputs, &device, ReferencePlace::device), InputError);
   EXPECT_THROW(ProblemTruth(op, problem, inputs, nullptr, ReferencePlace::device), InputError);
+}
+
+TEST(ProblemTruth, OtherInputsAreComputedOnceAndInTheSamePlace) {
+  const Operator& op = *find_operator("gla");
+  const Problem problem = small_problem();
+  FakeDevice device;
+  ProblemTruth truth(op, problem, op.draw(problem), &device, ReferencePlace::device);
+  ProblemTruth* others = truth.others();
+  ASSERT_NE(others, nullptr);
+  EXPECT_EQ(truth.others(), others);
+  EXPECT_EQ(device.references, 2);
+  EXPECT_EQ(others->reference_place(), "cuda");
+  EXPECT_EQ(others->inputs().at("g"), truth.inputs().at("g"));
+  EXPECT_NE(others->inputs().at("v"), truth.inputs().at("v"));
+  EXPECT_NE(others->expected().at("final_state"), truth.expected().at("final_state"));
+  others->baseline(Arithmetic::float32);
+  EXPECT_EQ(device.baselines, 1) << "its own bounds";
+  Operator fixed = op;
+  fixed.signed_inputs = {};
+  EXPECT_EQ(ProblemTruth(fixed, problem, op.draw(problem)).others(), nullptr);
 }
 
 TEST(ProblemTruth, PlacesHaveNames) {

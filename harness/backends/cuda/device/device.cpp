@@ -30,11 +30,12 @@ DeviceProbe probe_device(int index) {
 }
 
 Device::Device(int index, const cudaDeviceProp& properties, Compiler& compiler)
-    : arch_(10 * properties.major + properties.minor) {
+    : index_(index), arch_(10 * properties.major + properties.minor) {
   check(cudaSetDevice(index), "cudaSetDevice");
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  helpers_ = std::make_unique<Helpers>(compiler.get(Helpers::text(), Helpers::source(), arch_),
-                                       properties.multiProcessorCount);
+  helpers_ =
+      std::make_unique<Helpers>(compiler.get(Helpers::text(), Helpers::source(), arch_),
+                                properties.multiProcessorCount, properties.sharedMemPerBlockOptin);
   timer_ =
       std::make_unique<Timer>(*helpers_, stream_, static_cast<std::size_t>(properties.l2CacheSize));
   counters_ = make_counter_reader(index);

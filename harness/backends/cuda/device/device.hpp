@@ -38,6 +38,7 @@ class Device {
   Timer& timer() { return *timer_; }
   CounterReader& counters() { return *counters_; }
   int arch() const { return arch_; }
+  int index() const { return index_; }
 
   /// Created at the first call, with its own workspace, on stream(). @throws RunError
   cublasHandle_t cublas();
@@ -45,7 +46,7 @@ class Device {
   void synchronize() const;
 
  private:
-  int arch_;
+  int index_, arch_;
   cudaStream_t stream_ = nullptr;
   std::unique_ptr<Helpers> helpers_;
   std::unique_ptr<Timer> timer_;

@@ -39,8 +39,21 @@ struct BufferParams {
 struct SignsParams {
   void* data;
   unsigned long long count;
+  unsigned long long key;
   unsigned step, first, exponent;
 };
+
+struct LeftoversParams {
+  unsigned pattern, words;
+};
+
+struct LoadParams {
+  void* data;
+  unsigned long long count, duration_ns;
+};
+
+// A NaN as float32, and as two values of 16 bits. It is none of those in guard zones and outputs.
+constexpr unsigned leftovers_pattern = 0x7fff7fffu;
 
 template <class Params>
 void launch_on(BoundKernel kernel, unsigned blocks, const Params& params, cudaStream_t stream) {
@@ -57,7 +70,7 @@ std::string Helpers::text() {
   return "#include \"" + source() + "\"\n";
 }
 
-Helpers::Helpers(CodePtr code, int multiprocessors)
+Helpers::Helpers(CodePtr code, int multiprocessors, std::size_t shared_bytes)
     : library_(std::move(code)),
       multiprocessors_(static_cast<unsigned>(multiprocessors)),
       fill_zones_(kernel("fill_zones", 256, sizeof(ZonesParams))),
@@ -68,11 +81,13 @@ Helpers::Helpers(CodePtr code, int multiprocessors)
       copy_buffer_(kernel("copy_buffer", 512, sizeof(BufferParams))),
       fill_random_(kernel("fill_random", 512, sizeof(BufferParams))),
       flip_signs_(kernel("flip_signs", 512, sizeof(SignsParams))),
-      count_poison_(kernel("count_poison", 512, sizeof(PoisonParams))) {}
+      count_poison_(kernel("count_poison", 512, sizeof(PoisonParams))),
+      poison_leftovers_(kernel("poison_leftovers", 1024, sizeof(LeftoversParams), shared_bytes)),
+      keep_busy_(kernel("keep_busy", 256, sizeof(LoadParams), shared_bytes / 2)) {}
 
-BoundKernel Helpers::kernel(const std::string& entry, unsigned threads,
-                            std::size_t param_bytes) const {
-  return bind_kernel(library_, {entry, {}, {threads, 1, 1}, 0}, param_bytes);
+BoundKernel Helpers::kernel(const std::string& entry, unsigned threads, std::size_t param_bytes,
+                            std::size_t shared_bytes) const {
+  return bind_kernel(library_, {entry, {}, {threads, 1, 1}, shared_bytes}, param_bytes);
 }
 
 void Helpers::fill_zones(const Zone* zones, unsigned count, cudaStream_t stream) const {
@@ -117,11 +132,23 @@ void Helpers::fill_random(void* data, std::size_t bytes, cudaStream_t stream) co
   launch_on(fill_random_, 4 * multiprocessors_, BufferParams{data, data, bytes / 16}, stream);
 }
 
-void Helpers::flip_signs(void* data, std::size_t bytes, DType dtype, cudaStream_t stream) const {
+void Helpers::flip_signs(void* data, std::size_t bytes, DType dtype, SignStream signs,
+                         cudaStream_t stream) const {
   const unsigned exponent = dtype == DType::float16 ? 0x7c00u : 0x7f80u;
   const auto step = static_cast<unsigned>(size_of(dtype) / 2);  // in half words
   launch_on(flip_signs_, 4 * multiprocessors_,
-            SignsParams{data, bytes / size_of(dtype), step, step - 1, exponent}, stream);
+            SignsParams{data, bytes / size_of(dtype), signs.key, step, step - 1, exponent}, stream);
+}
+
+void Helpers::poison_leftovers(cudaStream_t stream) const {
+  const auto words = static_cast<unsigned>(poison_leftovers_.shared_bytes / sizeof(unsigned));
+  launch_on(poison_leftovers_, multiprocessors_, LeftoversParams{leftovers_pattern, words}, stream);
+}
+
+void Helpers::keep_busy(void* data, std::size_t bytes, std::uint64_t duration_ns,
+                        cudaStream_t stream) const {
+  launch_on(keep_busy_, (multiprocessors_ + 3) / 4, LoadParams{data, bytes / 16, duration_ns},
+            stream);
 }
 
 }  // namespace gla_bench::cuda

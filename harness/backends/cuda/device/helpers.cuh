@@ -42,9 +42,30 @@ struct BufferParams {
 struct SignsParams {
   unsigned short* data;
   unsigned long long count;  // of elements
+  unsigned long long key;    // of a SignStream
   unsigned step, first;      // half words of an element, and which of them holds the sign
   unsigned exponent;         // its bits in that half word: all ones in an infinity
 };
+
+struct LeftoversParams {
+  unsigned pattern;
+  unsigned words;  // of shared memory that a block has
+};
+
+struct LoadParams {
+  uint4* data;
+  unsigned long long count;  // of 16-byte words
+  unsigned long long duration_ns;
+};
+
+// How many of a thread's 64 registers hold the pattern.
+constexpr int held_registers = 48;
+
+__device__ unsigned long long nanoseconds() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
 
 // A two-byte pattern that is a NaN in every dtype here (for float32, when repeated). A value read
 // past the end of a tensor therefore shows in the result. The pattern differs from the poison 0xff,
@@ -110,11 +131,9 @@ extern "C" __global__ void count_poison(const __grid_constant__ helpers::PoisonP
 // waiting for the host. It stops after a time limit, because otherwise a host that waits for the
 // stream would wait forever.
 extern "C" __global__ void hold_stream(const __grid_constant__ helpers::HoldParams p) {
-  unsigned long long start, now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  const unsigned long long start = helpers::nanoseconds();
   while (*p.release == 0) {
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    if (now - start > p.timeout_ns) {
+    if (helpers::nanoseconds() - start > p.timeout_ns) {
       *p.timed_out = 1;
       __threadfence_system();
       return;
@@ -168,12 +187,52 @@ extern "C" __global__ void fill_random(const __grid_constant__ helpers::BufferPa
   }
 }
 
-// Negates every finite element. A second call restores the original bits.
+// Flips the signs of the finite elements that a SignStream (other_inputs.hpp) picks. A second call
+// restores the original bits.
 extern "C" __global__ void flip_signs(const __grid_constant__ helpers::SignsParams p) {
   const unsigned long long first = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
   const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
   for (unsigned long long i = first; i < p.count; i += step) {
+    const unsigned long long word = helpers::mix(p.key + helpers::mix(i / 64 + 1));
     unsigned short& half = p.data[i * p.step + p.first];
-    if ((half & p.exponent) != p.exponent) half ^= 0x8000u;
+    if ((word >> (i % 64) & 1) != 0 && (half & p.exponent) != p.exponent) half ^= 0x8000u;
+  }
+}
+
+// Fills an SM's shared memory, as far as one block may have it, and most of its registers with the
+// pattern. A kernel that reads what it did not write then finds the pattern, not what an earlier
+// launch left. Grid: one block for each SM. A block has all of the SM's registers and shared memory,
+// and stays until the others have begun, so that each has an SM of its own.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    poison_leftovers(const __grid_constant__ helpers::LeftoversParams p) {
+  extern __shared__ unsigned words[];
+  volatile unsigned* shared = words;
+  for (unsigned i = threadIdx.x; i < p.words; i += blockDim.x) shared[i] = p.pattern;
+  __syncthreads();
+  // The loads lie before the barrier and the stores behind it, so all values are held across it.
+  unsigned held[helpers::held_registers];
+#pragma unroll
+  for (int i = 0; i < helpers::held_registers; ++i) held[i] = shared[threadIdx.x + 32 * i];
+  const long long start = clock64();
+  while (clock64() - start < 20000) {
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < helpers::held_registers; ++i) shared[threadIdx.x + 32 * i] = held[i];
+}
+
+// Keeps memory and the SMs that it runs on busy for a time: it reads, changes and writes a buffer.
+extern "C" __global__ void keep_busy(const __grid_constant__ helpers::LoadParams p) {
+  const unsigned long long begin = helpers::nanoseconds();
+  const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+  unsigned long long i = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
+  while (helpers::nanoseconds() - begin < p.duration_ns) {
+    for (int pass = 0; pass < 16; ++pass, i += step) {
+      if (i >= p.count) i %= p.count;
+      uint4 word = __ldcg(p.data + i);
+      word.x = word.x * 1664525u + 1013904223u;
+      word.y ^= word.x;
+      __stcg(p.data + i, word);
+    }
   }
 }

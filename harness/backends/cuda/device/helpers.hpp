@@ -10,6 +10,7 @@
 
 #include "harness/backends/cuda/device/library.hpp"
 #include "harness/backends/cuda/device/memory.hpp"
+#include "harness/backends/other_inputs.hpp"
 
 namespace gla_bench::cuda {
 
@@ -23,7 +24,8 @@ class Helpers {
  public:
   /// Loads all kernels at once, because a kernel that is loaded at its first launch could wait for
   /// a stream that is held.
-  Helpers(CodePtr code, int multiprocessors);
+  /// `shared_bytes`: what one block may have.
+  Helpers(CodePtr code, int multiprocessors, std::size_t shared_bytes);
 
   /// The text and source of the code that the constructor takes.
   static std::string text();
@@ -48,16 +50,25 @@ class Helpers {
   void read_buffer(void* data, std::size_t bytes, cudaStream_t stream) const;
   void copy_buffer(const void* from, void* to, std::size_t bytes, cudaStream_t stream) const;
   void fill_random(void* data, std::size_t bytes, cudaStream_t stream) const;
-  /// Negates the finite values among the floats in these `bytes`.
-  void flip_signs(void* data, std::size_t bytes, DType dtype, cudaStream_t stream) const;
+  /// Flips the signs of the finite values that the signs' stream picks among these `bytes`.
+  void flip_signs(void* data, std::size_t bytes, DType dtype, SignStream signs,
+                  cudaStream_t stream) const;
+
+  /// Fills shared memory and registers with NaN, for as much as one block of each SM may have.
+  void poison_leftovers(cudaStream_t stream) const;
+  /// Reads and writes the buffer from a quarter of the SMs for some time. They have half of their
+  /// shared memory left.
+  void keep_busy(void* data, std::size_t bytes, std::uint64_t duration_ns,
+                 cudaStream_t stream) const;
 
  private:
-  BoundKernel kernel(const std::string& entry, unsigned threads, std::size_t param_bytes) const;
+  BoundKernel kernel(const std::string& entry, unsigned threads, std::size_t param_bytes,
+                     std::size_t shared_bytes = 0) const;
 
   Library library_;
   unsigned multiprocessors_;
   BoundKernel fill_zones_, check_zones_, checksum_, hold_stream_, read_buffer_, copy_buffer_,
-      fill_random_, flip_signs_, count_poison_;
+      fill_random_, flip_signs_, count_poison_, poison_leftovers_, keep_busy_;
 };
 
 }  // namespace gla_bench::cuda

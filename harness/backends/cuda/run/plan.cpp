@@ -148,7 +148,11 @@ void CudaPlan::prepare(Workset& workset) {
 }
 
 void CudaPlan::poison_workspace() {
-  if (workspace_) with_context([&] { workspace_->poison_all(); });
+  if (!workspace_) return;
+  with_context([&] {
+    workspace_->poison_all();
+    device_->helpers().poison_leftovers(device_->stream());
+  });
 }
 
 std::optional<std::string> CudaPlan::damage() {

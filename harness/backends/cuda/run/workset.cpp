@@ -29,6 +29,7 @@ CudaWorkset::CudaWorkset(Device& device, const Operator& op, const Problem& prob
     : device_(device),
       layout_(problem.layout),
       specs_(op.tensors(problem)),
+      signed_(signed_inputs(op, problem)),
       buffers_(device.helpers(), device.stream(), regions_of(specs_)),
       sums_(specs_.size() * sizeof(unsigned long long), "checksums") {
   check_in_place(specs_);
@@ -38,7 +39,6 @@ CudaWorkset::CudaWorkset(Device& device, const Operator& op, const Problem& prob
     if (values == inputs.end())
       throw InputError(describe(problem) + ": no values for input '" + spec.name + "'");
     upload(spec, values->second);
-    if (is_negatable(spec, values->second)) negatable_.push_back(spec);
   }
   for (const TensorSpec& spec : specs_)
     if (!spec.in_place_of.empty()) keep_original(spec);
@@ -158,17 +158,17 @@ std::optional<std::string> CudaWorkset::damage() {
   return std::nullopt;
 }
 
-bool CudaWorkset::negate_inputs() {
-  for (const TensorSpec& spec : negatable_) {
+bool CudaWorkset::flip_signs(std::uint64_t pattern) {
+  for (const TensorSpec& spec : signed_) {
     const auto original =
         std::find_if(originals_.begin(), originals_.end(),
                      [&](const Original& each) { return each.name == spec.name; });
     void* data = original == originals_.end() ? find(spec.name) : original->memory.data();
     device_.helpers().flip_signs(data, static_cast<std::size_t>(spec.bytes()), spec.dtype,
-                                 device_.stream());
+                                 {pattern, spec.name}, device_.stream());
   }
   restore_updated();
-  return !negatable_.empty();
+  return !signed_.empty();
 }
 
 }  // namespace gla_bench::cuda

@@ -25,7 +25,7 @@ class CudaWorkset : public Workset {
   std::uint64_t outputs_fingerprint() override;
   bool poison_left() override;
   std::optional<std::string> damage() override;
-  bool negate_inputs() override;
+  bool flip_signs(std::uint64_t pattern) override;
 
   /// Returns null for a tensor that the problem lacks.
   std::byte* find(std::string_view name) const;
@@ -58,7 +58,7 @@ class CudaWorkset : public Workset {
   Device& device_;
   Layout layout_;
   std::vector<TensorSpec> specs_;
-  std::vector<TensorSpec> negatable_;
+  std::vector<TensorSpec> signed_;
   GuardedBuffers buffers_;  // by memory_name()
   std::vector<Original> originals_;
   DeviceMemory sums_;

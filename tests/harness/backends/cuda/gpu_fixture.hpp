@@ -25,6 +25,7 @@ inline Operator map_operator() {
     return std::vector<TensorSpec>{{"x", TensorSpec::Role::input, p.dtype, extents, true},
                                    {"y", TensorSpec::Role::output, p.dtype, extents, true}};
   };
+  op.signed_inputs = [](const Problem&) { return std::vector<std::string>{"x"}; };
   return op;
 }
 
@@ -74,6 +75,12 @@ extern "C" __global__ void waits_for_memory(const __grid_constant__ Params p) {
   for (int i = 0; i < 1000; ++i)
     at = (at + 2099 + (static_cast<float>(p.x[at]) > 1000.0f ? 1 : 0)) % p.count;
   p.y[0] = static_cast<io_t>(static_cast<float>(at % 64));
+}
+extern "C" __global__ void reads_leftovers(const __grid_constant__ Params p) {
+  extern __shared__ float line[];
+  const volatile float* left = line;
+  const long long i = thread();
+  if (i < p.count) p.y[i] = static_cast<io_t>(left[(97 * i) % 20000]);
 }
 extern "C" __global__ void needs_much_shared(const __grid_constant__ Params p) {
   extern __shared__ float line[];

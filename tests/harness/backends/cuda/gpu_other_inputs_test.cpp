@@ -1,4 +1,4 @@
-// Inputs negated where they lie on the device, against the host's.
+// Signs flipped where the inputs lie on the device, against the host's.
 
 #include "harness/backends/other_inputs.hpp"
 #include "tests/harness/backends/cuda/gpu_fixture.hpp"
@@ -23,11 +23,11 @@ TEST_F(GpuOtherInputs, AreTheHostsAndTwiceIsNothing) {
       return workset->download_outputs().at("y");
     };
     const std::vector<float> before = outputs();
-    ASSERT_TRUE(workset->negate_inputs());
-    std::vector<float> expected = negated(op_.tensors(problem_), given).at("x");
+    ASSERT_TRUE(workset->flip_signs(verified_pattern));
+    std::vector<float> expected = flipped(op_, problem_, given, verified_pattern).at("x");
     for (float& value : expected) value *= 2;
     EXPECT_EQ(outputs(), expected);
-    ASSERT_TRUE(workset->negate_inputs());
+    ASSERT_TRUE(workset->flip_signs(verified_pattern));
     EXPECT_EQ(outputs(), before);
     EXPECT_EQ(workset->damage(), std::nullopt);
   }

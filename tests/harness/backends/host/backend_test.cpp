@@ -2,15 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include "core/error.hpp"
 #include "harness/backends/backend.hpp"
 #include "harness/backends/guarded_buffer.hpp"
+#include "harness/backends/host/leftovers.hpp"
 #include "harness/backends/host/machine.hpp"
+#include "harness/tensors/staging.hpp"
 
 namespace gla_bench {
 namespace {
@@ -34,9 +38,10 @@ TEST(GuardedBuffer, StartsPoisonedAndWhole) {
 
 TEST(GuardedBuffer, NamesTheFirstByteHit) {
   GuardedBuffer buffer("x", 10);
+  const std::byte whole = buffer.bytes().data()[10 + 12];
   buffer.bytes().data()[10 + 12] = std::byte{0};
   EXPECT_EQ(buffer.damage(), "guard zone behind 'x' overwritten at byte 12");
-  buffer.bytes().data()[10 + 12] = std::byte{0xa5};
+  buffer.bytes().data()[10 + 12] = whole;
   buffer.bytes().data()[-3] = std::byte{0};
   EXPECT_EQ(buffer.damage(), "guard zone before 'x' overwritten 3 bytes before its start");
 }
@@ -46,15 +51,81 @@ TEST(GuardedBuffer, EveryByteOfBothZonesCounts) {
   const auto guard = static_cast<std::ptrdiff_t>(GuardedBuffer::guard_bytes);
   for (const std::ptrdiff_t at : {-guard, std::ptrdiff_t{-1}, std::ptrdiff_t{8}, 8 + guard - 1}) {
     std::byte& byte = buffer.bytes().data()[at];
-    byte = std::byte{1};
-    EXPECT_NE(buffer.damage(), std::nullopt) << at;
-    byte = std::byte{0xa5};
+    const std::byte whole = byte;
+    for (const std::byte other : {std::byte{1}, std::byte{0xff}}) {
+      byte = other;
+      EXPECT_NE(buffer.damage(), std::nullopt) << at;
+    }
+    byte = whole;
     EXPECT_EQ(buffer.damage(), std::nullopt);
+  }
+}
+
+TEST(GuardedBuffer, ZonesReadAsNaNInEveryDtype) {
+  for (const std::size_t bytes : {6u, 8u, 10u}) {
+    const GuardedBuffer buffer("x", bytes);
+    for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
+      for (const std::ptrdiff_t at : {std::ptrdiff_t{-8}, static_cast<std::ptrdiff_t>(bytes)}) {
+        std::vector<float> read(8 / size_of(dtype));
+        decode(dtype, {buffer.bytes().data() + at, 8}, read);
+        for (const float value : read) EXPECT_TRUE(std::isnan(value)) << bytes << " " << at;
+      }
   }
 }
 
 TEST(GuardedBuffer, TooLargeIsARunError) {
   EXPECT_THROW(GuardedBuffer("x", std::size_t{1} << 60), RunError);
+}
+
+// What an earlier call left on the stack where this one has a variable that it does not set.
+[[gnu::noinline]] unsigned char left_on_the_stack() {
+  std::array<unsigned char, 16384> bytes;
+  asm volatile("" : : "r"(bytes.data()) : "memory");  // might be set, for all that is known
+  return bytes[256];
+}
+
+// The same of memory: a block so large that it always comes from the system.
+float left_in_memory() {
+  const std::unique_ptr<float[]> memory(new float[std::size_t{1} << 24]);
+  asm volatile("" : : "r"(memory.get()) : "memory");
+  return memory[12345];
+}
+
+TEST(Leftovers, AreNoZerosWhereAVerifiedCallLooks) {
+  {
+    const PoisonedLeftovers poisoned;
+    const unsigned char on_the_stack = left_on_the_stack();
+    EXPECT_EQ(on_the_stack, 0xff);
+    EXPECT_GT(std::abs(left_in_memory()), 1e30f);
+  }
+  EXPECT_EQ(left_in_memory(), 0) << "no longer, and new pages are zero";
+}
+
+TEST(HostBackend, OnlyTheFirstRunAfterPoisoningFindsPoison) {
+  const Operator& op = *find_operator("gla");
+  const auto backend = make_host_backend({.threads = 1});
+  Variant variant = *find_variant("gla", "recurrent", BackendId::host);
+  float seen = 0;
+  variant.code = [&](const HostCall&) { seen = left_in_memory(); };
+  const auto workset = backend->stage(op, tiny(), op.draw(tiny()));
+  const auto plan = backend->build({&variant, tiny(), {}});
+  plan->prepare(*workset);
+  plan->poison_workspace();
+  plan->run();
+  EXPECT_GT(std::abs(seen), 1e30f);
+  plan->run();
+  EXPECT_EQ(seen, 0) << "warming up";
+  plan->poison_workspace();
+  plan->sample(CacheState::cold, 1);
+  EXPECT_EQ(seen, 0) << "the clock runs";
+}
+
+TEST(HostBackend, LoadRunsBesideTheWorkAndEnds) {
+  const auto backend = make_host_backend();
+  int calls = 0;
+  backend->beside_load([&] { ++calls; });
+  EXPECT_EQ(calls, 1);
+  EXPECT_THROW(backend->beside_load([] { throw RunError("the work's own"); }), RunError);
 }
 
 TEST(HostBackend, OutputsStartAsNaN) {

@@ -1,0 +1,134 @@
+// The launches of a verification: what is run, on which inputs, and what is looked at.
+
+#include <utility>
+
+#include "harness/backends/other_inputs.hpp"
+#include "harness/measure/checks.hpp"
+#include "harness/verify/judged.hpp"
+#include "harness/verify/verify.hpp"
+
+namespace gla_bench {
+namespace {
+
+void report_damage(Workset& workset, Plan& plan, Verification& verification) {
+  for (const auto& damage : {workset.damage(), plan.damage()})
+    if (damage)
+      add_fault(verification,
+                damage->starts_with("guard zone") ? check::guard_zone : check::input_changed,
+                *damage);
+}
+
+// What sees a wrong result for other inputs, unless it is the result for the first ones.
+struct Reason {
+  std::string_view check;
+  std::string where;
+};
+
+// Makes a call with the other inputs and judges what it leaves. The inputs are restored afterwards.
+// Does nothing where the problem has no other inputs.
+void check_other_inputs(Workset& workset, Plan& plan, ProblemTruth& truth,
+                        const Tolerance& tolerance, Verification& verification,
+                        const VerifyOptions& options, const Reason& reason,
+                        const std::function<void()>& call) {
+  ProblemTruth* others = truth.others();
+  if (others == nullptr) return;
+  const FlippedSigns flipped(workset, verified_pattern);
+  if (!flipped.any()) return;
+  poison_before_timing(workset, plan);
+  call();
+  const std::uint64_t fingerprint = workset.outputs_fingerprint();
+  const Verification judged =
+      judge_outputs(workset, *others, fingerprint, verification.arithmetic, tolerance);
+  verification.other_fingerprint = fingerprint;
+  if (judged.ok) return;
+  if (fingerprint == verification.fingerprint)
+    add_fault(verification, check::other_inputs,
+              "for other inputs: the outputs of an earlier call, bit for bit");
+  else
+    add_fault(verification, reason.check, reason.where + judged.fault);
+  if (options.wrong) options.wrong(*others, workset.download_outputs());
+}
+
+// Takes one more sample, with poisoned outputs and other inputs. It finds a candidate that stopped
+// writing, or computing, while it was timed.
+void check_one_more(Workset& workset, Plan& plan, ProblemTruth& truth, const Tolerance& tolerance,
+                    Verification& verification, const VerifyOptions& options) {
+  const auto sample = [&] { plan.sample(CacheState::cold, 1); };
+  const Reason reason{check::last_timed, "in one more sample: "};
+  if (truth.others() != nullptr) {
+    check_other_inputs(workset, plan, truth, tolerance, verification, options, reason, sample);
+    return;
+  }
+  poison_before_timing(workset, plan);
+  sample();
+  const Verification again = judge_outputs(workset, truth, workset.outputs_fingerprint(),
+                                           verification.arithmetic, tolerance);
+  if (!again.ok) add_fault(verification, reason.check, reason.where + again.fault);
+}
+
+}  // namespace
+
+Verification judge_outputs(Workset& workset, ProblemTruth& truth, std::uint64_t fingerprint,
+                           Arithmetic arithmetic, const Tolerance& tolerance) {
+  if (const Verification* known = truth.known_right(arithmetic, fingerprint)) return *known;
+  Verification verification = judge(truth, workset.download_outputs(), arithmetic, tolerance);
+  verification.fingerprint = fingerprint;
+  truth.remember(verification);
+  return verification;
+}
+
+Verification verify_candidate(Workset& workset, Plan& plan, ProblemTruth& truth,
+                              Arithmetic arithmetic, const Tolerance& tolerance,
+                              const VerifyOptions& options) {
+  const auto run_poisoned = [&] {
+    poison_before_timing(workset, plan);
+    plan.run();
+    return workset.outputs_fingerprint();
+  };
+  const auto tell = [&] {
+    if (options.wrong) options.wrong(truth, workset.download_outputs());
+  };
+  const std::uint64_t first = run_poisoned();
+  Verification verification = judge_outputs(workset, truth, first, arithmetic, tolerance);
+  report_damage(workset, plan, verification);
+  if (!verification.ok) tell();
+  const std::uint64_t second = run_poisoned();
+  verification.deterministic = second == first;
+  if (verification.ok && !verification.deterministic) {
+    // A repeat with other bits has to be right as well.
+    const Verification repeat = judge_outputs(workset, truth, second, arithmetic, tolerance);
+    if (!repeat.ok)
+      add_fault(verification, check::repeat, "in a repeat: " + repeat.fault);
+    else if (options.reproducible)
+      add_fault(verification, check::repeat,
+                "in a repeat: other bits, which this variant says there never are");
+    if (!verification.ok) tell();
+  }
+  if (!verification.ok) return verification;
+  report_damage(workset, plan, verification);
+  if (!verification.ok) return verification;
+  check_other_inputs(workset, plan, truth, tolerance, verification, options,
+                     {check::other_inputs, "for other inputs: "}, [&] { plan.run(); });
+  report_damage(workset, plan, verification);
+  return verification;
+}
+
+void poison_before_timing(Workset& workset, Plan& plan) {
+  workset.poison_outputs();
+  plan.poison_workspace();
+}
+
+void verify_last_timed(Workset& workset, Plan& plan, ProblemTruth& truth,
+                       const Tolerance& tolerance, Verification& verification,
+                       const VerifyOptions& options) {
+  Verification last = judge_outputs(workset, truth, workset.outputs_fingerprint(),
+                                    verification.arithmetic, tolerance);
+  if (!last.ok) last.check = check::last_timed;
+  report_damage(workset, plan, last);
+  if (!last.ok && options.wrong) options.wrong(truth, workset.download_outputs());
+  if (last.ok) check_one_more(workset, plan, truth, tolerance, last, options);
+  verification.last_timed_ok = last.ok;
+  if (!last.ok) add_fault(verification, last.check, "after timing: " + last.fault);
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,59 @@
+// What a kernel finds of an earlier one: in shared memory, and beside other work.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "tests/harness/backends/cuda/gpu_fixture.hpp"
+
+namespace gla_bench::cuda {
+namespace {
+
+class GpuLeftovers : public GpuFixture {};
+
+TEST_F(GpuLeftovers, SharedMemoryIsNaNBeforeAVerifiedRunAndNotPoison) {
+  problem_.shape = {8, 64, 8, 32, 32};  // blocks for every SM
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+    problem_.dtype = dtype;
+    const Variant writes = variant("needs_much_shared", 80000);
+    const Variant reads = variant("reads_leftovers", 80000);
+    const auto workset = backend_->stage(op_, problem_, inputs());
+    const auto first = backend_->build({&writes, problem_, {}});
+    const auto second = backend_->build({&reads, problem_, {}});
+    first->prepare(*workset);
+    second->prepare(*workset);
+    for (int again = 0; again < 3; ++again) {
+      first->run();
+      workset->poison_outputs();
+      second->poison_workspace();
+      second->run();
+      const std::vector<float> y = workset->download_outputs().at("y");
+      EXPECT_EQ(std::count_if(y.begin(), y.end(), [](float v) { return std::isnan(v); }),
+                static_cast<std::ptrdiff_t>(y.size()));
+      EXPECT_FALSE(workset->poison_left()) << "a NaN of its own";
+    }
+  }
+}
+
+TEST_F(GpuLeftovers, OtherWorkRunsBesideACandidate) {
+  const Variant v = variant("twice");
+  const auto workset = backend_->stage(op_, problem_, inputs());
+  const auto plan = backend_->build({&v, problem_, {}});
+  plan->prepare(*workset);
+  plan->run();
+  const std::uint64_t right = workset->outputs_fingerprint();
+  int calls = 0;
+  backend_->beside_load([&] {
+    for (; calls < 50; ++calls) {
+      workset->poison_outputs();
+      plan->run();
+      ASSERT_EQ(workset->outputs_fingerprint(), right);
+    }
+  });
+  EXPECT_EQ(calls, 50);
+  EXPECT_EQ(workset->damage(), std::nullopt) << "the load writes to its own memory";
+  EXPECT_THROW(backend_->beside_load([] { throw RunError("the work's own"); }), RunError);
+}
+
+}  // namespace
+}  // namespace gla_bench::cuda
