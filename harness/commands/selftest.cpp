@@ -28,8 +28,8 @@ WorkConditions conditions_of(const Place& place) {
   conditions.place = place;
   Policy& policy = conditions.settings.policy;
   policy.timing.warmup = 2;
-  policy.timing.min_samples = 3;
-  policy.timing.max_samples = 5;
+  policy.timing.min_samples = 8;  // with all kinds of inputs among them
+  policy.timing.max_samples = 8;
   policy.timing.min_seconds = 0;
   policy.timing.max_seconds = 1;
   policy.limits.least_seconds = 6;

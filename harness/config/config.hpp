@@ -99,6 +99,9 @@ struct Policy {
   EnergyPolicy energy;
   LimitPolicy limits;
   KeepWrong keep_wrong;
+  /// How often a problem's fastest candidate is launched beside other work, and looked at; 0:
+  /// never.
+  int winner_launches = 100;
   std::string tolerance;  ///< path of a tolerance file; empty: the program's own
 };
 

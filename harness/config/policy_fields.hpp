@@ -160,6 +160,14 @@ void fields(Visitor& visit, Of<Policy>) {
   visit("keep_wrong", &Policy::keep_wrong,
         {.about = "Where the tensors of wrong rows are kept.", .presence = added},
         [](const Policy& policy) { return !policy.keep_wrong.folder.empty(); });
+  visit("winner_launches", &Policy::winner_launches,
+        {.about =
+             "How often a problem's fastest candidate is launched beside other work on the "
+             "device, and its outputs compared bit for bit, within timing.max_seconds; 0: never. "
+             "A candidate counts that is the fastest so far when its turn comes.",
+         .presence = added,
+         .least = 0,
+         .most = 1e6});
   visit("tolerance", &Policy::tolerance,
         {.about = "The path of a tolerance file, from the config's folder; without it the "
                   "program's own is used.",

@@ -12,6 +12,7 @@
 #include "harness/engine/wrong_tensors.hpp"
 #include "harness/measure/readings.hpp"
 #include "harness/tensors/tensor_file.hpp"
+#include "harness/verify/looks.hpp"
 
 namespace gla_bench {
 namespace {
@@ -216,15 +217,30 @@ class PointRun {
     poison_before_timing(workset(), *plan);
     const SpeedLimit limit{trial.record.io.floor_bytes, plan_.copy_gb_per_s,
                            plan_.last_level_cache};
-    trial.record.timing = measure(*plan, backend_, plan_.timing, limit);
-    trial.record.stages = measure_stages(*plan, trial.candidate);
     std::optional<WrongOutputs> wrong;
-    verify_last_timed(workset(), *plan, *staged_.truth, plan_.tolerance, *trial.record.verification,
-                      options_of(trial, wrong));
+    const VerifyOptions options = options_of(trial, wrong);
+    const Looked looked{workset(), *plan, *staged_.truth, plan_.tolerance, options};
+    Verification& verification = *trial.record.verification;
+    trial.record.timing = measure(*plan, backend_, plan_.timing, limit,
+                                  look_at_samples(looked, work_.problem.seed, verification));
+    trial.record.stages = measure_stages(*plan, trial.candidate);
+    if (verification.ok)
+      verify_last_timed(workset(), *plan, *staged_.truth, plan_.tolerance, verification, options);
+    if (verification.ok && is_winner(trial))
+      verify_beside_load(looked, backend_, plan_.winner_launches, plan_.timing.max_seconds,
+                         verification);
     trial.record.status = trial.record.verification->ok ? Status::measured : Status::wrong;
     trial.record.reason = reason_of(*trial.record.verification);
     keep(trial, wrong);
     if (trial.record.status == Status::measured) count(*plan, trial);
+  }
+
+  /// Whether no candidate of the problem was faster so far.
+  bool is_winner(const Trial& trial) {
+    const double time = trial.record.timing->cold.median_ms;
+    if (winner_ms_ && time > *winner_ms_) return false;
+    winner_ms_ = time;
+    return true;
   }
 
   /// Reads the counters after timing. Whatever goes wrong with it, the timing is kept.
@@ -248,6 +264,7 @@ class PointRun {
   RunObserver& observer_;
   Staged& staged_;
   std::map<std::string, double> fastest_;  ///< milliseconds of each variant on the problem
+  std::optional<double> winner_ms_;        ///< of all variants
   bool lost_ = false, gone_ = false;
   std::string why_unstaged_;
 };

@@ -28,6 +28,7 @@ struct RunRules {
   ReferencePlace reference = ReferencePlace::automatic;
   Tolerance tolerance;
   KeepWrong keep_wrong;
+  int winner_launches = 0;      ///< as Policy::winner_launches
   double copy_gb_per_s = 0;     ///< copy bandwidth of the backend; 0: not measured
   double last_level_cache = 0;  ///< bytes; 0: unknown
 };

@@ -27,10 +27,16 @@ inline constexpr std::string_view repeat =
 inline constexpr std::string_view other_inputs =
     "other_inputs";  ///< wrong for other inputs, or the outputs of an earlier call
 inline constexpr std::string_view last_timed = "last_timed";
+inline constexpr std::string_view timed_sample =
+    "timed_sample";  ///< as `repeat`, in a sample with cold caches
+inline constexpr std::string_view beside_load =
+    "beside_load";  ///< as `repeat`, in a launch beside other work
 
 // Checks of times.
 inline constexpr std::string_view floor = "floor";  ///< faster than the floor allows
 inline constexpr std::string_view wall_clock = "wall_clock";
+inline constexpr std::string_view unseen_inputs =
+    "unseen_inputs";  ///< much slower with inputs that no call had before
 
 // Checks of steps that did not run to their end.
 inline constexpr std::string_view crash = "crash";

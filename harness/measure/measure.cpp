@@ -4,12 +4,14 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/error.hpp"
 #include "harness/measure/checks.hpp"
 #include "harness/measure/clock_reasons.hpp"
 #include "harness/measure/series.hpp"
 #include "harness/measure/stop.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench {
 namespace {
@@ -17,13 +19,26 @@ namespace {
 constexpr double hot_sample_seconds = 1e-3;  // long enough for any timer's resolution
 constexpr int most_hot_calls = 100;
 
-Series sample_series(Plan& plan, CacheState cache, int calls, const TimingPolicy& policy,
+// The seconds of samples with cold caches, by whether an earlier call had their inputs.
+struct ColdSeconds {
+  std::vector<double> known, unseen;
+};
+
+double cold_sample(Plan& plan, const SampleHooks& hooks, ColdSeconds& all) {
+  const bool unseen = hooks.before && hooks.before();
+  const double seconds = plan.sample(CacheState::cold, 1);
+  if (hooks.after) hooks.after();
+  (unseen ? all.unseen : all.known).push_back(seconds);
+  return seconds;
+}
+
+Series sample_series(const std::function<double()>& sample, const TimingPolicy& policy,
                      ClockWatch& clocks) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   std::vector<double> seconds;
   while (true) {
-    seconds.push_back(plan.sample(cache, calls));
+    seconds.push_back(sample());
     clocks.look_now_and_then();
     const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
     if (auto reason = stop_reason(policy, seconds, elapsed))
@@ -45,6 +60,25 @@ double shortest_call(Plan& plan, int calls) {
   return shortest;
 }
 
+void suspect(Timing& timing, std::string_view check) {
+  timing.suspect = true;
+  if (timing.suspect_check.empty()) timing.suspect_check = check;
+}
+
+// Where unseen inputs take longer, more samples are taken, since a busy machine delays some of
+// them.
+void hold_against_unseen_inputs(Plan& plan, const SampleHooks& hooks, ColdSeconds seconds,
+                                Timing& timing) {
+  constexpr int most_samples = 40;
+  constexpr std::size_t more_unseen = 5;
+  if (!contradicts_unseen_inputs(seconds.known, seconds.unseen)) return;
+  const std::size_t enough = seconds.unseen.size() + more_unseen;
+  for (int i = 0; i < most_samples && seconds.unseen.size() < enough; ++i)
+    cold_sample(plan, hooks, seconds);
+  if (contradicts_unseen_inputs(seconds.known, seconds.unseen))
+    suspect(timing, check::unseen_inputs);
+}
+
 void hold_against_wall_clock(Plan& plan, Timing& timing) {
   double timed_ms = timing.cold.median_ms;
   if (timing.hot) timed_ms = std::min(timed_ms, timing.hot->median_ms);
@@ -54,9 +88,7 @@ void hold_against_wall_clock(Plan& plan, Timing& timing) {
   if (!contradicts()) return;
   timing.wall_ms = std::min(*timing.wall_ms, shortest_call(plan, 20) * 1e3);
   plan.sample(CacheState::cold, 1);  // what is verified after timing is a timed launch
-  if (!contradicts()) return;
-  timing.suspect = true;
-  timing.suspect_check = check::wall_clock;
+  if (contradicts()) suspect(timing, check::wall_clock);
 }
 
 }  // namespace
@@ -72,6 +104,12 @@ bool contradicts_wall_clock(double seconds, double wall_seconds, std::size_t lau
   return !(wall_seconds <= wall_factor * seconds + slack);
 }
 
+bool contradicts_unseen_inputs(std::span<const double> known, std::span<const double> unseen) {
+  if (known.empty() || unseen.empty()) return false;
+  const double shortest = *std::min_element(unseen.begin(), unseen.end());
+  return shortest > unseen_factor * quantile(known, 0.5) + unseen_slack;
+}
+
 int hot_calls(double cold_seconds) {
   if (!(cold_seconds > 0)) return most_hot_calls;
   const double calls = std::ceil(hot_sample_seconds / cold_seconds);
@@ -85,26 +123,29 @@ bool is_suspect(double seconds, const SpeedLimit& limit) {
   return !(seconds * suspect_margin >= floor_seconds);
 }
 
-Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit) {
+Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit,
+               const SampleHooks& hooks) {
   Timing timing;
   for (int call = 0; call < policy.warmup; ++call) plan.run();
   timing.wall_ms = shortest_call(plan, 5) * 1e3;
   ClockWatch clocks(backend);
   timing.clock_mhz_before = backend.clock_mhz();
   clocks.look();
-  timing.cold = sample_series(plan, CacheState::cold, 1, policy, clocks);
+  ColdSeconds seconds;
+  timing.cold = sample_series([&] { return cold_sample(plan, hooks, seconds); }, policy, clocks);
+  hold_against_unseen_inputs(plan, hooks, std::move(seconds), timing);
+  const int calls = hot_calls(timing.cold.median_ms * 1e-3);
   if (policy.hot)
-    timing.hot = sample_series(plan, CacheState::hot, hot_calls(timing.cold.median_ms * 1e-3),
-                               policy, clocks);
+    timing.hot = sample_series([&] { return plan.sample(CacheState::hot, calls); }, policy, clocks);
+  else if (hooks.after)
+    plan.sample(CacheState::cold, 1);  // the one before may have had other inputs
   timing.clock_mhz_after = backend.clock_mhz();
   clocks.look();
   clocks.tell(timing);
   hold_against_wall_clock(plan, timing);
   if (is_suspect(timing.cold.median_ms * 1e-3, limit) ||
-      (timing.hot && is_suspect(timing.hot->median_ms * 1e-3, limit))) {
-    timing.suspect = true;
-    if (timing.suspect_check.empty()) timing.suspect_check = check::floor;
-  }
+      (timing.hot && is_suspect(timing.hot->median_ms * 1e-3, limit)))
+    suspect(timing, check::floor);
   return timing;
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 // Times one prepared candidate, through Plan::sample, the only timer.
 
+#include <functional>
+#include <span>
+
 #include "harness/backends/backend.hpp"
 #include "harness/config/config.hpp"
 #include "harness/records/record.hpp"
@@ -36,6 +39,21 @@ bool contradicts_wall_clock(double seconds, double wall_seconds, std::size_t lau
 /// @throws RunError
 double shortest_wall_seconds(Plan& plan, double seconds);
 
+/// What is done before and after each sample with cold caches, while no clock runs.
+struct SampleHooks {
+  /// Returns whether no call before this one had the same inputs.
+  std::function<bool()> before = {};
+  std::function<void()> after = {};
+};
+
+/// A call takes the same time whether or not an earlier one had its inputs. Where the shortest call
+/// with unseen inputs takes more than this many times the median of the others, plus this many
+/// seconds, the others are answered from memory.
+constexpr double unseen_factor = 1.5, unseen_slack = 20e-6;
+
+/// True where the two series contradict each other so. Never true if one of them is empty.
+bool contradicts_unseen_inputs(std::span<const double> known, std::span<const double> unseen);
+
 /// The number of back-to-back calls in a hot sample, from the cold time of one call. A sample is
 /// then long enough for any timer.
 int hot_calls(double cold_seconds);
@@ -44,8 +62,9 @@ int hot_calls(double cold_seconds);
 /// (policy.hot) hot samples of back-to-back calls. The device's clock is read at both ends of the
 /// samples. The wall-clock time is the shortest of five calls, or of 25 where five contradict the
 /// timer. A busy host delays only some calls, but a timer that does not wait is wrong for all of
-/// them. The last call is a sample. @throws RunError
-Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit);
+/// them. The last call is a sample, with the inputs that were there before. @throws RunError
+Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit,
+               const SampleHooks& hooks = {});
 
 /// Times the stages of one call with cold caches, each with the bytes that the variant says it
 /// moves. Returns nothing for a candidate without stages. @throws RunError, also for a stage whose

@@ -1,5 +1,6 @@
-// A backend whose timer does not wait for one variant: a sample is asked for and its work put off
-// until somebody looks at the outputs, as a launch that is never synchronised would be.
+// A backend whose timer does not wait for two variants: a sample is asked for and its work put off.
+// That of one is done when somebody looks at the outputs, as a launch that is never synchronised
+// would be. That of the other is done later, as work in a stream that nobody knows.
 
 #include <utility>
 
@@ -18,19 +19,19 @@ class LateWorkset final : public Workset {
     honest_->poison_outputs();
   }
   const HostTensors& download_outputs() override {
-    finish();
+    look();
     return honest_->download_outputs();
   }
   std::uint64_t outputs_fingerprint() override {
-    finish();
+    look();
     return honest_->outputs_fingerprint();
   }
   bool poison_left() override {
-    finish();
+    look();
     return honest_->poison_left();
   }
   std::optional<std::string> damage() override {
-    finish();
+    look();
     return honest_->damage();
   }
   bool flip_signs(std::uint64_t pattern) override {
@@ -39,22 +40,39 @@ class LateWorkset final : public Workset {
   }
 
   Workset& honest() { return *honest_; }
-  void put_off(std::function<void()> work) { work_ = std::move(work); }
+  /// `hidden`: who looks at the outputs does not wait for the work, either.
+  void put_off(std::function<void()> work, bool hidden = false) {
+    work_ = std::move(work);
+    hidden_ = hidden;
+  }
+  void drop() { work_ = {}; }
   void finish() {
     if (work_) std::exchange(work_, {})();
   }
 
  private:
+  void look() {
+    if (!hidden_) finish();
+  }
+
   std::unique_ptr<Workset> honest_;
   std::function<void()> work_;
+  bool hidden_ = false;
 };
+
+enum class Timing { honest, late, hidden };
+
+Timing timing_of(const std::string& variant) {
+  if (variant == "cheating_timer") return Timing::late;
+  return variant == "side_stream" ? Timing::hidden : Timing::honest;
+}
 
 class CheatingPlan final : public ForwardingPlan {
  public:
-  CheatingPlan(std::unique_ptr<Plan> honest, bool cheats)
-      : ForwardingPlan(std::move(honest)), cheats_(cheats) {}
+  CheatingPlan(std::unique_ptr<Plan> honest, Timing timing)
+      : ForwardingPlan(std::move(honest)), timing_(timing) {}
   ~CheatingPlan() override {
-    if (cheats_ && workset_ != nullptr) workset_->put_off({});
+    if (workset_ != nullptr) workset_->drop();
   }
 
   void prepare(Workset& workset) override {
@@ -70,13 +88,14 @@ class CheatingPlan final : public ForwardingPlan {
     plan_->run();
   }
   double sample(CacheState cache, int calls) override {
-    if (!cheats_) return plan_->sample(cache, calls);
-    workset_->put_off([this, cache, calls] { plan_->sample(cache, calls); });
+    if (timing_ == Timing::honest) return plan_->sample(cache, calls);
+    workset_->put_off([this, cache, calls] { plan_->sample(cache, calls); },
+                      timing_ == Timing::hidden);
     return 1e-6;
   }
 
  private:
-  bool cheats_;
+  Timing timing_;
   LateWorkset* workset_ = nullptr;
 };
 
@@ -90,7 +109,7 @@ class CheatingBackend final : public ForwardingBackend {
   }
   std::unique_ptr<Plan> build(const Candidate& candidate) override {
     return std::make_unique<CheatingPlan>(backend_->build(candidate),
-                                          candidate.variant->name == "cheating_timer");
+                                          timing_of(candidate.variant->name));
   }
 };
 

@@ -22,7 +22,12 @@ constexpr std::array fault_list{
     PlantedFault{stale_output, "stale_output", "writes in its first call only", check::repeat,
                  honest},
     PlantedFault{stale_when_timed, "stale_when_timed", "stops to write while it is timed",
+                 check::timed_sample, honest},
+    PlantedFault{accumulates, "accumulates", "adds to the output of the call before",
                  check::last_timed, honest},
+    PlantedFault{leftover_memory, "leftover_memory", "takes memory that it never wrote for zeros",
+                 check::not_finite, honest},
+    PlantedFault{reads_behind, "reads_behind", "reads behind an input", check::not_finite, honest},
     PlantedFault{last_chunk_missing, "last_chunk_missing", "leaves the ragged last chunk out",
                  check::unwritten, honest},
     PlantedFault{off_by_one, "off_by_one", "the last token of each chunk misses the state",
@@ -37,6 +42,8 @@ constexpr std::array fault_list{
                  check::guard_zone, honest},
     PlantedFault{changed_input, "changed_input", "changes an input when it is done with it",
                  check::input_changed, honest},
+    PlantedFault{ignored_scale, "ignored_scale", "has 1/sqrt(K) where the problem says a scale",
+                 check::rel_l2, honest},
     PlantedFault{flipped_gate_sign, "flipped_gate_sign", "decays by exp(-g)", check::rel_l2,
                  honest},
     PlantedFault{inclusive_decay, "inclusive_decay", "decays the token that is added, too",
@@ -54,12 +61,20 @@ constexpr std::array fault_list{
     PlantedFault{bfloat16_accumulator, "bfloat16_accumulator",
                  "declares float32 and rounds its state to bfloat16", check::rel_l2, honest},
     PlantedFault{race, "race", "two writers, the later one wins", check::repeat, honest},
+    PlantedFault{rare_race, "rare_race", "one wrong element in one of a hundred calls",
+                 check::beside_load, honest},
+    PlantedFault{cached_state, "cached_state", "returns the final state of its first call",
+                 check::other_inputs, honest},
     PlantedFault{cached_answer, "cached_answer", "answers from its first call, whatever the inputs",
                  check::other_inputs, honest},
     PlantedFault{cached_when_timed, "cached_when_timed", "the same, once it is timed",
                  check::other_inputs, honest},
     PlantedFault{cheating_timer, "cheating_timer", "the timer does not wait for the work",
                  check::wall_clock, honest_slow},
+    PlantedFault{side_stream, "side_stream", "works on where nobody waits for it",
+                 check::timed_sample, honest_slow},
+    PlantedFault{answer_by_content, "answer_by_content",
+                 "computes once for each content of its inputs", check::unseen_inputs, honest_slow},
     PlantedFault{memory_exhaustion, "memory_exhaustion", "wants more memory than there is",
                  check::memory, honest},
     PlantedFault{hoarding, "hoarding", "takes more and more memory while it runs", check::memory,
@@ -99,6 +114,7 @@ Problem problem() {
   problem.op = "gla";
   problem.shape = {2, 150, 2, keys, 24};
   problem.gate = "mild";
+  problem.scale = 0.3;
   return problem;
 }
 

@@ -36,7 +36,8 @@ Catalog catalog();
 Problem problem();
 
 /// A backend that runs everything as the wrapped one does, except that its timer does not wait for
-/// the variant `cheating_timer`.
+/// the variants `cheating_timer`, whose work is done before its outputs are read, and
+/// `side_stream`, whose work is done after that.
 std::unique_ptr<Backend> with_cheating_timer(std::unique_ptr<Backend> honest);
 
 /// The two functions that make the variants of catalog().

@@ -11,11 +11,13 @@ Variant cuda_variant(Fault fault, std::string_view name) {
   variant.sources = {"harness/selftest/planted.cuh"};
   variant.code = [fault](const Problem& problem, const Tile& tile) {
     const Shape& s = problem.shape;
+    const std::size_t shared = fault == leftover_memory ? 4096 : 0;
     const auto blocks = static_cast<unsigned>(s.batch * s.heads) * (fault == race ? 2 : 1);
     return Recipe{
         "harness/selftest/planted.cuh",
         {{"planted_fault", "number", fault}, {"tile", "chunk", tile.at("chunk")}},
-        {KernelLaunch{"planted", {blocks, 1, 1}, {static_cast<unsigned>(s.value_dim), 1, 1}, 0}}};
+        {KernelLaunch{
+            "planted", {blocks, 1, 1}, {static_cast<unsigned>(s.value_dim), 1, 1}, shared}}};
   };
   return variant;
 }

@@ -34,11 +34,26 @@ enum Fault : int {
   hang,
   memory_exhaustion,
   cheating_timer,  ///< the code of `slow`; its timer does not wait
+  ignored_scale,
+  leftover_memory,    ///< takes memory that it never wrote for zeros: shared on a GPU, new on a host
+  reads_behind,       ///< adds 0 times what lies behind an input
+  cached_state,       ///< computes o, and returns the final state of the first call
+  accumulates,        ///< adds to the output of an earlier call, unless that is NaN
+  rare_race,          ///< one wrong element in one of a hundred calls that find poisoned outputs
+  side_stream,        ///< right; its timer does not wait, and neither does who reads the outputs
+  answer_by_content,  ///< takes milliseconds, unless an earlier call had the same inputs
 };
 
 /// The number of calls after which `stale_when_timed` and `cached_when_timed` begin. It is more
 /// than a verification makes and fewer than a measurement makes.
 constexpr int honest_calls = 5;
+
+/// The call among those that find poisoned outputs in which `rare_race` goes wrong. Verification and
+/// samples together make fewer, and launches beside other work make a hundred.
+constexpr int racing_call = 60;
+
+/// How many answers `answer_by_content` keeps, more than a measurement asks for.
+constexpr int most_answers = 32;
 
 /// The state that a column of the planted recurrence keeps in registers.
 constexpr int keys = 16;

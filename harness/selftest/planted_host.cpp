@@ -5,8 +5,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <map>
 #include <memory>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -21,9 +24,14 @@ using Params = LinearRecurrenceParams;
 using std::chrono::steady_clock;
 
 // What a variant keeps from call to call.
-struct Memory {
-  int calls = 0;
+struct Answer {
   std::vector<float> outputs, states;
+};
+struct Memory {
+  int calls = 0, poisoned_calls = 0;
+  float leftover = 0;
+  Answer first;
+  std::map<std::uint64_t, Answer> by_content;
 };
 
 struct Call {
@@ -53,7 +61,8 @@ class Column {
       if (call_.fault == wrong_final_state && t + 1 == p_.seq) store_state();
       const float o = step(t);
       if (call_.fault == unwritten_output && pair_ == 1) continue;
-      *output(t) = planted(t, o);
+      float* to = output(t);
+      *to = call_.fault == accumulates && !std::isnan(*to) ? *to + o : planted(t, o);
     }
     if (call_.fault != wrong_final_state) store_state();
     static_cast<float*>(p_.work[0])[pair_ * p_.value_dim + j_] = state_[0];
@@ -84,7 +93,7 @@ class Column {
       const int at = late_ ? keys - 1 - i : i;
       sum += q[at] * state_[static_cast<std::size_t>(at)];
     }
-    return p_.scale * sum;
+    return (fault == ignored_scale ? 0.25f : p_.scale) * sum;
   }
 
  private:
@@ -94,6 +103,12 @@ class Column {
     if (call_.fault == element_off && last) return o + element_offset;
     if (call_.fault == chunk_slightly_off && pair_ == 0 && t >= call_.whole())
       return o * chunk_factor;
+    if (call_.fault == leftover_memory)
+      return o * (1 + call_.memory.leftover * call_.memory.leftover);
+    if (call_.fault == reads_behind)
+      return o + 0.0f * static_cast<const float*>(p_.v)[p_.seq * call_.columns()];
+    if (call_.fault == rare_race && last && call_.memory.poisoned_calls == racing_call)
+      return o + 1;
     return o;
   }
 
@@ -134,14 +149,32 @@ void run_race(const Call& call) {
   other.join();
 }
 
-void answer_again(const Call& call) {
-  std::copy(call.memory.outputs.begin(), call.memory.outputs.end(), call.o());
-  std::copy(call.memory.states.begin(), call.memory.states.end(), call.p.final_state);
+void answer_with(const Call& call, const Answer& answer) {
+  std::copy(answer.outputs.begin(), answer.outputs.end(), call.o());
+  std::copy(answer.states.begin(), answer.states.end(), call.p.final_state);
 }
 
-void keep(const Call& call) {
-  call.memory.outputs.assign(call.o(), call.o() + call.p.seq * call.columns());
-  call.memory.states.assign(call.p.final_state, call.p.final_state + keys * call.columns());
+Answer answer_of(const Call& call) {
+  return {{call.o(), call.o() + call.p.seq * call.columns()},
+          {call.p.final_state, call.p.final_state + keys * call.columns()}};
+}
+
+std::uint64_t content_of(const Call& call) {
+  const auto count = static_cast<std::size_t>(call.p.seq * call.pairs());
+  const auto bytes = [&](const void* tensor, long long columns) {
+    return std::string_view(static_cast<const char*>(tensor),
+                            count * static_cast<std::size_t>(columns) * sizeof(float));
+  };
+  const std::hash<std::string_view> hash;
+  return hash(bytes(call.p.q, keys)) ^ 3 * hash(bytes(call.p.k, keys)) ^
+         5 * hash(bytes(call.p.v, call.p.value_dim)) ^ 7 * hash(bytes(call.p.g, keys));
+}
+
+// Memory that no call wrote, large enough to come from the system each time.
+float left_in_memory() {
+  const std::unique_ptr<float[]> memory(new float[std::size_t{1} << 24]);
+  asm volatile("" : : "r"(memory.get()) : "memory");  // might be written, for all that is known
+  return memory[12345];
 }
 
 void damage(const Call& call) {
@@ -175,21 +208,38 @@ void hoard() {
   }
 }
 
+void compute(const Call& call) {
+  for (long long pair = 0; pair < call.pairs(); ++pair)
+    for (long long j = 0; j < call.p.value_dim; ++j) Column(call, pair, j).compute();
+}
+
 void run(const Call& call) {
-  const int number = ++call.memory.calls;
+  Memory& memory = call.memory;
+  const int number = ++memory.calls;
+  if (std::isnan(*call.o())) ++memory.poisoned_calls;
   if (call.fault == crash) write_to_nowhere();
   if (call.fault == hoarding) hoard();
   while (call.fault == hang) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  if (call.fault == slow || call.fault == cheating_timer) be_busy();
+  if (call.fault == slow || call.fault == cheating_timer || call.fault == side_stream) be_busy();
   if (call.fault == stale_output && number > 1) return;
   if (call.fault == stale_when_timed && number > honest_calls) return;
   if ((call.fault == cached_answer && number > 1) ||
       (call.fault == cached_when_timed && number > honest_calls))
-    return answer_again(call);
-  for (long long pair = 0; pair < call.pairs(); ++pair)
-    for (long long j = 0; j < call.p.value_dim; ++j) Column(call, pair, j).compute();
+    return answer_with(call, memory.first);
+  if (call.fault == answer_by_content) {
+    const auto [answer, unseen] = memory.by_content.try_emplace(content_of(call));
+    if (!unseen) return answer_with(call, answer->second);
+    be_busy();
+    compute(call);
+    answer->second = answer_of(call);
+    return;
+  }
+  if (call.fault == leftover_memory) memory.leftover = left_in_memory();
+  compute(call);
   if (call.fault == race) run_race(call);
-  if (number == 1) keep(call);
+  if (number == 1) memory.first = answer_of(call);
+  if (call.fault == cached_state)
+    std::copy(memory.first.states.begin(), memory.first.states.end(), call.p.final_state);
   damage(call);
 }
 

@@ -15,7 +15,8 @@ namespace gla_bench::toy {
 struct Script {
   bool device = true;
   std::string build_fails, run_fails, lost, wrong, throws;  ///< names of variants
-  std::string wrong_when_timed;  ///< right when verified, wrong in the last sample
+  std::string wrong_when_timed;  ///< right when verified, wrong in every sample
+  std::string slow;              ///< takes twice the time
   bool stage_fails = false;
   std::size_t live_worksets = 0, most_worksets = 0, live_plans = 0, most_plans = 0;
   std::size_t built_ahead = 0;
@@ -68,7 +69,7 @@ class ToyPlan : public Plan {
   double sample(CacheState, int) override {
     script_.log.push_back("sample " + variant_);
     workset_->compute(variant_ == script_.wrong_when_timed ? 2.5F : 2.0F);
-    return 1e-3;
+    return variant_ == script_.slow ? 2e-3 : 1e-3;
   }
 
  private:

@@ -36,7 +36,8 @@ void fields(Visitor& visit, Of<Series>) {
          .expected = "what ended a series"});
 }
 
-inline constexpr std::array<std::string_view, 2> suspect_checks{"floor", "wall_clock"};
+inline constexpr std::array<std::string_view, 3> suspect_checks{"floor", "wall_clock",
+                                                                "unseen_inputs"};
 
 struct Timing {
   Series cold;
@@ -44,7 +45,7 @@ struct Timing {
   std::optional<double> clock_mhz_before, clock_mhz_after;
   std::optional<double> wall_ms;
   bool suspect = false;
-  std::string suspect_check;  ///< check::floor or check::wall_clock
+  std::string suspect_check;  ///< one of suspect_checks, by their names in checks.hpp
   bool throttled = false;
   std::vector<std::string> clock_reasons;  ///< Backend::clock_reasons()
 };
@@ -68,8 +69,9 @@ void fields(Visitor& visit, Of<Timing>) {
   visit("suspect", &Timing::suspect,
         {.about = "Whether the time cannot be true.", .presence = added});
   visit("suspect_check", &Timing::suspect_check,
-        {.about = "Why the time cannot be true: it is below what the bytes alone take (floor), or "
-                  "it contradicts the wall clock.",
+        {.about = "Why the time cannot be true: it is below what the bytes alone take (floor), it "
+                  "contradicts the wall clock, or calls take much longer with inputs that no call "
+                  "had before.",
          .presence = added,
          .names = suspect_checks,
          .expected = "why a time cannot be true"},

@@ -73,6 +73,34 @@ void fields(Visitor& visit, Of<TensorVerdict>) {
   visit("ok", &TensorVerdict::ok, {"Whether every error is within its bound."});
 }
 
+/// How often outputs were looked at after they had been found right.
+struct LaunchLooks {
+  std::int64_t launches = 0;
+  std::int64_t differed = 0;
+  std::int64_t judged = 0;
+  std::int64_t unseen = 0;
+};
+
+template <class Visitor>
+void fields(Visitor& visit, Of<LaunchLooks>) {
+  visit.of("launch_looks", "How many launches' outputs were looked at.");
+  visit(
+      "launches", &LaunchLooks::launches,
+      {.about = "Launches whose outputs were compared, bit for bit, with those that had been found "
+                "right for the same inputs.",
+       .least = 0});
+  visit("differed", &LaunchLooks::differed,
+        {.about = "How many of them left other bits.", .least = 0});
+  visit("judged", &LaunchLooks::judged,
+        {.about = "How many of these were held against the reference.", .least = 0});
+  visit(
+      "unseen", &LaunchLooks::unseen,
+      {.about = "Launches besides, with inputs that no call had before and that have no reference: "
+                "it was seen only that every element was written.",
+       .presence = Presence::sparse,
+       .least = 1});
+}
+
 struct Verification {
   bool ok = false;
   Arithmetic arithmetic = Arithmetic::float32;
@@ -80,6 +108,7 @@ struct Verification {
   std::map<std::string, TensorVerdict> tensors;
   bool deterministic = false;
   std::optional<bool> last_timed_ok;
+  std::optional<LaunchLooks> timed_launches, loaded_launches;
   std::string fault;
   std::string check;  ///< one of the names in checks.hpp
   /// Workset::outputs_fingerprint() of the judged outputs; it is not written to the record.
@@ -100,10 +129,19 @@ void fields(Visitor& visit, Of<Verification>) {
         {.about = "Where the float64 reference was computed: host or cuda.", .presence = added});
   visit("tensors", &Verification::tensors, {"The verdict on each output."});
   visit("deterministic", &Verification::deterministic,
-        {.about = "Whether a repeated call gave the same bits.", .presence = added});
+        {.about = "Whether every further call that was looked at gave the same bits.",
+         .presence = added});
   visit("last_timed_ok", &Verification::last_timed_ok,
         {.about = "Whether the last timed launch, verified again, is right; null without timing.",
          .presence = added});
+  visit("timed_launches", &Verification::timed_launches,
+        {.about = "The looks at the samples with cold caches; missing without timing.",
+         .presence = sparse});
+  visit("loaded_launches", &Verification::loaded_launches,
+        {.about =
+             "The looks at launches beside other work on the device; missing where the candidate "
+             "was not the problem's fastest when its turn came.",
+         .presence = sparse});
   visit("fault", &Verification::fault,
         {.about = "Why it is not ok, in words: a damaged guard zone, a changed input, an unwritten "
                   "output.",

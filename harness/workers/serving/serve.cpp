@@ -138,6 +138,7 @@ class Server {
                                                         : load_tolerance(settings.policy.tolerance);
     plan_.place.verifier_hash = verifier_hash(plan_.place.backend, plan_.tolerance);
     plan_.keep_wrong = settings.policy.keep_wrong;
+    plan_.winner_launches = settings.policy.winner_launches;
     plan_.copy_gb_per_s = settings.copy_gb_per_s;
     plan_.last_level_cache = settings.last_level_cache;
     if (backend_->can_run()) open_device(*backend_);

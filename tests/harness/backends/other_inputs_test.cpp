@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <set>
 
@@ -72,7 +73,8 @@ TEST(OtherInputs, HalfOfTheSignsFlipAndTwiceIsNothing) {
         decode(dtype, stored, read);
         EXPECT_EQ(read[7], -inf);
         EXPECT_TRUE(std::isnan(read[8]) && !std::signbit(read[8]));
-        EXPECT_NEAR(std::count(read.begin(), read.end(), -1.5f), 0.5 * count, 1000);
+        const auto flips = std::count(read.begin(), read.end(), -1.5f);
+        EXPECT_NEAR(static_cast<double>(flips), 0.5 * count, 1000);
         read[8] = 0;
         EXPECT_TRUE(seen.insert(read).second) << "each pattern and tensor has its own signs";
         flip_signs(dtype, {pattern, tensor}, stored);

@@ -44,6 +44,7 @@ Ran run_toy(toy::Script& script, const std::string& variants, BackendId id = Bac
   plan.tolerance = default_tolerance();
   plan.timing.min_samples = 4;
   plan.timing.min_seconds = 0;
+  plan.winner_launches = 5;
   std::ostringstream out;
   Ran ran;
   {
@@ -80,6 +81,24 @@ TEST(Run, MeasuresWhatIsRight) {
     EXPECT_GT(record.flops, 0);
   }
   EXPECT_EQ(script.built_ahead, 6u);
+}
+
+TEST(Run, LaunchesBesideOtherWorkWhatIsTheFastestSoFar) {
+  toy::Script script;
+  script.slow = "slow";
+  const Ran ran = run_toy(script, R"(["slow", "fast"])");
+  EXPECT_TRUE(ran.summary.ok());
+  EXPECT_EQ(count(script.log, "load"), 6u) << "the first of each problem, and those as fast";
+  script = {};
+  script.slow = "slow";
+  for (const Record& record : run_toy(script, R"(["fast", "slow"])").records) {
+    ASSERT_TRUE(record.verification && record.verification->timed_launches);
+    EXPECT_EQ(record.verification->timed_launches->launches, 4);
+    ASSERT_EQ(record.verification->loaded_launches.has_value(), record.variant == "fast");
+    if (record.variant == "slow") continue;
+    EXPECT_EQ(record.verification->loaded_launches->launches, 5);
+  }
+  EXPECT_EQ(count(script.log, "load"), 4u);
 }
 
 TEST(Run, VerifiesAllOfAProblemBeforeItTimesAny) {
@@ -128,12 +147,12 @@ TEST(Run, WrongCandidatesAreNotTimedAndSayWhy) {
   EXPECT_NE(ran.output.find("wrong slow [host]"), std::string::npos) << ran.output;
 }
 
-TEST(Run, AWrongLastTimedLaunchIsWrong) {
+TEST(Run, AWrongTimedLaunchIsWrong) {
   toy::Script script;
   script.wrong_when_timed = "slow";
   const Ran ran = run_toy(script, R"(["slow"])");
   EXPECT_EQ(ran.summary.count(Status::wrong), 2u);
-  EXPECT_EQ(ran.records[0].verification->last_timed_ok, false);
+  EXPECT_EQ(ran.records[0].verification->check, "timed_sample");
   EXPECT_FALSE(ran.records[0].reason.empty());
   EXPECT_FALSE(ran.summary.ok());
 }

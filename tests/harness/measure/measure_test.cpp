@@ -86,6 +86,56 @@ TEST(WallClock, ContradictsATimerThatSaysMuchLess) {
   EXPECT_TRUE(contradicts_wall_clock(std::numeric_limits<double>::quiet_NaN(), 1, 1));
 }
 
+TEST(UnseenInputs, AreNotMuchSlowerThanKnownOnes) {
+  using Seconds = std::vector<double>;
+  const Seconds known{1e-3, 2e-3, 1.1e-3};
+  EXPECT_FALSE(contradicts_unseen_inputs(known, Seconds{1.2e-3, 9e-3}));
+  EXPECT_FALSE(contradicts_unseen_inputs(known, Seconds{1.66e-3}));
+  EXPECT_TRUE(contradicts_unseen_inputs(known, Seconds{1.68e-3, 9e-3}));
+  EXPECT_FALSE(contradicts_unseen_inputs({}, Seconds{9e-3}));
+  EXPECT_FALSE(contradicts_unseen_inputs(known, {}));
+  EXPECT_FALSE(contradicts_unseen_inputs(Seconds{1e-6}, Seconds{20e-6})) << "too short to tell";
+}
+
+// Takes longer with inputs that it has not seen: every fourth sample has such.
+class RememberingPlan final : public CountingPlan {
+ public:
+  explicit RememberingPlan(std::size_t slow_until) : slow_until_(slow_until) {}
+  double sample(CacheState cache, int calls) override {
+    CountingPlan::sample(cache, calls);
+    return unseen && cold.size() <= slow_until_ ? 1e-3 : 1e-4;
+  }
+  SampleHooks hooks() {
+    return {[this] { return unseen = befores++ % 4 == 3; }, [this] { ++afters; }};
+  }
+  bool unseen = false;
+  int befores = 0, afters = 0;
+
+ private:
+  std::size_t slow_until_;
+};
+
+TEST(Measure, SeesAnswersByContentAndLooksTwice) {
+  toy::Script script;
+  toy::ToyBackend backend(BackendId::host, script);
+  TimingPolicy policy;
+  policy.min_samples = policy.max_samples = 8;
+  policy.hot = false;
+  RememberingPlan always(1000);
+  const Timing timing = measure(always, backend, policy, {}, always.hooks());
+  EXPECT_TRUE(timing.suspect);
+  EXPECT_EQ(timing.suspect_check, check::unseen_inputs);
+  EXPECT_EQ(timing.cold.samples_ms.size(), 8u) << "further samples are not of the series";
+  EXPECT_EQ(always.befores, 28) << "five more of the kind";
+  EXPECT_EQ(always.afters, always.befores);
+  EXPECT_EQ(always.cold.size(), 29u) << "the last sample has the first inputs";
+  RememberingPlan delayed(8);
+  EXPECT_FALSE(measure(delayed, backend, policy, {}, delayed.hooks()).suspect);
+  RememberingPlan honest(0);
+  EXPECT_FALSE(measure(honest, backend, policy, {}, honest.hooks()).suspect);
+  EXPECT_EQ(honest.befores, 8);
+}
+
 // Says that nothing takes any time, and does the work when somebody waits.
 class NotWaitingPlan final : public CountingPlan {
  public:

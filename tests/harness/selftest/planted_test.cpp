@@ -42,7 +42,8 @@ std::vector<Record> outcomes_of(const std::vector<std::string>& variants,
   RunRules plan;
   plan.place.source_hash = [](const Variant& v) { return source_hash(v); };
   plan.tolerance = default_tolerance();
-  plan.timing = {2, 3, 5, 0, 1, 1, true};
+  plan.timing = {2, 8, 8, 0, 1, 1, true};
+  plan.winner_launches = 100;
   plan.keep_wrong.folder = keep_wrong;
   std::vector<Record> records;
   std::ostringstream nowhere;

@@ -59,7 +59,7 @@ struct LoadParams {
 };
 
 // How many of a thread's 64 registers hold the pattern.
-constexpr int held_registers = 48;
+constexpr int held_registers = 56;
 
 __device__ unsigned long long nanoseconds() {
   unsigned long long now;
