@@ -26,9 +26,19 @@ struct TensorSpec {
   /// output, besides the output itself. The chunk forms of a recurrence need three (decayed query,
   /// decayed key, state). 0: whatever the products, the output is as exact as float32.
   int rounded_factors = 3;
+  /// Elements from one token to the next, for a tensor that is a slice of wider rows, such as q in
+  /// the output of one projection to q, k and v. 0: tokens lie one behind the other. Only for
+  /// tensors with token axes in seq_first.
+  std::int64_t token_pitch = 0;
+  std::int64_t token_offset = 0;  ///< elements of such a row before the tensor's own
 
   std::int64_t elements() const;
+  /// Of the elements alone.
   std::int64_t bytes() const;
+  /// Of the memory that holds the tensor, with what lies between its tokens.
+  std::int64_t memory_bytes() const;
+  /// From the beginning of that memory to the first element.
+  std::int64_t first_byte() const;
 };
 
 /// Input or output values in logical order, each exactly representable in its tensor's dtype.

@@ -4,6 +4,7 @@
 
 #include "reference/inputs.hpp"
 #include "reference/linear_recurrence_traits.hpp"
+#include "reference/memory_options.hpp"
 
 namespace gla_bench::recurrence {
 namespace {
@@ -77,10 +78,13 @@ std::vector<OptionAxis> options(const Traits& traits) {
   }
   if (traits.raw_gates)
     list.push_back({"gate_input", {"log", "raw"}, "w is the log decay, or -exp(w) is"});
+  if (traits.decay == Decay::per_token || traits.decay == Decay::per_key)
+    list.push_back(gate_dtype_axis());
   list.push_back({"state_layout", {"key_first", "value_first"}, "states are [..,K,V] or [..,V,K]"});
   list.push_back({"state_dtype", {"float32", "bfloat16"}, "of the states in memory"});
   list.push_back({"in_place", {"false", "true"}, "the final state overwrites the initial one"});
   list.push_back({"lengths", {"uniform", "skewed"}, "how ragged sequences' lengths are drawn"});
+  list.push_back(packed_axis());
   return list;
 }
 
@@ -116,14 +120,16 @@ std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem) {
   const DType state_dtype =
       choice(traits, problem, "state_dtype") == "bfloat16" ? DType::bfloat16 : DType::float32;
   const std::string gate(traits.gate);
+  const DType gates = gate_dtype(choice(traits, problem, "gate_dtype"), d);
   std::vector<TensorSpec> list{{"q", Role::input, d, keys, true},
                                {"k", Role::input, d, keys, true},
                                {"v", Role::input, d, values, true}};
+  if (chosen(traits, problem, "packed")) lay_in_rows(s, list);
   if (traits.decay == Decay::per_head)
     list.push_back({gate, Role::input, DType::float32, {s.heads}});
   if (traits.decay == Decay::per_token)
-    list.push_back({gate, Role::input, d, {s.batch, s.seq, s.heads}, true});
-  if (traits.decay == Decay::per_key) list.push_back({gate, Role::input, d, keys, true});
+    list.push_back({gate, Role::input, gates, {s.batch, s.seq, s.heads}, true});
+  if (traits.decay == Decay::per_key) list.push_back({gate, Role::input, gates, keys, true});
   if (traits.before_update) list.push_back({"u", Role::input, d, {s.heads, s.key_dim}});
   if (s.sequences > 0) list.push_back({"cu_seqlens", Role::input, DType::int32, {s.sequences + 1}});
   // A state sums decayed keys times values, and only the decayed keys have to be rounded.
@@ -193,7 +199,9 @@ std::optional<std::string> refuse(const Traits& traits, const Problem& problem) 
     return "in_place needs an initial and a final state";
   if (choice(traits, problem, "gate_input") == "raw" && !raw_gates_have(problem.gate))
     return "no w gives -exp(w) the value 0 or -inf, which regime " + problem.gate + " has";
-  return std::nullopt;
+  if (chosen(traits, problem, "packed"))
+    if (auto reason = refuse_packed(problem)) return reason;
+  return refuse_gate_dtype(choice(traits, problem, "gate_dtype"), problem.dtype);
 }
 
 View::View(const Traits& traits, const Problem& problem, const HostTensors& inputs)

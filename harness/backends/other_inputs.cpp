@@ -64,7 +64,7 @@ HostTensors flipped(const Operator& op, const Problem& problem, const HostTensor
   for (const TensorSpec& spec : signed_inputs(op, problem)) {
     const auto found = others.find(spec.name);
     if (found == others.end()) continue;
-    stored.resize(static_cast<std::size_t>(spec.bytes()));
+    stored.assign(static_cast<std::size_t>(spec.memory_bytes()), std::byte{0xff});
     pack(spec, problem.layout, found->second, stored);
     flip_signs(spec.dtype, {pattern, spec.name}, stored);
     unpack(spec, problem.layout, stored, found->second);

@@ -167,7 +167,7 @@ MemoryNeed memory_need(const Operator& op, const Problem& problem) {
   for (const TensorSpec& spec : op.tensors(problem)) {
     const double elements = static_cast<double>(spec.elements());
     // An output in place takes no memory of its own, but the input's first bytes are kept.
-    need.tensors += static_cast<double>(spec.bytes()) +
+    need.tensors += static_cast<double>(spec.memory_bytes()) +
                     (spec.in_place_of.empty() ? guard_bytes_per_tensor : 0.0);
     // Inputs: as float, with other signs, and once more while they are converted. Outputs: two
     // float64 references, a baseline, a download and its repeat.

@@ -78,7 +78,7 @@ void LiveMeasurer::make_room(std::size_t candidate) {
   const auto bytes = [&](std::size_t c) { return records_[c].io.workspace_bytes; };
   double room = static_cast<double>(conditions_.place.limits.memory_bytes);
   for (const TensorSpec& spec : work_.op->tensors(work_.problem))
-    room -= static_cast<double>(spec.bytes());
+    room -= static_cast<double>(spec.memory_bytes());
   room *= share_of_memory;
   double taken = bytes(candidate);
   for (const std::size_t c : in_memory_)

@@ -19,10 +19,18 @@ static_assert(std::endian::native == std::endian::little, "tensors are stored li
 // axis of rows without.
 struct Rows {
   std::int64_t batch = 1, seq = 1, heads = 1, length = 1;
-  bool swapped = false;  ///< stored as [batch, heads, seq, row]
+  bool swapped = false;     ///< stored as [batch, heads, seq, row]
+  std::int64_t pitch = 0;   ///< elements from one stored row to the next; 0: the row's length
+  std::int64_t offset = 0;  ///< elements before the first row
 
   std::int64_t count() const { return batch * seq * heads; }
 
+  // Element of the memory at which logical row `index` begins.
+  std::int64_t begin(std::int64_t index) const {
+    return offset + stored(index) * (pitch > 0 ? pitch : length);
+  }
+
+ private:
   // Place among the stored rows of logical row `index`.
   std::int64_t stored(std::int64_t index) const {
     if (!swapped) return index;
@@ -33,6 +41,12 @@ struct Rows {
 };
 
 Rows rows_of(const TensorSpec& spec, Layout layout) {
+  if (spec.token_pitch > 0) {  // a row is all that a token has
+    if (!spec.tokens || layout != Layout::seq_first)
+      throw std::logic_error("tensor '" + spec.name + "' has a token pitch without token rows");
+    const std::int64_t tokens = spec.extents.at(0) * spec.extents.at(1);
+    return {tokens, 1, 1, spec.elements() / tokens, false, spec.token_pitch, spec.token_offset};
+  }
   if (spec.value_first) {  // [.., K, V] with its last two axes exchanged
     const std::int64_t values = spec.extents.back(),
                        keys = spec.extents.at(spec.extents.size() - 2);
@@ -54,11 +68,11 @@ Rows rows_of(const TensorSpec& spec, Layout layout) {
 
 void check_sizes(const TensorSpec& spec, std::size_t values, std::size_t bytes) {
   if (values != static_cast<std::size_t>(spec.elements()) ||
-      bytes != static_cast<std::size_t>(spec.bytes()))
+      bytes != static_cast<std::size_t>(spec.memory_bytes()))
     throw std::logic_error("tensor '" + spec.name + "' has " + std::to_string(spec.elements()) +
-                           " elements in " + std::to_string(spec.bytes()) + " bytes; given were " +
-                           std::to_string(values) + " elements and " + std::to_string(bytes) +
-                           " bytes");
+                           " elements in " + std::to_string(spec.memory_bytes()) +
+                           " bytes; given were " + std::to_string(values) + " elements and " +
+                           std::to_string(bytes) + " bytes");
 }
 
 template <class Bits, class Convert>
@@ -67,7 +81,7 @@ void pack_rows(const Rows& rows, const float* values, std::byte* stored, Convert
 #pragma omp parallel for schedule(static) if (rows.count() * length > 65536)
   for (std::int64_t row = 0; row < rows.count(); ++row) {
     const float* from = values + row * length;
-    std::byte* to = stored + rows.stored(row) * length * static_cast<std::int64_t>(sizeof(Bits));
+    std::byte* to = stored + rows.begin(row) * static_cast<std::int64_t>(sizeof(Bits));
     for (std::int64_t i = 0; i < length; ++i) {
       const Bits bits = convert(from[i]);
       std::memcpy(to + i * static_cast<std::int64_t>(sizeof bits), &bits, sizeof bits);
@@ -80,8 +94,7 @@ void unpack_rows(const Rows& rows, const std::byte* stored, float* values, Conve
   const std::int64_t length = rows.length;
 #pragma omp parallel for schedule(static) if (rows.count() * length > 65536)
   for (std::int64_t row = 0; row < rows.count(); ++row) {
-    const std::byte* from =
-        stored + rows.stored(row) * length * static_cast<std::int64_t>(sizeof(Bits));
+    const std::byte* from = stored + rows.begin(row) * static_cast<std::int64_t>(sizeof(Bits));
     float* to = values + row * length;
     for (std::int64_t i = 0; i < length; ++i) {
       Bits bits;
@@ -140,16 +153,22 @@ bool permuted(const TensorSpec& spec, Layout layout) {
   return spec.tokens && layout == Layout::head_first;
 }
 
-TensorSpec as_float32(TensorSpec spec) {
+// As files hold it: without gaps.
+TensorSpec dense_float32(TensorSpec spec) {
   spec.dtype = DType::float32;
+  spec.token_pitch = spec.token_offset = 0;
   return spec;
 }
+
+// NaN in every float dtype.
+constexpr std::byte gap_byte{0xff};
 
 }  // namespace
 
 void pack(const TensorSpec& spec, Layout layout, std::span<const float> values,
           std::span<std::byte> stored) {
   check_sizes(spec, values.size(), stored.size());
+  if (spec.token_pitch > 0) std::fill(stored.begin(), stored.end(), gap_byte);
   pack_as(spec.dtype, rows_of(spec, layout), values.data(), stored.data());
 }
 
@@ -182,7 +201,8 @@ void check_in_place(std::span<const TensorSpec> specs) {
     if (spec.role != TensorSpec::Role::output || input == specs.end())
       throw std::logic_error(pair + ": not an output in place of an input");
     if (input->extents != spec.extents || input->dtype != spec.dtype ||
-        input->tokens != spec.tokens || input->value_first != spec.value_first)
+        input->tokens != spec.tokens || input->value_first != spec.value_first ||
+        input->token_pitch != spec.token_pitch || input->token_offset != spec.token_offset)
       throw std::logic_error(pair + ": they are stored differently");
     if (!taken.insert(spec.in_place_of).second)
       throw std::logic_error(pair + ": so is another output");
@@ -199,14 +219,14 @@ std::vector<std::int64_t> storage_extents(const TensorSpec& spec, Layout layout)
 std::vector<float> to_storage_order(const TensorSpec& spec, Layout layout,
                                     std::span<const float> logical) {
   std::vector<float> stored(logical.size());
-  pack(as_float32(spec), layout, logical, std::as_writable_bytes(std::span(stored)));
+  pack(dense_float32(spec), layout, logical, std::as_writable_bytes(std::span(stored)));
   return stored;
 }
 
 std::vector<float> to_logical_order(const TensorSpec& spec, Layout layout,
                                     std::span<const float> stored) {
   std::vector<float> logical(stored.size());
-  unpack(as_float32(spec), layout, std::as_bytes(stored), logical);
+  unpack(dense_float32(spec), layout, std::as_bytes(stored), logical);
   return logical;
 }
 

@@ -18,7 +18,8 @@ void encode(DType dtype, std::span<const float> values, std::span<std::byte> byt
 void decode(DType dtype, std::span<const std::byte> bytes, std::span<float> values);
 
 /// Does encode() and the reordering to the layout in one parallel pass, from `values` in logical
-/// order (spec.elements() of them) to `stored` (spec.bytes() bytes).
+/// order (spec.elements() of them) to `stored` (spec.memory_bytes() bytes). Bytes between the
+/// tokens of a tensor with a token pitch become 0xff, which is NaN in every dtype.
 /// @throws std::logic_error when the sizes do not fit the tensor
 void pack(const TensorSpec& spec, Layout layout, std::span<const float> values,
           std::span<std::byte> stored);
@@ -40,7 +41,7 @@ void check_in_place(std::span<const TensorSpec> specs);
 /// The last two axes are exchanged for a state that is stored value first.
 std::vector<std::int64_t> storage_extents(const TensorSpec& spec, Layout layout);
 
-/// Values in storage order from values in logical order.
+/// Values in storage order from values in logical order, without gaps between tokens.
 std::vector<float> to_storage_order(const TensorSpec& spec, Layout layout,
                                     std::span<const float> logical);
 

@@ -118,15 +118,33 @@ std::string expected_text(const TensorSpec& spec, Layout layout) {
   return text + "], as the tensors before it say";
 }
 
+// ", or float32 with option gate_dtype=float32" where an option gives the input the dtype that the
+// file has.
+std::string option_hint(const Operator& op, const Problem& problem, const TensorSpec& input,
+                        DType in_file) {
+  for (const OptionAxis& axis : op.options)
+    for (const std::string& value : axis.values) {
+      Problem other = problem;
+      other.options[axis.name] = value;
+      for (const TensorSpec& spec : op.tensors(other))
+        if (spec.name == input.name && spec.role == input.role && spec.dtype == in_file)
+          return ", or " + std::string(name(in_file)) + " with option " + axis.name + "=" + value;
+    }
+  return "";
+}
+
 // Every input that the operator reads stands in the file with its dtype and shape.
 void check_inputs(const SafetensorsFile& file, const Operator& op, const Problem& problem) {
   for (const TensorSpec& spec : op.tensors(problem)) {
     if (spec.role != TensorSpec::Role::input) continue;
     const SafetensorsEntry& entry = entry_of(file, problem, spec.name);
-    if (dtype_of(entry) != spec.dtype || entry.shape != storage_extents(spec, problem.layout))
-      throw InputError(location(problem, spec.name) + " is " + describe(entry) + "; expected " +
-                       expected_text(spec, problem.layout) + " (layout " +
-                       std::string(name(problem.layout)) + ")");
+    const std::optional<DType> dtype = dtype_of(entry);
+    if (dtype == spec.dtype && entry.shape == storage_extents(spec, problem.layout)) continue;
+    const std::string hint =
+        dtype && dtype != spec.dtype ? option_hint(op, problem, spec, *dtype) : "";
+    throw InputError(location(problem, spec.name) + " is " + describe(entry) + "; expected " +
+                     expected_text(spec, problem.layout) + hint + " (layout " +
+                     std::string(name(problem.layout)) + ")");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/operator.hpp"
+#include "kernels/memory.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {
@@ -15,12 +16,6 @@ constexpr std::array<Member, 5> all_members{{{"linear_attention", Decay::none, "
                                              {"rwkv6", Decay::per_key, "w", true}}};
 
 constexpr float normalizer_epsilon = 1e-6f;  // reference/linear_recurrence has the same
-
-TokenStrides token_strides(const Problem& problem, std::int64_t dim) {
-  const Shape& s = problem.shape;
-  if (problem.layout == Layout::seq_first) return {s.seq * s.heads * dim, s.heads * dim, dim};
-  return {s.heads * s.seq * dim, dim, s.seq * dim};
-}
 
 StateStrides state_strides(const Problem& problem) {
   const Shape& s = problem.shape;
@@ -39,6 +34,11 @@ double tokens(const Problem& problem) {
 
 double io_bytes(const Problem& problem) {
   return static_cast<double>(size_of(problem.dtype));
+}
+
+/// Numbers of the gate tensor for each token and head.
+std::int64_t gate_dim(const Problem& problem) {
+  return member_of(problem).decay == Decay::per_key ? problem.shape.key_dim : 1;
 }
 
 }  // namespace
@@ -81,9 +81,10 @@ LinearRecurrenceParams params(const Problem& problem, const Address& address,
   p.final_state = static_cast<float*>(address("final_state"));
   p.final_normalizer = static_cast<float*>(address("final_normalizer"));
   for (std::size_t i = 0; i < regions.size(); ++i) p.work[i] = address(regions[i].name);
-  p.key_strides = token_strides(problem, s.key_dim);
-  p.value_strides = token_strides(problem, s.value_dim);
-  p.gate_strides = token_strides(problem, member.decay == Decay::per_key ? s.key_dim : 1);
+  p.key_strides = input_strides(problem, s.seq, s.heads, s.key_dim);
+  p.value_strides = input_strides(problem, s.seq, s.heads, s.value_dim);
+  p.gate_strides = dense_strides(problem, s.seq, s.heads, gate_dim(problem));
+  p.output_strides = dense_strides(problem, s.seq, s.heads, s.value_dim);
   p.state_strides = state_strides(problem);
   p.batch = s.batch;
   p.seq = s.seq;
@@ -114,11 +115,17 @@ std::vector<Constant> constants(const Problem& problem, const Tile& tile) {
       {"trait", "elu_features", option(problem, "feature_map") == "elu_plus_one"},
       {"trait", "normalize", flag(problem, "normalize")},
       {"trait", "raw_gate", option(problem, "gate_input") == "raw"},
+      {"trait", "float32_gates", gate_bytes_each(problem) == 4},
+      {"trait", "packed_inputs", packed_inputs(problem)},
       {"trait", "ragged", ragged(problem)},
       {"trait", "value_first", option(problem, "state_layout") == "value_first"},
       {"trait", "state_bytes", bfloat16_state(problem) ? 2 : 4}};
   for (const auto& [axis, value] : tile) list.push_back({"tile", axis, value});
   return list;
+}
+
+int gate_bytes_each(const Problem& problem) {
+  return static_cast<int>(size_of(gate_dtype(problem)));
 }
 
 double key_bytes(const Problem& problem) {
@@ -136,9 +143,8 @@ double gate_bytes(const Problem& problem) {
     case Decay::per_head:
       return static_cast<double>(problem.shape.heads) * 4;
     case Decay::per_token:
-      return tokens(problem) * io_bytes(problem);
     case Decay::per_key:
-      return key_bytes(problem);
+      return tokens(problem) * static_cast<double>(gate_dim(problem) * gate_bytes_each(problem));
   }
   return 0;
 }

@@ -51,9 +51,12 @@ ParamBytes bind(const Problem& problem, const Address& address, const std::vecto
 /// Constants of a kernel. They are dim::key_dim, dim::value_dim, every axis of the tile as
 /// tile::<axis>, and what the member and the problem's options mean to a kernel. The latter are
 /// trait::decay (Decay), ::before_update, ::elu_features, ::normalize, ::raw_gate (g holds w_raw,
-/// and the log decay is -exp(w_raw)), ::ragged, ::value_first (states are [V,K]) and ::state_bytes.
+/// and the log decay is -exp(w_raw)), ::float32_gates, ::packed_inputs (q, k and v are slices
+/// of wider rows), ::ragged, ::value_first (states are [V,K]) and ::state_bytes.
 std::vector<Constant> constants(const Problem& problem, const Tile& tile);
 
+/// Bytes of one number of the gates per token or per key.
+int gate_bytes_each(const Problem& problem);
 /// One pass over q (or k): bytes of a [B,T,H,K] tensor in the problem's dtype.
 double key_bytes(const Problem& problem);
 /// Bytes of a [B,T,H,V] tensor in the problem's dtype.

@@ -22,7 +22,7 @@ struct LinearRecurrenceParams {
   const void* q;
   const void* k;
   const void* v;
-  const void* g;                    ///< log decay [B,T,H,K] or [B,T,H] in io_t; null: none
+  const void* g;                    ///< log decay [B,T,H,K] or [B,T,H] in gate_t; null: none
   const float* log_decay;           ///< [H], of each token alike; null: none
   const void* u;                    ///< bonus [H,K] in io_t; null: none
   const int* cu_seqlens;            ///< [sequences + 1]; null: every sequence has `seq` tokens
@@ -33,14 +33,15 @@ struct LinearRecurrenceParams {
   float* final_normalizer;     ///< null: not asked for
   void* work[6];               ///< workspace regions in the variant's own order
   TokenStrides key_strides;    ///< of q, k
-  TokenStrides value_strides;  ///< of v, o
+  TokenStrides value_strides;  ///< of v
   TokenStrides gate_strides;   ///< of g
   StateStrides state_strides;
   long long batch, seq, heads;
   long long sequences;     ///< N: batch, or the ragged sequences
   int key_dim, value_dim;  ///< for the host; kernels have them as dim::key_dim, dim::value_dim
   float scale;
-  float epsilon;  ///< added to a normalized output's denominator
+  float epsilon;                ///< added to a normalized output's denominator
+  TokenStrides output_strides;  ///< of o
 };
 
 }  // namespace gla_bench

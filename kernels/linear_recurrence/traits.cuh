@@ -17,6 +17,31 @@ inline constexpr bool scalar_decay = trait::decay == head_decay || trait::decay 
 /// The type in which a state's elements are stored.
 using state_t = device::Choice<(trait::state_bytes == 2), __nv_bfloat16, float>::type;
 
+/// The type in which gates per token or per key are stored.
+using gate_t = device::Choice<(trait::float32_gates != 0), float, io_t>::type;
+
+/// What decides the alignment of rows of q and k, and of rows of v: the length of a row. Where rows
+/// are slices of wider rows, whatever divides both lengths divides all places.
+inline constexpr int key_alignment =
+    trait::packed_inputs != 0 ? dim::key_dim | dim::value_dim : dim::key_dim;
+inline constexpr int value_alignment =
+    trait::packed_inputs != 0 ? dim::key_dim | dim::value_dim : dim::value_dim;
+
+/// The strides of o and of gates per key. Kernels have those of v and of q and k in registers,
+/// which are the same unless q, k and v are slices of wider rows.
+__device__ __forceinline__ const TokenStrides& output_strides(const LinearRecurrenceParams& p) {
+  if constexpr (trait::packed_inputs != 0)
+    return p.output_strides;
+  else
+    return p.value_strides;
+}
+__device__ __forceinline__ const TokenStrides& key_gate_strides(const LinearRecurrenceParams& p) {
+  if constexpr (trait::packed_inputs != 0)
+    return p.gate_strides;
+  else
+    return p.key_strides;
+}
+
 /// An element of q or k as the recurrence takes it. Padding must stay zero, but this function maps
 /// zero to one with elu features. Do not call it on padding.
 __device__ __forceinline__ float feature(float x) {

@@ -9,6 +9,7 @@
 
 #include "device/types.cuh"
 #include "softmax_attention/decay_bias.cuh"
+#include "softmax_attention/traits.cuh"
 
 namespace gla_bench::softmax_attention {
 
@@ -49,7 +50,7 @@ struct DecayPrefix {
     if constexpr (trait::decay == 1)
       g = p.constant_log_decay[head];
     else
-      g = device::to_float(static_cast<const io_t*>(
+      g = device::to_float(static_cast<const gate_t*>(
           p.log_decay)[batch * p.decay_strides.batch + head * p.decay_strides.heads +
                        position * p.decay_strides.seq]);
     if (g < reset) return {0.0, 1, 0};

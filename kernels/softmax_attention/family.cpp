@@ -3,15 +3,10 @@
 #include <cstring>
 
 #include "core/operator.hpp"
+#include "kernels/memory.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
-
-TokenStrides strides(const Problem& problem, std::int64_t seq, std::int64_t heads,
-                     std::int64_t dim) {
-  if (problem.layout == Layout::seq_first) return {seq * heads * dim, heads * dim, dim};
-  return {heads * seq * dim, dim, seq * dim};
-}
 
 double product(auto... extents) {
   return (static_cast<double>(extents) * ...);
@@ -92,12 +87,16 @@ AttentionParams attention_params(const Problem& problem, const Address& address,
   p.dv = address("dv");
   p.d_log_decay = static_cast<float*>(address("dlog_decay"));
   for (std::size_t i = 0; i < regions.size(); ++i) p.work[i] = address(regions[i].name);
-  p.query_strides = strides(problem, s.seq, s.heads, s.key_dim);
-  p.key_strides = strides(problem, s.keys_seq(), s.keys_heads(), s.key_dim);
-  p.value_strides = strides(problem, s.keys_seq(), s.keys_heads(), s.value_dim);
-  p.output_strides = strides(problem, s.seq, s.heads, s.value_dim);
-  p.decay_strides = strides(problem, s.keys_seq(), s.heads, 1);
-  p.lse_strides = strides(problem, s.seq, s.heads, 1);
+  const std::int64_t keys = s.keys_seq(), key_heads = s.keys_heads();
+  p.query_strides = input_strides(problem, s.seq, s.heads, s.key_dim);
+  p.key_strides = input_strides(problem, keys, key_heads, s.key_dim);
+  p.value_strides = input_strides(problem, keys, key_heads, s.value_dim);
+  p.output_strides = dense_strides(problem, s.seq, s.heads, s.value_dim);
+  p.decay_strides = dense_strides(problem, keys, s.heads, 1);
+  p.lse_strides = dense_strides(problem, s.seq, s.heads, 1);
+  p.dq_strides = dense_strides(problem, s.seq, s.heads, s.key_dim);
+  p.dk_strides = dense_strides(problem, keys, key_heads, s.key_dim);
+  p.dv_strides = dense_strides(problem, keys, key_heads, s.value_dim);
   p.batch = s.batch;
   p.seq = s.seq;
   p.key_seq = s.keys_seq();
@@ -123,7 +122,9 @@ std::vector<Constant> constants(const Problem& problem, const Tile& tile) {
             {"trait", "causal", causal(problem)},
             {"trait", "decay", static_cast<int>(decay_of(problem))},
             {"trait", "lse", problem.direction == Direction::backward || writes_lse(problem)},
-            {"trait", "group", static_cast<int>(group(problem))}};
+            {"trait", "group", static_cast<int>(group(problem))},
+            {"trait", "float32_gates", gate_dtype(problem) == DType::float32},
+            {"trait", "packed_inputs", packed_inputs(problem)}};
   for (const auto& [axis, value] : tile) list.push_back({"tile", axis, value});
   return list;
 }
@@ -160,14 +161,16 @@ double decay_bytes(const Problem& problem) {
     case Decay::constant:
       return product(s.heads, 4);
     case Decay::per_token:
-      return product(s.batch, s.keys_seq(), s.heads) * io_bytes(problem);
+      return product(s.batch, s.keys_seq(), s.heads) *
+             static_cast<double>(size_of(gate_dtype(problem)));
   }
   return 0;
 }
 
 double decay_gradient_bytes(const Problem& problem) {
-  return decay_of(problem) == Decay::per_token ? decay_bytes(problem) * 4 / io_bytes(problem)
-                                               : decay_bytes(problem);
+  if (decay_of(problem) != Decay::per_token) return decay_bytes(problem);
+  const Shape& s = problem.shape;
+  return product(s.batch, s.keys_seq(), s.heads, 4);
 }
 
 double lse_bytes(const Problem& problem) {

@@ -46,8 +46,9 @@ AttentionParams attention_params(const Problem& problem, const Address& address,
 ParamBytes bind(const Problem& problem, const Address& address, const std::vector<Region>& regions);
 
 /// Every axis of the tile as tile::<axis>. For attention also dim::key_dim, dim::value_dim and
-/// trait::causal, ::decay (a Decay), ::lse (whether there is one, as an output or an input) and
-/// ::group.
+/// trait::causal, ::decay (a Decay), ::lse (whether there is one, as an output or an input),
+/// ::group,
+/// ::float32_gates and ::packed_inputs (q, k and v are slices of wider rows).
 std::vector<Constant> constants(const Problem& problem, const Tile& tile);
 
 /// Bytes of x, which equal those of y, of softmax.

@@ -24,7 +24,7 @@ struct AttentionParams {
   const void* q;
   const void* k;
   const void* v;
-  const void* log_decay;            ///< for trait::decay 2, per token in io_t; null: none
+  const void* log_decay;            ///< for trait::decay 2, per token in gate_t; null: none
   const float* constant_log_decay;  ///< for trait::decay 1, [H]; null: none
   void* o;                          ///< written by the forward, given to the backward
   float* lse;                       ///< like o; null in a forward that does not write it
@@ -34,9 +34,9 @@ struct AttentionParams {
   void* dv;
   float* d_log_decay;             ///< null: none
   void* work[8];                  ///< workspace regions in the variant's own order
-  TokenStrides query_strides;     ///< of q, dq
-  TokenStrides key_strides;       ///< of k, dk
-  TokenStrides value_strides;     ///< of v, dv
+  TokenStrides query_strides;     ///< of q
+  TokenStrides key_strides;       ///< of k
+  TokenStrides value_strides;     ///< of v
   TokenStrides output_strides;    ///< of o, d_o
   TokenStrides decay_strides;     ///< of log_decay, d_log_decay per token
   TokenStrides lse_strides;       ///< of lse
@@ -44,6 +44,9 @@ struct AttentionParams {
   long long heads, key_heads;     ///< H, Hk
   int key_dim, value_dim;         ///< for the host; kernels have dim::key_dim, dim::value_dim
   float scale;                    ///< of the products q.k, before the decay is added
+  TokenStrides dq_strides;        ///< this and the next two as of q, k and v, but never of slices
+  TokenStrides dk_strides;
+  TokenStrides dv_strides;
 };
 
 }  // namespace gla_bench

@@ -7,6 +7,7 @@
 #include "reference/attention/device.hpp"
 #include "reference/attention/second_form.hpp"
 #include "reference/inputs.hpp"
+#include "reference/memory_options.hpp"
 
 namespace gla_bench {
 namespace {
@@ -31,6 +32,12 @@ bool backward(const Problem& problem) {
   return problem.direction == Direction::backward;
 }
 
+// The dtype of log decays per token.
+DType gates_of(const Problem& problem) {
+  if (!decays(problem)) return problem.dtype;
+  return gate_dtype(option(self(problem), problem, "gate_dtype"), problem.dtype);
+}
+
 std::vector<TensorSpec> tensors(const Problem& problem) {
   const Shape& s = problem.shape;
   const DType d = problem.dtype;
@@ -43,6 +50,7 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   std::vector<TensorSpec> list{{"q", Role::input, d, queries, true},
                                {"k", Role::input, d, keys, true},
                                {"v", Role::input, d, values, true}};
+  if (chosen(problem, "packed", "true")) lay_in_rows(s, list);
   const bool constant = decays(problem) && chosen(problem, "decay", "constant");
   const auto add_decay = [&](const char* name, Role role, DType dtype) {
     if (!decays(problem)) return;
@@ -51,7 +59,7 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
     else
       list.push_back({name, role, dtype, key_rows, true});
   };
-  add_decay("log_decay", Role::input, d);
+  add_decay("log_decay", Role::input, gates_of(problem));
   const Role given = backward(problem) ? Role::input : Role::output;
   list.push_back({"o", given, d, outputs, true});
   list.back().rounded_factors = 1;  // the probabilities
@@ -106,7 +114,13 @@ std::optional<std::string> refuse(const Problem& problem) {
     return "gradients behind a constant decay of -inf are differences of equal numbers: they can "
            "be "
            "judged in 16 bits and beside other heads";
-  return std::nullopt;
+  if (chosen(problem, "packed", "true"))
+    if (auto reason = refuse_packed(problem)) return reason;
+  if (!decays(problem)) return std::nullopt;
+  const std::string& gates = option(self(problem), problem, "gate_dtype");
+  if (gates == "float32" && chosen(problem, "decay", "constant"))
+    return "gate_dtype: a constant decay is float32 already";
+  return refuse_gate_dtype(gates, problem.dtype);
 }
 
 // What the regimes of plain attention do to normally distributed queries and keys:
@@ -236,7 +250,8 @@ Operator attention_operator() {
   op.summary = "softmax attention: o = softmax(scale q k^T) v";
   op.gates = {"normal", "peaked", "shifted"};
   op.options = {{"causal", {"true", "false"}, "a query sees no keys behind its position"},
-                lse_axis()};
+                lse_axis(),
+                packed_axis()};
   return op;
 }
 
@@ -245,7 +260,10 @@ Operator decay_attention_operator() {
   op.name = "decay_attention";
   op.summary = "causal attention whose logits lose the log decays between key and query";
   op.gates = {"mild", "none", "typical", "rwkv", "strong", "spikes", "resets"};
-  op.options = {{"decay", {"per_token", "constant"}, "log_decay is [B,Tk,H], or [H]"}, lse_axis()};
+  op.options = {{"decay", {"per_token", "constant"}, "log_decay is [B,Tk,H], or [H]"},
+                gate_dtype_axis(),
+                lse_axis(),
+                packed_axis()};
   return op;
 }
 

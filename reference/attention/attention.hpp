@@ -15,9 +15,9 @@ namespace gla_bench {
 Operator attention_operator();
 
 /// Attention that is always causal and adds c_i - c_j to the logits, where c = cumsum(log_decay)
-/// along the key positions. log_decay is [B,Tk,H] in the problem's dtype or, with decay=constant,
-/// [H] in float32. The lse includes this bias. -inf (a full reset) is allowed. The backward also
-/// gives dlog_decay in float32.
+/// along the key positions. log_decay is [B,Tk,H] in the problem's dtype (in float32 with
+/// gate_dtype=float32) or, with decay=constant, [H] in float32. The lse includes this bias. -inf (a
+/// full reset) is allowed. The backward also gives dlog_decay, always in float32.
 Operator decay_attention_operator();
 
 }  // namespace gla_bench

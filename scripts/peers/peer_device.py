@@ -35,8 +35,9 @@ def gates(regime, shape, generator):
 
 
 def draw(problem):
-    """Inputs of a problem by the operator's names for them, rounded to its dtype."""
+    """Inputs of a problem by the operator's names for them, rounded to their dtypes."""
     shape, io = problem["shape"], DTYPES[problem["dtype"]]
+    of_gates = DTYPES[peers.gate_dtype(problem)]
     b, t, h, kd, vd = (shape[name] for name in peers.EXTENTS)
     generator = torch.Generator(device="cuda").manual_seed(problem["seed"])
     rows, key_heads = shape.get("key_seq", t), shape.get("key_heads", h)
@@ -44,12 +45,18 @@ def draw(problem):
     def normal(*extents, dtype=io):
         return torch.randn(extents, generator=generator, device="cuda").to(dtype)
 
-    inputs = {"q": normal(b, t, h, kd), "k": normal(b, rows, key_heads, kd),
-              "v": normal(b, rows, key_heads, vd)}
+    if problem["options"].get("packed") == "true":  # slices of the rows of one projection
+        widths = [h * kd, key_heads * kd, key_heads * vd]
+        q, k, v = normal(b, t, sum(widths)).split(widths, dim=-1)
+        inputs = {"q": q.unflatten(-1, (h, kd)), "k": k.unflatten(-1, (key_heads, kd)),
+                  "v": v.unflatten(-1, (key_heads, vd))}
+    else:
+        inputs = {"q": normal(b, t, h, kd), "k": normal(b, rows, key_heads, kd),
+                  "v": normal(b, rows, key_heads, vd)}
     if problem["operator"] in ("gla", "rwkv6"):
-        inputs["g"] = gates(problem["gate"], (b, t, h, kd), generator).to(io)
+        inputs["g"] = gates(problem["gate"], (b, t, h, kd), generator).to(of_gates)
     if problem["operator"] == "simple_gla":
-        inputs["g"] = gates(problem["gate"], (b, t, h), generator).to(io)
+        inputs["g"] = gates(problem["gate"], (b, t, h), generator).to(of_gates)
     if problem["operator"] == "rwkv6":
         inputs["u"] = normal(h, kd)
     if problem["initial_state"]:

@@ -100,9 +100,10 @@ def refuse_recurrence(problem):
     if problem["operator"] == "linear_attention" and problem["gate"] != "none":
         return "has no gates"
     for name, value in problem["options"].items():
-        # Its states are not updated in place: it writes another tensor of the same size.
+        # Its states are not updated in place: it writes another tensor of the same size. Slices of
+        # one projection would be copied first.
         if name != "in_place" and value not in ("false", "float32", "key_first", "identity", "log",
-                                                "uniform"):
+                                                "uniform", "same"):
             return f"has no {name}={value}"
     return None
 
@@ -138,6 +139,12 @@ def module_of(operator):
     return "fla.ops." + {"linear_attention": "linear_attn"}.get(operator, operator)
 
 
+def gate_dtype(problem):
+    """The dtype of the gates' tensor."""
+    wide = problem.get("options", {}).get("gate_dtype") == "float32"
+    return "float32" if wide else problem["dtype"]
+
+
 def floor_bytes(problem):
     """Each input read once, each output written once; states in float32."""
     shape, element = problem["shape"], BYTES[problem["dtype"]]
@@ -145,12 +152,12 @@ def floor_bytes(problem):
     if problem["operator"] == "attention":
         key_rows = b * shape.get("key_seq", t) * shape.get("key_heads", h)
         return element * (b * t * h * (kd + vd) + key_rows * (kd + vd))
-    rows = b * t * h
+    rows, gate = b * t * h, BYTES[gate_dtype(problem)]
     total = element * rows * 2 * (kd + vd)
     if problem["operator"] in ("gla", "rwkv6"):
-        total += element * rows * kd
+        total += gate * rows * kd
     if problem["operator"] == "simple_gla":
-        total += element * rows
+        total += gate * rows
     if problem["operator"] == "rwkv6":
         total += element * h * kd
     if problem["operator"] == "retention":
@@ -160,12 +167,12 @@ def floor_bytes(problem):
 
 
 def compile_jobs(problem_list):
-    """Indices of problems that need kernels of their own: one for each operator, dtype and dims."""
+    """Indices of problems that need kernels of their own: one for each operator, dtypes and dims."""
     jobs = {}
     for index, problem in enumerate(problem_list):
         shape = problem["shape"]
-        key = (problem["operator"], problem["dtype"], shape["key_dim"], shape["value_dim"],
-               shape["seq"] <= DECODE_TOKENS)
+        key = (problem["operator"], problem["dtype"], gate_dtype(problem), shape["key_dim"],
+               shape["value_dim"], shape["seq"] <= DECODE_TOKENS)
         jobs.setdefault(key, index)
     return list(jobs.values())
 

@@ -132,12 +132,31 @@ TEST_P(HostVariantsInRegimes, RightWithItsOptions) {
     for (const std::string& choice : first.values)
       for (const OptionAxis& second : op().options)
         for (const std::string& other : second.values) {
-          Problem p = problem({2, 45, 2, 9, 70}, DType::float32);
+          const bool wide = choice == "float32" || other == "float32";  // only beside 16 bits
+          Problem p = problem({2, 45, 2, 9, 70}, wide ? DType::bfloat16 : DType::float32);
           p.initial_state = true;
           p.gate = p.op == "gla" ? "typical" : p.gate;
           p.options = {{first.name, choice}, {second.name, other}};
           if (!op().refuse(p)) check(p);
         }
+}
+
+// Gates in float32 and slices of one projection, as layers pass them.
+TEST_P(HostVariantsInRegimes, RightWithInputsAsLayersHaveThem) {
+  const auto has = [&](const char* option) {
+    return std::any_of(op().options.begin(), op().options.end(),
+                       [&](const OptionAxis& axis) { return axis.name == option; });
+  };
+  for (const DType dtype : {DType::bfloat16, DType::float16})
+    for (const std::int64_t sequences : {0, 3}) {
+      Problem p = problem({sequences > 0 ? 1 : 2, 85, 3, 20, 36}, dtype);
+      p.shape.sequences = sequences;
+      p.initial_state = sequences > 0;
+      p.options["packed"] = "true";
+      if (has("gate_dtype")) p.options["gate_dtype"] = "float32";
+      ASSERT_EQ(op().refuse(p), std::nullopt);
+      check(p);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(LinearRecurrence, HostVariantsInRegimes, testing::ValuesIn(all_points()),

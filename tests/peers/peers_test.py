@@ -60,8 +60,11 @@ class Problems(unittest.TestCase):
     def test_what_the_peers_do_not_solve_has_a_reason(self):
         self.assertIsNone(peers.refuse_recurrence(problem()))
         self.assertIsNone(peers.refuse_recurrence(problem(options={"in_place": "true"})))
+        self.assertIsNone(peers.refuse_recurrence(problem(options={"gate_dtype": "float32"})))
+        self.assertIsNone(peers.refuse_recurrence(problem(options={"gate_dtype": "same"})))
         for changes in [{"layout": "head_first"}, {"gate": "resets"}, {"final_state": False},
                         {"options": {"state_dtype": "bfloat16"}}, {"operator": "softmax"},
+                        {"options": {"packed": "true"}},
                         {"operator": "retention"},
                         {"shape": {**problem()["shape"], "sequences": 2}}]:
             self.assertTrue(peers.refuse_recurrence(problem(**changes)), changes)
@@ -95,6 +98,13 @@ class Problems(unittest.TestCase):
 
 
 class Floors(unittest.TestCase):
+    def test_gates_in_float32_take_twice_the_bytes_of_bfloat16(self):
+        shape = problem()["shape"]
+        gates = shape["batch"] * shape["seq"] * shape["heads"] * shape["key_dim"] * 2
+        wide = problem(options={"gate_dtype": "float32"})
+        self.assertEqual(peers.floor_bytes(wide) - peers.floor_bytes(problem()), gates)
+        self.assertEqual(len(peers.compile_jobs([problem(), wide, problem(seed=2)])), 2)
+
     def test_they_are_the_programs_own(self):
         seen = 0
         for path in (ROOT / "results" / "h200").glob("*.json"):

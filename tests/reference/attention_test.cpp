@@ -56,6 +56,11 @@ std::vector<Problem> all_problems(Direction direction) {
             if (shape.seq == 70) problem.scale = -0.7;
             if (shape.seq == 90) problem.scale = 0.0;
             if (!op.refuse(problem)) list.push_back(problem);
+            // The inputs as layers have them: these are other numbers where gates are float32.
+            problem.options["packed"] = "true";
+            if (op.name == "decay_attention" && dtype == DType::bfloat16)
+              problem.options["gate_dtype"] = "float32";
+            if (dtype == DType::bfloat16 && !op.refuse(problem)) list.push_back(problem);
           }
   }
   return list;
@@ -256,6 +261,41 @@ TEST(Attention, ConstantResetsAreJudgedWhereTheyCanBe) {
   EXPECT_EQ(op.refuse(problem), std::nullopt);
   problem.shape.heads = 1;
   EXPECT_NE(op.refuse(problem), std::nullopt);
+}
+
+TEST(Attention, InputsLieInMemoryAsTheOptionsSay) {
+  const Operator& op = *find_operator("decay_attention");
+  Problem problem = attention("decay_attention", {2, 6, 4, 3, 5, 0, 2}, "mild", DType::bfloat16);
+  problem.direction = Direction::backward;
+  problem.options = {{"gate_dtype", "float32"}, {"packed", "true"}};
+  ASSERT_EQ(op.refuse(problem), std::nullopt);
+  std::map<std::string, TensorSpec> specs;
+  for (const TensorSpec& spec : op.tensors(problem)) specs[spec.name] = spec;
+  const std::int64_t pitch = 4 * 3 + 2 * 3 + 2 * 5;
+  for (const auto& [name, offset] : {std::pair{"q", 0}, {"k", 12}, {"v", 18}}) {
+    EXPECT_EQ(specs.at(name).token_pitch, pitch) << name;
+    EXPECT_EQ(specs.at(name).token_offset, offset) << name;
+  }
+  for (const char* name : {"o", "do", "dq", "dk", "dv", "log_decay", "lse"})
+    EXPECT_EQ(specs.at(name).token_pitch, 0) << name;
+  EXPECT_EQ(specs.at("log_decay").dtype, DType::float32);
+  EXPECT_EQ(specs.at("dlog_decay").dtype, DType::float32);
+  EXPECT_EQ(specs.at("dk").dtype, DType::bfloat16);
+
+  const auto reason = [&] { return op.refuse(problem).value_or(""); };
+  problem.shape.key_seq = 7;
+  EXPECT_NE(reason().find("packed"), std::string::npos);
+  problem.shape.key_seq = 6;
+  EXPECT_EQ(reason(), "");
+  problem.layout = Layout::head_first;
+  EXPECT_NE(reason().find("packed"), std::string::npos);
+  problem.options.erase("packed");
+  EXPECT_EQ(reason(), "");
+  problem.options["decay"] = "constant";
+  EXPECT_NE(reason().find("gate_dtype"), std::string::npos);
+  problem.options["decay"] = "per_token";
+  problem.dtype = DType::float32;
+  EXPECT_NE(reason().find("gate_dtype"), std::string::npos);
 }
 
 TEST(Attention, WorkCountsThePairsThatAreSeen) {

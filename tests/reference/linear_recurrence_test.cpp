@@ -219,6 +219,47 @@ TEST(LinearRecurrence, RefusesWhatThereIsNot) {
   }
 }
 
+TEST(LinearRecurrence, GatesInFloat32AreForSixteenBitsAndPackedInputsLieByTokens) {
+  Problem problem = gla({2, 10, 3, 4, 5}, "mild", DType::bfloat16);
+  problem.options = {{"gate_dtype", "float32"}, {"packed", "true"}};
+  for (const char* name : {"simple_gla", "gla", "rwkv6"}) {
+    problem.op = name;
+    const Operator& op = *find_operator(name);
+    problem.dtype = DType::bfloat16;
+    EXPECT_EQ(op.refuse(problem), std::nullopt);
+    std::map<std::string, TensorSpec> specs;
+    for (const TensorSpec& spec : op.tensors(problem)) specs[spec.name] = spec;
+    const std::string gate = problem.op == "rwkv6" ? "w" : "g";
+    EXPECT_EQ(specs.at(gate).dtype, DType::float32);
+    EXPECT_EQ(specs.at(gate).token_pitch, 0);
+    EXPECT_EQ(specs.at("o").token_pitch, 0);
+    const std::int64_t pitch = 3 * (4 + 4 + 5);
+    for (const auto& [slice, offset] : {std::pair{"q", 0}, {"k", 12}, {"v", 24}}) {
+      EXPECT_EQ(specs.at(slice).dtype, DType::bfloat16);
+      EXPECT_EQ(specs.at(slice).token_pitch, pitch);
+      EXPECT_EQ(specs.at(slice).token_offset, offset);
+      EXPECT_EQ(specs.at(slice).memory_bytes(), 2 * 10 * pitch * 2);
+      EXPECT_EQ(specs.at(slice).first_byte(), offset * 2);
+    }
+    Problem dense = problem;
+    dense.options.erase("packed");
+    EXPECT_EQ(op.work(problem).floor_bytes, op.work(dense).floor_bytes);
+    EXPECT_EQ(op.draw(problem), op.draw(dense));
+    bool fine = false;  // gates that bfloat16 would round
+    for (const float value : op.draw(problem).at(gate))
+      fine = fine || value != round_to(DType::bfloat16, value);
+    EXPECT_TRUE(fine) << name;
+    problem.layout = Layout::head_first;
+    EXPECT_NE(op.refuse(problem).value_or("").find("packed"), std::string::npos);
+    problem.layout = Layout::seq_first;
+    problem.dtype = DType::float32;
+    EXPECT_NE(op.refuse(problem).value_or("").find("float32 already"), std::string::npos);
+  }
+  for (const char* name : {"linear_attention", "retention"})
+    for (const OptionAxis& axis : find_operator(name)->options)
+      EXPECT_NE(axis.name, "gate_dtype") << name;
+}
+
 TEST(LinearRecurrence, TensorsFollowTheOptions) {
   Problem problem = gla({1, 10, 3, 4, 5}, "none", DType::bfloat16);
   problem.op = "linear_attention";

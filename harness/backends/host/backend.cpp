@@ -130,7 +130,8 @@ class HostWorkset final : public Workset {
 
   void* address(std::string_view name) {
     for (const TensorSpec& spec : specs_)
-      if (spec.name == name) return memory_.at(memory_name(spec)).buffer.bytes().data();
+      if (spec.name == name)
+        return memory_.at(memory_name(spec)).buffer.bytes().data() + spec.first_byte();
     return nullptr;
   }
 
@@ -142,7 +143,7 @@ class HostWorkset final : public Workset {
   };
 
   static std::size_t bytes_of(const TensorSpec& spec) {
-    return static_cast<std::size_t>(spec.bytes());
+    return static_cast<std::size_t>(spec.memory_bytes());
   }
 
   Layout layout_;

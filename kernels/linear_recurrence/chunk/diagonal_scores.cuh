@@ -27,8 +27,8 @@ struct DiagonalScores {
   /// Adds what a chunk of keys contributes. q, k, g: raw tiles [block, ld]. sums: the result of
   /// Gates::sum of g, after a barrier. first, second: operand tiles that are free. Ends with a
   /// barrier.
-  template <typename T>
-  __device__ __forceinline__ static void add(Scores& scores, const T* q, const T* k, const T* g,
+  template <typename T, typename G>
+  __device__ __forceinline__ static void add(Scores& scores, const T* q, const T* k, const G* g,
                                              const float* sums, operand_t* first,
                                              operand_t* second) {
     Gates::template centred<Ops, threads>(q, k, g, first, second);

@@ -45,7 +45,7 @@ struct ScalarFactors {
     return per_token && Tiles::warp() == Tiles::threads / 32 - 1;
   }
 
-  __device__ __forceinline__ void load(Gates& gates, const io_t* first, long long stride,
+  __device__ __forceinline__ void load(Gates& gates, const gate_t* first, long long stride,
                                        int rows) const {
 #pragma unroll
     for (int n = 0; n < lane_tokens; ++n) {

@@ -22,8 +22,8 @@ struct GateBlocks {
   static constexpr bool before_own = trait::before_update != 0;
 
   /// Writes sums [blocks, keys]: the clamped gates of 8 tokens added up, in units of log2.
-  template <int threads, typename T>
-  __device__ __forceinline__ static void sum(const T* g, float* sums) {
+  template <int threads, typename G>
+  __device__ __forceinline__ static void sum(const G* g, float* sums) {
     for (int item = threadIdx.x; item < items; item += threads) {
       const int b = item / pairs, key = item % pairs * 2;
       float2 x = {0.0f, 0.0f};
@@ -34,8 +34,8 @@ struct GateBlocks {
   }
 
   /// q times its decay from the start of the first block.
-  template <typename Ops, int threads, typename T>
-  __device__ __forceinline__ static void prefixed(const T* q, const T* g, const float* sums,
+  template <typename Ops, int threads, typename T, typename G>
+  __device__ __forceinline__ static void prefixed(const T* q, const G* g, const float* sums,
                                                   typename Ops::element* out, int out_ld) {
     for (int item = threadIdx.x; item < items; item += threads) {
       const int b = item / pairs, key = item % pairs * 2;
@@ -44,8 +44,8 @@ struct GateBlocks {
   }
 
   /// k times its decay to the end of the last block, times `decays` [keys].
-  template <typename Ops, int threads, typename T>
-  __device__ __forceinline__ static void suffixed(const T* k, const T* g, const float* sums,
+  template <typename Ops, int threads, typename T, typename G>
+  __device__ __forceinline__ static void suffixed(const T* k, const G* g, const float* sums,
                                                   const float* decays, typename Ops::element* out) {
     for (int item = threadIdx.x; item < items; item += threads) {
       const int b = item / pairs, key = item % pairs * 2;
@@ -56,8 +56,8 @@ struct GateBlocks {
 
   /// Forms one level of the tree of halves, which have 8 << level tokens each. In right halves it
   /// writes q times its decay from the middle, in left halves k times its decay to the middle.
-  template <typename Ops, int threads, typename T>
-  __device__ __forceinline__ static void halves(const T* q, const T* k, const T* g,
+  template <typename Ops, int threads, typename T, typename G>
+  __device__ __forceinline__ static void halves(const T* q, const T* k, const G* g,
                                                 const float* sums, int level,
                                                 typename Ops::element* out) {
     for (int item = threadIdx.x; item < items; item += threads) {
@@ -73,8 +73,8 @@ struct GateBlocks {
   /// q and k times their decays from the middle of their 8 tokens. One of the two factors is a
   /// growth, of at most e^80. It uses products instead of sums, because what grows must be the
   /// inverse of what decays.
-  template <typename Ops, int threads, typename T>
-  __device__ __forceinline__ static void centred(const T* q, const T* k, const T* g,
+  template <typename Ops, int threads, typename T, typename G>
+  __device__ __forceinline__ static void centred(const T* q, const T* k, const G* g,
                                                  typename Ops::element* out_q,
                                                  typename Ops::element* out_k) {
     for (int item = threadIdx.x; item < items; item += threads) {
@@ -107,8 +107,8 @@ struct GateBlocks {
   }
 
  private:
-  template <typename T>
-  __device__ __forceinline__ static void add_gate(float2& x, const T* g) {
+  template <typename G>
+  __device__ __forceinline__ static void add_gate(float2& x, const G* g) {
     const float2 gate = device::load_pair(g);
     x.x += device::log2_gate(log_decay(gate.x));
     x.y += device::log2_gate(log_decay(gate.y));
@@ -136,8 +136,8 @@ struct GateBlocks {
     Ops::store_rounded(to, x.x * factor.x, x.y * factor.y);
   }
 
-  template <typename Ops, typename T>
-  __device__ __forceinline__ static void prefix(const T* q, const T* g, int row, int key, float2 x,
+  template <typename Ops, typename T, typename G>
+  __device__ __forceinline__ static void prefix(const T* q, const G* g, int row, int key, float2 x,
                                                 typename Ops::element* out, int out_ld) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
@@ -149,8 +149,8 @@ struct GateBlocks {
     }
   }
 
-  template <typename Ops, typename T>
-  __device__ __forceinline__ static void suffix(const T* k, const T* g, int row, int key, float2 x,
+  template <typename Ops, typename T, typename G>
+  __device__ __forceinline__ static void suffix(const T* k, const G* g, int row, int key, float2 x,
                                                 float2 decay, typename Ops::element* out) {
 #pragma unroll
     for (int i = 7; i >= 0; --i) {

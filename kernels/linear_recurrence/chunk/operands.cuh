@@ -24,7 +24,7 @@ struct OperandPhase {
   __device__ __forceinline__ void sum_gates(int c) const {
     for (int item = threadIdx.x; item < blocks * pairs; item += threads) {
       const int block = item / pairs, key = item % pairs * 2;
-      const io_t* g = tiles.g_tile(c) + block * 8 * key_ld + key;
+      const gate_t* g = tiles.g_tile(c) + block * 8 * key_ld + key;
       float x = 0.0f, y = 0.0f;
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
@@ -85,7 +85,7 @@ struct OperandPhase {
  private:
   /// Two neighbouring gates of a token in units of log2. Rows that do not exist are zeros. Zeros
   /// mean no decay, except where a gate is stored as w and means -e^w.
-  __device__ __forceinline__ float2 log2_gates(const io_t* at, int row) const {
+  __device__ __forceinline__ float2 log2_gates(const gate_t* at, int row) const {
     const float2 gate = device::load_pair(at);
     if (trait::raw_gate != 0 && row >= rows) return {0.0f, 0.0f};
     return {device::log2_gate(log_decay(gate.x)), device::log2_gate(log_decay(gate.y))};

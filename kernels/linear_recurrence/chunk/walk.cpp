@@ -64,6 +64,7 @@ WalkShape walk_shape(const Problem& problem, const Tile& tile, int chunk, bool o
   const bool bfloat16 = problem.dtype == DType::bfloat16 && problem.shape.key_dim >= 16;
   return {static_cast<int>(problem.shape.key_dim),
           static_cast<int>(size_of(problem.dtype)),
+          gate_bytes_each(problem),
           bfloat16 ? 2 : 4,
           chunk,
           choice(tile, "block_v"),

@@ -202,9 +202,14 @@ struct ChunkWalk {
       const long long token = first_token(c), key = offset(p.key_strides, token);
       const int rows = valid_tokens(c);
       copy_keys(tiles.k_tile(c), static_cast<const io_t*>(p.k) + key, rows);
-      if constexpr (per_key) copy_keys(tiles.g_tile(c), static_cast<const io_t*>(p.g) + key, rows);
+      if constexpr (per_key) {
+        const long long gate = trait::packed_inputs != 0 ? offset(p.gate_strides, token) : key;
+        device::copy_rows_async<threads, chunk, dim::key_dim, key_ld, dim::key_dim>(
+            tiles.g_tile(c), static_cast<const gate_t*>(p.g) + gate, key_gate_strides(p).seq, rows,
+            dim::key_dim);
+      }
       if constexpr (outputs) copy_keys(tiles.q_tile(c), static_cast<const io_t*>(p.q) + key, rows);
-      device::copy_rows_async<threads, chunk, block_v, Tiles::value_ld, dim::value_dim>(
+      device::copy_rows_async<threads, chunk, block_v, Tiles::value_ld, value_alignment>(
           tiles.v_tile(c),
           static_cast<const io_t*>(p.v) + offset(p.value_strides, token) + first_v(),
           p.value_strides.seq, rows, dim::value_dim - first_v());
@@ -213,13 +218,13 @@ struct ChunkWalk {
   }
 
   __device__ __forceinline__ void copy_keys(io_t* target, const io_t* source, int rows) const {
-    device::copy_rows_async<threads, chunk, dim::key_dim, key_ld, dim::key_dim>(
+    device::copy_rows_async<threads, chunk, dim::key_dim, key_ld, key_alignment>(
         target, source, p.key_strides.seq, rows, dim::key_dim);
   }
 
   __device__ __forceinline__ void load_gates(typename Factors::Gates& gates, int c) const {
     if (!Factors::forms()) return;
-    const io_t* first = static_cast<const io_t*>(p.g) + offset(p.gate_strides, first_token(c));
+    const gate_t* first = static_cast<const gate_t*>(p.g) + offset(p.gate_strides, first_token(c));
     Factors{tiles}.load(gates, first, p.gate_strides.seq, valid_tokens(c));
   }
 
@@ -269,7 +274,7 @@ struct ChunkWalk {
     constexpr int io_bytes = sizeof(io_t);
     constexpr int width = device::widest_access(dim::value_dim * io_bytes) / io_bytes;
     constexpr int per_row = block_v / width;
-    io_t* o = static_cast<io_t*>(p.o) + offset(p.value_strides, first_token(c)) + first_v();
+    io_t* o = static_cast<io_t*>(p.o) + offset(output_strides(p), first_token(c)) + first_v();
     const int rows = valid_tokens(c);
 #pragma unroll 2
     for (int i = threadIdx.x; i < chunk * per_row; i += threads) {
@@ -294,7 +299,7 @@ struct ChunkWalk {
       device::Pack<io_t, width> packed;
 #pragma unroll
       for (int j = 0; j < width; ++j) packed.value[j] = device::from_float<io_t>(scale * sum[j]);
-      *reinterpret_cast<device::Pack<io_t, width>*>(o + row * p.value_strides.seq + column) =
+      *reinterpret_cast<device::Pack<io_t, width>*>(o + row * output_strides(p).seq + column) =
           packed;
     }
   }

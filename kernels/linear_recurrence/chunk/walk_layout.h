@@ -4,10 +4,10 @@
 
 namespace gla_bench::linear_recurrence {
 
-/// What decides the sizes. Byte counts are per element: io of the tensors, operand of what the
-/// tensor cores are fed with (2 for bfloat16 problems, else 4).
+/// What decides the sizes. Byte counts are per element: io of q, k, v and o, gate of the gates,
+/// operand of what the tensor cores are fed with (2 for bfloat16 problems, else 4).
 struct WalkShape {
-  int key_dim, io_bytes, operand_bytes;
+  int key_dim, io_bytes, gate_bytes, operand_bytes;
   int chunk;    ///< tokens whose state products are formed at once: 16, 32 or 64
   int block_v;  ///< columns of V that a block owns
   int warp_v;   ///< columns of V that a warp owns: 16 or 32
@@ -41,17 +41,24 @@ struct WalkLayout {
   // A stage holds k, g where decays are per key, q where there are outputs, and v.
   bool per_key = shape.decay == 3;
   int key_tile = shape.chunk * key_ld * shape.io_bytes;
+  int gate_tile = per_key ? shape.chunk * key_ld * shape.gate_bytes : 0;
   int value_tile = shape.chunk * value_ld * shape.io_bytes;
-  int key_tiles = 1 + (per_key ? 1 : 0) + (shape.outputs ? 1 : 0);
-  int stage = key_tiles * key_tile + value_tile;
+  int g = key_tile;
+  int q = g + gate_tile;
+  int v = q + (shape.outputs ? key_tile : 0);
+  int stage = v + value_tile;
 
   // Operand tiles, for decays per key only; otherwise k and q are operands as they are. Where
-  // operands have the io format, three tiles replace k, q and g in place. Otherwise they have
-  // places at `operands`.
+  // operands have the format of what they are formed from, they replace k, q and g in place.
+  // Otherwise they have places at `operands`.
   bool in_place = shape.io_bytes == shape.operand_bytes;
+  bool gates_in_place = in_place && shape.gate_bytes == shape.operand_bytes;
   int operand_tile = shape.chunk * key_ld * shape.operand_bytes;
   int operands = shape.stages * stage;
-  int operand_places = in_place || !per_key ? 0 : shape.outputs ? 3 : 1;
+  int operand_places = !per_key         ? 0
+                       : !in_place      ? (shape.outputs ? 3 : 1)
+                       : gates_in_place ? 0
+                                        : (shape.outputs ? 1 : 0);
 
   // Memory for the scores alone: two diagonal tiles and all levels of the tree but the last. Later
   // it holds the partial outputs of the warps that share K.

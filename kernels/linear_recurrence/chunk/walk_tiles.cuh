@@ -5,6 +5,7 @@
 
 #include "device/products.cuh"
 #include "linear_recurrence/chunk/walk_layout.h"
+#include "linear_recurrence/traits.cuh"
 
 namespace gla_bench::linear_recurrence {
 
@@ -19,8 +20,8 @@ struct WalkTiles {
   static constexpr bool outputs = outputs_;
   static constexpr bool bonus = trait::before_update != 0, normalize = trait::normalize != 0;
   static constexpr WalkShape shape = {
-      dim::key_dim, sizeof(io_t), sizeof(operand_t), chunk,        block_v, warp_v,
-      warps_k,      stages,       outputs,           trait::decay, bonus,   normalize};
+      dim::key_dim, sizeof(io_t), sizeof(gate_t), sizeof(operand_t), chunk, block_v,  warp_v,
+      warps_k,      stages,       outputs,        trait::decay,      bonus, normalize};
   static constexpr WalkLayout layout = {shape};
   static constexpr bool per_key = layout.per_key, scores_ahead = layout.scores_ahead;
   static_assert(per_key || !bonus, "scalar decays come with no bonus");
@@ -40,14 +41,22 @@ struct WalkTiles {
 
   unsigned char* shared;
 
-  __device__ __forceinline__ io_t* stage(int c, int tile) const {
+  __device__ __forceinline__ unsigned char* stage(int c, int place) const {
     const int slot = stages == 1 ? 0 : c % stages;
-    return reinterpret_cast<io_t*>(shared + slot * stage_bytes + tile * key_tile);
+    return shared + slot * stage_bytes + place;
   }
-  __device__ __forceinline__ io_t* k_tile(int c) const { return stage(c, 0); }
-  __device__ __forceinline__ io_t* g_tile(int c) const { return stage(c, 1); }
-  __device__ __forceinline__ io_t* q_tile(int c) const { return stage(c, per_key ? 2 : 1); }
-  __device__ __forceinline__ io_t* v_tile(int c) const { return stage(c, layout.key_tiles); }
+  __device__ __forceinline__ io_t* k_tile(int c) const {
+    return reinterpret_cast<io_t*>(stage(c, 0));
+  }
+  __device__ __forceinline__ gate_t* g_tile(int c) const {
+    return reinterpret_cast<gate_t*>(stage(c, layout.g));
+  }
+  __device__ __forceinline__ io_t* q_tile(int c) const {
+    return reinterpret_cast<io_t*>(stage(c, layout.q));
+  }
+  __device__ __forceinline__ io_t* v_tile(int c) const {
+    return reinterpret_cast<io_t*>(stage(c, layout.v));
+  }
 
   __device__ __forceinline__ operand_t* operand(int at, int tile) const {
     return reinterpret_cast<operand_t*>(shared + at + tile * operand_tile);
@@ -55,10 +64,14 @@ struct WalkTiles {
   /// Tiles of k e^(bn-b), of q e^b, and of the last level of the score tree. They replace k, q and
   /// g where the formats agree.
   __device__ __forceinline__ operand_t* decayed(int c, int tile) const {
-    if constexpr (in_place)
-      return reinterpret_cast<operand_t*>(stage(c, tile == 0 ? 0 : tile == 1 ? 2 : 1));
-    else
+    if constexpr (!layout.in_place)
       return operand(operands_at, tile);
+    else if (tile < 2 || layout.gates_in_place)
+      return reinterpret_cast<operand_t*>(stage(c, tile == 0   ? 0
+                                                   : tile == 1 ? layout.q
+                                                               : layout.g));
+    else
+      return operand(operands_at, 0);
   }
   /// What the tensor cores take for k and q: k e^(bn-b) and q e^b, or plain k and q without decays
   /// per key.
@@ -116,8 +129,7 @@ struct WalkTiles {
  private:
   __device__ __forceinline__ static int place(int c) { return layout.places == 1 ? 0 : c % 2; }
 
-  static constexpr int key_tile = layout.key_tile, operand_tile = layout.operand_tile;
-  static constexpr bool in_place = layout.in_place;
+  static constexpr int operand_tile = layout.operand_tile;
   static constexpr int operands_at = layout.operands, scratch_at = layout.scratch;
   static constexpr int scores_at = layout.scores, block_decays_at = layout.block_decays;
   static constexpr int chunk_decay_at = layout.chunk_decay, total_decay_at = layout.total_decay;

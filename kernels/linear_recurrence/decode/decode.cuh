@@ -89,7 +89,7 @@ __device__ inline void store_outputs(const Block& block, const Shared& shared, l
       sum /= denominator + block.p.epsilon;
     }
     const LinearRecurrenceParams& p = block.p;
-    static_cast<io_t*>(p.o)[block.at(p.value_strides, first + t) + block.first_column + column] =
+    static_cast<io_t*>(p.o)[block.at(output_strides(p), first + t) + block.first_column + column] =
         device::from_float<io_t>(sum);
   }
 }

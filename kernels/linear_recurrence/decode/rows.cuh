@@ -61,7 +61,8 @@ struct Block {
 
 /// What one key of one token is computed from. Zeros where there is no such key.
 struct KeyInputs {
-  io_t q, k, gate, bonus;
+  io_t q, k, bonus;
+  gate_t gate;
   float head_decay;
 };
 
@@ -76,15 +77,15 @@ struct Item {
 __device__ inline KeyInputs fetch_key(const Block& block, long long first, int i, int count) {
   const auto [t, key] = Item<padded_keys>(i);
   const io_t zero = device::from_float<io_t>(0.0f);
-  KeyInputs in{zero, zero, zero, zero, 0.0f};
+  KeyInputs in{zero, zero, zero, device::from_float<gate_t>(0.0f), 0.0f};
   if (i >= count || key >= key_dim) return in;
   const LinearRecurrenceParams& p = block.p;
   const long long at = block.at(p.key_strides, first + t) + key;
   in.q = static_cast<const io_t*>(p.q)[at];
   in.k = static_cast<const io_t*>(p.k)[at];
   const long long gate = block.at(p.gate_strides, first + t);
-  if constexpr (trait::decay == key_decay) in.gate = static_cast<const io_t*>(p.g)[gate + key];
-  if constexpr (trait::decay == token_decay) in.gate = static_cast<const io_t*>(p.g)[gate];
+  if constexpr (trait::decay == key_decay) in.gate = static_cast<const gate_t*>(p.g)[gate + key];
+  if constexpr (trait::decay == token_decay) in.gate = static_cast<const gate_t*>(p.g)[gate];
   if constexpr (trait::decay == head_decay) in.head_decay = p.log_decay[block.head];
   if constexpr (trait::before_update != 0)
     in.bonus = static_cast<const io_t*>(p.u)[block.head * key_dim + key];

@@ -8,6 +8,7 @@
 #include "core/operator.hpp"
 #include "core/rounding.hpp"
 #include "kernels/linear_recurrence/host/math.hpp"
+#include "kernels/memory.hpp"
 
 namespace gla_bench::linear_recurrence::host {
 namespace {
@@ -40,9 +41,9 @@ void with_dtype(DType dtype, Use use) {
   }
 }
 
-void load(const Call& call, const void* tensor, const TokenStrides& strides, const Rows& at,
-          float* out, long long out_row) {
-  with_dtype(call.dtype, [&](auto tag, auto widen, auto) {
+void load(const Call& call, DType dtype, const void* tensor, const TokenStrides& strides,
+          const Rows& at, float* out, long long out_row) {
+  with_dtype(dtype, [&](auto tag, auto widen, auto) {
     using Element = typename decltype(tag)::type;
     for (long long row = 0; row < at.rows; ++row) {
       const Element* in = static_cast<const Element*>(tensor) + offset(call, strides, at, row);
@@ -77,6 +78,7 @@ long long state_offset(const Call& call, long long pair, long long column) {
 Call::Call(const HostCall& call)
     : p(params_of(call)),
       dtype(call.problem.dtype),
+      gate_dtype(gla_bench::gate_dtype(call.problem)),
       decay(member_of(call.problem).decay),
       before_update(member_of(call.problem).before_update),
       elu_features(option(call.problem, "feature_map") == "elu_plus_one"),
@@ -97,12 +99,12 @@ long long Call::longest() const {
 }
 
 void load_queries(const Call& call, const Rows& at, float* out) {
-  load(call, call.p.q, call.p.key_strides, all_keys(call, at), out, call.keys);
+  load(call, call.dtype, call.p.q, call.p.key_strides, all_keys(call, at), out, call.keys);
   apply_features(call, at.rows * call.keys, out);
 }
 
 void load_keys(const Call& call, const Rows& at, float* out) {
-  load(call, call.p.k, call.p.key_strides, all_keys(call, at), out, call.keys);
+  load(call, call.dtype, call.p.k, call.p.key_strides, all_keys(call, at), out, call.keys);
   apply_features(call, at.rows * call.keys, out);
 }
 
@@ -116,12 +118,13 @@ void load_log_decays(const Call& call, const Rows& at, float* out) {
       std::fill_n(out, elements, call.p.log_decay[call.head(at.pair)]);
       return;
     case Decay::per_token:
-      load(call, call.p.g, call.p.gate_strides, {at.pair, at.first, at.rows, 0, 1}, out, keys);
+      load(call, call.gate_dtype, call.p.g, call.p.gate_strides, {at.pair, at.first, at.rows, 0, 1},
+           out, keys);
       for (long long t = 0; t < at.rows; ++t)
         std::fill_n(out + t * keys + 1, keys - 1, out[t * keys]);
       return;
     case Decay::per_key:
-      load(call, call.p.g, call.p.gate_strides, all_keys(call, at), out, keys);
+      load(call, call.gate_dtype, call.p.g, call.p.gate_strides, all_keys(call, at), out, keys);
       break;
   }
   for (long long i = 0; call.raw_gates && i < elements; ++i) out[i] = -std::exp(out[i]);
@@ -149,7 +152,7 @@ void load_bonus(const Call& call, long long pair, float* out) {
 
 void load_values(const Call& call, const Rows& at, float* out) {
   const long long width = at.columns + call.extra;
-  load(call, call.p.v, call.p.value_strides, at, out, width);
+  load(call, call.dtype, call.p.v, call.p.value_strides, at, out, width);
   for (long long t = 0; call.extra && t < at.rows; ++t) out[t * width + at.columns] = 1.0f;
 }
 
@@ -158,7 +161,7 @@ void store_outputs(const Call& call, const Rows& at, const float* in) {
   with_dtype(call.dtype, [&](auto tag, auto, auto narrow) {
     using Element = typename decltype(tag)::type;
     for (long long row = 0; row < at.rows; ++row, in += width) {
-      Element* out = static_cast<Element*>(call.p.o) + offset(call, call.p.value_strides, at, row);
+      Element* out = static_cast<Element*>(call.p.o) + offset(call, call.p.output_strides, at, row);
       if (call.extra == 0) {
         for (long long i = 0; i < at.columns; ++i) out[i] = narrow(in[i]);
         continue;

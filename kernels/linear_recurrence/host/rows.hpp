@@ -17,7 +17,7 @@ namespace gla_bench::linear_recurrence::host {
 /// The parameters of a call, and what the host code needs besides.
 struct Call {
   LinearRecurrenceParams p;
-  DType dtype;
+  DType dtype, gate_dtype;
   Decay decay;
   bool before_update, elu_features, raw_gates, bfloat16_state;
   long long pairs;  ///< sequences * heads

@@ -87,7 +87,7 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const double scores = 4 * sizes.blocks_k * padded(problem, tile, sizes.shape.chunk);
   const double state = state_bytes(problem);
   const double last_sums = sums / sizes.shape.chunk;
-  return {in_k + (2 * in_k + sums) +
+  return {gate_bytes(problem) + (2 * in_k + sums) +
               (decayed + last_sums + in_v + (problem.initial_state ? state : 0)) +
               (2 * in_k + sums) + (scores + in_v + partial),
           sums + decayed + partial + scores + in_v + (problem.final_state ? state : 0)};

@@ -34,13 +34,14 @@ extern "C" __global__ void __launch_bounds__(tile::block_k)
   const Place at(p, w, layout.blocks_k);
   const int key = at.part * block_k + static_cast<int>(threadIdx.x);
   if (key >= keys) return;
-  const io_t* g =
-      static_cast<const io_t*>(p.g) + token_offset(p, p.key_strides, at.sequence, at.c * chunk);
+  const TokenStrides& strides = key_gate_strides(p);
+  const gate_t* g =
+      static_cast<const gate_t*>(p.g) + token_offset(p, strides, at.sequence, at.c * chunk);
   sum_t sum = 0;
 #pragma unroll 16
   for (int i = 0; i < chunk; ++i) {
     if (i < at.rows && key < dim::key_dim)
-      sum += device::log2_gate(device::to_float(g[i * p.key_strides.seq + key]));
+      sum += device::log2_gate(device::to_float(g[i * strides.seq + key]));
     w.sums[(at.row + i) * keys + key] = sum;
   }
 }
@@ -135,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::layou
   const Place at(p, w, layout.blocks_v);
   const int first_v = at.part * block_v;
   const long long values = token_offset(p, p.value_strides, at.sequence, at.c * chunk) + first_v;
-  device::copy_rows_async<threads, chunk, block_v, value_ld, dim::value_dim>(
+  device::copy_rows_async<threads, chunk, block_v, value_ld, value_alignment>(
       v, static_cast<const io_t*>(p.v) + values, p.value_strides.seq, at.rows,
       dim::value_dim - first_v);
   device::commit_copies();
@@ -171,7 +172,11 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::layou
       out[(8 * n + lane_column() + i % 2) * layout.out_ld + warp_first_v() + lane_row() +
           i / 2 * 8] = product[n][i];
   __syncthreads();
-  io_t* o = static_cast<io_t*>(p.o) + values;
+  io_t* o = static_cast<io_t*>(p.o);
+  if constexpr (trait::packed_inputs != 0)
+    o += token_offset(p, p.output_strides, at.sequence, at.c * chunk) + first_v;
+  else
+    o += values;
   for (int item = threadIdx.x; item < at.rows * block_v; item += threads) {
     const int i = item / block_v, x = item % block_v;
     if (first_v + x >= dim::value_dim) continue;
@@ -180,6 +185,6 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::layou
       sum += w.partial[((part * w.sequences + at.sequence) * w.padded_seq + at.c * chunk + i) *
                            dim::value_dim +
                        first_v + x];
-    o[i * p.value_strides.seq + x] = device::from_float<io_t>(sum);
+    o[i * output_strides(p).seq + x] = device::from_float<io_t>(sum);
   }
 }

@@ -116,7 +116,7 @@ struct InterChunk {
     device::copy_rows_async<threads, chunk, block_k, key_ld, keys>(operand(c, 1), w.k + at, keys,
                                                                    chunk, columns);
     const long long left = p.seq - c * chunk;
-    device::copy_rows_async<threads, chunk, block_v, value_ld, dim::value_dim>(
+    device::copy_rows_async<threads, chunk, block_v, value_ld, value_alignment>(
         values(c),
         static_cast<const io_t*>(p.v) + token_offset(p, p.value_strides, sequence, c * chunk) +
             first_v,

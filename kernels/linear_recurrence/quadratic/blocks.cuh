@@ -25,9 +25,9 @@ static_assert(trait::decay == no_decay || !normalized, "a normalizer that decays
 constexpr bool raw_rows = !key_gates && trait::elu_features == 0 &&
                           device::is_same<io_t, operand_t> &&
                           (sizeof(io_t) == 2 || tile::terms == 3);
-constexpr ParallelLayout layout{key_dim,      value_dim,           sizeof(io_t), sizeof(operand_t),
-                                block,        tile::block_k,       block_v,      key_gates,
-                                scalar_decay, bonus || normalized, !raw_rows};
+constexpr ParallelLayout layout{
+    key_dim,       value_dim, sizeof(io_t), sizeof(gate_t), sizeof(operand_t),   block,
+    tile::block_k, block_v,   key_gates,    scalar_decay,   bonus || normalized, !raw_rows};
 constexpr int chunk = layout.chunk, chunks = layout.chunks, keys = layout.keys;
 constexpr int key_ld = layout.key_ld, query_ld = layout.query_ld, value_ld = layout.value_ld;
 constexpr int slices = (value_dim + block_v - 1) / block_v;
@@ -36,11 +36,12 @@ using Gates = GateBlocks<block, chunk, key_ld>;
 
 /// One sequence's tensors. v and o point to the first column of the slice.
 struct Sequence {
-  const io_t *q, *k, *v, *g, *u;
+  const io_t *q, *k, *v, *u;
+  const gate_t* g;
   io_t* o;
   const state_t* initial;
   state_t* final;
-  long long number, key_stride, value_stride, gate_stride, tokens;
+  long long number, key_stride, value_stride, gate_stride, output_stride, tokens;
   float decay;  // log decay of every token, where it is one constant
   int first_v;
 
@@ -56,9 +57,9 @@ struct Sequence {
     };
     q = static_cast<const io_t*>(p.q) + at(p.key_strides);
     k = static_cast<const io_t*>(p.k) + at(p.key_strides);
-    g = static_cast<const io_t*>(p.g) + at(p.gate_strides);
+    g = static_cast<const gate_t*>(p.g) + at(key_gates ? key_gate_strides(p) : p.gate_strides);
     v = static_cast<const io_t*>(p.v) + at(p.value_strides) + first_v;
-    o = static_cast<io_t*>(p.o) + at(p.value_strides) + first_v;
+    o = static_cast<io_t*>(p.o) + at(output_strides(p)) + first_v;
     u = static_cast<const io_t*>(p.u) + h * key_dim;
     initial = p.initial_state == nullptr
                   ? nullptr
@@ -66,7 +67,8 @@ struct Sequence {
     final = reinterpret_cast<state_t*>(p.final_state) + matrix;
     key_stride = p.key_strides.seq;
     value_stride = p.value_strides.seq;
-    gate_stride = p.gate_strides.seq;
+    gate_stride = key_gates ? key_gate_strides(p).seq : p.gate_strides.seq;
+    output_stride = output_strides(p).seq;
     tokens = span.tokens;
     decay = trait::decay == head_decay ? p.log_decay[h] : 0.0f;
   }
@@ -106,10 +108,10 @@ struct Shared {
   unsigned char* base;
 
   __device__ __forceinline__ io_t* keys_of(int stage) const {
-    return reinterpret_cast<io_t*>(base + layout.stage_tiles * stage * layout.key_tile);
+    return reinterpret_cast<io_t*>(base + stage * layout.stage);
   }
-  __device__ __forceinline__ io_t* gates_of(int stage) const {
-    return reinterpret_cast<io_t*>(base + (layout.stage_tiles * stage + 1) * layout.key_tile);
+  __device__ __forceinline__ gate_t* gates_of(int stage) const {
+    return reinterpret_cast<gate_t*>(base + stage * layout.stage + layout.key_tile);
   }
   __device__ __forceinline__ io_t* values_of(int stage) const {
     return reinterpret_cast<io_t*>(base + layout.values + stage * layout.value_tile);
@@ -139,18 +141,24 @@ struct Shared {
   }
 };
 
-/// Loads rows of q, k or gates per key, all of which have the keys' strides.
+/// Loads rows of q or k, and of gates per key.
 template <int threads>
 __device__ __forceinline__ void load_keys(io_t* target, const io_t* source, const Sequence& s,
                                           long long j, int c) {
-  device::copy_rows_async<threads, block, chunk, key_ld, key_dim>(
+  device::copy_rows_async<threads, block, chunk, key_ld, key_alignment>(
       target, source + j * block * s.key_stride + c * chunk, s.key_stride, s.rows(j),
+      key_dim - c * chunk);
+}
+template <int threads>
+__device__ __forceinline__ void load_gates(gate_t* target, const Sequence& s, long long j, int c) {
+  device::copy_rows_async<threads, block, chunk, key_ld, key_dim>(
+      target, s.g + j * block * s.gate_stride + c * chunk, s.gate_stride, s.rows(j),
       key_dim - c * chunk);
 }
 
 template <int threads>
 __device__ __forceinline__ void load_values(io_t* target, const Sequence& s, long long j) {
-  device::copy_rows_async<threads, block, block_v, value_ld, value_dim>(
+  device::copy_rows_async<threads, block, block_v, value_ld, value_alignment>(
       target, s.v + j * block * s.value_stride, s.value_stride, s.rows(j), value_dim - s.first_v);
 }
 

@@ -42,13 +42,13 @@ namespace gla_bench::linear_recurrence::parallel_cublas {
 
 /// gates: writes the sum of each leaf's gates.
 __device__ __forceinline__ void sum_gates(const Leaf& leaf) {
-  const io_t* g = leaf.tensor(leaf.p.g, leaf.p.key_strides);
+  const gate_t* g = leaf.key_gates_of();
   const int rows = leaf.valid();
   for (int key = threadIdx.x; key < key_dim; key += layout.row_threads) {
     float sum = 0.0f;
 #pragma unroll 4
     for (int t = 0; t < rows; ++t)
-      sum += device::log2_gate(log_decay(device::to_float(g[t * leaf.p.key_strides.seq + key])));
+      sum += device::log2_gate(log_decay(device::to_float(g[t * leaf.gate_stride() + key])));
     leaf.gates(leaf.index)[key] = sum;
   }
 }
@@ -62,14 +62,15 @@ template <bool rising, typename Out>
 __device__ __forceinline__ void write_decayed(const Leaf& leaf, const void* from, float before,
                                               int key, Out* out, int rows) {
   const io_t* x = leaf.tensor(from, leaf.p.key_strides) + key;
-  const io_t* g = leaf.tensor(leaf.p.g, leaf.p.key_strides) + key;
+  const gate_t* g = leaf.key_gates_of() + key;
   const int valid = leaf.valid();
   float sum = 0.0f;
 #pragma unroll 4
   for (int i = 0; i < valid; ++i) {
     const int t = rising ? i : valid - 1 - i;
     const long long at = t * leaf.p.key_strides.seq;
-    const float gate = device::log2_gate(log_decay(device::to_float(g[at])));
+    const long long gate_at = trait::packed_inputs != 0 ? t * leaf.gate_stride() : at;
+    const float gate = device::log2_gate(log_decay(device::to_float(g[gate_at])));
     if (rising && !before_own) sum += gate;
     out[static_cast<long long>(t) * key_ld] =
         device::from_float<Out>(device::to_float(x[at]) * (before * device::exp2_fast(sum)));
@@ -115,6 +116,7 @@ __device__ __forceinline__ void score_leaf(const Leaf& leaf, unsigned char* shar
   using Diagonal = DiagonalScores<Ops, block, layout.chunk, layout.tile_ld>;
   constexpr int threads = layout.score_threads;
   const auto raw = [&](int n) { return reinterpret_cast<io_t*>(shared + n * layout.raw_tile); };
+  gate_t* gates = reinterpret_cast<gate_t*>(shared + layout.raw_gates);
   const auto operand = [&](int n) {
     return reinterpret_cast<float*>(shared + layout.operands + n * layout.operand_tile);
   };
@@ -123,23 +125,26 @@ __device__ __forceinline__ void score_leaf(const Leaf& leaf, unsigned char* shar
   Diagonal::Scores scores = {};
   float own = 0.0f;
   for (int c = 0; c < layout.chunks; ++c) {
-    const void* sources[3] = {p.q, p.k, p.g};
+    const void* sources[2] = {p.q, p.k};
 #pragma unroll
-    for (int n = 0; n < 3; ++n)
-      device::copy_rows_async<threads, block, layout.chunk, layout.tile_ld, key_dim>(
+    for (int n = 0; n < 2; ++n)
+      device::copy_rows_async<threads, block, layout.chunk, layout.tile_ld, key_alignment>(
           raw(n), leaf.tensor(sources[n], p.key_strides) + c * layout.chunk, p.key_strides.seq,
           leaf.valid(), key_dim - c * layout.chunk);
+    device::copy_rows_async<threads, block, layout.chunk, layout.tile_ld, key_dim>(
+        gates, leaf.key_gates_of() + c * layout.chunk, leaf.gate_stride(), leaf.valid(),
+        key_dim - c * layout.chunk);
     device::commit_copies();
     device::wait_copies<0>();
     __syncthreads();
-    Diagonal::Gates::template sum<threads>(raw(2), sums);
+    Diagonal::Gates::template sum<threads>(gates, sums);
     if constexpr (before_own)
       own += Diagonal::own_score(
           raw(0), raw(1),
           static_cast<const io_t*>(p.u) + leaf.sequence % p.heads * key_dim + c * layout.chunk,
           key_dim - c * layout.chunk);
     __syncthreads();
-    Diagonal::add(scores, raw(0), raw(1), raw(2), sums, operand(0), operand(1));
+    Diagonal::add(scores, raw(0), raw(1), gates, sums, operand(0), operand(1));
   }
   if constexpr (before_own) {
     float* rows = reinterpret_cast<float*>(shared + layout.rows);

@@ -9,7 +9,7 @@ struct CublasLayout {
   /// Threads of the kernels that scan scalar gates and that give scores their decay.
   static constexpr int scan_threads = 256, decay_threads = 256;
 
-  int key_dim, value_dim, io_bytes;
+  int key_dim, value_dim, io_bytes, gate_bytes;
   int block;  ///< the longest leaf: the tile of the kernel that scores the leaves
   int normalized = 0, bonus = 0;  ///< the member of the family (0 or 1 each)
 
@@ -27,7 +27,8 @@ struct CublasLayout {
   int chunks = (key_dim + chunk - 1) / chunk;
   int tile_ld = chunk + 8;
   int raw_tile = block * tile_ld * io_bytes;
-  int sums = 3 * raw_tile;
+  int raw_gates = 2 * raw_tile;
+  int sums = raw_gates + block * tile_ld * gate_bytes;
   int operands = sums + block / 8 * chunk * 4;
   int operand_tile = block * tile_ld * 4;
   int rows = operands + 2 * operand_tile;  // the tokens' scores with themselves, for a bonus

@@ -17,7 +17,7 @@ static_assert(trait::state_bytes == 4, "cuBLAS writes the states, in float32");
 static_assert(trait::ragged == 0, "cuBLAS's batches have one length");
 static_assert(key_gates || trait::before_update == 0, "the bonus goes with a gate per key");
 static_assert(trait::decay == no_decay || !normalized, "a normalizer that decays is not written");
-constexpr CublasLayout layout{key_dim, value_dim,  sizeof(io_t),
+constexpr CublasLayout layout{key_dim, value_dim,  sizeof(io_t),        sizeof(gate_t),
                               block,   normalized, trait::before_update};
 constexpr int key_ld = layout.key_ld, value_ld = layout.value_ld;
 
@@ -53,6 +53,11 @@ struct Leaf {
                                                 const TokenStrides& strides) const {
     return static_cast<const io_t*>(data) + offset(strides);
   }
+  /// The leaf's first gates per key, and the elements from one token's to the next.
+  __device__ __forceinline__ const gate_t* key_gates_of() const {
+    return static_cast<const gate_t*>(p.g) + offset(key_gate_strides(p));
+  }
+  __device__ __forceinline__ long long gate_stride() const { return key_gate_strides(p).seq; }
   /// Sums of a leaf's gates, where there is a gate per key.
   __device__ __forceinline__ float* gates(long long leaf) const {
     return static_cast<float*>(p.work[gates_region]) + (sequence * tree.leaves + leaf) * key_ld;
@@ -92,7 +97,7 @@ __device__ __forceinline__ void copy_values(const Leaf& leaf) {
 /// once.
 __device__ __forceinline__ void round_outputs(const Leaf& leaf) {
   const LinearRecurrenceParams& p = leaf.p;
-  io_t* o = static_cast<io_t*>(p.o) + leaf.offset(p.value_strides);
+  io_t* o = static_cast<io_t*>(p.o) + leaf.offset(output_strides(p));
   const float* in = static_cast<const float*>(p.work[outputs_region]) +
                     (leaf.sequence * p.seq + leaf.first()) * value_ld;
   const int rows = leaf.valid();
@@ -100,7 +105,7 @@ __device__ __forceinline__ void round_outputs(const Leaf& leaf) {
   for (int t = 0; t < rows; ++t)
     for (int column = threadIdx.x; column < value_dim; column += layout.value_threads) {
       const float* row = in + static_cast<long long>(t) * value_ld;
-      o[t * p.value_strides.seq + column] = device::from_float<io_t>(
+      o[t * output_strides(p).seq + column] = device::from_float<io_t>(
           normalized ? row[column] / (row[value_dim] + p.epsilon) : row[column]);
     }
 }

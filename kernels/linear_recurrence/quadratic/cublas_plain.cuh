@@ -19,8 +19,8 @@ __device__ __forceinline__ void scan_gates(const LinearRecurrenceParams& p) {
   __shared__ double totals[warps];
   const long long sequence = blockIdx.x, h = sequence % p.heads;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const io_t* g = static_cast<const io_t*>(p.g) + sequence / p.heads * p.gate_strides.batch +
-                  h * p.gate_strides.heads;
+  const gate_t* g = static_cast<const gate_t*>(p.g) + sequence / p.heads * p.gate_strides.batch +
+                    h * p.gate_strides.heads;
   double* out = static_cast<double*>(p.work[gates_region]) + sequence * p.seq;
   double before = 0.0;
   for (long long first = 0; first < p.seq; first += threads) {

@@ -250,6 +250,7 @@ CublasLayout cublas_layout(const Problem& problem, const Tile& tile) {
   return {static_cast<int>(problem.shape.key_dim),
           static_cast<int>(problem.shape.value_dim),
           static_cast<int>(size_of(problem.dtype)),
+          gate_bytes_each(problem),
           choice(tile, "leaf"),
           flag(problem, "normalize"),
           member_of(problem).before_update};

@@ -7,8 +7,8 @@ namespace gla_bench::linear_recurrence {
 
 struct ParallelLayout {
   int key_dim, value_dim;
-  int io_bytes,
-      operand_bytes;  ///< of a tensor's element, and of what the tensor cores are fed with
+  /// Of an element of q, k, v and o, of the gates, and of what the tensor cores are fed with.
+  int io_bytes, gate_bytes, operand_bytes;
   int block, block_k, block_v;  ///< the tile: tokens, keys and columns in hand at once
   /// The member of the family (0 or 1 each): a gate per key; a gate or a constant per token; sums
   /// of a whole row besides its scores (a bonus's own scores, or denominators); operands that are
@@ -27,6 +27,7 @@ struct ParallelLayout {
   int output_ld = block_v + 4;
   /// Bytes of the tiles.
   int key_tile = block * key_ld * io_bytes;
+  int gate_tile = block * key_ld * gate_bytes * key_gates;
   int value_tile = block * value_ld * io_bytes;
   int operand_tile = block * key_ld * operand_bytes;
   int state_tile = chunk * value_ld * operand_bytes;
@@ -35,8 +36,8 @@ struct ParallelLayout {
   /// block sums and running decays; for scalar gates, the prefix sums in double and two blocks'
   /// factors of k. Then sums of rows, and operand tiles. The outputs' kernel has a second operand
   /// tile for gates per key, and its queries.
-  int stage_tiles = 1 + key_gates;
-  int values = 2 * stage_tiles * key_tile;
+  int stage = key_tile + gate_tile;
+  int values = 2 * stage;
   int sums = values + 2 * value_tile;
   int decays = sums + block / 8 * chunk * 4 * key_gates;
   int prefixes = decays + keys * 4 * key_gates;

@@ -32,6 +32,7 @@ ParallelLayout layout(const Problem& problem, const Tile& tile) {
   return {key,
           static_cast<int>(problem.shape.value_dim),
           static_cast<int>(size_of(problem.dtype)),
+          gate_bytes_each(problem),
           operand,
           choice(tile, "block"),
           choice(tile, "block_k"),

@@ -66,9 +66,10 @@ struct Outputs : Results {
     for (int k = threadIdx.x; k < keys; k += threads) shared.decays()[k] = 1.0f;
     float own = 0.0f;
     for (int c = 0; c < chunks; ++c) {
-      const io_t *k = shared.keys_of(0), *g = shared.gates_of(0), *q = shared.keys_of(1);
+      const io_t *k = shared.keys_of(0), *q = shared.keys_of(1);
+      const gate_t* g = shared.gates_of(0);
       load_keys<threads>(shared.keys_of(0), s.k, s, i, c);
-      load_keys<threads>(shared.gates_of(0), s.g, s, i, c);
+      load_gates<threads>(shared.gates_of(0), s, i, c);
       load_keys<threads>(shared.keys_of(1), s.q, s, i, c);
       device::commit_copies();
       device::wait_copies<0>();
@@ -136,7 +137,7 @@ struct Outputs : Results {
     const int c = static_cast<int>(n % chunks), stage = static_cast<int>(n % 2);
     if (j >= 0) {
       load_keys<threads>(shared.keys_of(stage), s.k, s, j, c);
-      if constexpr (key_gates) load_keys<threads>(shared.gates_of(stage), s.g, s, j, c);
+      if constexpr (key_gates) load_gates<threads>(shared.gates_of(stage), s, j, c);
       if (c == 0) load_values<threads>(shared.values_of(static_cast<int>((i - j) % 2)), s, j);
     }
     device::commit_copies();

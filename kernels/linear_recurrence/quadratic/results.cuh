@@ -137,8 +137,8 @@ struct Results {
                            factors[half] * result[n][2 * half],
                            factors[half] * result[n][2 * half + 1]);
     __syncthreads();
-    device::store_rows<threads, block_v, value_dim>(s.o + i * block * s.value_stride,
-                                                    s.value_stride, output, layout.output_ld,
+    device::store_rows<threads, block_v, value_dim>(s.o + i * block * s.output_stride,
+                                                    s.output_stride, output, layout.output_ld,
                                                     s.rows(i), value_dim - s.first_v);
   }
 };

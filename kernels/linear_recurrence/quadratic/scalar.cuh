@@ -31,7 +31,7 @@ struct ScalarGates {
 
   const Sequence& s;
   Shared shared;
-  io_t pending[each] = {};  // as loaded: a conversion would wait for the load
+  gate_t pending[each] = {};  // as loaded: a conversion would wait for the load
 
   __device__ __forceinline__ explicit ScalarGates(const Sequence& sequence, Shared places)
       : s(sequence), shared(places) {}

@@ -55,7 +55,7 @@ struct FinalState {
     if (j >= 0) {
       const int stage = static_cast<int>(j % 2);
       load_keys<threads>(shared.keys_of(stage), s.k, s, j, c);
-      if constexpr (key_gates) load_keys<threads>(shared.gates_of(stage), s.g, s, j, c);
+      if constexpr (key_gates) load_gates<threads>(shared.gates_of(stage), s, j, c);
       load_values<threads>(shared.values_of(stage), s, j);
     }
     device::commit_copies();
@@ -67,10 +67,10 @@ struct FinalState {
     const int stage = static_cast<int>(j % 2);
     if constexpr (trait::raw_gate != 0)
       if (s.rows(j) < block) {  // zeros after the sequence's end would stand for a decay
-        io_t* g = shared.gates_of(stage);
+        gate_t* g = shared.gates_of(stage);
         for (int at = s.rows(j) * key_ld + static_cast<int>(threadIdx.x); at < block * key_ld;
              at += threads)
-          g[at] = device::from_float<io_t>(-__uint_as_float(0x7f800000u));
+          g[at] = device::from_float<gate_t>(-__uint_as_float(0x7f800000u));
         __syncthreads();
       }
     Gates::sum<threads>(shared.gates_of(stage), shared.sums());

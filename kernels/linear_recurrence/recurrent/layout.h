@@ -6,7 +6,7 @@
 namespace gla_bench::linear_recurrence {
 
 struct RecurrentLayout {
-  int key_dim, io_bytes;
+  int key_dim, io_bytes, gate_bytes;  ///< bytes of an element of q, k, v, and of the gates
   int block_v, lanes, columns, tokens, stages;  ///< the tile
   /// The member of the family (0 or 1 each): a gate per key; a gate or a constant per token; the
   /// token's own bonus; a normalized output.
@@ -16,11 +16,16 @@ struct RecurrentLayout {
   /// Key dimensions of a lane, in groups of four ("quads"), and of all lanes together.
   int slice = (key_dim + 4 * lanes - 1) / (4 * lanes) * 4;
   int padded_key = slice * lanes;
-  /// Elements between the rows of a raw q, k or g tile. Rows are whole accesses of 16 bytes.
+  /// Elements between the rows of a raw q or k tile, and of a raw g tile. Rows are whole accesses
+  /// of 16 bytes.
   int key_pitch = (key_dim * io_bytes + 15) / 16 * 16 / io_bytes;
-  /// Parts of a stage: raw q, k, v and, where there is a gate per key, g.
+  int gate_pitch = (key_dim * gate_bytes + 15) / 16 * 16 / gate_bytes;
+  /// A stage, in bytes: raw q, k, where there is a gate per key g, and v.
+  int raw_gates = 2 * tokens * key_pitch * io_bytes;
+  int raw_values = raw_gates + tokens * gate_pitch * gate_bytes * key_gates;
+  int stage_bytes = raw_values + tokens * block_v * io_bytes;
+  /// What a token's keys become in float32: q, k and, where there is a gate per key, e^g.
   int key_parts = 2 + key_gates;
-  int stage_bytes = tokens * (key_parts * key_pitch + block_v) * io_bytes;
   /// One buffer of q, k, e^g and v in float32.
   int float_words = tokens * (key_parts * padded_key + block_v);
   /// One buffer of outputs in float32.

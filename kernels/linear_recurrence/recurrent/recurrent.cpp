@@ -22,6 +22,7 @@ RecurrentLayout layout(const Problem& problem, const Tile& tile) {
   const bool scalar = member.decay == Decay::per_head || member.decay == Decay::per_token;
   return {static_cast<int>(problem.shape.key_dim),
           static_cast<int>(size_of(problem.dtype)),
+          gate_bytes_each(problem),
           choice(tile, "block_v"),
           choice(tile, "lanes"),
           choice(tile, "columns"),

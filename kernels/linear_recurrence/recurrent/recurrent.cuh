@@ -35,15 +35,17 @@ __device__ inline Block block_of(const LinearRecurrenceParams& p, long long sequ
            span.first * strides.seq;
   };
   const long long key = at(p.key_strides), value = at(p.value_strides) + first_column;
+  const long long output = trait::packed_inputs != 0 ? at(p.output_strides) + first_column : value;
   const bool gated = p.g != nullptr;
   return {static_cast<const io_t*>(p.q) + key,
           static_cast<const io_t*>(p.k) + key,
-          gated ? static_cast<const io_t*>(p.g) + at(p.gate_strides) : nullptr,
           static_cast<const io_t*>(p.v) + value,
-          static_cast<io_t*>(p.o) + value,
+          gated ? static_cast<const gate_t*>(p.g) + at(p.gate_strides) : nullptr,
+          static_cast<io_t*>(p.o) + output,
           p.key_strides.seq,
           p.value_strides.seq,
           p.gate_strides.seq,
+          output_strides(p).seq,
           span.tokens,
           min(block_v, value_dim - first_column),
           p.scale};
@@ -54,9 +56,7 @@ __device__ inline Block block_of(const LinearRecurrenceParams& p, long long sequ
 __device__ inline float walk(const Block& block, const LinearRecurrenceParams& p, long long h,
                              unsigned char* shared, State& state, Normalizer& normalizer) {
   const auto floats = [&](int offset) { return reinterpret_cast<float*>(shared + offset); };
-  const auto raw = [&](long long n) {
-    return reinterpret_cast<io_t*>(shared + n % stages * layout.stage_bytes);
-  };
+  const auto raw = [&](long long n) { return Raw{shared + n % stages * layout.stage_bytes}; };
   const auto ready = [&](long long n) { return floats(layout.ready) + n % 2 * layout.float_words; };
   const auto output = [&](long long n) {
     return floats(layout.outputs) + n % 2 * layout.output_words;
@@ -73,7 +73,7 @@ __device__ inline float walk(const Block& block, const LinearRecurrenceParams& p
   };
   const auto store = [&](long long n) {
     device::store_rows<threads, block_v, value_dim>(
-        block.o + n * tokens * block.value_stride, block.value_stride, output(n),
+        block.o + n * tokens * block.output_stride, block.output_stride, output(n),
         layout.output_pitch, rows(n), block.width, OutputFactor{sums(n), p.epsilon});
   };
   const auto ready_step = [&](long long n) {

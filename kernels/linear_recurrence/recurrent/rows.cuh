@@ -15,35 +15,49 @@ constexpr bool key_gates = trait::decay == key_decay, bonus = trait::before_upda
 constexpr bool normalized = trait::normalize != 0;
 static_assert(key_gates || !bonus, "the bonus goes with a gate per key");
 static_assert(trait::decay == no_decay || !normalized, "a normalizer that decays is not written");
-constexpr RecurrentLayout layout{key_dim, sizeof(io_t), block_v,      lanes, columns,   tokens,
-                                 stages,  key_gates,    scalar_decay, bonus, normalized};
+constexpr RecurrentLayout layout{key_dim,   sizeof(io_t), sizeof(gate_t), block_v,
+                                 lanes,     columns,      tokens,         stages,
+                                 key_gates, scalar_decay, bonus,          normalized};
 constexpr int threads = layout.threads, slice = layout.slice, padded_key = layout.padded_key;
 constexpr int slices = (value_dim + block_v - 1) / block_v;
 constexpr int raw_part = tokens * layout.key_pitch, part = tokens * padded_key;
 
+/// One stage's raw rows: q and k [tokens, key_pitch], gates per key [tokens, gate_pitch], v
+/// [tokens, block_v].
+struct Raw {
+  unsigned char* base;
+
+  __device__ __forceinline__ io_t* keys() const { return reinterpret_cast<io_t*>(base); }
+  __device__ __forceinline__ gate_t* gates() const {
+    return reinterpret_cast<gate_t*>(base + layout.raw_gates);
+  }
+  __device__ __forceinline__ io_t* values() const {
+    return reinterpret_cast<io_t*>(base + layout.raw_values);
+  }
+};
+
 /// One sequence's rows. v and o start at the first column of the slice.
 struct Block {
-  const io_t *q, *k, *g, *v;
+  const io_t *q, *k, *v;
+  const gate_t* g;
   io_t* o;
-  long long key_stride, value_stride, gate_stride, seq;
+  long long key_stride, value_stride, gate_stride, output_stride, seq;
   int width;  // valid columns of the slice
   float scale;
 };
 
-/// Issues the copies of one stage's raw rows: q, k and per-key gates [tokens, key_pitch], then v
-/// [tokens, block_v].
-__device__ inline void issue(const Block& block, io_t* raw, long long t) {
+/// Issues the copies of one stage's raw rows.
+__device__ inline void issue(const Block& block, const Raw& raw, long long t) {
   const int rows = static_cast<int>(min(static_cast<long long>(tokens), block.seq - t));
-  device::copy_rows_async<threads, tokens, key_dim, layout.key_pitch, key_dim>(
-      raw, block.q + t * block.key_stride, block.key_stride, rows, key_dim);
-  device::copy_rows_async<threads, tokens, key_dim, layout.key_pitch, key_dim>(
-      raw + raw_part, block.k + t * block.key_stride, block.key_stride, rows, key_dim);
+  device::copy_rows_async<threads, tokens, key_dim, layout.key_pitch, key_alignment>(
+      raw.keys(), block.q + t * block.key_stride, block.key_stride, rows, key_dim);
+  device::copy_rows_async<threads, tokens, key_dim, layout.key_pitch, key_alignment>(
+      raw.keys() + raw_part, block.k + t * block.key_stride, block.key_stride, rows, key_dim);
   if constexpr (key_gates)
-    device::copy_rows_async<threads, tokens, key_dim, layout.key_pitch, key_dim>(
-        raw + 2 * raw_part, block.g + t * block.gate_stride, block.gate_stride, rows, key_dim);
-  device::copy_rows_async<threads, tokens, block_v, block_v, value_dim>(
-      raw + layout.key_parts * raw_part, block.v + t * block.value_stride, block.value_stride, rows,
-      block.width);
+    device::copy_rows_async<threads, tokens, key_dim, layout.gate_pitch, key_dim>(
+        raw.gates(), block.g + t * block.gate_stride, block.gate_stride, rows, key_dim);
+  device::copy_rows_async<threads, tokens, block_v, block_v, value_alignment>(
+      raw.values(), block.v + t * block.value_stride, block.value_stride, rows, block.width);
 }
 
 /// Keeps scalar decays out of the state. Let c be the sum of the gates since the state was last
@@ -53,9 +67,9 @@ __device__ inline void issue(const Block& block, io_t* raw, long long t) {
 /// warp does this, with a lane per token. Sums are in double, because in float32 tiny equal gates
 /// would add up to the error that this avoids.
 struct TokenDecays {
-  const io_t* gates;  // null: `constant` for every token
+  const gate_t* gates;  // null: `constant` for every token
   float constant;
-  io_t pending;  // the gate of this lane's token as loaded, one step before it is used
+  gate_t pending;  // the gate of this lane's token as loaded, one step before it is used
   bool live = false;
   double sum = 0.0;
 
@@ -93,9 +107,10 @@ struct TokenDecays {
 
 /// Converts four keys of a row to float32 and returns their share of the token's own score. Rows
 /// beyond the sequence and padding dimensions must leave the state alone: q = k = 0, e^g = 1.
-__device__ inline float convert(const Block& block, const io_t* raw, float* ready,
+__device__ inline float convert(const Block& block, const Raw& raw, float* ready,
                                 const float* factors, const float* u, int row, int col, bool live) {
-  const io_t* source = raw + row * layout.key_pitch + col;
+  const io_t* source = raw.keys() + row * layout.key_pitch + col;
+  const gate_t* gates = raw.gates() + row * layout.gate_pitch + col;
   float of_q = block.scale, of_k = 1.0f, own = 0.0f;
   if constexpr (scalar_decay) {
     of_q *= factors[row];
@@ -108,8 +123,7 @@ __device__ inline float convert(const Block& block, const io_t* raw, float* read
     q[x] = valid ? feature(device::to_float(source[x])) * of_q : 0.0f;
     k[x] = valid ? feature(device::to_float(source[raw_part + x])) * of_k : 0.0f;
     if constexpr (key_gates)
-      e[x] = valid ? device::single_decay(log_decay(device::to_float(source[2 * raw_part + x])))
-                   : 1.0f;
+      e[x] = valid ? device::single_decay(log_decay(device::to_float(gates[x]))) : 1.0f;
     if constexpr (bonus) own = fmaf(q[x] * k[x], u[col + x], own);
   }
   float* target = ready + row * padded_key + col;
@@ -122,7 +136,7 @@ __device__ inline float convert(const Block& block, const io_t* raw, float* read
 
 /// Converts raw rows to float32: scaled q, k, e^g [tokens, padded_key] and v [tokens, block_v].
 /// With a bonus u [padded_key] also forms the tokens' own scores, with a warp per row.
-__device__ inline void prepare(const Block& block, const io_t* raw, float* ready,
+__device__ inline void prepare(const Block& block, const Raw& raw, float* ready,
                                const float* factors, const float* u, float* own, long long t) {
   constexpr int quads = padded_key / 4;
   if constexpr (bonus) {
@@ -144,7 +158,7 @@ __device__ inline void prepare(const Block& block, const io_t* raw, float* ready
     }
   }
   for (int i = static_cast<int>(threadIdx.x); i < tokens * block_v; i += threads)
-    ready[layout.key_parts * part + i] = device::to_float(raw[layout.key_parts * raw_part + i]);
+    ready[layout.key_parts * part + i] = device::to_float(raw.values()[i]);
 }
 
 }  // namespace gla_bench::linear_recurrence::recurrent

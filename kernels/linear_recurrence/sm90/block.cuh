@@ -19,12 +19,14 @@ struct ChunkSm90Params {
 };
 
 inline constexpr bool key_gates = trait::decay == key_decay;
+inline constexpr bool wide_gates = key_gates && sizeof(gate_t) == 4;
 inline constexpr int cluster = tile::cluster;
 inline constexpr int segments = tile::segments, parted = tile::parted;
 inline constexpr bool on_chip = tile::on_chip != 0, joined = on_chip && segments > 1;
 inline constexpr ChunkSm90Layout layout{dim::key_dim,      cluster,         tile::value_groups,
                                         tile::value_tiles, tile::preparers, tile::stages,
-                                        key_gates,         on_chip,         joined};
+                                        key_gates,         on_chip,         joined,
+                                        wide_gates};
 static_assert(layout.bytes == launch::shared_bytes);
 static_assert(layout.keys * cluster >= dim::key_dim);
 static_assert(layout.own * cluster == layout.values);

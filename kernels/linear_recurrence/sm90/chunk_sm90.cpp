@@ -9,6 +9,7 @@
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
 #include "kernels/linear_recurrence/sm90/layout.h"
+#include "kernels/memory.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {
@@ -52,7 +53,8 @@ ChunkSm90Layout layout(const Problem& problem, const Tile& tile) {
           choice(tile, "stages"),
           key_gates(problem),
           on_chip(tile),
-          joined(tile)};
+          joined(tile),
+          key_gates(problem) && gate_bytes_each(problem) == 4};
 }
 
 std::int64_t slices(const Problem& problem, const Tile& tile) {
@@ -224,19 +226,32 @@ double flops(const Problem& problem, const Tile& tile) {
   return tokens * (4 * keys * values + scores + 2 * keys * values * again);
 }
 
-/// Describes a [B,T,H,columns] tensor in boxes of 64 tokens of one head.
-TensorMap token_map(const Problem& problem, std::size_t place, std::string buffer,
-                    std::int64_t columns) {
+/// Describes a [B,T,H,columns] tensor in boxes of 64 tokens of one head, in rows of 128 bytes.
+TensorMap token_map(const Problem& problem, std::size_t place, std::string buffer, DType dtype,
+                    std::int64_t columns, const TokenStrides& strides) {
   const Shape& s = problem.shape;
-  const bool seq_first = problem.layout == Layout::seq_first;
   return {place * map_bytes,
           std::move(buffer),
-          problem.dtype,
+          dtype,
           {columns, s.seq, s.heads, s.batch},
-          {seq_first ? s.heads * columns : columns, seq_first ? columns : s.seq * columns,
-           s.seq * s.heads * columns},
-          {64, 64, 1, 1},
+          {strides.seq, strides.heads, strides.batch},
+          {128 / static_cast<int>(size_of(dtype)), ChunkSm90Layout::tokens, 1, 1},
           128};
+}
+
+std::vector<TensorMap> token_maps(const Problem& problem) {
+  const std::int64_t keys = problem.shape.key_dim, values = problem.shape.value_dim;
+  const DType dtype = problem.dtype;
+  const LinearRecurrenceParams p = params(problem, [](std::string_view) { return nullptr; }, {});
+  std::vector<TensorMap> maps{token_map(problem, 0, "q", dtype, keys, p.key_strides),
+                              token_map(problem, 1, "k", dtype, keys, p.key_strides),
+                              token_map(problem, 2, "v", dtype, values, p.value_strides),
+                              token_map(problem, 4, "o", dtype, values, p.output_strides)};
+  const Member& member = member_of(problem);
+  if (member.decay == Decay::per_key)
+    maps.push_back(
+        token_map(problem, 3, std::string(member.gate), gate_dtype(problem), keys, p.gate_strides));
+  return maps;
 }
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
@@ -255,12 +270,7 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
       launch("chunk_sm90", whole + parted(problem, tile) * choice(tile, "segments"));
   outputs.overlaps = !r.steps.empty();
   r.steps.push_back(std::move(outputs));
-  const std::int64_t keys = problem.shape.key_dim, values = problem.shape.value_dim;
-  r.tensor_maps = {token_map(problem, 0, "q", keys), token_map(problem, 1, "k", keys),
-                   token_map(problem, 2, "v", values), token_map(problem, 4, "o", values)};
-  const Member& member = member_of(problem);
-  if (member.decay == Decay::per_key)
-    r.tensor_maps.push_back(token_map(problem, 3, std::string(member.gate), keys));
+  r.tensor_maps = token_maps(problem);
   return r;
 }
 

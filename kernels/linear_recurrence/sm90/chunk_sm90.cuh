@@ -95,15 +95,16 @@ __device__ __forceinline__ void load_chunks(const ChunkSm90Params& p, const Bloc
     }
     const int chunk = outputs ? step : block.backwards(step);
     const int token = block.first_token + chunk * layout.tokens;
-    const auto bring = [&](int tiles, int place, const TensorMap& map, unsigned barrier,
-                           int column) {
+    const auto bring = [&](int tiles, int place, const TensorMap& map, unsigned barrier, int column,
+                           int columns = layout.columns) {
       for (int t = 0; t < tiles; ++t)
-        copy_in(stage.begin + place + t * layout.tile_bytes, map, barrier,
-                column + t * layout.columns, token, block.head, block.batch);
+        copy_in(stage.begin + place + t * layout.tile_bytes, map, barrier, column + t * columns,
+                token, block.head, block.batch);
     };
     if constexpr (key_gates) {
       barrier_expect(stage.gates_arrived(), layout.arriving_gates);
-      bring(layout.key_tiles, layout.gates, p.g, stage.gates_arrived(), block.first_key());
+      bring(layout.gate_tiles, layout.gates, p.g, stage.gates_arrived(), block.first_key(),
+            layout.gate_columns);
     }
     if (outputs && gates_freed_sooner && step >= layout.stages)
       barrier_wait(stage.freed(), stage.parity ^ 1u);
@@ -115,9 +116,9 @@ __device__ __forceinline__ void load_chunks(const ChunkSm90Params& p, const Bloc
     bring(layout.values, layout.v, p.v, stage.v_arrived(), block.first_value());
     // Prefetches only the gates of the next chunk, because they are what the other warps wait for.
     if (gates_ahead && outputs && step > 0 && step + 1 < block.chunks)
-      for (int t = 0; t < layout.key_tiles; ++t)
-        prefetch_box(p.g, block.first_key() + t * layout.columns, token + layout.tokens, block.head,
-                     block.batch);
+      for (int t = 0; t < layout.gate_tiles; ++t)
+        prefetch_box(p.g, block.first_key() + t * layout.gate_columns, token + layout.tokens,
+                     block.head, block.batch);
   }
   if constexpr (!outputs)
     for (int i = 1; i <= layout.stages && i <= step; ++i) wait_for_all(block.stage(step - i));

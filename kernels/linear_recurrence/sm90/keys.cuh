@@ -33,6 +33,23 @@ class KeyGroup {
   __device__ __forceinline__ void load(unsigned tiles, int i, unsigned (&row)[words]) const {
     load_words(at(tiles, i), row);
   }
+  /// Loads a token's keys from tiles of float32.
+  __device__ __forceinline__ void load(unsigned tiles, int i, float (&row)[keys]) const {
+    const unsigned first = key() / 32 * layout.tile_bytes + thread_ / lanes * 1024 + key() % 32 * 4;
+    const auto at = [&](int key) {
+      return ((tiles + first + 4 * key) ^ (static_cast<unsigned>(i) << 4)) + 128 * i;
+    };
+    if constexpr (keys == 2) {
+      const float2 two = load_floats(at(0));
+      row[0] = two.x, row[1] = two.y;
+    } else {
+#pragma unroll
+      for (int n = 0; n < keys; n += 4) {
+        const float4 four = load_four(at(n));
+        row[n] = four.x, row[n + 1] = four.y, row[n + 2] = four.z, row[n + 3] = four.w;
+      }
+    }
+  }
   __device__ __forceinline__ void store(unsigned tiles, int i, const unsigned (&row)[words]) const {
     store_words(at(tiles, i), row);
   }

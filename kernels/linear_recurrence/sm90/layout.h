@@ -4,18 +4,19 @@
 
 namespace gla_bench::linear_recurrence {
 
-/// Offsets, bytes and counts follow from the first nine members. A tile is 64 tokens of 64 columns,
-/// in rows of 128 bytes.
+/// Offsets, bytes and counts follow from the first ten members. A tile is 64 tokens of 64 columns,
+/// in rows of 128 bytes; a tile of gates in float32 has 32 columns.
 struct ChunkSm90Layout {
-  int key_dim;          ///< K
-  int cluster;          ///< blocks that share the keys of a slice of V
-  int value_groups;     ///< warpgroups that hold a block's state
-  int value_tiles;      ///< tiles of 64 columns of V that each of them owns
-  int preparers;        ///< warpgroups that prepare chunks
-  int stages;           ///< chunks in flight
-  bool key_gates;       ///< a decay for each key: the gates are a tile like q and k
-  bool apart = false;   ///< each warpgroup that prepares has its own chunks
-  bool joined = false;  ///< a sequence's segments are a cluster and pass their states on
+  int key_dim;              ///< K
+  int cluster;              ///< blocks that share the keys of a slice of V
+  int value_groups;         ///< warpgroups that hold a block's state
+  int value_tiles;          ///< tiles of 64 columns of V that each of them owns
+  int preparers;            ///< warpgroups that prepare chunks
+  int stages;               ///< chunks in flight
+  bool key_gates;           ///< a decay for each key: the gates are a tile like q and k
+  bool apart = false;       ///< each warpgroup that prepares has its own chunks
+  bool joined = false;      ///< a sequence's segments are a cluster and pass their states on
+  bool wide_gates = false;  ///< gates per key in float32
 
   static constexpr int tokens = 64, columns = 64, tile_bytes = tokens * 128;
   /// Groups of eight tokens, which have a frame each where gates are strong. With a decay for each
@@ -32,14 +33,19 @@ struct ChunkSm90Layout {
   /// Keys that a preparing thread has.
   int neighbours = 4 * key_tiles / together > 8 ? 8 : 4 * key_tiles / together;
 
+  int gate_tiles = !key_gates ? 0 : wide_gates ? 2 * key_tiles : key_tiles;
+  int gate_columns = wide_gates ? 32 : columns;  ///< of one of these tiles
+
   // Offsets within a stage, in bytes from its beginning. Scores and tables take the gates' place
-  // once the gates have been read.
+  // once the gates have been read. Gates in float32 are read until the scores are formed, so their
+  // tables have a place of their own.
   int q = 0;
   int k = key_tiles * tile_bytes;
   int v = 2 * key_tiles * tile_bytes;
   int gates = v + values * tile_bytes;
   int scores = gates;
-  int factor = scores + tile_bytes;
+  int tiles_end = gates + gate_tiles * tile_bytes;
+  int factor = wide_gates ? tiles_end : scores + tile_bytes;
   int before_update = factor + keys * 4;
   int after_update = before_update + keys * 4;
   int frames = after_update + keys * 4;                      ///< the strong chunks' table
@@ -49,10 +55,9 @@ struct ChunkSm90Layout {
   /// chunk.
   int last = key_gates ? strong : factor + 4;
   int tables_end = key_gates ? strong + 16 : factor + 16;
-  int tiles_end = gates + (key_gates ? key_tiles * tile_bytes : 0);
   int stage_bytes = ((tables_end > tiles_end ? tables_end : tiles_end) + 1023) / 1024 * 1024;
   /// Bytes that arrive for a stage: gates, k, v, and q where outputs are asked for.
-  int arriving_gates = key_gates ? key_tiles * tile_bytes : 0;
+  int arriving_gates = gate_tiles * tile_bytes;
   int arriving_k = key_tiles * tile_bytes, arriving_q = arriving_k;
   int arriving_v = values * tile_bytes;
 

@@ -135,8 +135,8 @@ class Outputs {
     for (int i = thread_; i < rows * 32; i += 128) {
       const int row = i / 32, pair = i % 32;
       if (column + 2 * pair >= dim::value_dim) continue;  // V is even
-      auto* to = o + (token + row) * p_.base.value_strides.seq +
-                 block_.head * p_.base.value_strides.heads + column + 2 * pair;
+      const TokenStrides& strides = output_strides(p_.base);
+      auto* to = o + (token + row) * strides.seq + block_.head * strides.heads + column + 2 * pair;
       *reinterpret_cast<unsigned*>(to) = load_shared(place + swizzled(row, 4 * pair));
     }
   }

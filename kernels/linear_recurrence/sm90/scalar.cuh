@@ -67,7 +67,7 @@ class ScalarPreparation {
   struct Gate {
     bool there = false;
     float decay = 0.0f;  ///< the head's
-    io_t raw;            ///< the token's
+    gate_t raw;          ///< the token's
   };
 
   __device__ __forceinline__ Gate fetch_gate(int token) const {
@@ -77,7 +77,7 @@ class ScalarPreparation {
     if constexpr (trait::decay == head_decay)
       gate.decay = p_.base.log_decay[block_.head];
     else
-      gate.raw = static_cast<const io_t*>(
+      gate.raw = static_cast<const gate_t*>(
           p_.base.g)[block_.batch * p_.base.gate_strides.batch +
                      (block_.first_token + token) * p_.base.gate_strides.seq +
                      block_.head * p_.base.gate_strides.heads];

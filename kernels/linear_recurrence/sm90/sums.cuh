@@ -3,12 +3,10 @@
 // parts of the chunk.
 
 #include "linear_recurrence/sm90/bonus.cuh"
+#include "linear_recurrence/sm90/gate_rows.cuh"
 #include "linear_recurrence/sm90/tables.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
-
-/// One sum for each of a thread's keys.
-using KeySums = float[KeyGroup::keys];
 
 class GateSums {
  protected:
@@ -24,41 +22,14 @@ class GateSums {
       keys_.clear(stage.begin + layout.k, i);
   }
 
-  /// Loads the part's gates, which stay in this thread's registers from here on.
+  /// Loads the part's gates.
   __device__ __forceinline__ void load_gates(const Stage& stage, int valid) {
-    missing_ = valid - keys_.first_row();
-#pragma unroll
-    for (int i = 0; i < tokens; ++i) keys_.load(stage.begin + layout.gates, i, gates_[i]);
-    __syncwarp();  // without it the assembler would load and wait for one row after the other
-    if constexpr (trait::raw_gate == 0) {
-#pragma unroll
-      for (int i = 0; i < tokens; ++i)
-#pragma unroll
-        for (unsigned& gate : gates_[i]) {
-          gate = at_least(gate, strongest_pair);
-          if (trait::ragged != 0 && i >= missing_) gate = 0;
-        }
-    }
+    gates_.load(keys_, stage, valid);
   }
-  /// Adds log2 of the decays of the part's token i. Tokens that do not exist do not decay. `again`:
-  /// unpack the gates once more, because the values of the first time would take twice as many
-  /// registers.
+  /// Adds log2 of the decays of the part's token i; `again` where this is not the first time.
   template <bool again>
   __device__ __forceinline__ void add_decay(KeySums& sum, int i) const {
-    if (trait::raw_gate != 0 && i >= missing_) return;
-#pragma unroll
-    for (int n = 0; n < words; ++n) {
-      const unsigned gate = gates_[i][n];
-      const float low = again ? low_anew(gate) : low_of(gate);
-      const float high = again ? high_anew(gate) : high_of(gate);
-      if constexpr (trait::raw_gate != 0) {
-        sum[2 * n] += log2_decay(log_decay(low));
-        sum[2 * n + 1] += log2_decay(log_decay(high));
-      } else {
-        sum[2 * n] = fmaf(low, device::log2_e, sum[2 * n]);
-        sum[2 * n + 1] = fmaf(high, device::log2_e, sum[2 * n + 1]);
-      }
-    }
+    gates_.template add<again>(keys_, sum, i);
   }
   /// The sum over the whole part.
   __device__ __forceinline__ void sum_up(KeySums& sum) const {
@@ -122,8 +93,7 @@ class GateSums {
 
   const Block& block_;
   KeyGroup keys_;
-  int missing_ = 0;                // the part's tokens from here on do not exist
-  unsigned gates_[tokens][words];  // pairs of bfloat16
+  typename device::Choice<wide_gates, SharedGates, HeldGates>::type gates_;
 };
 
 }  // namespace gla_bench::linear_recurrence::sm90

@@ -29,7 +29,7 @@ __device__ __forceinline__ void round_dq(const AttentionParams& p) {
   const int steps = static_cast<int>((p.seq + at.shape.columns - 1) / at.shape.columns);
   const long long step = blockIdx.x % steps, head = blockIdx.x / steps;
   const long long first = step * at.shape.columns;
-  const TokenStrides& s = p.query_strides;
+  const TokenStrides& s = dq_strides(p);
   io_t* out = static_cast<io_t*>(p.dq) + head / p.heads * s.batch + head % p.heads * s.heads +
               first * s.seq;
   const auto* sums = static_cast<const float4*>(p.work[work::dq_sums]) +

@@ -52,26 +52,29 @@ std::vector<Region> workspace(const Problem& problem, const Tile&) {
 class Products {
  public:
   Products(const Problem& problem, const Tile& tile)
-      : problem_(problem), arithmetic_(arithmetic(problem, tile)), s_(problem.shape) {}
+      : problem_(problem),
+        params_(attention_params(problem, [](std::string_view) { return nullptr; }, {})),
+        arithmetic_(arithmetic(problem, tile)),
+        s_(problem.shape) {}
 
   std::vector<Step> scores() {
     each([this] {
-      add(s_.seq, s_.keys_seq(), s_.key_dim, query("q", s_.key_dim), key("k", s_.key_dim, true),
+      add(s_.seq, s_.keys_seq(), s_.key_dim, query("q"), key("k", true),
           score("scores", DType::float32, 0));
-      add(s_.seq, s_.keys_seq(), s_.value_dim, query("do", s_.value_dim),
-          key("v", s_.value_dim, true), score("scores", DType::float32, 1));
+      add(s_.seq, s_.keys_seq(), s_.value_dim, query("do"), key("v", true),
+          score("scores", DType::float32, 1));
     });
     return std::move(list_);
   }
 
   std::vector<Step> results() {
     each([this] {
-      add(s_.keys_seq(), s_.value_dim, s_.seq, operand(0, true), query("do", s_.value_dim),
+      add(s_.keys_seq(), s_.value_dim, s_.seq, operand(0, true), query("do"),
           key_result(s_.value_dim, keys() * s_.key_dim));
-      add(s_.keys_seq(), s_.key_dim, s_.seq, operand(1, true), query("q", s_.key_dim),
+      add(s_.keys_seq(), s_.key_dim, s_.seq, operand(1, true), query("q"),
           key_result(s_.key_dim, 0));
       const std::int64_t matrix = s_.seq * s_.key_dim;
-      add(s_.seq, s_.key_dim, s_.keys_seq(), operand(1, false), key("k", s_.key_dim, false),
+      add(s_.seq, s_.key_dim, s_.keys_seq(), operand(1, false), key("k", false),
           {"results", DType::float32, (sequence_ * s_.heads + place_) * matrix, s_.key_dim,
            group() * matrix, false});
     });
@@ -111,21 +114,19 @@ class Products {
     list_.push_back(product);
   }
 
-  MatrixOperand query(const char* tensor, std::int64_t dim) const {
-    if (head_first())
-      return {tensor, problem_.dtype, place_ * s_.seq * dim, dim, group() * s_.seq * dim, false};
-    return {tensor,         problem_.dtype, (sequence_ * s_.seq * s_.heads + place_) * dim,
-            s_.heads * dim, group() * dim,  false};
+  MatrixOperand query(const char* tensor) const {
+    const TokenStrides& strides =
+        tensor == std::string_view("q") ? params_.query_strides : params_.output_strides;
+    return {
+        tensor,      problem_.dtype,          sequence_ * strides.batch + place_ * strides.heads,
+        strides.seq, group() * strides.heads, false};
   }
 
-  MatrixOperand key(const char* tensor, std::int64_t dim, bool transposed) const {
-    if (head_first()) return {tensor, problem_.dtype, 0, dim, s_.keys_seq() * dim, transposed};
-    return {tensor,
-            problem_.dtype,
-            sequence_ * s_.keys_seq() * s_.keys_heads() * dim,
-            s_.keys_heads() * dim,
-            dim,
-            transposed};
+  MatrixOperand key(const char* tensor, bool transposed) const {
+    const TokenStrides& strides =
+        tensor == std::string_view("k") ? params_.key_strides : params_.value_strides;
+    return {tensor,      problem_.dtype, sequence_ * strides.batch,
+            strides.seq, strides.heads,  transposed};
   }
 
   /// Matrix n of a region with extents [.., B, H, T, ld].
@@ -156,6 +157,7 @@ class Products {
   }
 
   const Problem& problem_;
+  AttentionParams params_;  ///< for the strides
   Arithmetic arithmetic_;
   const Shape& s_;
   std::int64_t sequence_ = 0;  ///< the only sequence, or the first of all of them

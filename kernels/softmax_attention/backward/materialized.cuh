@@ -145,16 +145,16 @@ __device__ __forceinline__ void round_results(const AttentionParams& p) {
   long long row = 1LL * blockIdx.x * warps + threadIdx.x / 32;
   if (row < queries) {
     const float factor = p.scale * gradient_loss(p, row / p.seq / trait::group);
-    return round_row<dim::key_dim>(dq, p.dq, p.query_strides, row, p.seq, p.heads, factor);
+    return round_row<dim::key_dim>(dq, p.dq, dq_strides(p), row, p.seq, p.heads, factor);
   }
   row -= queries;
   if (row < keys) {
     const float factor = p.scale * gradient_loss(p, row / p.key_seq);
-    return round_row<dim::key_dim>(dk, p.dk, p.key_strides, row, p.key_seq, p.key_heads, factor);
+    return round_row<dim::key_dim>(dk, p.dk, dk_strides(p), row, p.key_seq, p.key_heads, factor);
   }
   row -= keys;
   if (row < keys)
-    round_row<dim::value_dim>(dv, p.dv, p.value_strides, row, p.key_seq, p.key_heads,
+    round_row<dim::value_dim>(dv, p.dv, dv_strides(p), row, p.key_seq, p.key_heads,
                               1.0f / score_gain);
 }
 

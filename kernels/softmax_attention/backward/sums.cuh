@@ -14,6 +14,7 @@
 #include "device/types.cuh"
 #include "softmax_attention/backward/layout.h"
 #include "softmax_attention/params.h"
+#include "softmax_attention/traits.cuh"
 
 namespace gla_bench::softmax_attention {
 
@@ -178,7 +179,7 @@ __device__ __forceinline__ void sum_decays(const AttentionParams& p) {
   __shared__ double sums[33];
   __shared__ int resets[33];
   const TokenStrides& s = p.decay_strides;
-  const auto* decays = static_cast<const io_t*>(p.log_decay) + blockIdx.x / p.heads * s.batch +
+  const auto* decays = static_cast<const gate_t*>(p.log_decay) + blockIdx.x / p.heads * s.batch +
                        blockIdx.x % p.heads * s.heads;
   auto* out = static_cast<DecaySum*>(p.work[work::decays]) + blockIdx.x * p.key_seq;
   DecaySum before = {0.0, 0};

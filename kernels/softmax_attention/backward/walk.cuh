@@ -184,10 +184,10 @@ class BackwardWalk {
     const auto* keys = static_cast<const io_t*>(queries ? p_.q : p_.k);
     const auto* values = static_cast<const io_t*>(queries ? p_.d_o : p_.v);
     const int left = static_cast<int>(valid < count ? valid : count);
-    device::copy_rows_async<threads, count, at.key_ld - 8, at.key_ld, dim::key_dim>(
+    device::copy_rows_async<threads, count, at.key_ld - 8, at.key_ld, key_alignment>(
         to_keys, keys + batch_ * ks.batch + head * ks.heads + first * ks.seq, ks.seq, left,
         dim::key_dim);
-    device::copy_rows_async<threads, count, at.value_ld - 8, at.value_ld, dim::value_dim>(
+    device::copy_rows_async<threads, count, at.value_ld - 8, at.value_ld, value_alignment>(
         to_values, values + batch_ * vs.batch + head * vs.heads + first * vs.seq, vs.seq, left,
         dim::value_dim);
   }
@@ -627,11 +627,11 @@ class BackwardWalk {
   __device__ __forceinline__ void store_results() const {
     if constexpr (by_keys) {
       const long long head = head_ / trait::group;
-      store<dim::key_dim, at.key_columns>(p_.dk, p_.key_strides, head, keys_sum_, loss_ * p_.scale);
-      store<dim::value_dim, at.value_columns>(p_.dv, p_.value_strides, head, values_sum_,
+      store<dim::key_dim, at.key_columns>(p_.dk, dk_strides(p_), head, keys_sum_, loss_ * p_.scale);
+      store<dim::value_dim, at.value_columns>(p_.dv, dv_strides(p_), head, values_sum_,
                                               1.0f / score_gain);
     } else {
-      store<dim::key_dim, at.key_columns>(p_.dq, p_.query_strides, head_, keys_sum_,
+      store<dim::key_dim, at.key_columns>(p_.dq, dq_strides(p_), head_, keys_sum_,
                                           loss_ * p_.scale);
     }
   }

@@ -10,6 +10,7 @@
 #include "softmax_attention/decay_bias.cuh"
 #include "softmax_attention/flash/layout.h"
 #include "softmax_attention/params.h"
+#include "softmax_attention/traits.cuh"
 
 namespace gla_bench::softmax_attention {
 
@@ -128,7 +129,7 @@ struct FlashBlock {
     const io_t* q = static_cast<const io_t*>(p.q) + range.batch * p.query_strides.batch +
                     range.head * p.query_strides.heads;
     if constexpr (group == 1) {
-      device::copy_rows_async<threads, block_m, layout.keys, layout.key_ld, dim::key_dim>(
+      device::copy_rows_async<threads, block_m, layout.keys, layout.key_ld, key_alignment>(
           queries(), q + range.first_row * p.query_strides.seq, p.query_strides.seq, last_row() + 1,
           dim::key_dim);
     } else {
@@ -156,7 +157,7 @@ struct FlashBlock {
     return left < block_n ? static_cast<int>(left) : block_n;
   }
   __device__ __forceinline__ void load_keys(int tile, int stage) const {
-    device::copy_rows_async<threads, block_n, layout.keys, layout.key_ld, dim::key_dim>(
+    device::copy_rows_async<threads, block_n, layout.keys, layout.key_ld, key_alignment>(
         keys_of(stage), k + tile * (block_n * p.key_strides.seq), p.key_strides.seq,
         valid_keys(tile), dim::key_dim);
     if constexpr (biased) {
@@ -168,7 +169,7 @@ struct FlashBlock {
     }
   }
   __device__ __forceinline__ void load_values(int tile, int stage) const {
-    device::copy_rows_async<threads, block_n, layout.values, layout.value_ld, dim::value_dim>(
+    device::copy_rows_async<threads, block_n, layout.values, layout.value_ld, value_alignment>(
         values_of(stage), v + tile * (block_n * p.value_strides.seq), p.value_strides.seq,
         valid_keys(tile), dim::value_dim);
   }

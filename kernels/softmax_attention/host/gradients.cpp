@@ -140,17 +140,17 @@ void store_decay_gradients(const Call& call, const DecaySums& sums) {
 
 void store_query_gradients(const Call& call, const Pair& at, long long first, long long rows,
                            const float* in) {
-  store(call.dtype, call.p.dq, offset(call.p.query_strides, at, first, at.head),
-        call.p.query_strides.seq, rows, call.p.key_dim, in, call.p.scale);
+  store(call.dtype, call.p.dq, offset(call.p.dq_strides, at, first, at.head), call.p.dq_strides.seq,
+        rows, call.p.key_dim, in, call.p.scale);
 }
 
 void store_key_gradients(const Call& call, const Pair& at, long long first, long long rows,
                          const float* dk, const float* dv) {
   const long long head = at.head / call.group;
-  store(call.dtype, call.p.dk, offset(call.p.key_strides, at, first, head), call.p.key_strides.seq,
+  store(call.dtype, call.p.dk, offset(call.p.dk_strides, at, first, head), call.p.dk_strides.seq,
         rows, call.p.key_dim, dk);
-  store(call.dtype, call.p.dv, offset(call.p.value_strides, at, first, head),
-        call.p.value_strides.seq, rows, call.p.value_dim, dv);
+  store(call.dtype, call.p.dv, offset(call.p.dv_strides, at, first, head), call.p.dv_strides.seq,
+        rows, call.p.value_dim, dv);
 }
 
 }  // namespace gla_bench::softmax_attention::host

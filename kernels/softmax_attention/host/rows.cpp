@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/rounding.hpp"
+#include "kernels/memory.hpp"
 
 namespace gla_bench::softmax_attention::host {
 namespace {
@@ -78,6 +79,7 @@ void transpose(long long rows, long long columns, const float* from, float* to) 
 Call::Call(const HostCall& call)
     : p(params_of(call)),
       dtype(call.problem.dtype),
+      gate_dtype(gla_bench::gate_dtype(call.problem)),
       causal(softmax_attention::causal(call.problem)),
       decay(decay_of(call.problem)),
       pairs(p.batch * p.heads),
@@ -110,8 +112,8 @@ void Call::store_outputs(const Pair& at, long long first, long long rows, const 
 }
 
 void Call::load_decays(const Pair& at, long long first, long long rows, float* out) const {
-  load(dtype, p.log_decay, offset(p.decay_strides, at.batch, first, at.head), p.decay_strides.seq,
-       rows, 1, out);
+  load(gate_dtype, p.log_decay, offset(p.decay_strides, at.batch, first, at.head),
+       p.decay_strides.seq, rows, 1, out);
 }
 
 }  // namespace gla_bench::softmax_attention::host

@@ -33,7 +33,7 @@ struct Pair {
 
 struct Call {
   AttentionParams p;
-  DType dtype;
+  DType dtype, gate_dtype;
   bool causal;
   Decay decay;
   long long pairs, group;

@@ -81,6 +81,36 @@ TEST(Staging, LeavesStatesAlone) {
   EXPECT_EQ(storage_extents(state, Layout::head_first), state.extents);
 }
 
+TEST(Staging, LeavesGapsThatAreNaNBetweenTheTokensOfASlice) {
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+    TensorSpec k{"k", TensorSpec::Role::input, dtype, {2, 3, 2, 2}, true};
+    k.token_pitch = 10;
+    k.token_offset = 5;
+    const std::size_t size = size_of(dtype);
+    EXPECT_EQ(k.memory_bytes(), static_cast<std::int64_t>(2 * 3 * 10 * size));
+    std::vector<float> logical(24), back(24);
+    for (std::size_t i = 0; i < logical.size(); ++i) logical[i] = static_cast<float>(i);
+    std::vector<std::byte> stored(2 * 3 * 10 * size, std::byte{0});
+    pack(k, Layout::seq_first, logical, stored);
+    std::vector<float> whole(2 * 3 * 10);
+    decode(dtype, stored, whole);
+    for (std::size_t token = 0; token < 6; ++token)
+      for (std::size_t i = 0; i < 10; ++i) {
+        const float value = whole[token * 10 + i];
+        if (i < 5 || i > 8)
+          EXPECT_TRUE(std::isnan(value)) << token << " " << i;
+        else
+          EXPECT_EQ(value, logical[token * 4 + i - 5]);
+      }
+    unpack(k, Layout::seq_first, stored, back);
+    EXPECT_EQ(back, logical);
+    EXPECT_THROW(pack(k, Layout::head_first, logical, stored), std::logic_error);
+    EXPECT_THROW(pack(k, Layout::seq_first, logical, std::span(stored).first(24 * size)),
+                 std::logic_error);
+    EXPECT_EQ(to_storage_order(k, Layout::seq_first, logical), logical);  // files have no gaps
+  }
+}
+
 TEST(Staging, RefusesSizesThatDoNotFit) {
   std::vector<std::byte> bytes(3);
   const std::vector<float> values{1, 2};

@@ -145,9 +145,26 @@ TEST_F(TensorFile, RefusesWrongDtypes) {
   std::vector<SafetensorsTensor> tensors = tensors_;
   by_name(tensors, "g").dtype = DType::float32;
   expect_complaint(tensors, "tensor 'g' is F32 [2, 5, 3, 4]; expected bfloat16");
+  expect_complaint(tensors, ", or float32 with option gate_dtype=float32 (layout");
+  by_name(tensors, "g").dtype = DType::float16;  // no option gives that
+  expect_complaint(tensors, "as the tensors before it say (layout");
   tensors = tensors_;
   by_name(tensors, "initial_state").dtype = DType::bfloat16;
   expect_complaint(tensors, "tensor 'initial_state' is BF16");
+}
+
+TEST_F(TensorFile, TakesGatesInFloat32BesideSixteenBits) {
+  Problem drawn = drawn_problem(Layout::seq_first);
+  drawn.options = {{"gate_dtype", "float32"}, {"packed", "true"}};
+  write_safetensors(path_, stored_inputs(drawn));  // files have no gaps
+  Problem wanted = wanted_from(path_, Layout::seq_first);
+  wanted.options = drawn.options;
+  const Problem problem = problem_from_file(wanted);
+  EXPECT_EQ(problem.dtype, DType::bfloat16);
+  EXPECT_EQ(problem.shape, drawn.shape);
+  EXPECT_EQ(read_inputs(gla(), problem), gla().draw(drawn));
+  wanted.layout = Layout::head_first;
+  EXPECT_THROW(problem_from_file(wanted), InputError);
 }
 
 TEST_F(TensorFile, RefusesValuesByIndex) {

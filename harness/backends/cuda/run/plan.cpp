@@ -79,7 +79,7 @@ Device& CudaPlan::device() const {
 
 void* CudaPlan::address(const std::string& buffer) const {
   if (void* region = workspace_->find(buffer)) return region;
-  return workset_->find(buffer);
+  return workset_->first_element(buffer);
 }
 
 void* CudaPlan::operand_address(const MatrixOperand& operand) const {

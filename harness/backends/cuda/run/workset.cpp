@@ -14,7 +14,7 @@ std::vector<Region> regions_of(const std::vector<TensorSpec>& specs) {
   std::vector<Region> regions;
   for (const TensorSpec& spec : specs)
     if (spec.in_place_of.empty())
-      regions.push_back({spec.name, static_cast<std::size_t>(spec.bytes())});
+      regions.push_back({spec.name, static_cast<std::size_t>(spec.memory_bytes())});
   return regions;
 }
 
@@ -47,7 +47,7 @@ CudaWorkset::CudaWorkset(Device& device, const Operator& op, const Problem& prob
 }
 
 void CudaWorkset::upload(const TensorSpec& spec, const std::vector<float>& values) {
-  std::vector<std::byte> stored(static_cast<std::size_t>(spec.bytes()));
+  std::vector<std::byte> stored(static_cast<std::size_t>(spec.memory_bytes()));
   pack(spec, layout_, values, stored);
   check(cudaMemcpyAsync(find(spec.name), stored.data(), stored.size(), cudaMemcpyHostToDevice,
                         device_.stream()),
@@ -56,7 +56,7 @@ void CudaWorkset::upload(const TensorSpec& spec, const std::vector<float>& value
 }
 
 void CudaWorkset::keep_original(const TensorSpec& output) {
-  const auto bytes = static_cast<std::size_t>(output.bytes());
+  const auto bytes = static_cast<std::size_t>(output.memory_bytes());
   originals_.push_back({output.in_place_of, bytes,
                         DeviceMemory(bytes, "the original of '" + output.in_place_of + "'")});
   check(cudaMemcpyAsync(originals_.back().memory.data(), find(output.name), bytes,
@@ -67,6 +67,12 @@ void CudaWorkset::keep_original(const TensorSpec& output) {
 std::byte* CudaWorkset::find(std::string_view name) const {
   for (const TensorSpec& spec : specs_)
     if (spec.name == name) return buffers_.find(memory_name(spec));
+  return nullptr;
+}
+
+std::byte* CudaWorkset::first_element(std::string_view name) const {
+  for (const TensorSpec& spec : specs_)
+    if (spec.name == name) return buffers_.find(memory_name(spec)) + spec.first_byte();
   return nullptr;
 }
 
@@ -92,7 +98,7 @@ void CudaWorkset::poison_outputs() {
 const HostTensors& CudaWorkset::download_outputs() {
   for (const TensorSpec& spec : specs_) {
     if (is_input(spec)) continue;
-    const auto bytes = static_cast<std::size_t>(spec.bytes());
+    const auto bytes = static_cast<std::size_t>(spec.memory_bytes());
     if (stored_.size() < bytes) stored_.resize(bytes);
     check(cudaMemcpyAsync(stored_.data(), find(spec.name), bytes, cudaMemcpyDeviceToHost,
                           device_.stream()),
@@ -117,7 +123,7 @@ bool CudaWorkset::poison_left() {
   const Sums sums = sums_over([](const TensorSpec& spec) { return !is_input(spec); },
                               [&](const TensorSpec& spec, unsigned long long* sum) {
                                 device_.helpers().count_poison(
-                                    find(spec.name), static_cast<std::size_t>(spec.bytes()),
+                                    find(spec.name), static_cast<std::size_t>(spec.memory_bytes()),
                                     spec.dtype, sum, device_.stream());
                               });
   return std::any_of(sums.begin(), sums.end(), [](unsigned long long sum) { return sum > 0; });
@@ -130,7 +136,7 @@ CudaWorkset::Sums CudaWorkset::input_checksums() const {
 CudaWorkset::Sums CudaWorkset::checksums(
     const std::function<bool(const TensorSpec&)>& which) const {
   return sums_over(which, [&](const TensorSpec& spec, unsigned long long* sum) {
-    device_.helpers().checksum(find(spec.name), static_cast<std::size_t>(spec.bytes()), sum,
+    device_.helpers().checksum(find(spec.name), static_cast<std::size_t>(spec.memory_bytes()), sum,
                                device_.stream());
   });
 }
@@ -164,7 +170,7 @@ bool CudaWorkset::flip_signs(std::uint64_t pattern) {
         std::find_if(originals_.begin(), originals_.end(),
                      [&](const Original& each) { return each.name == spec.name; });
     void* data = original == originals_.end() ? find(spec.name) : original->memory.data();
-    device_.helpers().flip_signs(data, static_cast<std::size_t>(spec.bytes()), spec.dtype,
+    device_.helpers().flip_signs(data, static_cast<std::size_t>(spec.memory_bytes()), spec.dtype,
                                  {pattern, spec.name}, device_.stream());
   }
   restore_updated();

@@ -27,8 +27,10 @@ class CudaWorkset : public Workset {
   std::optional<std::string> damage() override;
   bool flip_signs(std::uint64_t pattern) override;
 
-  /// Returns null for a tensor that the problem lacks.
+  /// The memory of a tensor, and the place of its first element in it. Null for a tensor that the
+  /// problem lacks.
   std::byte* find(std::string_view name) const;
+  std::byte* first_element(std::string_view name) const;
 
   /// Whether any input is updated in place.
   bool updates() const { return !originals_.empty(); }

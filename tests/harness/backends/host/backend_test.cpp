@@ -15,6 +15,7 @@
 #include "harness/backends/host/leftovers.hpp"
 #include "harness/backends/host/machine.hpp"
 #include "harness/tensors/staging.hpp"
+#include "kernels/linear_recurrence/params.h"
 
 namespace gla_bench {
 namespace {
@@ -185,6 +186,37 @@ TEST(HostBackend, TimesTheStagesThatTheCallNames) {
   EXPECT_EQ(times[1].name, "long");
   EXPECT_GE(times[1].seconds, 20e-3);
   EXPECT_LT(times[0].seconds, times[1].seconds);
+}
+
+// The neighbours of a slice are NaN, and a write to them is found.
+TEST(HostBackend, KnowsWhatLiesBetweenTheTokensOfASlice) {
+  const auto backend = make_host_backend({.threads = 1});
+  const Operator& op = *find_operator("gla");
+  Problem problem = tiny();
+  problem.options["packed"] = "true";
+  const auto workset = backend->stage(op, problem, op.draw(problem));
+  for (const char* input : {"q", "k", "v"}) {
+    Variant variant = *find_variant("gla", "recurrent", BackendId::host);
+    variant.code = [&](const HostCall& call) {
+      LinearRecurrenceParams p;
+      std::memcpy(&p, call.params.data(), sizeof p);
+      const void* tensor = input[0] == 'q' ? p.q : input[0] == 'k' ? p.k : p.v;
+      const long long behind = 3 * (input[0] == 'v' ? 6 : 4);
+      auto* neighbour = const_cast<float*>(static_cast<const float*>(tensor)) + behind;
+      if (input[0] == 'v') neighbour -= 3 * 6 + 1;  // behind the last slice the row ends
+      EXPECT_TRUE(std::isnan(*neighbour)) << input;
+      const float before = *neighbour;
+      *neighbour = 0.0f;
+      EXPECT_EQ(workset->damage(), "input '" + std::string(input) + "' changed");
+      std::memcpy(neighbour, &before, sizeof before);
+    };
+    const auto plan = backend->build({&variant, problem, {{"block_v", 64}}});
+    plan->prepare(*workset);
+    plan->run();
+    EXPECT_EQ(workset->damage(), std::nullopt) << input;
+  }
+  EXPECT_TRUE(workset->negate_inputs());  // what lies between is NaN before and after
+  EXPECT_EQ(workset->damage(), std::nullopt);
 }
 
 TEST(HostBackend, OnlyHostVariantsBuild) {

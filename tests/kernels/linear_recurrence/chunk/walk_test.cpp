@@ -14,12 +14,14 @@ std::vector<WalkShape> assorted_shapes() {
       for (const int warps_k : {1, 2, 4})
         for (const int stages : {1, 2, 3})
           for (const bool outputs : {false, true})
-            for (const auto& [io, operand] : {std::pair{2, 2}, std::pair{2, 4}, std::pair{4, 4}})
+            for (const auto& [io, gate, operand] :
+                 {std::tuple{2, 2, 2}, std::tuple{2, 4, 2}, std::tuple{2, 2, 4},
+                  std::tuple{2, 4, 4}, std::tuple{4, 4, 4}})
               for (const auto& [decay, special] :
                    {std::pair{0, false}, std::pair{0, true}, std::pair{1, false},
                     std::pair{2, false}, std::pair{3, false}, std::pair{3, true}})
-                shapes.push_back({key_dim, io, operand, chunk, 64, 16, warps_k, stages, outputs,
-                                  decay, special && decay == 3, special && decay == 0});
+                shapes.push_back({key_dim, io, gate, operand, chunk, 64, 16, warps_k, stages,
+                                  outputs, decay, special && decay == 3, special && decay == 0});
   return shapes;
 }
 
@@ -63,8 +65,9 @@ TEST(WalkLayout, EveryWarpHasTheSameWholeStepsOfKeys) {
 TEST(WalkLayout, OnlyDecaysPerKeyTakeTiles) {
   for (WalkShape shape : assorted_shapes()) {
     const WalkLayout l{shape};
-    const int key_tiles = (l.stage - l.value_tile) / l.key_tile;
-    EXPECT_EQ(key_tiles, (shape.outputs ? 2 : 1) + (shape.decay == 3 ? 1 : 0));
+    const int key_tiles = (l.stage - l.value_tile - l.gate_tile) / l.key_tile;
+    EXPECT_EQ(key_tiles, shape.outputs ? 2 : 1);
+    EXPECT_EQ(l.gate_tile, shape.decay == 3 ? shape.chunk * l.key_ld * shape.gate_bytes : 0);
     if (shape.decay == 3) continue;
     EXPECT_EQ(l.scratch, l.operands);
     EXPECT_EQ(l.factors, l.block_decays);
@@ -72,6 +75,21 @@ TEST(WalkLayout, OnlyDecaysPerKeyTakeTiles) {
     shape.normalize = false;
     if (shape.key_dim < 100 || !shape.outputs || shape.stages == 3) continue;
     EXPECT_LT(l.bytes, WalkLayout{shape}.bytes);
+  }
+}
+
+// The last level of the score tree replaces the gates only where both have the same format:
+// otherwise a thread would overwrite gates that another one still has to read.
+TEST(WalkLayout, OperandsReplaceTilesOfTheirOwnFormat) {
+  for (const WalkShape& shape : assorted_shapes()) {
+    if (shape.decay != 3) continue;
+    const WalkLayout l{shape};
+    const bool keys = shape.io_bytes == shape.operand_bytes;
+    const bool gates = keys && shape.gate_bytes == shape.operand_bytes;
+    EXPECT_EQ(l.in_place, keys);
+    EXPECT_EQ(l.gates_in_place, gates);
+    const int beside = shape.outputs ? (keys ? (gates ? 0 : 1) : 3) : (keys ? 0 : 1);
+    EXPECT_EQ(l.scratch - l.operands, beside * l.operand_tile);
   }
 }
 

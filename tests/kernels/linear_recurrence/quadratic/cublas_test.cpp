@@ -80,7 +80,7 @@ TEST(ParallelCublas, ScoreOperandsAreTheRowsAndColumnsThatTheyFill) {
     const Problem problem = gla(DType::float32, {2, seq, 3, 24, 8});
     const Tile tile = default_tile(cublas_variant().space);
     const CublasTree tree = tree_of(problem, tile);
-    const CublasLayout at{24, 8, 4, tile.at("leaf")};
+    const CublasLayout at{24, 8, 4, 4, tile.at("leaf")};
     const std::int64_t slot = sequences(problem) * tree.padded;
     std::int64_t level = 0;
     for (const MatrixProduct& p : products(problem, tile)) {
@@ -107,7 +107,7 @@ TEST(ParallelCublas, OutputBandsCoverEveryRowOnceAndReachTheirDiagonal) {
       if (tile.at("tf32") != 0) continue;
       Problem problem = gla(DType::bfloat16, {1, seq, 2, 16, 16});
       problem.final_state = false;
-      const CublasLayout at{16, 16, 2, tile.at("leaf")};
+      const CublasLayout at{16, 16, 2, 2, tile.at("leaf")};
       std::int64_t next = 0;
       for (const MatrixProduct& p : products(problem, tile)) {
         if (p.c.buffer != "outputs") continue;
@@ -128,7 +128,7 @@ TEST(ParallelCublas, Float32IsAddedUpOverBlocksOfKeys) {
   problem.final_state = true;
   const Tile tile = default_tile(cublas_variant().space);
   const CublasTree tree = tree_of(problem, tile);
-  const CublasLayout at{16, 24, 4, tile.at("leaf")};
+  const CublasLayout at{16, 24, 4, 4, tile.at("leaf")};
   std::map<std::string, std::int64_t> next;  // key, by what is written
   std::map<std::string, std::int64_t> band;  // where the last product wrote
   int blocks = 0;

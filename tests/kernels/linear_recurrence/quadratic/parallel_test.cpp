@@ -42,13 +42,13 @@ TEST(Parallel, SharedMemoryRegionsDoNotOverlapAndAreAligned) {
     for (const int bytes : {2, 4})
       for (const int block : {32, 64, 128})
         for (const int block_k : {32, 64, 128}) {
-          const ParallelLayout at{key, 64, bytes, bytes, block, block_k, 64};
+          const ParallelLayout at{key, 64, bytes, bytes, bytes, block, block_k, 64};
           EXPECT_GE(at.keys, key);
           EXPECT_EQ(at.chunk % 16, 0);
           for (const int offset :
                {at.key_tile, at.values, at.sums, at.decays, at.operand, at.queries})
             EXPECT_EQ(offset % 16, 0);
-          const ParallelLayout scalar{key, 64, bytes, bytes, block, block_k, 64, 0, 1, 1, 0};
+          const ParallelLayout scalar{key, 64, bytes, bytes, bytes, block, block_k, 64, 0, 1, 1, 0};
           for (const int offset : {scalar.values, scalar.prefixes, scalar.factors, scalar.rows,
                                    scalar.operand, scalar.queries})
             EXPECT_EQ(offset % 16, 0);

@@ -37,7 +37,7 @@ TEST(Recurrent, LaunchCoversEveryColumnAndKey) {
 TEST(Recurrent, LanesCoverTheKeysInQuads) {
   for (const int key : {1, 3, 4, 5, 31, 32, 33, 100, 511, 512})
     for (const int lanes : {2, 4, 8, 16}) {
-      const RecurrentLayout at{key, 2, 32, lanes, 1, 8, 2};
+      const RecurrentLayout at{key, 2, 2, 32, lanes, 1, 8, 2};
       EXPECT_EQ(at.slice % 4, 0);
       EXPECT_GE(at.padded_key, key);
       EXPECT_LT(at.padded_key - 4 * lanes, key);

@@ -264,6 +264,57 @@ TEST(ChunkSm90, AStateThatIsPassedOnAndTheGroupsOwnScratchHaveTheirPlaces) {
   EXPECT_LE(joined.bytes, 232448);
 }
 
+// Gates in float32 are read until the scores are formed, which alone take their place.
+TEST(ChunkSm90, WideGatesHaveTwiceTheTilesAndTablesBehindThem) {
+  for (const int keys : {64, 128, 256}) {
+    const ChunkSm90Layout narrow{keys, 1, 1, 1, 2, 2, true},
+        wide{keys, 1, 1, 1, 2, 2, true, false, false, true};
+    EXPECT_EQ(wide.gate_tiles, 2 * narrow.gate_tiles);
+    EXPECT_EQ(wide.gate_columns * 4, 128);
+    EXPECT_EQ(wide.arriving_gates, 2 * narrow.arriving_gates);
+    EXPECT_EQ(wide.factor, wide.gates + wide.gate_tiles * ChunkSm90Layout::tile_bytes);
+    EXPECT_LE(wide.scores + ChunkSm90Layout::tile_bytes, wide.factor);
+    EXPECT_LE(wide.tables_end, wide.stage_bytes);
+    EXPECT_EQ(wide.stage_bytes % 1024, 0);
+  }
+}
+
+TEST(ChunkSm90, MapsFollowTheDtypeOfTheGatesAndTheRowsOfAProjection) {
+  Problem problem = wide({2, 4096, 3, 128, 64});
+  problem.options = {{"gate_dtype", "float32"}, {"packed", "true"}};
+  const Tile chosen = tile(1, 1, 2, 1);
+  EXPECT_EQ(refusal(problem, chosen), "taken");
+  const Recipe recipe = std::get<0>(variant().code)(problem, chosen);
+  const auto map = [&](const std::string& name) {
+    return *std::find_if(recipe.tensor_maps.begin(), recipe.tensor_maps.end(),
+                         [&](const TensorMap& one) { return one.buffer == name; });
+  };
+  const std::int64_t row = 3 * (2 * 128 + 64);
+  for (const char* name : {"q", "k", "v"}) {
+    const std::int64_t dim = name == std::string("v") ? 64 : 128;
+    EXPECT_EQ(map(name).strides, (std::vector<std::int64_t>{row, dim, 4096 * row})) << name;
+    EXPECT_EQ(map(name).extents, (std::vector<std::int64_t>{dim, 4096, 3, 2})) << name;
+    EXPECT_EQ(map(name).box, (std::vector<int>{64, 64, 1, 1})) << name;
+  }
+  EXPECT_EQ(map("o").strides, (std::vector<std::int64_t>{3 * 64, 64, 4096 * 3 * 64}));
+  EXPECT_EQ(map("g").dtype, DType::float32);
+  EXPECT_EQ(map("g").strides, (std::vector<std::int64_t>{3 * 128, 128, 4096 * 3 * 128}));
+  EXPECT_EQ(map("g").box, (std::vector<int>{32, 64, 1, 1}));
+  problem.options.erase("packed");
+  const Traffic with = variant().traffic(problem, chosen);
+  problem.options.clear();
+  EXPECT_EQ(with.read_bytes - variant().traffic(problem, chosen).read_bytes,
+            2.0 * 4096 * 3 * 128 * 2);
+}
+
+TEST(ChunkSm90, WideGatesTakeNoMoreStagesThanFit) {
+  Problem problem = wide({8, 4096, 16, 128, 128});
+  EXPECT_EQ(refusal(problem, tile(2, 1, 3, 1)), "taken");
+  problem.options = {{"gate_dtype", "float32"}};
+  EXPECT_EQ(refusal(problem, tile(2, 1, 2, 1)), "taken");
+  EXPECT_NE(refusal(problem, tile(2, 1, 3, 1)).find("shared memory"), std::string::npos);
+}
+
 TEST(ChunkSm90, TablesFitWhereTheGatesWere) {
   for (const int keys : {64, 128, 256}) {
     const ChunkSm90Layout sizes{keys, 1, 1, 1, 2, 2, true};

@@ -42,6 +42,7 @@ void expect_right(Problem problem, bool all = false) {
   for (const Variant* variant : host_variants(problem.op, problem.direction))
     for (const Layout layout : {Layout::seq_first, Layout::head_first}) {
       problem.layout = layout;
+      if (op.refuse && op.refuse(problem)) continue;
       const auto tiles = all ? all_tiles(variant->space) : std::vector{default_tile(*variant)};
       for (const Tile& tile : tiles) {
         const Candidate candidate{variant, problem, tile};
@@ -93,6 +94,20 @@ TEST_P(HostAttention, RightWithEveryOptionAndTile) {
   else
     problem.options["decay"] = "constant";
   expect_right(problem);
+}
+
+// Log decays in float32 and slices of one projection, as layers pass them.
+TEST_P(HostAttention, RightWithInputsAsLayersHaveThem) {
+  const auto& [op, direction, gate] = GetParam();
+  for (const DType dtype : {DType::bfloat16, DType::float32})
+    for (const Shape& shape : {Shape{2, 90, 4, 20, 12, 0, 2}, Shape{1, 33, 1, 5, 3}}) {
+      Problem problem = attention(op, shape, gate, dtype, direction);
+      problem.options["packed"] = "true";
+      if (op == "decay_attention" && dtype != DType::float32)
+        problem.options["gate_dtype"] = "float32";
+      ASSERT_EQ(find_operator(op)->refuse(problem), std::nullopt);
+      expect_right(problem);
+    }
 }
 
 std::vector<Point> points() {
