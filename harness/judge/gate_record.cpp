@@ -103,10 +103,13 @@ void judge_timing(const Record& record, Verdict& verdict) {
   judge_series("cold", record.timing->cold, verdict.failures);
   if (record.timing->hot) judge_series("hot", *record.timing->hot, verdict.failures);
   if (!record.timing->suspect) return;
-  verdict.warnings.push_back(
-      record.timing->suspect_check == check::wall_clock
-          ? "suspect: the wall clock contradicts the timer"
-          : "suspect: faster than the floor allows at the measured copy rate");
+  const std::string& seen_by = record.timing->suspect_check;
+  verdict.warnings.push_back(seen_by == check::wall_clock
+                                 ? "suspect: the wall clock contradicts the timer"
+                             : seen_by == check::unseen_inputs
+                                 ? "suspect: much slower with inputs that no call had before"
+                                 : "suspect: faster than the floor allows at the measured copy "
+                                   "rate");
 }
 
 /// Checks that the record belongs to the sources, the verification and the arithmetic of this

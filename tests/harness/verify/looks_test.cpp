@@ -16,7 +16,7 @@ namespace {
 
 constexpr int samples = 16;
 
-TimingPolicy policy(bool hot = false) {
+TimingPolicy sampling(bool hot) {
   TimingPolicy policy;
   policy.warmup = 1;
   policy.min_samples = policy.max_samples = samples;
@@ -39,7 +39,7 @@ Measured measured(Bench& bench, const Variant& variant, bool hot = false) {
   const Tolerance tolerance = default_tolerance();
   const Looked looked{*bench.workset, *bench.plan, bench.truth, tolerance, options};
   poison_before_timing(*bench.workset, *bench.plan);
-  result.timing = measure(*bench.plan, *bench.backend, policy(hot), {},
+  result.timing = measure(*bench.plan, *bench.backend, sampling(hot), {},
                           look_at_samples(looked, 7, result.verification));
   if (result.verification.ok)
     verify_last_timed(*bench.workset, *bench.plan, bench.truth, tolerance, result.verification,
