@@ -12,7 +12,52 @@
 namespace gla_bench {
 namespace {
 
-constexpr std::int64_t bits_of_a_word = 64;
+constexpr std::size_t word_bytes = sizeof(std::uint64_t), bits_of_a_word = 8 * word_bytes;
+
+// Threads that wait for one another cost more than they save on less than this.
+constexpr std::size_t serial_bytes = std::size_t{8} << 20;
+
+// The two or four elements of a word of 64 bits, in little-endian order.
+struct Lanes {
+  explicit Lanes(DType dtype) : count(word_bytes / size_of(dtype)) {
+    const unsigned bits = static_cast<unsigned>(bits_of_a_word / count);
+    const std::uint64_t one_exponent = dtype == DType::float32    ? 0x7f800000U
+                                       : dtype == DType::bfloat16 ? 0x7f80U
+                                                                  : 0x7c00U;
+    for (unsigned lane = 0; lane < count; ++lane) {
+      shifts[lane] = bits * (lane + 1) - 1 - lane;
+      sign |= std::uint64_t{1} << (bits * (lane + 1) - 1);
+      exponent |= one_exponent << (bits * lane);
+    }
+  }
+
+  // The sign bits of those elements whose bit is set, from the lowest.
+  std::uint64_t signs(std::uint64_t picked) const {
+    std::uint64_t result = 0;
+    for (unsigned lane = 0; lane < count; ++lane)
+      result |= (picked & std::uint64_t{1} << lane) << shifts[lane];
+    return result;
+  }
+
+  // The sign bits of those elements whose exponent is not all ones, as that of infinities and NaN.
+  std::uint64_t finite(std::uint64_t word) const {
+    // Below the sign bit of its lane, so that no sum carries into the next one.
+    const std::uint64_t missing = (word & exponent) ^ exponent;
+    return (missing + ~sign) & sign;
+  }
+
+  // Flips the elements in the first bytes of a word.
+  void flip(std::byte* at, std::size_t bytes, std::uint64_t picked) const {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, bytes);
+    word ^= signs(picked) & finite(word);
+    std::memcpy(at, &word, bytes);
+  }
+
+  std::size_t count;
+  std::uint64_t sign = 0, exponent = 0;
+  unsigned shifts[4] = {};
+};
 
 }  // namespace
 
@@ -37,23 +82,18 @@ std::uint64_t SignStream::word(std::uint64_t index) const {
 
 void flip_signs(DType dtype, SignStream stream, std::span<std::byte> stored) {
   if (dtype == DType::int32) throw std::logic_error("whole numbers have no sign to flip");
-  // In little-endian order, sign and exponent are in an element's last two bytes. An exponent of
-  // all ones is an infinity or a NaN.
-  const unsigned exponent = dtype == DType::float16 ? 0x7c00u : 0x7f80u;
-  const std::size_t size = size_of(dtype);
-  const auto count = static_cast<std::int64_t>(stored.size() / size);
-  const std::int64_t words = (count + bits_of_a_word - 1) / bits_of_a_word;
-  std::byte* bytes = stored.data() + size - 2;
-#pragma omp parallel for schedule(static) if (count > 65536)
-  for (std::int64_t word = 0; word < words; ++word) {
-    std::uint64_t picked = stream.word(static_cast<std::uint64_t>(word));
-    const std::int64_t end = std::min(count, (word + 1) * bits_of_a_word);
-    for (std::int64_t i = word * bits_of_a_word; i < end; ++i, picked >>= 1) {
-      std::byte* at = bytes + static_cast<std::size_t>(i) * size;
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, at, sizeof bits);
-      if ((picked & 1) != 0 && (bits & exponent) != exponent) at[1] ^= std::byte{0x80};
-    }
+  const Lanes lanes(dtype);
+  const std::size_t stride = bits_of_a_word * size_of(dtype);
+  const auto blocks = static_cast<std::int64_t>((stored.size() + stride - 1) / stride);
+#pragma omp parallel for schedule(static) if (stored.size() > serial_bytes)
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const auto index = static_cast<std::size_t>(block);
+    std::byte* at = stored.data() + index * stride;
+    std::size_t left = std::min(stride, stored.size() - index * stride);
+    std::uint64_t picked = stream.word(index);
+    for (; left >= word_bytes; left -= word_bytes, at += word_bytes, picked >>= lanes.count)
+      lanes.flip(at, word_bytes, picked);
+    if (left > 0) lanes.flip(at, left, picked);
   }
 }
 

@@ -35,10 +35,13 @@ class Threads {
   int before_;
 };
 
+// Threads that wait for one another cost more than they save on fewer words than this.
+constexpr std::int64_t serial_words = std::int64_t{1} << 20;
+
 std::uint64_t checksum(std::span<const std::byte> bytes) {
   const auto words = static_cast<std::int64_t>(bytes.size() / sizeof(std::uint64_t));
   std::uint64_t sum = 0;
-#pragma omp parallel for schedule(static) reduction(+ : sum) if (words > 16384)
+#pragma omp parallel for schedule(static) reduction(+ : sum) if (words > serial_words)
   for (std::int64_t i = 0; i < words; ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data() + i * 8, sizeof word);
@@ -110,9 +113,9 @@ class HostWorkset final : public Workset {
   bool flip_signs(std::uint64_t pattern) override {
     for (const TensorSpec& spec : signed_) {
       Memory& memory = memory_.at(spec.name);
-      const SignStream stream(pattern, spec.name);
-      gla_bench::flip_signs(spec.dtype, stream, memory.original);
-      if (!memory.updated) gla_bench::flip_signs(spec.dtype, stream, memory.buffer.bytes());
+      gla_bench::flip_signs(spec.dtype, {pattern, spec.name}, memory.original);
+      if (!memory.updated)
+        std::copy(memory.original.begin(), memory.original.end(), memory.buffer.bytes().begin());
     }
     restore_updated();
     return !signed_.empty();
