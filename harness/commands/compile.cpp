@@ -12,6 +12,7 @@
 #include "harness/backends/sources/prologue.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/auto_choice.hpp"
+#include "harness/config/part.hpp"
 #include "harness/support/output_file.hpp"
 #include "harness/support/progress.hpp"
 #include "harness/support/table.hpp"
@@ -21,6 +22,7 @@ namespace {
 
 struct CompileOptions {
   std::string config, architectures = "sm_80,sm_90a", emit;
+  ConfigPart part;
   BackendOptions backend;
   AutoOptions choice;
 };
@@ -131,7 +133,7 @@ std::size_t compile_for(int arch, const CompileOptions& options, const Config& c
 }
 
 int compile(const CompileOptions& options) {
-  const Config config = load_config(options.config, program_catalog());
+  const Config config = part_of(load_config(options.config, program_catalog()), options.part);
   std::size_t failed = 0, tried = 0;
   for (const int arch : parse_architectures(options.architectures))
     failed += compile_for(arch, options, config, tried);
@@ -152,6 +154,11 @@ void add_compile(CLI::App& program, Context& context) {
       ->capture_default_str();
   command->add_option("--emit", options->emit,
                       "also write each kernel's whole source, with its constants, to this folder");
+  const auto only = [&](const char* option, std::vector<std::string>& list, const char* help) {
+    return command->add_option(option, list, help)->delimiter(',');
+  };
+  only("--operators", options->part.operators, "only these operators, separated by commas");
+  only("--variants", options->part.variants, "only these variants");
   options->backend.add_to(*command);
   options->choice.add_to(*command);
   command->footer(

@@ -15,6 +15,7 @@
 #include "harness/commands/shared/random_config.hpp"
 #include "harness/commands/shared/session.hpp"
 #include "harness/commands/shared/workers.hpp"
+#include "harness/config/part.hpp"
 #include "harness/config/sweep.hpp"
 #include "harness/engine/extend.hpp"
 #include "harness/engine/run.hpp"
@@ -28,7 +29,7 @@ namespace {
 struct RunOptions {
   std::string config, gpus, against, keep_wrong;
   OutputOptions output;
-  bool quiet = false, measure = true;
+  bool quiet = false, measure = true, until_failure = false;
   int seeds = 1;
   double planted = 0, most_seconds = 0;
   BackendOptions backend;
@@ -79,6 +80,7 @@ void print_summary(const SupervisedEnd& end, const std::string& path) {
   if (!path.empty()) std::cout << "written to " << path << "\n";
   std::string why = end.broken;
   if (end.out_of_time) why = "ended by --max-seconds";
+  if (end.failed) why = "ended by --until-failure";
   if (end.signal != 0) why = "ended by " + signal_text(end.signal);
   if (!why.empty()) print_early_end(why, !path.empty(), "what is left");
 }
@@ -97,7 +99,9 @@ Session open_session(Supervisor& supervisor, const RunOptions& options, const Co
 Config config_of(const RunOptions& options, const Catalog& catalog) {
   if (options.random.problems > 0) return random_config(options.random, catalog);
   if (options.config.empty()) throw InputError("verify takes a config, or --random N");
-  return load_config(options.config, catalog);
+  const RandomOptions& part = options.random;
+  return part_of(load_config(options.config, catalog),
+                 {part.operators, part.variants, part.dtypes});
 }
 
 int exit_code(const SupervisedEnd& end) {
@@ -123,7 +127,8 @@ SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work
   SupervisedEnd end = supervisor.run(work, conditions, hooks, progress);
   progress.finish();
   const auto again = throttled_work(work, records);
-  if (end.signal != 0 || end.out_of_time || !end.broken.empty() || again.empty()) return end;
+  if (end.signal != 0 || end.out_of_time || end.failed || !end.broken.empty() || again.empty())
+    return end;
   Progress second(std::cerr, progress_steps(again, conditions.settings.measure), stderr_style());
   second.message("what was throttled is measured again");
   hooks.record = [&](Record record) {
@@ -183,6 +188,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
     std::cerr << dropped << " candidates are recorded already\n";
   WorkConditions conditions = session.conditions;
   if (options.most_seconds > 0) conditions.ends = begun + duration_of(options.most_seconds);
+  conditions.until_failure = options.until_failure;
   SupervisedEnd end =
       supervise(supervisor, work, conditions, file ? &*file : nullptr, results.records);
   if (file) file->finish();
@@ -237,6 +243,9 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
       ->add_option("--max-seconds", options->most_seconds,
                    "end after so many seconds, with everything kept; --resume goes on later")
       ->check(CLI::PositiveNumber);
+  if (!measure)
+    command->add_flag("--until-failure", options->until_failure,
+                      "end after the first candidate that fails, with everything kept");
   options->backend.add_to(*command);
   options->choice.add_to(*command);
   command
@@ -279,6 +288,7 @@ void add_verify(CLI::App& program, Context& context) {
       ->footer(
           "Examples:\n  gla-bench verify configs/ci.json\n"
           "  gla-bench verify configs/ci.json --backend host -o build/ci.json --force\n"
+          "  gla-bench verify configs/ci.json --operators gla --variants decode --until-failure\n"
           "  gla-bench verify --random 1000 --seed 7 --variants chunk_sm90 -o random.json");
 }
 

@@ -18,6 +18,7 @@ struct WorkConditions {
   double memory = 0;      ///< bytes that a worker may have resident; 0: no limit
   /// When a run ends even if work is left; nothing: when all is done.
   std::optional<std::chrono::steady_clock::time_point> ends = {};
+  bool until_failure = false;  ///< a run ends after the first candidate that fails
 };
 
 /// Seconds that a step of this candidate may take; null for a step of the problem as a whole.

@@ -47,7 +47,7 @@ Dispatch::Dispatch(std::vector<std::unique_ptr<Slot>>& slots, std::span<const As
 
 SupervisedEnd Dispatch::run() {
   SignalWatch signals;
-  while (!finished()) {
+  while (!finished() && !end_.failed) {
     if (conditions_.ends && std::chrono::steady_clock::now() >= *conditions_.ends) {
       end_.out_of_time = true;
       break;
@@ -223,6 +223,7 @@ void Dispatch::point_done(Slot& slot) {
 
 void Dispatch::emit(const Record& record) {
   ++end_.summary.counts[record.status];
+  if (conditions_.until_failure && is_failure(record.status)) end_.failed = true;
   hooks_.record(record);
 }
 

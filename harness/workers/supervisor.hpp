@@ -30,7 +30,8 @@ struct RunHooks {
 struct SupervisedEnd {
   RunSummary summary;
   int signal = 0;            ///< SIGINT or SIGTERM ended the run; what was recorded is kept
-  bool out_of_time = false;  ///< it ended at SupervisedPlan::ends; what was recorded is kept
+  bool out_of_time = false;  ///< it ended at WorkConditions::ends; what was recorded is kept
+  bool failed = false;       ///< it ended at a failure, as WorkConditions::until_failure asks
   std::string broken;        ///< why the run could not go on; empty where it was completed
 };
 

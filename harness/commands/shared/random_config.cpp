@@ -58,7 +58,7 @@ void RandomOptions::add_to(CLI::App& command, CLI::Option& config) {
       ->needs(random)
       ->capture_default_str();
   const auto names = [&](const char* option, std::vector<std::string>& list, const char* help) {
-    return command.add_option(option, list, help)->delimiter(',')->needs(random);
+    return command.add_option(option, list, help)->delimiter(',');
   };
   names("--operators", operators, "only these operators, separated by commas");
   names("--variants", variants, "only these variants");

@@ -62,6 +62,33 @@ TEST(RandomCommand, AFailureIsPrintedWithWhatRepeatsItAndFailsTheCommand) {
   EXPECT_EQ(outcome.code, 1) << outcome.text;
   EXPECT_TRUE(outcome.has("Failures")) << outcome.text;
   EXPECT_TRUE(outcome.has("gla-bench repeat '{\"variant\":\"recurrent\"")) << outcome.text;
+  EXPECT_TRUE(outcome.has("records: 2 wrong")) << outcome.text;
+  const Outcome first = verify(folder.file("c.json") + " --until-failure");
+  EXPECT_EQ(first.code, 1) << first.text;
+  EXPECT_TRUE(first.has("records: 1 wrong")) << first.text;
+  EXPECT_TRUE(first.has("ended by --until-failure")) << first.text;
+}
+
+TEST(RandomCommand, APartOfAConfig) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("c.json")) << R"({"backend": "host", "sweeps": [
+    {"operator": "gla", "variants": ["recurrent", "decode"], "dtypes": ["bfloat16", "float32"],
+     "shapes": [{"batch": 1, "seq": 4, "heads": 1, "key_dim": 8, "value_dim": 8}]},
+    {"operator": "softmax", "variants": "all", "dtypes": ["float32"],
+     "shapes": [{"batch": 2, "columns": 9}]}]})";
+  const std::string file = folder.file("r.json");
+  const Outcome outcome = verify(folder.file("c.json") +
+                                 " --operators gla --variants decode --dtypes bf16 --until-failure"
+                                 " -o " +
+                                 file);
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  const Results results = read_results(file);
+  ASSERT_EQ(results.records.size(), 1u);
+  EXPECT_EQ(results.records[0].variant, "decode");
+  EXPECT_EQ(results.records[0].problem.dtype, DType::bfloat16);
+  const Outcome unknown = verify(folder.file("c.json") + " --variants recurent");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_TRUE(unknown.has("--variants: found \"recurent\"")) << unknown.text;
 }
 
 TEST(RandomCommand, TakesOtherNamesOfDtypes) {
