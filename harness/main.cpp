@@ -30,6 +30,13 @@ std::string exit_code_list() {
   return text;
 }
 
+/// The exit code of a command whose output has to have arrived.
+int with_standard_output(int code) {
+  std::cout.flush();
+  if (std::cout || code != gla_bench::commands::done) return code;
+  throw gla_bench::OutputError("standard output cannot be written");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -72,7 +79,7 @@ int main(int argc, char** argv) {
   commands::add_completion(program, context);
   try {
     program.parse(argc, argv);
-    return context.exit_code;
+    return with_standard_output(context.exit_code);
   } catch (const CLI::ParseError& error) {
     return program.exit(error) == 0 ? commands::done : commands::bad_usage;
   } catch (const InputError& error) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/error.hpp"
+#include "harness/commands/shared/named_files.hpp"
 #include "harness/commands/shared/session.hpp"
 #include "harness/commands/shared/workers.hpp"
 #include "harness/duel/against.hpp"
@@ -87,6 +88,9 @@ int run_against_program(const AgainstOptions& options, const std::string& comman
   Contestants both = start_contestants(options, config.backend);
   if (!config.policy.counters.metrics.empty())
     both.fresh->plan_counters(config.policy.counters, options.config);
+  expect_apart(together(config_files(config),
+                        {{"--against", options.other}, {"--tuned", options.choice.tuned}}),
+               results_file("--output", options.output));
   expect_device(both.fresh->hello(), "--against");
   Results results;
   const Session session = open_session(both, options, config, command_line);

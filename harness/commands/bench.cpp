@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/auto_choice.hpp"
+#include "harness/commands/shared/named_files.hpp"
 #include "harness/engine/bench.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/support/system/own_files.hpp"
@@ -53,6 +54,11 @@ int execute(const Options& options, const std::vector<std::string>& arguments,
   if (context.bench == nullptr) become_other_program(context.arguments);
   const Catalog catalog = program_catalog();
   const Config config = load_config(options.config, catalog);
+  NamedFiles outputs;
+  for (const std::string& argument : arguments)
+    if (constexpr std::string_view flag = "--benchmark_out="; argument.starts_with(flag))
+      outputs.push_back({"--benchmark_out", argument.substr(flag.size())});
+  expect_apart(together(config_files(config), {{"--tuned", options.choice.tuned}}), outputs);
   const auto backend = open_backend(options.backend, config.backend);
   const Place place = place_of(*backend, options.backend);
   const Facts environment = make_environment(*backend, context.command_line, std::nullopt);

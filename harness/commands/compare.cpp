@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/named_files.hpp"
 #include "harness/commands/shared/output_width.hpp"
 #include "harness/judge/calibration.hpp"
 #include "harness/judge/comparison_report.hpp"
@@ -49,6 +50,9 @@ int exit_code(Outcome outcome) {
 }
 
 int execute(const CompareOptions& options) {
+  expect_apart(together(results_files("the results file", options.files),
+                        results_file("--calibration", options.calibration)),
+               NamedFiles{{"--json", options.json}, {"--junit", options.junit}});
   std::vector<Results> files;
   for (const std::string& path : options.files) files.push_back(read_results(path));
   std::optional<NoiseFloor> floor;

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/named_files.hpp"
 #include "harness/engine/exec.hpp"
 #include "harness/support/text.hpp"
 #include "harness/tensors/tensor_file.hpp"
@@ -62,6 +63,7 @@ std::map<std::string, std::string> choices_of(const Operator& op,
 }
 
 void execute(const ExecOptions& options) {
+  expect_apart(NamedFiles{{"--input", options.input}}, NamedFiles{{"--output", options.output}});
   const Catalog catalog = program_catalog();
   const Operator* op = catalog.find_operator(options.op);
   if (op == nullptr)

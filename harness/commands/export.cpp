@@ -1,11 +1,10 @@
 // gla-bench export: writes results in the formats of other tools.
 
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/error.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/named_files.hpp"
 #include "harness/records/record_file.hpp"
 #include "harness/report/t4.hpp"
 #include "harness/support/output_file.hpp"
@@ -19,13 +18,9 @@ struct ExportOptions {
 };
 
 void execute(const ExportOptions& options) {
+  expect_apart(results_files("the results file", options.files), NamedFiles{{"--t4", options.t4}});
   std::vector<Results> files;
-  for (const std::string& path : options.files) {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(path, options.t4, ignored))
-      throw InputError("--t4 " + options.t4 + ": is one of the results files");
-    files.push_back(read_results(path));
-  }
+  for (const std::string& path : options.files) files.push_back(read_results(path));
   const Json document = t4_document(files);
   std::string text = document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   write_output(options.t4, text);

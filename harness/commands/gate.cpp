@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/named_files.hpp"
 #include "harness/judge/accuracy_gate.hpp"
 #include "harness/judge/gate.hpp"
 #include "harness/support/output_file.hpp"
@@ -34,6 +35,10 @@ int judge(const GateOptions& options) {
       program_catalog(),
       options.tolerance.empty() ? default_tolerance() : load_tolerance(options.tolerance),
       options.require_fresh, [](const Variant& variant) { return source_hash(variant); }};
+  expect_apart(
+      together(results_files("the results file", options.files),
+               {{"--tolerance", options.tolerance}, {"--baseline", options.baseline}}),
+      NamedFiles{{"--junit", options.junit}, {"--write-baseline", options.write_baseline}});
   policy.verifier_hash = [&](BackendId backend) {
     return verifier_hash(backend, policy.tolerance);
   };

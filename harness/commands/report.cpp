@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/named_files.hpp"
 #include "harness/commands/shared/output_width.hpp"
 #include "harness/judge/comparison_report.hpp"
 #include "harness/report/maps/crossover_text.hpp"
@@ -143,6 +144,10 @@ void add_report(CLI::App& program, Context&) {
       "  gla-bench report new.json --against old.json --markdown\n"
       "  gla-bench report results/h200/*.json --map --json maps.json");
   command->callback([options] {
+    expect_apart(
+        together(results_files("the results file", options->files),
+                 results_files("--against", options->against)),
+        NamedFiles{{"--csv", options->csv}, {"--json", options->json}, {"--html", options->html}});
     const std::vector<Results> files = read_files(options->files, options->where);
     const std::size_t width = options->width > 0 ? options->width : output_width();
     if (options->map)

@@ -12,6 +12,7 @@
 #include "harness/commands/against.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/auto_choice.hpp"
+#include "harness/commands/shared/named_files.hpp"
 #include "harness/commands/shared/random_config.hpp"
 #include "harness/commands/shared/session.hpp"
 #include "harness/commands/shared/workers.hpp"
@@ -171,6 +172,9 @@ int execute(const RunOptions& options, const std::string& command_line) {
             << fact_text(hello.environment, "device") << ")";
   if (supervisor.size() > 1) std::cerr << ", " << supervisor.size() << " of them";
   std::cerr << "\n";
+  expect_apart(together(together(config_files(config), results_file("--against", options.against)),
+                        {{"--tuned", options.choice.tuned}}),
+               results_file("--output", options.output.path));
   const Session session = open_session(supervisor, options, config, command_line);
   const Place& place = session.conditions.place;
   const Facts& here = session.environment;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "harness/commands/shared/named_files.hpp"
 #include "harness/commands/shared/workers.hpp"
 #include "harness/commands/tune_table.hpp"
 #include "harness/search/tune.hpp"
@@ -52,6 +53,8 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   if (options.output.path.empty())
     options.output.path = std::filesystem::path(options.config).stem().string() + "-tuned.json";
   expect_output(options.output);
+  expect_apart(config_files(config), together(results_file("--output", options.output.path),
+                                              {{"--tuned", options.table.value_or("")}}));
   WorkerClient client("worker", worker_command(options.backend, config.backend));
   expect_device(client.hello(), "tune");
   const Session session = open_session(client.hello(), client.measure_ceilings(), config,

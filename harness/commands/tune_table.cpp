@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/named_files.hpp"
 #include "harness/support/output_file.hpp"
 #include "harness/support/text.hpp"
 #include "harness/tuned_table/build.hpp"
@@ -123,6 +124,12 @@ TunedTable update_table(std::span<const Results> files, std::string path,
 }
 
 int tune_table(const TuneTableOptions& options, const std::string& output) {
+  const NamedFiles records = together(results_files("--from", options.from),
+                                      results_files("--evaluate", options.evaluate));
+  expect_apart(records, NamedFiles{{"--output", options.from.empty() ? "" : output},
+                                   {"--export-header", options.header}});
+  expect_apart(NamedFiles{{"--tuned", options.tuned}},
+               NamedFiles{{"--export-header", options.header}});
   TunedTable table;
   if (!options.from.empty())
     table = update_table(read_all(options.from), output, options.allowed, options.markdown);

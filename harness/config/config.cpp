@@ -300,6 +300,18 @@ Config read_config(const JsonNode& node, const Catalog& catalog, const std::stri
   return config;
 }
 
+std::vector<std::string> files_of(const Config& config) {
+  std::vector<std::string> files{config.path};
+  for (const std::string& named : {config.policy.tolerance, config.tuned})
+    if (!named.empty()) files.push_back(named);
+  for (const Sweep& sweep : config.sweeps) {
+    if (sweep.tensors) files.push_back(sweep.tensors->file);
+    for (const auto& [variant, narrowing] : sweep.tiles)
+      if (!narrowing.file.empty()) files.push_back(narrowing.file);
+  }
+  return files;
+}
+
 Config load_config(const std::string& name, const Catalog& catalog) {
   const std::string path = existing_or_installed(name);
   const Json document = read_json_file(path);

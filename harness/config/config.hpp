@@ -21,6 +21,8 @@ namespace gla_bench {
 struct Narrowing {
   std::map<std::string, std::vector<int>> axes;  ///< values of some axes
   std::vector<Condition> where;                  ///< all of them must hold
+  /// The T1 document that it was read from; empty: it stands in the config.
+  std::string file = {};
 };
 
 /// Inputs from a file in place of drawn ones (tensor_file.hpp).
@@ -103,6 +105,9 @@ struct Policy {
   /// never.
   int winner_launches = 100;
   std::string tolerance;  ///< path of a tolerance file; empty: the program's own
+  // The gate's, which change nothing of what is run.
+  std::vector<std::string> allow_suspect;     ///< variants whose times may be suspect
+  std::map<std::string, double> least_share;  ///< by variant: of the problems of an operator
 };
 
 struct Config {
@@ -118,6 +123,10 @@ struct Config {
 /// paths in it start at its folder.
 /// @throws InputError with the file, the JSON pointer, what stood there and what was expected
 Config load_config(const std::string& path, const Catalog& catalog);
+
+/// The files that a config was read from, and those that it has a run read: itself, the tensors,
+/// the tolerances, the tuned table, the spaces of tiles.
+std::vector<std::string> files_of(const Config& config);
 
 /// Reads a config that is part of a document. Relative paths start at `folder`.
 Config read_config(const JsonNode& node, const Catalog& catalog, const std::string& folder);

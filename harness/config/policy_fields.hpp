@@ -172,6 +172,17 @@ void fields(Visitor& visit, Of<Policy>) {
         {.about = "The path of a tolerance file, from the config's folder; without it the "
                   "program's own is used.",
          .presence = sparse});
+  visit("allow_suspect", &Policy::allow_suspect,
+        {.about = "Variants whose times the gate lets pass although they cannot be true.",
+         .presence = sparse,
+         .expected = "the name of a variant",
+         .filled = true});
+  visit("least_share", &Policy::least_share,
+        {.about = "By variant: the share of the problems that it has to take of each operator, "
+                  "direction and dtype that asks for it; the gate fails below it.",
+         .presence = sparse,
+         .least = 0,
+         .most = 1});
 }
 
 }  // namespace gla_bench

@@ -34,7 +34,9 @@ std::vector<int> read_axis_values(const JsonNode& list, const std::string& axis,
 Narrowing read_t1_of(const JsonNode& node, const KnownAxes& known, const std::string& folder) {
   const std::string path = read_path(node, folder);
   try {
-    return read_t1_file(path, known);
+    Narrowing narrowing = read_t1_file(path, known);
+    narrowing.file = path;
+    return narrowing;
   } catch (const InputError& error) {
     throw InputError(node.file() + ": " + node.pointer() + ": " + error.what());
   }

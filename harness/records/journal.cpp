@@ -13,6 +13,7 @@
 
 #include "core/error.hpp"
 #include "harness/support/atomic_file.hpp"
+#include "harness/support/output_target.hpp"
 
 namespace gla_bench {
 namespace {
@@ -45,7 +46,7 @@ bool is_at(int descriptor, const std::string& path, struct stat& open_file) {
 }  // namespace
 
 std::string journal_path(const std::string& results) {
-  return results + ".journal";
+  return output_target(results).path + ".journal";
 }
 
 std::string journal_head(const Json& environment, const Json& config) {

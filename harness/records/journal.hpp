@@ -22,7 +22,10 @@ namespace gla_bench {
 
 constexpr int journal_version = 1;
 
-/// The journal of a results file.
+/// The most bytes of a results file or a journal that are read.
+constexpr std::uint64_t most_results_bytes = std::uint64_t{1} << 30;
+
+/// The journal of a results file; where that is a link, it lies beside the file itself.
 std::string journal_path(const std::string& results);
 
 /// A step of a candidate that has begun.

@@ -37,6 +37,10 @@ bool rewrite_is_due(double seconds, double write_seconds, std::size_t fresh, std
 
 Journal RecordFile::open_journal(const std::string& path, Existing existing) {
   make_folder_of(path);
+  if (output_target(path).kind != OutputTarget::Kind::file)
+    throw InputError(path +
+                     ": is no regular file, expected one for results, which are replaced as a "
+                     "whole and have a journal beside them");
   const auto refuse = [&](bool there) {
     if (there && existing == Existing::refuse)
       throw InputError(path + ": exists already; --resume goes on with it, --force replaces it");
@@ -68,7 +72,7 @@ RecordFile RecordFile::create(const std::string& path, const Facts& environment,
     file.write_now();
     file.journal(file.journal_head_, true);
   } catch (const OutputError&) {
-    if (!there) ::unlink(path.c_str());
+    if (!there) ::unlink(output_target(path).path.c_str());
     throw;
   }
   return file;

@@ -66,8 +66,8 @@ struct SafetensorsTensor {
 };
 
 /// Writes a file under a temporary name beside `path`, then renames it: `path` is never
-/// half-written. The same arguments give the same bytes; data start at a multiple of 8 bytes and
-/// each tensor at a multiple of its element's size.
+/// half-written, unless it is a device or a pipe. The same arguments give the same bytes; data
+/// start at a multiple of 8 bytes and each tensor at a multiple of its element's size.
 /// @throws InputError for a duplicate or reserved name, values that do not fill the shape, names
 /// that are not UTF-8, and a path that cannot be written
 void write_safetensors(const std::string& path, std::span<const SafetensorsTensor> tensors,

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <tuple>
 
 #include "core/error.hpp"
+#include "harness/support/atomic_file.hpp"
 #include "harness/support/output_file.hpp"
 #include "harness/tensors/safetensors.hpp"
 #include "harness/tensors/safetensors_header.hpp"
@@ -54,7 +52,7 @@ std::vector<SafetensorsEntry> lay_out(const std::string& path, const Ordered& te
   return entries;
 }
 
-void write_values(std::ofstream& file, const SafetensorsTensor& tensor) {
+void write_values(ReplacedFile& file, const SafetensorsTensor& tensor) {
   constexpr std::size_t piece = std::size_t{1} << 20;  // elements encoded at a time
   const std::span<const float> values = tensor.values;
   std::vector<std::byte> bytes;
@@ -62,27 +60,9 @@ void write_values(std::ofstream& file, const SafetensorsTensor& tensor) {
     const std::span<const float> part = values.subspan(done, std::min(piece, values.size() - done));
     bytes.resize(part.size() * size_of(tensor.dtype));
     encode(tensor.dtype, part, bytes);
-    file.write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
+    file.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
 }
-
-// Removes the temporary file unless the rename took it away.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& target)
-      : path_(target + ".tmp" + std::to_string(::getpid())) {}
-  ~TemporaryFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace
 
@@ -94,17 +74,13 @@ void write_safetensors(const std::string& path, std::span<const SafetensorsTenso
   const std::uint64_t length = header.size();
 
   make_folder_of(path);
-  const TemporaryFile temporary(path);
-  std::ofstream file(temporary.path(), std::ios::binary | std::ios::trunc);
-  if (!file) throw OutputError(path + ": cannot be written: " + std::strerror(errno));
-  file.write(reinterpret_cast<const char*>(&length), sizeof length);
-  file.write(header.data(), static_cast<std::streamsize>(header.size()));
+  // Several processes may write the same tensors; each has a name of its own until it is done.
+  ReplacedFile file(path, temporary_name(path) + std::to_string(::getpid()));
+  file.write({reinterpret_cast<const char*>(&length), sizeof length});
+  file.write(header);
   for (const SafetensorsTensor* tensor : ordered) write_values(file, *tensor);
-  file.close();
-  if (!file) throw OutputError(path + ": writing failed; is the disk full?");
-  std::error_code error;
-  std::filesystem::rename(temporary.path(), path, error);
-  if (error) throw OutputError(path + ": cannot be replaced: " + error.message());
+  if (const int error = file.keep())
+    throw OutputError(path + ": cannot be written: " + std::strerror(error));
 }
 
 }  // namespace gla_bench
