@@ -17,21 +17,41 @@ struct TimedRow {
   std::size_t row;
   const Record* base;
   const Record* fresh;
+
+  bool is_unchanged() const {
+    return !base->source_hash.empty() && base->source_hash == fresh->source_hash;
+  }
 };
 
+constexpr const char* only_drift =
+    "its sources have not changed, so that this is drift between the runs; rounds (run --against) "
+    "would show more";
+
+/// The verdicts of rows that only the runs can have changed say nothing of slower or faster.
 void judge_times(Comparison& comparison, const std::vector<TimedRow>& timed,
                  const ComparisonPolicy& policy) {
+  const auto is_control = [&](const TimedRow& row) {
+    return !comparison.paired && row.is_unchanged();
+  };
   std::vector<double> p;
-  for (const TimedRow& t : timed) p.push_back(comparison.rows[t.row].estimate->p);
+  for (const TimedRow& t : timed)
+    if (!is_control(t)) p.push_back(comparison.rows[t.row].estimate->p);
   const std::vector<bool> significant = holm(p, policy.change.alpha);
-  for (std::size_t i = 0; i < timed.size(); ++i) {
-    ComparedRow& row = comparison.rows[timed[i].row];
-    const Change change = judge_change(*row.estimate, policy.change, significant[i]);
+  std::size_t judged = 0;
+  for (const TimedRow& t : timed) {
+    ComparedRow& row = comparison.rows[t.row];
+    const bool control = is_control(t);
+    const bool holds = control || significant[judged++];
+    Change change = judge_change(*row.estimate, policy.change, holds);
+    row.why = why_inconclusive(*row.estimate, policy.change, holds);
+    if (control && (change == Change::slower || change == Change::faster)) {
+      change = Change::inconclusive;
+      row.why = only_drift;
+    }
     row.verdict = name(change);
     if (change == Change::slower) row.outcome = Outcome::regression;
-    if (change != Change::inconclusive) continue;
-    row.outcome = Outcome::inconclusive;
-    row.why = why_inconclusive(*row.estimate, policy.change, significant[i]);
+    if (change == Change::inconclusive) row.outcome = Outcome::inconclusive;
+    if (change != Change::inconclusive) row.why.clear();
   }
 }
 
@@ -91,10 +111,6 @@ void judge_rows(Comparison& comparison, const Results& base, const std::vector<M
       judge_accuracy(comparison.rows[i], *listed[i].fresh, baseline, comparison.accuracy_unknown);
 }
 
-double apart(double a, double b) {
-  return a > 0 && b > 0 ? std::max(a / b, b / a) - 1 : 0;
-}
-
 std::optional<double> clock_of(const Record& record) {
   const auto& timing = record.timing;
   if (!timing || !timing->clock_mhz_before || !timing->clock_mhz_after) return std::nullopt;
@@ -106,23 +122,13 @@ void find_drift(Comparison& comparison, const Results& base, const Results& fres
                 const std::vector<TimedRow>& timed) {
   std::vector<double> moved;
   for (const TimedRow& row : timed)
-    if (!row.base->source_hash.empty() && row.base->source_hash == row.fresh->source_hash)
+    if (row.is_unchanged())
       moved.push_back(apart(row.base->timing->cold.median_ms, row.fresh->timing->cold.median_ms));
-  std::ostringstream evidence;
-  comparison.drift = apart(fact_number(base.environment, "copy_gb_per_s"),
-                           fact_number(fresh.environment, "copy_gb_per_s"));
-  evidence.precision(2);
-  if (moved.size() >= least_controls) {
-    const double shown = quantile(moved, 0.95);
-    comparison.drift = std::max(comparison.drift, shown);
-    evidence << std::fixed << "of " << moved.size() << " rows of unchanged sources 95 % moved by "
-             << 100 * shown << " % or less";
-  } else {
-    comparison.drift = std::max(comparison.drift, assumed_drift);
-    evidence << "assumed: " << moved.size() << " rows of unchanged sources, " << least_controls
-             << " would show it";
-  }
-  comparison.drift_evidence = evidence.str();
+  const double rates = apart(fact_number(base.environment, "copy_gb_per_s"),
+                             fact_number(fresh.environment, "copy_gb_per_s"));
+  const Drift drift = drift_between(moved, timed.size() - moved.size(), rates);
+  comparison.drift = drift.most;
+  comparison.drift_evidence = drift.evidence;
 }
 
 void estimate_unpaired(ComparedRow& row, const TimedRow& timed, double drift,

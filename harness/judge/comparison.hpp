@@ -9,6 +9,7 @@
 
 #include "harness/judge/accuracy.hpp"
 #include "harness/judge/change.hpp"
+#include "harness/judge/drift.hpp"
 #include "harness/records/comparability.hpp"
 #include "harness/records/record_file.hpp"
 
@@ -57,15 +58,9 @@ struct Comparison {
       0;  ///< how many errors have no spread over seeds to be compared with
 };
 
-/// The drift that is assumed between two runs where nothing shows it.
-constexpr double assumed_drift = 0.03;
-/// How many rows of unchanged sources are needed to show the drift between two runs.
-constexpr std::size_t least_controls = 20;
-
 /// Rows match by problem, variant, backend and tile. Times are unpaired samples of two runs, so the
-/// intervals are widened by the drift between the runs. Rows of unchanged sources show the drift
-/// (95 % of them changed by less), or the measured copy rates do. Without 20 such rows it is
-/// assumed_drift.
+/// intervals are widened by the drift between the runs (drift.hpp). What rows of unchanged sources
+/// moved, and what the copy rates did, is drift; such a row is therefore never slower or faster.
 /// @throws InputError for files that cannot be compared, and for a row that a file has twice
 Comparison compare_files(const Results& base, const Results& fresh, const ComparisonPolicy& policy);
 
