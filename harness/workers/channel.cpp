@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/error.hpp"
+
 namespace gla_bench {
 namespace {
 
@@ -95,6 +97,13 @@ std::optional<std::string> Channel::receive(double wait_seconds) {
       return line;
     }
     scanned_ = buffer_.size();
+    if (buffer_.size() > most_message_bytes) {
+      buffer_ = {};
+      scanned_ = 0;
+      ended_ = true;
+      throw WorkerError("the other end sent more than " + std::to_string(most_message_bytes) +
+                        " bytes without ending a message");
+    }
   } while (fill(wait_seconds));
   return std::nullopt;
 }

@@ -9,6 +9,9 @@
 
 namespace gla_bench {
 
+/// The most bytes of one message. A record of a million samples has a fifth of it.
+constexpr std::size_t most_message_bytes = std::size_t{64} << 20;
+
 class Channel {
  public:
   /// Takes ownership of the descriptor.
@@ -28,7 +31,8 @@ class Channel {
   bool send(const Json& message);
 
   /// The next whole line, either already received or received within `wait_seconds` (negative: no
-  /// limit). Returns nothing when none came, or at the end.
+  /// limit). Returns nothing when none came, or at the end. @throws WorkerError for more than
+  /// most_message_bytes without an end of the line; nothing can be received afterwards
   std::optional<std::string> receive(double wait_seconds);
 
  private:

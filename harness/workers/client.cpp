@@ -42,16 +42,25 @@ void WorkerClient::send(const Json& request) {
   slot_.process()->channel().send(request);
 }
 
+/// What the worker sends next, or nothing where it sends nothing in time.
+std::optional<std::string> WorkerClient::hear(double seconds) {
+  try {
+    return slot_.process()->channel().receive(seconds);
+  } catch (const WorkerError& error) {
+    slot_.end(true);
+    throw WorkerLost(slot_.label(), {false, error.what()});
+  }
+}
+
 /// The next line that comes within this many seconds.
 std::optional<std::string> WorkerClient::receive(double seconds) {
-  Channel& channel = slot_.process()->channel();
-  if (!look_) return channel.receive(seconds);
+  if (!look_) return hear(seconds);
   look();
   while (true) {
     const double part = std::min(seconds, seconds_between_looks);
-    if (auto line = channel.receive(part)) return line;
+    if (auto line = hear(part)) return line;
     seconds -= part;
-    if (channel.ended() || seconds <= 0) return std::nullopt;
+    if (slot_.process()->channel().ended() || seconds <= 0) return std::nullopt;
     look();
   }
 }

@@ -76,6 +76,7 @@ class WorkerClient {
 
  private:
   Json ask(const Json& request, const std::string& answer, double seconds, const Started& started);
+  std::optional<std::string> hear(double seconds);
   std::optional<std::string> receive(double seconds);
   void look();
   void send(const Json& request);

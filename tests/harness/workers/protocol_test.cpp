@@ -5,6 +5,7 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/error.hpp"
 #include "harness/workers/ahead.hpp"
@@ -142,6 +143,45 @@ TEST(WorkerProcess, OneThatDoesNotEndIsKilled) {
   const Death death = process.bury(0.05);
   EXPECT_TRUE(death.buried);
   EXPECT_TRUE(death.cause.starts_with("SIGKILL")) << death.cause;
+}
+
+TEST(Channel, AMessageWithoutAnEndIsRefusedBeforeItFillsTheMemory) {
+  std::array<int, 2> sockets{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
+  Channel channel(sockets[0]);
+  std::thread talker([other = sockets[1]] {
+    const std::string piece(std::size_t{1} << 20, 'x');
+    while (::send(other, piece.data(), piece.size(), MSG_NOSIGNAL) > 0) {
+    }
+    ::close(other);
+  });
+  try {
+    channel.receive(60);
+    ADD_FAILURE() << "it was taken";
+  } catch (const WorkerError& error) {
+    EXPECT_STREQ(error.what(),
+                 "the other end sent more than 67108864 bytes without ending a message");
+  }
+  EXPECT_TRUE(channel.ended());
+  EXPECT_FALSE(channel.receive(0));
+  ::shutdown(channel.descriptor(), SHUT_RDWR);
+  talker.join();
+}
+
+TEST(Channel, AsMuchInSeveralMessagesIsFine) {
+  std::array<int, 2> sockets{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
+  Channel channel(sockets[0]), other(sockets[1]);
+  const Json message{{"text", std::string(std::size_t{9} << 20, 'x')}};
+  std::thread talker([&] {
+    for (int i = 0; i < 8; ++i) other.send(message);
+  });
+  for (int i = 0; i < 8; ++i) {
+    const auto line = channel.receive(60);
+    ASSERT_TRUE(line);
+    EXPECT_GT(line->size(), std::size_t{9} << 20);
+  }
+  talker.join();
 }
 
 std::vector<Assignment> three_points() {

@@ -1,13 +1,14 @@
 #include "harness/backends/cuda/build/build_cache.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "harness/support/hash.hpp"
@@ -48,7 +49,7 @@ std::optional<Binary> decode_entry(const std::string& key, const std::string& en
 
 // Writes all bytes to a new file and synchronises it to disk. @throws the reason as text
 void write_synchronised(const fs::path& path, const std::string& bytes) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) throw fs::filesystem_error("open", path, {errno, std::generic_category()});
   std::size_t written = 0;
   int failure = 0;
@@ -63,6 +64,48 @@ void write_synchronised(const fs::path& path, const std::string& bytes) {
   std::error_code ignored;
   fs::remove(path, ignored);
   throw fs::filesystem_error("write", path, {failure, std::generic_category()});
+}
+
+// A descriptor that is closed at the end.
+class Opened {
+ public:
+  explicit Opened(int descriptor) : descriptor_(descriptor) {}
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  ~Opened() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+// The owner and the rights are those of what is open, whatever the path names by now.
+void expect_own(int descriptor, const fs::path& path) {
+  struct stat state {};
+  if (::fstat(descriptor, &state) != 0) return;
+  std::string why;
+  if (state.st_uid != ::geteuid())
+    why = "belongs to user " + std::to_string(state.st_uid) + ", this is user " +
+          std::to_string(::geteuid());
+  else if ((state.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    why = "may be written by others than its owner";
+  if (!why.empty())
+    throw UnsafeCache(path.string() + ": " + why +
+                      ", and compiled kernels in it would be run; expected a folder of your own "
+                      "(chmod go-w, or --cache-dir)");
+}
+
+std::string read_all(int descriptor) {
+  std::string text;
+  std::array<char, 65536> chunk;
+  while (true) {
+    const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return text;
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+  }
 }
 
 // A name that no other thread or process uses at the same time.
@@ -90,17 +133,23 @@ fs::path BuildCache::path_of(const std::string& key) const {
 
 std::optional<Binary> BuildCache::load(const std::string& key) const {
   if (folder_.empty()) return std::nullopt;
-  std::ifstream file(path_of(key), std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream entry;
-  entry << file.rdbuf();
-  return decode_entry(key, entry.str());
+  const Opened folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) return std::nullopt;
+  expect_own(folder.get(), folder_);
+  const fs::path path = path_of(key);
+  const Opened file(::openat(folder.get(), path.filename().c_str(),
+                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0) return std::nullopt;
+  expect_own(file.get(), path);
+  return decode_entry(key, read_all(file.get()));
 }
 
 void BuildCache::store(const std::string& key, const Binary& binary) {
   if (folder_.empty()) return;
   try {
-    fs::create_directories(folder_);
+    if (folder_.has_parent_path()) fs::create_directories(folder_.parent_path());
+    if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST)
+      throw fs::filesystem_error("mkdir", folder_, {errno, std::generic_category()});
     const fs::path path = path_of(key);
     const fs::path temporary = temporary_beside(path);
     write_synchronised(temporary, encode_entry(key, binary));

@@ -116,6 +116,8 @@ void Compiler::finish(Job& job) {
   std::call_once(job.once, [&] {
     try {
       job.code = make(job);
+    } catch (const UnsafeCache&) {
+      job.error = std::current_exception();  // the user's mistake, whichever candidate is built
     } catch (const InputError& error) {
       job.error = std::make_exception_ptr(BuildError(error.what()));
     } catch (...) {

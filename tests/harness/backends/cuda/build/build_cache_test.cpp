@@ -1,6 +1,7 @@
 #include "harness/backends/cuda/build/build_cache.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -112,6 +113,50 @@ TEST(BuildCache, WithoutAFolderNothingIsKept) {
   BuildCache cache({}, [](const std::string& text) { FAIL() << text; });
   cache.store(key, binary);
   EXPECT_FALSE(cache.load(key));
+}
+
+std::string refusal(const BuildCache& cache) {
+  try {
+    return cache.load(key) ? "taken" : "nothing";
+  } catch (const UnsafeCache& error) {
+    return error.what();
+  }
+}
+
+TEST(BuildCache, WhatOthersMayWriteIsRefused) {
+  const TemporaryFolder folder;
+  BuildCache cache(folder.path() / "cache", {});
+  cache.store(key, binary);
+  ASSERT_EQ(refusal(cache), "taken");
+  const fs::path entry = cache.path_of(key);
+  for (const fs::path& path : {folder.path() / "cache", entry})
+    for (const fs::perms writable : {fs::perms::group_write, fs::perms::others_write}) {
+      fs::permissions(path, writable, fs::perm_options::add);
+      EXPECT_EQ(refusal(cache).find(path.string() + ": may be written by others"), 0u)
+          << refusal(cache);
+      fs::permissions(path, writable, fs::perm_options::remove);
+      EXPECT_EQ(refusal(cache), "taken");
+    }
+  if (::geteuid() == 0)
+    for (const fs::path& path : {folder.path() / "cache", entry}) {
+      ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
+      EXPECT_EQ(refusal(cache).find(path.string() + ": belongs to user 12345, this is user 0"), 0u)
+          << refusal(cache);
+      ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+    }
+  fs::rename(entry, folder.path() / "elsewhere");
+  fs::create_symlink(folder.path() / "elsewhere", entry);
+  EXPECT_EQ(refusal(cache), "nothing") << "a link leads out of the folder";
+}
+
+TEST(BuildCache, ItsFolderIsTheUsersAloneWhateverTheMask) {
+  const TemporaryFolder folder;
+  const mode_t before = ::umask(0);
+  BuildCache cache(folder.path() / "cache", {});
+  cache.store(key, binary);
+  ::umask(before);
+  EXPECT_EQ(refusal(cache), "taken");
+  EXPECT_EQ(fs::status(folder.path() / "cache").permissions(), fs::perms::owner_all);
 }
 
 // A process that reads must see either nothing or a whole entry, whatever another is writing.
