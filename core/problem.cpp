@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
 #include "core/extents.hpp"
@@ -85,6 +86,12 @@ std::string describe(const Problem& problem) {
   text += " gate=" + problem.gate + " seed=" + std::to_string(problem.seed);
   for (const auto& [option, value] : problem.options) text += " " + option + "=" + value;
   if (problem.initial_state) text += " initial_state";
+  if (!problem.final_state) text += " no_final_state";
+  if (problem.scale) {
+    std::ostringstream scale;
+    scale << " scale=" << *problem.scale;
+    text += scale.str();
+  }
   if (!problem.tensors.empty()) text += " tensors=" + problem.tensors;
   return text;
 }

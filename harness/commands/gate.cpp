@@ -9,6 +9,7 @@
 #include "harness/commands/shared/named_files.hpp"
 #include "harness/judge/accuracy_gate.hpp"
 #include "harness/judge/gate.hpp"
+#include "harness/records/shares.hpp"
 #include "harness/support/output_file.hpp"
 #include "harness/verify/verifier_hash.hpp"
 
@@ -18,27 +19,31 @@ namespace {
 struct GateOptions {
   std::vector<std::string> files;
   std::string tolerance, junit, baseline, write_baseline;
-  bool require_fresh = false;
+  bool require_fresh = false, missing_allowed = false;
 };
 
-/// Only correct records become a baseline.
-void store_baseline(const std::string& path, const std::vector<Results>& files) {
+/// What --write-baseline is to store.
+struct NewBaseline {
+  AccuracyBaseline errors;
   std::size_t left_out = 0;
-  const AccuracyBaseline baseline = baseline_to_store(files, left_out);
-  write_output(path, accuracy_to_json(baseline).dump(1) + "\n");
-  std::cout << "baseline of " << baseline.size() << " errors written to " << path << ", "
-            << left_out << " left out for too few seeds\n";
+};
+
+void store_baseline(const std::string& path, const NewBaseline& baseline) {
+  write_output(path, accuracy_to_json(baseline.errors).dump(1) + "\n");
+  std::cout << "baseline of " << baseline.errors.size() << " errors written to " << path << ", "
+            << baseline.left_out << " left out for too few seeds\n";
 }
 
 int judge(const GateOptions& options) {
-  GatePolicy policy{
-      program_catalog(),
-      options.tolerance.empty() ? default_tolerance() : load_tolerance(options.tolerance),
-      options.require_fresh, [](const Variant& variant) { return source_hash(variant); }};
   expect_apart(
       together(results_files("the results file", options.files),
                {{"--tolerance", options.tolerance}, {"--baseline", options.baseline}}),
       NamedFiles{{"--junit", options.junit}, {"--write-baseline", options.write_baseline}});
+  GatePolicy policy{
+      program_catalog(),
+      options.tolerance.empty() ? default_tolerance() : load_tolerance(options.tolerance),
+      options.require_fresh, [](const Variant& variant) { return source_hash(variant); }};
+  policy.caps_for_errors = !options.tolerance.empty();
   policy.verifier_hash = [&](BackendId backend) {
     return verifier_hash(backend, policy.tolerance);
   };
@@ -47,11 +52,15 @@ int judge(const GateOptions& options) {
   std::vector<Verdict> verdicts = gate(files, policy);
   const bool right = passed(verdicts);
   if (!options.baseline.empty()) {
-    const Json document = read_json_file(options.baseline);
+    const Json document = read_json_file(options.baseline, most_results_bytes);
     const AccuracyBaseline baseline = read_accuracy(JsonNode(document, options.baseline));
-    for (Verdict& verdict : accuracy_verdicts(files, baseline))
+    for (Verdict& verdict : accuracy_verdicts(files, baseline, options.missing_allowed))
       verdicts.push_back(std::move(verdict));
   }
+  const bool ok = passed(verdicts);
+  NewBaseline fresh;  // what cannot be stored is refused before anything is said
+  if (ok && !options.write_baseline.empty())
+    fresh.errors = baseline_to_store(files, fresh.left_out);
   std::size_t failed = 0, skipped = 0, warnings = 0;
   for (const Verdict& verdict : verdicts) {
     const std::string subject = verdict.file + ": " + verdict.subject + ": ";
@@ -65,12 +74,12 @@ int judge(const GateOptions& options) {
     skipped += verdict.failures.empty() && !verdict.skipped.empty() ? 1 : 0;
   }
   if (!options.junit.empty()) write_output(options.junit, junit_xml(verdicts));
-  const bool ok = passed(verdicts);
+  for (const Share& share : refusing_shares(files)) std::cout << sentence(share) << "\n";
   std::cout << "gate " << (ok ? "passed" : "FAILED") << ": " << files.size()
             << (files.size() == 1 ? " file, " : " files, ") << verdicts.size() << " checked, "
             << failed << " failed, " << skipped << " refused or only built, " << warnings
             << " warnings\n";
-  if (right && !options.write_baseline.empty()) store_baseline(options.write_baseline, files);
+  if (ok && !options.write_baseline.empty()) store_baseline(options.write_baseline, fresh);
   if (!right) return check_failed;
   return ok ? done : regression;
 }
@@ -85,12 +94,19 @@ void add_gate(CLI::App& program, Context& context) {
   command->add_flag("--require-fresh", options->require_fresh,
                     "records whose sources, verification or compiler have changed since fail, "
                     "instead of a warning");
-  command->add_option("--tolerance", options->tolerance,
-                      "the caps to hold bounds to (default: the program's own)");
+  command->add_option(
+      "--tolerance", options->tolerance,
+      "caps to hold the errors themselves to, whatever bounds they were verified "
+      "by (default: the program's own, to which bounds are held); a config verifies "
+      "by such a file with \"policy\": {\"tolerance\": FILE}");
   command->add_option("--junit", options->junit, "write the verdicts as JUnit XML to this file");
-  command->add_option("--baseline", options->baseline,
-                      "errors as they were: one that is above its baseline by more than its spread "
-                      "over seeds fails, also inside its bound (exit code 3)");
+  command->add_option(
+      "--baseline", options->baseline,
+      "errors as they were: one that is above its baseline by more than its spread "
+      "over seeds fails, also inside its bound, and so does a candidate that is not "
+      "there any more (exit code 3)");
+  command->add_flag("--allow-missing", options->missing_allowed,
+                    "candidates of the baseline that the files lack are a warning");
   command->add_option("--write-baseline", options->write_baseline,
                       "store the errors of these records and their spread over seeds, where the "
                       "gate passes");

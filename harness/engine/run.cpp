@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <new>
 #include <sstream>
@@ -10,7 +11,9 @@
 #include "core/error.hpp"
 #include "harness/engine/run_progress.hpp"
 #include "harness/engine/wrong_tensors.hpp"
+#include "harness/measure/counted.hpp"
 #include "harness/measure/readings.hpp"
+#include "harness/support/elapsed.hpp"
 #include "harness/tensors/tensor_file.hpp"
 #include "harness/verify/looks.hpp"
 
@@ -72,7 +75,7 @@ class PointRun {
     std::vector<Trial> verified;
     for (std::size_t i = 0; i < work_.accepted.size() && !lost_; ++i) {
       Trial trial{i, work_.accepted[i], new_record(*work_.op, work_.accepted[i], plan_.place)};
-      const Outcome outcome = try_candidate(trial.record, [&] { verify(trial); });
+      const Outcome outcome = timed(trial, [&] { verify(trial); });
       if (plan_.measure && trial.record.status == Status::verified) {
         observer_.verified(i);
         verified.push_back(std::move(trial));
@@ -82,7 +85,7 @@ class PointRun {
     }
     for (Trial& trial : verified) {
       if (lost_) break;
-      finish(trial, try_candidate(trial.record, [&] { measure_trial(trial); }));
+      finish(trial, timed(trial, [&] { measure_trial(trial); }));
       if (gone_) observer_.gone();
       lost_ = lost_ || gone_;
     }
@@ -95,6 +98,13 @@ class PointRun {
     Candidate candidate;
     Record record;
   };
+
+  static Outcome timed(Trial& trial, const std::function<void()>& work) {
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome outcome = try_candidate(trial.record, work);
+    trial.record.seconds += seconds_since(start);
+    return outcome;
+  }
 
   void finish(const Trial& trial, Outcome outcome) {
     if (trial.record.status == Status::wrong) mend();
@@ -255,6 +265,14 @@ class PointRun {
       record_readings(plan, backend_, plan_.counters, plan_.energy, best, trial.record);
     } catch (const DeviceLost&) {
       gone_ = true;  // the reason stands in the record
+    }
+    if (const auto fault = counted_fault(*work_.op, trial.record)) {
+      Verification& verification = *trial.record.verification;
+      verification.ok = false;
+      verification.check = fault->check;
+      verification.fault = fault->text;
+      trial.record.status = Status::wrong;
+      trial.record.reason = reason_of(verification);
     }
   }
 

@@ -37,6 +37,13 @@ double AccuracySpread::limit() const {
   return highest + std::max(highest - lowest, 0.01 * bound);
 }
 
+std::vector<AccuracyKey> errors_of(const Record& record) {
+  std::vector<AccuracyKey> keys;
+  if (record.verification && record.verification->ok)
+    each_error(record, [&](const AccuracyKey& key, double, double) { keys.push_back(key); });
+  return keys;
+}
+
 AccuracyBaseline accuracy_baseline(std::span<const Record> records) {
   AccuracyBaseline baseline;
   for (const Record& record : records) {

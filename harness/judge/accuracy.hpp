@@ -43,6 +43,9 @@ constexpr std::size_t least_seeds = 3;
 /// Made from the records that were verified and right. Peers are left out.
 AccuracyBaseline accuracy_baseline(std::span<const Record> records);
 
+/// The errors of a record that was verified and right; none of a peer.
+std::vector<AccuracyKey> errors_of(const Record& record);
+
 /// One text for each error of the record that is above its baseline's limit: "o: rel_l2 0.0021 is
 /// above 0.0018, what it was over 5 seeds and their spread". NaN counts as above. `unknown` counts
 /// the errors that have no baseline of at least least_seeds seeds.

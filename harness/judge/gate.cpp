@@ -2,9 +2,11 @@
 
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "core/error.hpp"
 #include "harness/config/sweep.hpp"
+#include "harness/records/shares.hpp"
 #include "harness/tuned_table/choose.hpp"
 
 namespace gla_bench {
@@ -50,9 +52,7 @@ class RequestedVariants {
     }
   }
 
-  std::vector<Verdict> judge() {
-    const Config config =
-        read_config(JsonNode(*results_.config, results_.file, "/config"), policy_.catalog, "");
+  std::vector<Verdict> judge(const Config& config) {
     for (const Sweep& sweep : config.sweeps) {
       std::set<std::string> never;
       for (const Problem& problem : requested_problems(sweep))
@@ -149,22 +149,55 @@ std::string note_on_verifiers(const Results& results) {
          "written before records had a verifier_hash; only their sources are compared";
 }
 
+/// A variant that refuses more than the policy allows would hide in a gate that takes refusals.
+void judge_shares(const Results& results, const Policy& asked, std::vector<Verdict>& verdicts) {
+  if (asked.least_share.empty()) return;
+  const std::vector<Share> shares = shares_of(std::span(&results, 1));
+  for (const auto& [variant, least] : asked.least_share) {
+    bool found = false;
+    for (const Share& share : shares) {
+      if (share.variant != variant) continue;
+      found = true;
+      Verdict verdict{results.file, "share of " + describe(share), {}, {}, ""};
+      if (share.value() < least) {
+        std::ostringstream text;
+        text << "took " << share.taken << " of " << share.problems
+             << " problems, the policy asks for a share of " << least;
+        verdict.failures.push_back(text.str());
+      }
+      verdicts.push_back(std::move(verdict));
+    }
+    if (!found)
+      verdicts.push_back({results.file,
+                          "share of " + variant,
+                          {"the policy asks for a share, but no record is of the variant"},
+                          {},
+                          ""});
+  }
+}
+
 void judge_file(const Results& results, const GatePolicy& policy, std::vector<Verdict>& verdicts) {
   Verdict whole{results.file, "the file", {}, {}, ""};
   if (results.records.empty()) whole.failures.push_back("no records");
   if (results.unfinished) whole.warnings.push_back(describe(*results.unfinished, results.file));
   if (policy.require_fresh) whole.note = note_on_verifiers(results);
   verdicts.push_back(std::move(whole));
-  for (const Record& record : results.records)
-    verdicts.push_back(judge_record(record, results.file, policy));
   // A file with another project's figures uses the config of a sweep and need not cover it.
-  if (!fact_text(results.environment, "peer").empty()) return;
+  const bool is_peers = !fact_text(results.environment, "peer").empty();
+  std::optional<Config> config;
   try {
-    for (Verdict& verdict : RequestedVariants(results, policy).judge())
-      verdicts.push_back(std::move(verdict));
+    if (!is_peers)
+      config = read_config(JsonNode(*results.config, results.file, "/config"), policy.catalog, "");
   } catch (const InputError& error) {
     verdicts.push_back({results.file, "its config", {error.what()}, {}, ""});
   }
+  const Policy asked = config ? config->policy : Policy{};
+  for (const Record& record : results.records)
+    verdicts.push_back(judge_record(record, results.file, policy, asked));
+  if (!config) return;
+  for (Verdict& verdict : RequestedVariants(results, policy).judge(*config))
+    verdicts.push_back(std::move(verdict));
+  judge_shares(results, asked, verdicts);
 }
 
 }  // namespace

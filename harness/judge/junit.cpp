@@ -1,5 +1,7 @@
 // Verdicts as JUnit XML, for CI systems that show it.
 
+#include <array>
+#include <cstdio>
 #include <map>
 
 #include "harness/judge/gate.hpp"
@@ -42,9 +44,17 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+/// Seconds as XML's attribute, or nothing where they are not known.
+std::string time_attribute(double seconds) {
+  if (!(seconds > 0)) return "";
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), " time=\"%.6f\"", seconds);
+  return text.data();
+}
+
 std::string test_case(const Verdict& verdict) {
   std::string text = "    <testcase classname=\"" + escaped(verdict.file) + "\" name=\"" +
-                     escaped(verdict.subject) + "\">";
+                     escaped(verdict.subject) + "\"" + time_attribute(verdict.seconds) + ">";
   for (const std::string& failure : verdict.failures)
     text.append("<failure message=\"").append(escaped(failure)).append("\"/>");
   if (verdict.failures.empty() && !verdict.skipped.empty())
@@ -58,6 +68,7 @@ std::string test_case(const Verdict& verdict) {
 
 struct Suite {
   std::size_t tests = 0, failures = 0, skipped = 0;
+  double seconds = 0;
   std::string cases;
 };
 
@@ -68,6 +79,7 @@ std::string junit_xml(std::span<const Verdict> verdicts) {
   for (const Verdict& verdict : verdicts) {
     Suite& suite = suites[verdict.file];
     ++suite.tests;
+    suite.seconds += verdict.seconds;
     if (!verdict.failures.empty())
       ++suite.failures;
     else if (!verdict.skipped.empty())
@@ -78,7 +90,8 @@ std::string junit_xml(std::span<const Verdict> verdicts) {
   for (const auto& [file, suite] : suites)
     text += "  <testsuite name=\"" + escaped(file) + "\" tests=\"" + std::to_string(suite.tests) +
             "\" failures=\"" + std::to_string(suite.failures) + "\" skipped=\"" +
-            std::to_string(suite.skipped) + "\">\n" + suite.cases + "  </testsuite>\n";
+            std::to_string(suite.skipped) + "\"" + time_attribute(suite.seconds) + ">\n" +
+            suite.cases + "  </testsuite>\n";
   return text + "</testsuites>\n";
 }
 

@@ -7,12 +7,6 @@
 namespace gla_bench {
 namespace {
 
-std::string subject_of(const Record& record) {
-  std::string text = record.variant + " [" + std::string(name(record.backend)) + "]";
-  if (!record.tile.empty()) text += " " + describe(record.tile);
-  return text + " on " + describe(record.problem);
-}
-
 /// Refused tiles are counted, and the tile that represents them may change. So their rows are not
 /// matched by tile.
 std::map<RecordKey, const Record*> index_of(const Results& results) {
@@ -20,7 +14,7 @@ std::map<RecordKey, const Record*> index_of(const Results& results) {
   for (const Record& record : results.records) {
     if (record.peer || !was_tried(record)) continue;
     if (!index.emplace(key_of(record), &record).second)
-      throw InputError(results.file + ": the row stands there twice: " + subject_of(record));
+      throw InputError(results.file + ": the row stands there twice: " + describe(key_of(record)));
   }
   return index;
 }
@@ -32,7 +26,7 @@ bool is_right(const Record& record) {
 
 ComparedRow row(const Record& record, std::string verdict, Outcome outcome, std::string why = "") {
   ComparedRow result;
-  result.subject = subject_of(record);
+  result.subject = describe(key_of(record));
   result.verdict = std::move(verdict);
   result.outcome = outcome;
   result.why = std::move(why);

@@ -38,6 +38,12 @@ inline constexpr std::string_view wall_clock = "wall_clock";
 inline constexpr std::string_view unseen_inputs =
     "unseen_inputs";  ///< much slower with inputs that no call had before
 
+// Checks of what the device counted during a call.
+inline constexpr std::string_view counted_reads =
+    "counted_reads";  ///< it read less than its inputs have
+inline constexpr std::string_view tensor_instructions =
+    "tensor_instructions";  ///< too few for the operator's work
+
 // Checks of steps that did not run to their end.
 inline constexpr std::string_view crash = "crash";
 inline constexpr std::string_view memory = "memory";

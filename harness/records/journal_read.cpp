@@ -50,10 +50,7 @@ void read_head(const JsonNode& head, JournalContent& content) {
 }  // namespace
 
 std::string describe(const Started& started) {
-  const auto& [problem, variant, backend, tile] = started.candidate;
-  std::string text = started.step + " " + variant + " [" + std::string(name(backend)) + "]";
-  if (!tile.empty()) text += " " + describe(tile);
-  text += " on " + describe(problem);
+  std::string text = started.step + " " + describe(started.candidate);
   if (!started.where.empty()) text += ", by " + started.where;
   return text;
 }
@@ -83,7 +80,7 @@ std::optional<JournalContent> parse_journal(std::string_view text, const std::st
 std::optional<JournalContent> read_journal(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
-  return parse_journal(read_text_file(path), path);
+  return parse_journal(read_text_file(path, most_results_bytes), path);
 }
 
 }  // namespace gla_bench

@@ -72,11 +72,15 @@ bool was_tried(const Record& record) {
   return record.status != Status::rejected && record.status != Status::left_out;
 }
 
+std::string describe(const RecordKey& key) {
+  const auto& [problem, variant, backend, tile] = key;
+  std::string text = variant + " [" + std::string(name(backend)) + "]";
+  if (!tile.empty()) text += " " + describe(tile);
+  return text + " on " + describe(problem);
+}
+
 std::string describe(const Record& record) {
-  std::string text(name(record.status));
-  text += " " + record.variant + " [" + std::string(name(record.backend)) + "]";
-  if (!record.tile.empty()) text += " " + describe(record.tile);
-  text += " on " + describe(record.problem);
+  std::string text = std::string(name(record.status)) + " " + describe(key_of(record));
   if (!record.reason.empty()) text += ": " + record.reason;
   return text;
 }

@@ -30,6 +30,7 @@ struct Record {
   std::optional<Timing> timing;
   std::optional<Timing> throttled_timing;
   std::vector<Stage> stages;
+  double seconds = 0;
   Io io;
   std::optional<Energy> energy;
   double flops = 0;
@@ -85,6 +86,12 @@ void fields(Visitor& visit, Of<Record>) {
          .presence = sparse});
   visit("stages", &Record::stages,
         {.about = "The parts of a call, where the variant has stages.", .presence = sparse});
+  visit("seconds", &Record::seconds,
+        {.about = "How long the work on the candidate took: building, verifying and measuring it; "
+                  "missing where it is not known.",
+         .unit = "seconds",
+         .presence = sparse,
+         .least = 0});
   visit("io", &Record::io, {"What a call moves through device memory."});
   visit("energy", &Record::energy,
         {.about = "What a call takes; missing where it was not asked for or not measured.",
@@ -127,6 +134,9 @@ void fields(Visitor& visit, Of<Record>) {
 /// What identifies a record. No two records of a results file have the same key.
 using RecordKey = std::tuple<Problem, std::string, BackendId, Tile>;
 RecordKey key_of(const Record& record);
+
+/// "chunk_fused [cuda] block_v=32 on gla forward ...": a name that stays the same from run to run.
+std::string describe(const RecordKey& key);
 
 /// False where the candidate was not tried: rejected, left_out.
 bool was_tried(const Record& record);

@@ -15,7 +15,7 @@ namespace {
 Results read_file(const std::string& path) {
   Results results;
   results.file = path;
-  const Json document = read_json_file(path);
+  const Json document = read_json_file(path, most_results_bytes);
   const JsonNode root(document, path);
   root.expect_keys({"schema_version", "environment", "config", "extended", "records"});
   root.at("schema_version").integer(schema_version, schema_version);

@@ -22,11 +22,14 @@ using Json = nlohmann::ordered_json;
 /// duplicate key.
 Json parse_json(std::string_view text, const std::string& file);
 
-/// The file's content as text. @throws InputError when it cannot be read.
-std::string read_text_file(const std::string& path);
+/// The most bytes of a text file that are read where nothing else is said.
+constexpr std::uint64_t most_text_bytes = std::uint64_t{64} << 20;
+
+/// The file's content as text. @throws InputError when it cannot be read, or is longer than that
+std::string read_text_file(const std::string& path, std::uint64_t most = most_text_bytes);
 
 /// read_text_file() and parse_json(). @throws InputError
-Json read_json_file(const std::string& path);
+Json read_json_file(const std::string& path, std::uint64_t most = most_text_bytes);
 
 /// A key as it stands in a JSON pointer: ~ and / escaped.
 std::string escape_pointer(std::string_view key);

@@ -1,10 +1,12 @@
 // Parses text into JSON.
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/error.hpp"
 #include "harness/support/json.hpp"
@@ -38,20 +40,31 @@ Json parse_json(std::string_view text, const std::string& file) {
   return Json::parse(text.begin(), text.end());
 }
 
-std::string read_text_file(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) {
-    // An empty file sets failbit on the insertion, yet is read well.
-    if (!in.is_open() || errno != 0)
-      throw InputError(path + ": cannot be read: " + (errno ? std::strerror(errno) : "unknown"));
+std::string read_text_file(const std::string& path, std::uint64_t most) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) throw InputError(path + ": cannot be read: " + std::strerror(errno));
+  std::string text;
+  // A device or a pipe does not tell its size, and a file may grow: what counts is what comes.
+  std::array<char, 65536> chunk;
+  ssize_t count = 0;
+  int failure = 0;
+  while (failure == 0 && text.size() <= most &&
+         (count = ::read(file, chunk.data(), chunk.size())) != 0) {
+    if (count > 0)
+      text.append(chunk.data(), static_cast<std::size_t>(count));
+    else if (errno != EINTR)
+      failure = errno;
   }
-  return text.str();
+  ::close(file);
+  if (failure != 0) throw InputError(path + ": cannot be read: " + std::strerror(failure));
+  if (text.size() > most)
+    throw InputError(path + ": found more than " + std::to_string(most) +
+                     " bytes, expected a file of at most that size");
+  return text;
 }
 
-Json read_json_file(const std::string& path) {
-  return parse_json(read_text_file(path), path);
+Json read_json_file(const std::string& path, std::uint64_t most) {
+  return parse_json(read_text_file(path, most), path);
 }
 
 }  // namespace gla_bench

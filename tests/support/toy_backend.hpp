@@ -17,6 +17,7 @@ struct Script {
   std::string build_fails, run_fails, lost, wrong, throws;  ///< names of variants
   std::string wrong_when_timed;  ///< right when verified, wrong in every sample
   std::string slow;              ///< takes twice the time
+  std::string reads_little;      ///< the device counts one byte that it reads
   bool stage_fails = false;
   std::size_t live_worksets = 0, most_worksets = 0, live_plans = 0, most_plans = 0;
   std::size_t built_ahead = 0;
@@ -70,6 +71,13 @@ class ToyPlan : public Plan {
     script_.log.push_back("sample " + variant_);
     workset_->compute(variant_ == script_.wrong_when_timed ? 2.5F : 2.0F);
     return variant_ == script_.slow ? 2e-3 : 1e-3;
+  }
+  CounterReading count(std::span<const std::string> metrics) override {
+    if (variant_ != script_.reads_little) return Plan::count(metrics);
+    CounterReading reading;
+    reading.source = CounterSource::cupti;
+    reading.dram_read_bytes = reading.dram_write_bytes = reading.l2_bytes = 1;
+    return reading;
   }
 
  private:

@@ -1,10 +1,9 @@
 #include "harness/backends/sources/source_store.hpp"
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "core/error.hpp"
+#include "harness/support/json.hpp"
 
 namespace gla_bench {
 namespace {
@@ -42,14 +41,6 @@ void for_each_line(std::string_view text, Visit visit) {
   }
 }
 
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw InputError("cannot read " + path.string());
-  return std::move(text).str();
-}
-
 bool is_source(const fs::path& path) {
   const std::string extension = path.extension().string();
   return extension == ".cuh" || extension == ".h" || extension == ".hpp" || extension == ".cpp";
@@ -60,7 +51,7 @@ void read_folder(const fs::path& folder, const std::string& prefix, Sources& sou
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_regular_file() && is_source(entry.path()))
       sources[prefix + fs::relative(entry.path(), folder).generic_string()] =
-          read_text(entry.path());
+          read_text_file(entry.path().string());
 }
 
 bool below_kernels(std::string_view path) {

@@ -2,6 +2,7 @@
 // right, the maps.
 
 #include "harness/records/selection.hpp"
+#include "harness/records/shares.hpp"
 #include "harness/report/maps/crossover_text.hpp"
 #include "harness/report/text/section_parts.hpp"
 #include "harness/report/text/sections.hpp"
@@ -40,6 +41,18 @@ std::string failure_list(std::span<const Results> files) {
     if (!failed.record->peer) text += "  " + markdown_code(repeat_command(*failed.record)) + "\n";
   }
   return text.empty() ? "" : text + "\n";
+}
+
+/// What variants refused, which is no failure.
+std::string shares_part(std::span<const Results> files) {
+  Table table{{{"variant"}, {"took", true}, {"of problems", true}, {"share", true}}, {}};
+  for (const Share& share : refusing_shares(files))
+    table.rows.push_back({describe(share), std::to_string(share.taken),
+                          std::to_string(share.problems), format_percent(share.value())});
+  if (table.rows.empty()) return "";
+  return "<details><summary>What was refused: " +
+         counted(table.rows.size(), "variant that did not take all") + "</summary>\n\n" +
+         table.markdown() + "\n</details>\n\n";
 }
 
 }  // namespace
@@ -83,7 +96,7 @@ std::string machine_section(std::span<const Results> files) {
 
 std::string verified_section(std::span<const Results> files) {
   return section_head("Verified", "Is every result right?") + "**" +
-         describe(count_verified(files)) + "**\n\n" + failure_list(files);
+         describe(count_verified(files)) + "**\n\n" + failure_list(files) + shares_part(files);
 }
 
 }  // namespace gla_bench

@@ -5,6 +5,7 @@
 #include "harness/judge/comparison_report.hpp"
 #include "harness/records/contest.hpp"
 #include "harness/records/selection.hpp"
+#include "harness/records/shares.hpp"
 #include "harness/report/text/problem.hpp"
 #include "harness/report/text/section_parts.hpp"
 #include "harness/report/text/sections.hpp"
@@ -99,8 +100,10 @@ std::string report(std::span<const Results> files, const ReportStyle& style,
   for (const Results& results : files) text += "  " + clean(origin_of(results)) + "\n";
   const VerifiedCounts counts = count_verified(files);
   text += "  " +
-          toned(describe(counts), counts.failed > 0 ? Tone::bad : Tone::plain, style.colour) +
-          "\n\n" + failures(files, style);
+          toned(describe(counts), counts.failed > 0 ? Tone::bad : Tone::plain, style.colour) + "\n";
+  for (const Share& share : refusing_shares(files))
+    text += "  " + toned(clean(sentence(share)), Tone::faint, style.colour) + "\n";
+  text += "\n" + failures(files, style);
   const auto problems = problem_tables(files);
   if (problems.empty()) text += "no records\n";
   for (const ProblemTables& problem : problems) text += text_of(problem, style);

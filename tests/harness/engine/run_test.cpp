@@ -45,6 +45,7 @@ Ran run_toy(toy::Script& script, const std::string& variants, BackendId id = Bac
   plan.timing.min_samples = 4;
   plan.timing.min_seconds = 0;
   plan.winner_launches = 5;
+  plan.counters.of = Which::all;
   std::ostringstream out;
   Ran ran;
   {
@@ -182,6 +183,26 @@ TEST(Run, FaultsBecomeStatusesAndTheRestGoesOn) {
   ran = run_toy(script, R"(["slow"])");
   EXPECT_EQ(ran.summary.count(Status::run_failed), 2u);
   EXPECT_NE(ran.records[0].reason.find("out of device memory"), std::string::npos);
+}
+
+TEST(Run, WhatReadLessThanItsInputsIsWrong) {
+  toy::Script script;
+  script.reads_little = "slow";
+  const Ran ran = run_toy(script, R"(["slow", "fast"])");
+  EXPECT_EQ(ran.summary.count(Status::wrong), 2u);
+  EXPECT_EQ(ran.summary.count(Status::measured), 4u);
+  for (const Record& record : ran.records) {
+    if (record.variant != "slow") continue;
+    EXPECT_EQ(record.verification->check, "counted_reads");
+    EXPECT_FALSE(record.verification->ok);
+    EXPECT_EQ(record.reason.find("the device read 1 bytes, the inputs have"), 0u) << record.reason;
+  }
+}
+
+TEST(Run, RecordsSayHowLongTheWorkTook) {
+  toy::Script script;
+  for (const Record& record : run_toy(script, R"(["slow"])").records)
+    EXPECT_GT(record.seconds, 0);
 }
 
 TEST(Run, ASummaryIsOkOnlyWithoutFailures) {

@@ -173,6 +173,12 @@ INSTANTIATE_TEST_SUITE_P(
                 r.tile = {{"chunk", 7}};
               },
               "tile is not in the variant's space"},
+        Plant{"reads less than its inputs have",
+              [](Record& r) {
+                r.io.measured = CounterReading{.source = CounterSource::cupti};
+                r.io.measured->dram_read_bytes = 1;
+              },
+              "the device read 1 bytes"},
         Plant{"no time", [](Record& r) { r.timing.reset(); }, "measured without a time"},
         Plant{"no samples", [](Record& r) { r.timing->cold.samples_ms.clear(); },
               "cold: no samples"},
@@ -292,12 +298,79 @@ TEST(Gate, RecordsThatDoNotSayWhatVerifiedThemAreNotedOnce) {
   for (const Verdict& verdict : verdicts) EXPECT_TRUE(verdict.warnings.empty());
 }
 
-TEST(Gate, SuspectTimesWarn) {
+TEST(Gate, SuspectTimesFailUnlessThePolicyNamesTheVariant) {
   Record suspect = good();
   suspect.timing->suspect = true;
-  const auto verdicts = judge(file({suspect}));
-  EXPECT_TRUE(passed(verdicts));
-  EXPECT_NE(verdicts[1].warnings.at(0).find("suspect"), std::string::npos);
+  for (const auto& [check, words] : {std::pair{"wall_clock", "suspect: the wall clock"},
+                                     std::pair{"floor", "suspect: faster than the floor"}}) {
+    suspect.timing->suspect_check = check;
+    EXPECT_NE(failures(judge(file({suspect}))).find(words), std::string::npos);
+    Results allowed = file({suspect});
+    Json config = *allowed.config;
+    config["policy"]["allow_suspect"] = {"fast"};
+    allowed.config = std::make_shared<const Json>(config);
+    EXPECT_FALSE(passed(judge(allowed))) << "another variant is named";
+    config["policy"]["allow_suspect"] = {"slow"};
+    allowed.config = std::make_shared<const Json>(config);
+    const auto verdicts = judge(allowed);
+    EXPECT_TRUE(passed(verdicts)) << failures(verdicts);
+    EXPECT_NE(verdicts[1].warnings.at(0).find(words), std::string::npos);
+  }
+  suspect.peer = true;
+  EXPECT_TRUE(passed(judge(file({good(), suspect}))));
+}
+
+TEST(Gate, CapsOfAFileHoldForErrorsAndNotForBounds) {
+  GatePolicy caps = policy();
+  caps.caps_for_errors = true;
+  for (auto& [arithmetic, rules] : caps.tolerance.arithmetic) rules.cap = 5e-7;
+  // Verified by a bound of 1e-6, with an error of 1e-7.
+  const auto verdicts = judge(file({good()}), caps);
+  EXPECT_TRUE(passed(verdicts)) << failures(verdicts);
+  Record worse = good();
+  o(worse).rel_l2 = 7e-7;
+  EXPECT_TRUE(passed(judge(file({worse}))));
+  EXPECT_NE(
+      failures(judge(file({worse}), caps)).find("rel_l2 7e-07 is not at most 5e-07 (the cap)"),
+      std::string::npos);
+  worse = good();
+  o(worse).rel_l2 = 4e-7;
+  o(worse).bound = 3e-7;
+  EXPECT_NE(failures(judge(file({worse}), caps)).find("(its bound)"), std::string::npos);
+}
+
+TEST(Gate, ALeastShareIsHeldByOperatorAndDtype) {
+  const auto asking = [](std::vector<Record> records, const std::string& variant, double least) {
+    Results results = file(std::move(records), R"(["slow", "picky"])",
+                           R"(, "refusals_allowed": true, "gates": ["mild", "strong"])");
+    Json config = *results.config;
+    config["policy"]["least_share"] = {{variant, least}};
+    results.config = std::make_shared<const Json>(config);
+    return judge(results);
+  };
+  std::vector<Record> records{good("slow"), good("slow"), refused("picky"), good("picky")};
+  records[1].problem.gate = records[3].problem.gate = "strong";
+  EXPECT_TRUE(passed(asking(records, "picky", 0.5))) << failures(asking(records, "picky", 0.5));
+  EXPECT_NE(failures(asking(records, "picky", 0.6))
+                .find("share of picky [host] of toy forward float32: took 1 of 2 problems"),
+            std::string::npos)
+      << failures(asking(records, "picky", 0.6));
+  EXPECT_NE(failures(asking(records, "gone", 0)).find("no record is of the variant"),
+            std::string::npos);
+}
+
+TEST(Gate, NamesAreTheSameHoweverItWent) {
+  Record wrong = good();
+  wrong.status = Status::wrong;
+  wrong.reason = "o: too far";
+  wrong.seconds = 1.5;
+  const std::string name = judge(file({good()}))[1].subject;
+  EXPECT_EQ(judge(file({wrong}))[1].subject, name);
+  EXPECT_EQ(judge(file({refused("slow")}))[1].subject, name);
+  EXPECT_EQ(name.find("measured"), std::string::npos) << name;
+  const std::string xml = junit_xml(judge(file({wrong})));
+  EXPECT_NE(xml.find("name=\"" + name + "\" time=\"1.500000\""), std::string::npos) << xml;
+  EXPECT_NE(xml.find("skipped=\"0\" time=\"1.500000\""), std::string::npos) << xml;
 }
 
 TEST(Gate, AJournalBesideTheFileWarns) {
