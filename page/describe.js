@@ -28,6 +28,7 @@ function status(row) {
   const notes = [row.status];
   if (row.peer) notes.push('peer');
   if (row.suspect) notes.push('suspect');
+  if (row.stale) notes.push('stale: its sources have changed since');
   if (row.throttled) notes.push('throttled');
   if (row.deterministic === false && !row.peer) notes.push('bits vary');
   return notes.join(', ');

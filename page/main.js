@@ -132,7 +132,8 @@ class Page {
       Object.assign({}, this.state_, {theme: this.dark() ? 'light' : 'dark'}))});
     const parts = [
       ['machine', 'Machine', 'What was measured, and on what?', machineSection(this.data_.files)],
-      ['verified', 'Verified', 'Is every result right?', verifiedSection(this.rows_, this.open_)],
+      ['verified', 'Verified', 'Is every result right?',
+        verifiedSection(this.data_.files, this.rows_, this.open_)],
       ['wins', 'Winners', 'Which variant wins where, and by how much?', this.winners_],
       ['why', 'Why', 'What bounds it: memory, tensor cores, or latency?'],
       ['cost', 'Costs', 'What does it take: bytes, workspace, error, energy?'],

@@ -2,9 +2,38 @@
 
 import {problemTitle} from './describe.js';
 import {element} from './dom.js';
-import {count, plural} from './formats.js';
+import {count, percent, plural} from './formats.js';
 import {copyButton} from './panel.js';
 import {isFailure, wasTried} from './rows.js';
+
+/** What runs were to try and did not: {untried, endedBy: [text]}. */
+export function untriedOf(files, rows) {
+  const ended = new Set();
+  let untried = 0;
+  for (const {name, environment} of files) {
+    const settled = rows.filter(row => row.file === name && row.status !== 'rejected').length;
+    if (!(environment.candidates > settled)) continue;
+    untried += environment.candidates - settled;
+    if (environment.ended_by) ended.add(environment.ended_by);
+  }
+  return {untried, endedBy: [...ended]};
+}
+
+/** Of each variant the problems that it took, by operator, direction and dtype; those that it took
+ * all of are left out: [{name, taken, problems}] */
+export function sharesOf(rows) {
+  const groups = new Map();
+  for (const row of rows) {
+    if (row.peer) continue;
+    const name = `${row.variant} [${row.backend}] of ${row.operator} ${row.direction} ${row.dtype}`;
+    if (!groups.has(name)) groups.set(name, new Map());
+    const problems = groups.get(name);
+    problems.set(row.problem, problems.get(row.problem) || row.status !== 'rejected');
+  }
+  return [...groups].map(([name, problems]) => ({name, problems: problems.size,
+    taken: [...problems.values()].filter(taken => taken).length}))
+    .filter(({problems, taken}) => taken < problems);
+}
 
 /** How many rows came to what. A peer's failures count apart: there is nothing to mend here. */
 export function verdictOf(rows) {
@@ -21,6 +50,7 @@ export function verdictOf(rows) {
     rejected: having('rejected'),
     leftOut: having('left_out'),
     suspect: ours.filter(row => row.suspect).length,
+    stale: ours.filter(row => row.stale).length,
     throttled: ours.filter(row => row.throttled).length
   };
 }
@@ -38,6 +68,7 @@ export function wordsOf(verdict) {
   aside(verdict.leftOut, `${count(verdict.leftOut)} left out by a search`);
   aside(verdict.suspect, plural(verdict.suspect, 'suspect time'));
   aside(verdict.throttled, `${count(verdict.throttled)} timed while throttled`);
+  aside(verdict.stale, `${count(verdict.stale)} of other sources than the program's (stale)`);
   aside(verdict.peers, `${plural(verdict.peers, 'record')} of peers`);
   if (tried === 0) {
     const headline = verdict.peers > 0 ? 'Only peers were tried' : 'Nothing was tried';
@@ -48,8 +79,14 @@ export function wordsOf(verdict) {
     return {kind: 'bad', headline: `${plural(failures.length, 'failure')} among ${candidates}`,
       asides};
   }
-  if (right < tried) {
-    return {kind: 'some', headline: `${count(right)} of ${candidates} verified`, asides};
+  if (verdict.untried > 0) {
+    const by = verdict.endedBy.length > 0 ? `: ended by ${verdict.endedBy.join(', ')}`
+      : ', the run has not come to its end';
+    asides.unshift(`${count(verdict.untried)} never tried${by}`);
+  }
+  if (right < tried || verdict.untried > 0) {
+    const all = plural(tried + (verdict.untried || 0), 'candidate');
+    return {kind: 'some', headline: `${count(right)} of ${all} verified`, asides};
   }
   const headline = tried === 1 ? 'The one candidate is verified against float64'
     : `All ${candidates} verified against float64`;
@@ -76,12 +113,24 @@ function failureList(title, rows, open) {
     rest > 0 && element('p', {}, `And ${count(rest)} more: search the records for a status.`));
 }
 
-export function verifiedSection(rows, open) {
-  const verdict = verdictOf(rows);
+function shareList(shares) {
+  if (shares.length === 0) return null;
+  const line = ({name, taken, problems}) =>
+    element('li', {}, `took ${count(taken)} of ${plural(problems, 'problem')} (${
+      percent(taken / problems)}): ${name}`);
+  return element('details', {class: 'failures', id: 'shares'},
+    element('summary', {}, `What was refused: ${
+      plural(shares.length, 'variant that did not take all', 'variants that did not take all')}`),
+    element('ul', {}, shares.map(line)));
+}
+
+export function verifiedSection(files, rows, open) {
+  const verdict = Object.assign(verdictOf(rows), untriedOf(files, rows));
   const {kind, headline, asides} = wordsOf(verdict);
   return element('div', {},
     element('p', {class: `verdict verdict-${kind}`, id: 'verdict'}, headline),
     asides.length > 0 && element('p', {class: 'asides'}, asides.join(' \u00b7 ')),
     failureList('Failures', verdict.failures, open),
-    failureList('Failures of peers, which the gate does not count', verdict.peerFailures, open));
+    failureList('Failures of peers, which the gate does not count', verdict.peerFailures, open),
+    shareList(sharesOf(rows)));
 }

@@ -82,14 +82,17 @@ def make_page(root, program, target):
 
 
 def data_of(page):
-    """The JSON inside a page."""
+    """The JSON inside a page, without what follows the program's sources and not the records: which of
+    them are stale."""
     found = re.search(r'<script id="data"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
     if not found:
         raise Stale(f"{page}: holds no data block")
     try:
-        return json.loads(zlib.decompress(base64.b64decode(found.group(1), validate=True)))
+        data = json.loads(zlib.decompress(base64.b64decode(found.group(1), validate=True)))
     except (ValueError, zlib.error):
         raise Stale(f"{page}: its data block is not what the program writes") from None
+    data.get("columns", {}).pop("stale", None)
+    return data
 
 
 def start_browser(downloads):

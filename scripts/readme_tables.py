@@ -4,7 +4,8 @@
     readme_tables.py --program build/gla-bench            writes them between their markers
     readme_tables.py --program build/gla-bench --check    says what is out of date, exit code 1
 
-Every figure in such a table comes from results/h200/*.json. Who wins, and which tile stands for its
+Every figure in such a table comes from results/h200/*.json. Rows whose sources have changed since are
+marked, by the program's own sources. Who wins, and which tile stands for its
 variant, comes from the program (`gla-bench report --json`). Needs nothing else but Python 3.
 """
 
@@ -15,7 +16,7 @@ from tables.first_look import first_look
 from tables.gla import gla
 from tables.headline import headline_short, headline_table
 from tables.measured import measured
-from tables.records import ROOT, load
+from tables.records import ROOT, load, with_stale_note
 from tables.variants import mission
 
 # The file that shows each table, between its markers.
@@ -44,7 +45,7 @@ def main():
         text = (ROOT / path).read_text()
         new = text
         for name, table in tables:
-            new = with_table(new, name, table(records))
+            new = with_table(new, name, with_stale_note(table(records)))
         if new == text:
             continue
         stale.append(path)

@@ -14,6 +14,9 @@
 #include "harness/duel/against.hpp"
 #include "harness/judge/comparison_report.hpp"
 #include "harness/judge/seeds.hpp"
+#include "harness/records/environment.hpp"
+#include "harness/workers/process.hpp"
+#include "harness/workers/signals.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -85,12 +88,13 @@ bool is_results_file(const std::string& path) {
 int run_against_program(const AgainstOptions& options, const std::string& command_line) {
   const Catalog catalog = program_catalog();
   const Config config = with_seeds(load_session_config(options.config, catalog), options.seeds);
-  Contestants both = start_contestants(options, config.backend);
-  if (!config.policy.counters.metrics.empty())
-    both.fresh->plan_counters(config.policy.counters, options.config);
   expect_apart(together(config_files(config),
                         {{"--against", options.other}, {"--tuned", options.choice.tuned}}),
                results_file("--output", options.output));
+  const SignalWatch signals;
+  Contestants both = start_contestants(options, config.backend);
+  if (!config.policy.counters.metrics.empty())
+    both.fresh->plan_counters(config.policy.counters, options.config);
   expect_device(both.fresh->hello(), "--against");
   Results results;
   const Session session = open_session(both, options, config, command_line);
@@ -100,25 +104,46 @@ int run_against_program(const AgainstOptions& options, const std::string& comman
   const Place& place = session.conditions.place;
   const auto chooser = open_chooser(config, options.choice, catalog, place, results.environment);
   const auto work = assignments(config, catalog, place, pointer_to(chooser));
+  const std::size_t asked = candidate_count(work);
+  results.environment[std::string(candidates_asked)] = static_cast<double>(asked);
   RecordFile file = open_output({options.output, false, false, options.force}, config,
-                                results.environment, results);
+                                results.environment, place, results);
   RoundPolicy rounds;
   rounds.max_seconds = config.policy.timing.max_seconds;
   Progress progress(std::cerr, progress_steps(work, true), stderr_style());
-  const RunSummary summary = run_against(
-      *both.base, *both.fresh, work, session.conditions, rounds,
-      [&](Record record) {
-        note_choice(work, record);
-        file.append(record);
-        results.records.push_back(std::move(record));
-      },
-      progress);
+  const auto end_by_signal = [](WorkerProcess&) -> std::string {
+    if (const auto signal = pending_signal()) throw Interrupted(*signal);
+    return "";
+  };
+  both.base->while_waiting(end_by_signal);
+  both.fresh->while_waiting(end_by_signal);
+  RunSummary summary;
+  std::size_t tried = 0;
+  int signal = 0;
+  try {
+    summary = run_against(
+        *both.base, *both.fresh, work, session.conditions, rounds,
+        [&](Record record) {
+          note_choice(work, record);
+          file.append(record);
+          tried += was_tried(record) ? 1 : 0;
+          results.records.push_back(std::move(record));
+        },
+        progress);
+  } catch (const Interrupted& end) {
+    signal = end.signal;
+  }
   progress.finish();
-  file.finish();
+  finish_output(file, config, signal == 0 ? "" : signal_text(signal), results);
   results.file = file.path();
   if (!options.quiet && has_rounds(results))
     std::cout << comparison_text(compare_rounds(results, {}), {});
   std::cout << "written to " << file.path() << "; compare " << file.path() << " --gate judges it\n";
+  if (signal != 0) {
+    print_early_end(signal_text(signal), file.path(),
+                    std::to_string(tried) + " of " + std::to_string(asked) + " candidates");
+    return signalled + signal;
+  }
   return summary.ok() ? done : check_failed;
 }
 

@@ -22,7 +22,9 @@
 #include "harness/engine/run.hpp"
 #include "harness/engine/throttled.hpp"
 #include "harness/judge/seeds.hpp"
+#include "harness/records/environment.hpp"
 #include "harness/report/text/report.hpp"
+#include "harness/workers/signals.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -65,25 +67,34 @@ RecordFile extend_output(const RunOptions& options, const Config& config, const 
 
 /// The file to write to, or none: a verification keeps records only where it is told to do so.
 std::optional<RecordFile> open_output(const RunOptions& options, const Config& config,
-                                      const Facts& environment, Results& results) {
+                                      const Facts& environment, const Place& place,
+                                      Results& results) {
   OutputOptions output = options.output;
   if (output.path.empty() && !options.measure) return std::nullopt;
   if (output.path.empty()) output.path = default_output(options.config);
-  return open_output(output, config, environment, results);
+  return open_output(output, config, environment, place, results);
 }
 
-void print_summary(const SupervisedEnd& end, const std::string& path) {
+/// What ended the run before its end; empty where it came to it.
+std::string why_ended(const SupervisedEnd& end) {
+  if (end.signal != 0) return signal_text(end.signal);
+  if (end.failed) return "--until-failure";
+  return end.out_of_time ? "--max-seconds" : end.broken;
+}
+
+void print_summary(const SupervisedEnd& end, const std::string& path, std::size_t asked) {
+  std::size_t tried = 0;
   std::cout << "records:";
-  for (const auto& [status, count] : end.summary.counts)
+  for (const auto& [status, count] : end.summary.counts) {
     std::cout << " " << count << " " << name(status);
+    if (status != Status::rejected) tried += count;
+  }
   if (end.summary.counts.empty()) std::cout << " none";
   std::cout << "\n";
   if (!path.empty()) std::cout << "written to " << path << "\n";
-  std::string why = end.broken;
-  if (end.out_of_time) why = "ended by --max-seconds";
-  if (end.failed) why = "ended by --until-failure";
-  if (end.signal != 0) why = "ended by " + signal_text(end.signal);
-  if (!why.empty()) print_early_end(why, !path.empty(), "what is left");
+  if (const std::string why = why_ended(end); !why.empty())
+    print_early_end(why, path,
+                    std::to_string(tried) + " of " + std::to_string(asked) + " candidates");
 }
 
 /// By what the first of the workers says.
@@ -161,7 +172,11 @@ int execute(const RunOptions& options, const std::string& command_line) {
   if (!options.keep_wrong.empty())
     config.policy.keep_wrong.folder = std::filesystem::absolute(options.keep_wrong).string();
   tolerance_of(config);  // a bad file is reported before any worker starts
+  expect_apart(together(together(config_files(config), results_file("--against", options.against)),
+                        {{"--tuned", options.choice.tuned}}),
+               results_file("--output", options.output.path));
   expect_output(options.output);
+  const SignalWatch signals;  // from now on a signal finds something that can be kept, or says so
   Supervisor supervisor;
   start_workers(supervisor, options.backend, config.backend, options.gpus);
   const Hello& hello = supervisor.hello();
@@ -172,21 +187,20 @@ int execute(const RunOptions& options, const std::string& command_line) {
             << fact_text(hello.environment, "device") << ")";
   if (supervisor.size() > 1) std::cerr << ", " << supervisor.size() << " of them";
   std::cerr << "\n";
-  expect_apart(together(together(config_files(config), results_file("--against", options.against)),
-                        {{"--tuned", options.choice.tuned}}),
-               results_file("--output", options.output.path));
-  const Session session = open_session(supervisor, options, config, command_line);
+  Session session = open_session(supervisor, options, config, command_line);
   const Place& place = session.conditions.place;
-  const Facts& here = session.environment;
-  Results results;
-  results.environment = here;  // replaced by the file's own where a file is continued
+  Facts& here = session.environment;
   const auto chooser = open_chooser(config, options.choice, catalog, place, here);
   auto work = assignments(config, catalog, place, pointer_to(chooser));
+  const std::size_t asked = candidate_count(work);
+  here[std::string(candidates_asked)] = static_cast<double>(asked);
+  Results results;
+  results.environment = here;  // replaced by the file's own where a file is continued
   auto file = options.output.extend
                   ? extend_output(options, config, here,
                                   asked_of(config, catalog, place, pointer_to(chooser), work),
                                   place, results)
-                  : open_output(options, config, here, results);
+                  : open_output(options, config, here, place, results);
   const std::size_t dropped = drop_recorded(work, results.records);
   if (options.output.resume || options.output.extend)
     std::cerr << dropped << " candidates are recorded already\n";
@@ -195,7 +209,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
   conditions.until_failure = options.until_failure;
   SupervisedEnd end =
       supervise(supervisor, work, conditions, file ? &*file : nullptr, results.records);
-  if (file) file->finish();
+  if (file) finish_output(*file, config, why_ended(end), results);
   end.summary.counts.clear();
   for (const Record& record : results.records) ++end.summary.counts[record.status];
   results.file = file ? file->path() : options.config;
@@ -205,7 +219,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
   else if (!options.quiet)
     std::cout << report(std::span(&results, 1), {});
   if (!options.against.empty()) print_comparison(options.against, results);
-  print_summary(end, file ? file->path() : "");
+  print_summary(end, file ? file->path() : "", asked);
   return exit_code(end);
 }
 
@@ -269,8 +283,9 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
   command->add_option("--keep-wrong", options->keep_wrong,
                       "folder for inputs, outputs and reference of rows that are wrong (default: "
                       "as the config says)");
-  command->callback(
-      [options, &context] { context.exit_code = execute(*options, context.command_line); });
+  command->callback([options, &context] {
+    context.exit_code = or_interrupted([&] { return execute(*options, context.command_line); });
+  });
   return command;
 }
 

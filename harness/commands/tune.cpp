@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/session.hpp"
 #include "harness/commands/tune_live.hpp"
 #include "harness/commands/tune_table.hpp"
 #include "harness/records/record_file.hpp"
@@ -61,10 +62,11 @@ int execute(const TuneOptions& options, const std::string& command_line) {
 
 void add_live_options(CLI::App& command, LiveTuneOptions& live) {
   command.add_option("config", live.config, "the config whose problems are searched");
-  auto* output = command.add_option("-o,--output", live.output.path,
-                                    "results file of the search (default: <config>-tuned.json in "
-                                    "this folder); with --from: the table, merged with what is "
-                                    "there (default: gla-bench/tuned/<device>.json in the user's data folder)");
+  auto* output = command.add_option(
+      "-o,--output", live.output.path,
+      "results file of the search (default: <config>-tuned.json in "
+      "this folder); with --from: the table, merged with what is "
+      "there (default: gla-bench/tuned/<device>.json in the user's data folder)");
   auto* resume = command
                      .add_flag("--resume", live.output.resume,
                                "go on with the results file given by -o: problems whose search "
@@ -118,8 +120,9 @@ void add_tune(CLI::App& program, Context& context) {
       "  gla-bench tune --from results/h200/gla.json -o h200.json\n"
       "  gla-bench tune --tuned h200.json --export-header tuned.hpp\n"
       "  gla-bench tune --tuned h200.json --evaluate others.json --most-median 5 --most-worst 20");
-  command->callback(
-      [options, &context] { context.exit_code = execute(*options, context.command_line); });
+  command->callback([options, &context] {
+    context.exit_code = or_interrupted([&] { return execute(*options, context.command_line); });
+  });
 }
 
 }  // namespace gla_bench::commands

@@ -11,6 +11,7 @@
 #include "harness/commands/shared/named_files.hpp"
 #include "harness/commands/shared/workers.hpp"
 #include "harness/commands/tune_table.hpp"
+#include "harness/records/environment.hpp"
 #include "harness/search/tune.hpp"
 #include "harness/tuned_table/choose.hpp"
 #include "harness/workers/signals.hpp"
@@ -52,9 +53,10 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   refuse_auto(options.config);
   if (options.output.path.empty())
     options.output.path = std::filesystem::path(options.config).stem().string() + "-tuned.json";
-  expect_output(options.output);
   expect_apart(config_files(config), together(results_file("--output", options.output.path),
                                               {{"--tuned", options.table.value_or("")}}));
+  expect_output(options.output);
+  SignalWatch signals;
   WorkerClient client("worker", worker_command(options.backend, config.backend));
   expect_device(client.hello(), "tune");
   const Session session = open_session(client.hello(), client.measure_ceilings(), config,
@@ -68,13 +70,14 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   Results results;
   results.environment = session.environment;
   auto work = assignments(config, catalog, session.conditions.place);
-  RecordFile file = open_output(options.output, config, session.environment, results);
+  RecordFile file =
+      open_output(options.output, config, session.environment, session.conditions.place, results);
+  const std::size_t problems = work.size();
   const std::size_t searched = search::drop_searched(work, results.records);
   if (options.output.resume) std::cerr << searched << " problems are searched already\n";
   std::size_t candidates = 0;
   for (const Assignment& point : work) candidates += point.accepted.size();
   Progress progress(std::cerr, candidates, stderr_style());
-  SignalWatch signals;
   request.signal = [&] { return signals.take(); };
   search::LiveHooks journal;
   journal.starting = [&](const Candidate& candidate, RunStep step) {
@@ -83,16 +86,21 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   journal.record = [&](const Record& record) { file.append(record); };
   const search::TuneEnd end = search::tune(client, work, request, journal, progress);
   progress.finish();
-  if (end.problems.empty()) {  // all were searched before: the file keeps what that took
+  const std::string why = end.signal == 0 ? "" : signal_text(end.signal);
+  if (end.problems.empty() && why.empty()) {  // all were searched before: it keeps what that took
     file.finish();
   } else {
     for (const auto& [key, fact] : search::facts_of(end.breakdown)) results.environment[key] = fact;
+    results.environment.erase(std::string(ended_by));
+    if (!why.empty()) results.environment[std::string(ended_by)] = why;
     file.finish(results.environment, config_to_json(config));
     if (!options.quiet) std::cout << search::tune_report(end);
   }
   std::cout << "written to " << file.path() << "\n";
-  if (end.signal != 0)
-    print_early_end("ended by " + signal_text(end.signal), true, "the problems that are left");
+  if (!why.empty())
+    print_early_end(why, file.path(),
+                    std::to_string(searched + end.problems.size()) + " of " +
+                        std::to_string(problems) + " problems");
   if (options.table && end.signal == 0 && has_winner(end)) {
     const Results written = read_results(file.path());
     update_table(std::span(&written, 1), *options.table, options.allowed, false);

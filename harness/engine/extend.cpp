@@ -7,7 +7,7 @@
 #include "core/error.hpp"
 #include "harness/config/policy.hpp"
 #include "harness/engine/resume.hpp"
-#include "harness/verify/verifier_hash.hpp"
+#include "harness/records/environment.hpp"
 
 namespace gla_bench {
 namespace {
@@ -55,8 +55,8 @@ class Lookup {
 /// A policy without the members that do not affect a row that is right.
 Json lasting(const Policy& policy) {
   Json json = policy_to_json(policy);
-  json.erase("limits");
-  json.erase("keep_wrong");
+  for (const char* member : {"limits", "keep_wrong", "allow_suspect", "least_share"})
+    json.erase(member);
   return json;
 }
 
@@ -132,8 +132,7 @@ TakenOver take_over(std::vector<Record> records, const Asked& asked, const Place
     const Variant* variant = lookup.variant(key);
     if (variant == nullptr) {
       ++taken.dropped;
-    } else if (record.source_hash != place.source_hash(*variant) ||
-               differs(match_verifier(record.verifier_hash, place.verifier_hash))) {
+    } else if (is_stale(record, *variant, place)) {
       ++taken.stale;
     } else {
       ++taken.kept;
@@ -166,6 +165,8 @@ RecordFile extend_run(const std::string& path, const Facts& environment, const C
   const bool changes = taken.dropped + taken.stale > 0 || *after != *before.config;
   if (changes || !here.same_program(last)) before.extended.push_back(here);
   note = note_of(path, here, last) + interrupted_steps(before);
+  if (const auto asked_now = environment.find(candidates_asked); asked_now != environment.end())
+    before.environment[asked_now->first] = asked_now->second;
   results = std::move(before);
   results.config = std::move(after);
   results.records = std::move(taken.records);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/error.hpp"
+#include "harness/verify/verifier_hash.hpp"
 
 namespace gla_bench {
 
@@ -36,8 +38,38 @@ std::string interrupted_steps(const Results& results) {
   return text;
 }
 
+bool is_stale(const Record& record, const Variant& variant, const Place& place) {
+  return record.source_hash != place.source_hash(variant) ||
+         differs(match_verifier(record.verifier_hash, place.verifier_hash));
+}
+
+std::size_t drop_stale(std::vector<Record>& records, const Catalog& catalog, const Place& place) {
+  std::set<RecordKey> stale;
+  std::set<Problem> searched;
+  for (const Record& record : records) {
+    if (record.peer || !was_tried(record)) continue;
+    const Variant* variant = catalog.find_variant(record.problem.op, record.variant, record.backend,
+                                                  record.problem.direction);
+    if (variant != nullptr && !is_stale(record, *variant, place)) continue;
+    stale.insert(key_of(record));
+    if (record.search) searched.insert(record.problem);
+  }
+  if (stale.empty()) return 0;
+  std::size_t dropped = 0;
+  std::erase_if(records, [&](const Record& record) {
+    if (record.peer) return false;
+    const bool goes = record.status == Status::rejected || stale.contains(key_of(record)) ||
+                      searched.contains(record.problem);
+    dropped += goes && was_tried(record) ? 1 : 0;
+    return goes;
+  });
+  return dropped;
+}
+
 RecordFile resume_run(const std::string& path, const Facts& environment, const Config& config,
-                      Results& results, std::string& note) {
+                      const Catalog& catalog, const Place& place, Results& results,
+                      std::string& note) {
+  note.clear();
   if (!was_begun(path)) return create_run(path, environment, config, RecordFile::Existing::refuse);
   // This does not change the file: a wrong path is left as it is.
   RecordFile file = RecordFile::resume(path, results);
@@ -50,13 +82,22 @@ RecordFile resume_run(const std::string& path, const Facts& environment, const C
                      (searched ? "" : "; `run` and `verify` go on under another with --extend"));
   }
   expect_same_place(path, environment, results.environment, "resumed");
-  const Extension here = extension_by(environment);
+  Extension here = extension_by(environment);
   const bool extended = !results.extended.empty();
   const Extension last = extended ? results.extended.back() : extension_by(results.environment);
   if (here.git_commit != last.git_commit)
     note = "the records in " + path + " were " + (extended ? "extended" : "begun") +
            " with commit " + last.git_commit + ", this is " + here.git_commit;
   note += interrupted_steps(results);
+  if (const std::size_t dropped = drop_stale(results.records, catalog, place); dropped > 0) {
+    here.records_stale = static_cast<std::int64_t>(dropped);
+    here.records_kept = std::count_if(results.records.begin(), results.records.end(), was_tried);
+    results.extended.push_back(here);
+    results.unfinished.reset();
+    file.begin_anew(results);
+    note += "\n" + std::to_string(dropped) + (dropped == 1 ? " record is" : " records are") +
+            " made again, for the sources or the verification have changed since";
+  }
   if (note.starts_with('\n')) note.erase(0, 1);
   return file;
 }

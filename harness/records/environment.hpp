@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "harness/backends/backend.hpp"
 #include "harness/support/facts.hpp"
@@ -19,6 +20,10 @@ Facts make_environment(Backend& backend, const std::string& command_line,
 
 /// The part of those facts that holds the ceilings.
 void add_ceilings(Facts& environment, const Ceilings& ceilings);
+
+/// The fact of how many candidates a run was to try, and the fact of what ended it early; the
+/// second is missing where the run came to its end.
+inline constexpr std::string_view candidates_asked = "candidates", ended_by = "ended_by";
 
 /// The last-level cache in bytes as the backend's environment has it; 0 where it does not.
 double last_level_cache(const Facts& environment);

@@ -1,5 +1,6 @@
 #pragma once
-// When and how a results file was continued under another config: its "extended".
+// When and how a results file was continued under another config, or with other sources than
+// before: its "extended".
 
 #include <cstdint>
 #include <string>
@@ -11,8 +12,9 @@
 
 namespace gla_bench {
 
-/// One `--extend`. The rows after it were made with this commit, driver and GPU. The rows before it
-/// were made with those of the environment, or of an earlier extension.
+/// One `--extend`, or a `--resume` that made rows again. The rows after it were made with this
+/// commit, driver and GPU. The rows before it were made with those of the environment, or of an
+/// earlier extension.
 struct Extension {
   std::string git_commit;
   bool git_dirty = false;
@@ -29,7 +31,9 @@ struct Extension {
 
 template <class Visitor>
 void fields(Visitor& visit, Of<Extension>) {
-  visit.of("extension", "One continuation of the file under another config (--extend).");
+  visit.of("extension",
+           "One continuation of the file under another config (--extend), or with other sources "
+           "(--resume).");
   visit("git_commit", &Extension::git_commit, {"The program's commit."});
   visit("git_dirty", &Extension::git_dirty,
         {"Whether the program was built from uncommitted sources."});

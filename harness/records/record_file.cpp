@@ -187,9 +187,12 @@ void RecordFile::write_now() {
 }
 
 void RecordFile::finish(const Facts& environment, const Json& config) {
+  if (stale_) write_now();
+  // The journal must not lie beside a file with another environment: it would be of another run.
+  journal_.cut(0);
   head_ = file_head(facts_to_json(environment), config);
-  stale_ = true;
-  finish();
+  write_now();
+  journal_.remove();
 }
 
 void RecordFile::finish() {

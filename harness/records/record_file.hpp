@@ -102,7 +102,7 @@ class RecordFile {
   /// called, both files stay as they are. Nothing else may be called after it. @throws OutputError
   void finish();
 
-  /// Does the same as finish(), with an environment that was completed since the start.
+  /// Does the same as finish(), with an environment that has changed since the start.
   void finish(const Facts& environment, const Json& config);
 
   const std::string& path() const { return path_; }

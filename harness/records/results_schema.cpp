@@ -27,7 +27,7 @@ constexpr std::string_view frame = R"({
       "required": ["sweeps"]
     },
     "extended": {
-      "description": "How the file was continued under other configs (--extend), in order. The environment stays that of the first run.",
+      "description": "How the file was continued under other configs (--extend) or with other sources (--resume), in order. The environment stays that of the first run.",
       "type": "array",
       "minItems": 1
     },

@@ -7,6 +7,7 @@
 #include "harness/records/environment.hpp"
 #include "harness/records/record_json.hpp"
 #include "harness/records/selection.hpp"
+#include "harness/report/stale.hpp"
 #include "harness/support/statistics/interval.hpp"
 #include "harness/support/text.hpp"
 
@@ -255,6 +256,9 @@ void add_rest(std::vector<ReportColumn>& columns) {
   }));
   columns.push_back(shared("throttled", 0, [](Row row) {
     return row.record->timing ? Json(row.record->timing->throttled) : Json(nullptr);
+  }));
+  columns.push_back(shared("stale", 0, [](Row row) {
+    return was_tried(*row.record) ? Json(is_stale(*row.record)) : Json(nullptr);
   }));
   columns.push_back(shared("source_hash", 0, [](Row row) { return row.record->source_hash; }));
   columns.push_back(for_text("command", [](Row row) {

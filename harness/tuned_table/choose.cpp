@@ -104,6 +104,23 @@ Chooser::Chooser(Catalog catalog, BackendId backend, TunedTable table, const Fac
   if (!usable_.empty() && std::find(usable_.begin(), usable_.end(), true) == usable_.end())
     throw InputError(table_.path + ": was not made where this runs: " + refused +
                      "; --allow FACT takes it all the same");
+  warn_of_stale_winners();
+}
+
+void Chooser::warn_of_stale_winners() {
+  std::size_t stale = 0, all = 0;
+  for (std::size_t i = 0; i < table_.entries.size(); ++i) {
+    const TunedEntry& entry = table_.entries[i];
+    const Variant* variant = catalog_.find_variant(entry.bucket.op, entry.winner.variant, backend_,
+                                                   entry.bucket.direction);
+    if (!usable_[i] || variant == nullptr || !source_hash_) continue;
+    ++all;
+    stale += source_hash_(*variant) != entry.winner.source_hash ? 1 : 0;
+  }
+  if (stale > 0)
+    warnings_.push_back(table_.path + ": " + std::to_string(stale) + " of " + std::to_string(all) +
+                        " winners were found with other sources than this program's, so that " +
+                        "they may not be the fastest any more (gla-bench tune searches again)");
 }
 
 std::optional<Candidate> Chooser::find(const Bucket& bucket, const TunedChoice& choice,

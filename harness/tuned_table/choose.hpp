@@ -45,8 +45,8 @@ class Chooser {
 
   /// Uses the table's entries where it may. An entry of an environment that comparability refuses
   /// (another device, another power cap) is left out unless `allowed` names the fact. Another
-  /// driver or toolkit is reported in warnings(). `source_hash` gives the hash of a variant as it
-  /// is now.
+  /// driver or toolkit is reported in warnings(), and so is how many winners are of other sources
+  /// than now. `source_hash` gives the hash of a variant as it is now.
   /// @throws InputError where there are entries and every one of them is refused
   Chooser(Catalog catalog, BackendId backend, TunedTable table, const Facts& environment,
           const std::set<std::string>& allowed,
@@ -69,6 +69,7 @@ class Chooser {
   std::optional<Candidate> take(const TunedEntry& entry, const Problem& problem,
                                 const Refusal& refuse, std::string& note) const;
   Choice fall_back(const Problem& problem, const Refusal& refuse, std::string note) const;
+  void warn_of_stale_winners();
   bool is_stale(const Candidate& candidate, const TunedEntry& entry) const;
 
   Catalog catalog_;

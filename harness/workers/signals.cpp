@@ -26,4 +26,12 @@ std::optional<int> SignalWatch::take() {
   return static_cast<int>(info.ssi_signo);
 }
 
+std::optional<int> pending_signal() {
+  sigset_t waiting;
+  if (::sigpending(&waiting) != 0) return std::nullopt;
+  for (const int signal : {SIGINT, SIGTERM})
+    if (::sigismember(&waiting, signal) == 1) return signal;
+  return std::nullopt;
+}
+
 }  // namespace gla_bench

@@ -3,6 +3,8 @@
 
 #include <csignal>
 #include <optional>
+#include <stdexcept>
+#include <string>
 
 namespace gla_bench {
 
@@ -21,6 +23,17 @@ class SignalWatch {
  private:
   sigset_t before_{};
   int descriptor_ = -1;
+};
+
+/// A signal that waits to be taken from a SignalWatch, or nothing.
+std::optional<int> pending_signal();
+
+/// Thrown where work ends by such a signal before there is anything that it could be added to. The
+/// signal still waits.
+struct Interrupted : std::runtime_error {
+  explicit Interrupted(int which)
+      : std::runtime_error("ended by signal " + std::to_string(which)), signal(which) {}
+  int signal;
 };
 
 }  // namespace gla_bench

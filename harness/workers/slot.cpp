@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "harness/workers/signals.hpp"
 
 namespace gla_bench {
 namespace {
@@ -14,12 +15,37 @@ constexpr double patience_seconds = 10;
 // Ceilings take a second or two; the first use of a GPU and its libraries takes some more.
 constexpr double ceilings_seconds = 300;
 
+// A run that is ended while it starts still makes its results file where the worker answers soon.
+constexpr double grace_seconds = 10, seconds_between_looks = 0.25;
+
 }  // namespace
 
+/// What the worker sends next, or nothing where it sends nothing in time. Behind a signal that ends
+/// the run there is little time left. @throws WorkerError, Interrupted
+std::optional<std::string> Slot::hear(double seconds) {
+  std::optional<int> signal;
+  while (true) {
+    const double part = std::min(seconds, seconds_between_looks);
+    try {
+      if (auto line = process_->channel().receive(part)) return line;
+    } catch (const WorkerError& error) {
+      end(true);
+      throw WorkerError(label_ + ": " + error.what());
+    }
+    seconds -= part;
+    if (process_->channel().ended()) return std::nullopt;
+    if (!signal && (signal = pending_signal())) seconds = std::min(seconds, grace_seconds);
+    if (seconds > 0) continue;
+    if (!signal) return std::nullopt;
+    end(true);
+    throw Interrupted(*signal);
+  }
+}
+
 /// The next message of a worker that has no other request under way. @throws InputError,
-/// WorkerError
+/// WorkerError, Interrupted
 Json Slot::expect(const std::string& kind, double seconds) {
-  const auto line = process_->channel().receive(seconds);
+  const auto line = hear(seconds);
   if (!line) {
     const bool ended = process_->channel().ended();
     const Death death = end(!ended);

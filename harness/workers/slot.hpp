@@ -41,7 +41,7 @@ class Slot {
   static constexpr double hello_seconds = 180;
 
   /// Starts a process and waits for its hello. @throws InputError for what the worker reports as
-  /// the user's mistake, WorkerError when it cannot be started
+  /// the user's mistake, WorkerError when it cannot be started, Interrupted
   void open();
   /// Runs plan_counters() in the worker, whose device decides which metrics exist. `config` is the
   /// file of the policy. @throws InputError for a metric that the device lacks, WorkerError
@@ -84,6 +84,7 @@ class Slot {
   std::size_t ahead_until = 0;
 
  private:
+  std::optional<std::string> hear(double seconds);
   Json expect(const std::string& kind, double seconds);
 
   std::string label_;

@@ -1,6 +1,6 @@
 """Variants and peers of gla forward by shape."""
 
-from tables.records import extents, fastest, milliseconds, timed
+from tables.records import extents, fastest, milliseconds, ms_text, timed
 
 
 def gla(records):
@@ -19,7 +19,7 @@ def gla(records):
         if record is None:
             return "-"
         ms = milliseconds(record)
-        text = f"{ms:.3g} ({100 * record['io']['floor_bytes'] / (copy * 1e6) / ms:.0f} %)"
+        text = f"{ms_text(record)} ({100 * record['io']['floor_bytes'] / (copy * 1e6) / ms:.0f} %)"
         return f"**{text}**" if record["row"]["standing"] == "winner" else text
 
     names = list(dict.fromkeys(variant for variant, _ in best))

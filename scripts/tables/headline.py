@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from tables.records import ROOT, counted, extents, milliseconds, share, timed
+from tables.records import ROOT, counted, extents, milliseconds, ms_text, share, timed
 
 
 def targets():
@@ -48,7 +48,7 @@ def headline_row(records, target):
         counts = best["io"]["measured"]
         total = counts["dram_read_bytes"] + counts["dram_write_bytes"]
         moved = f"{total / best['io']['floor_bytes']:.3f}"
-    cells += [f"`{best['variant']}`", tile, f"{ms:.3g}", share(best), moved]
+    cells += [f"`{best['variant']}`", tile, ms_text(best), share(best), moved]
     peers = [r for r in rows if r["peer"] and not r["variant"].endswith(".eager")]
     beside = [r for r in peers if side_by_side(best, r)]
     # One of the same model will do where there is no other, and is marked.

@@ -1,6 +1,6 @@
 """Bytes and energy as the GPU counted them, beside what the variants say."""
 
-from tables.records import OPERATORS, ROOT, counted, extents, milliseconds, timed
+from tables.records import OPERATORS, ROOT, STALE, counted, extents, milliseconds, timed
 
 
 def explanations():
@@ -39,7 +39,8 @@ def measured_row(record, known):
         text = f"**{text}**"
         note = why or "**not explained**"
     energy = (record.get("energy") or {}).get("joules_per_call")
-    return [record["operator"], record["direction"], f"`{record['variant']}`", record["dtype"],
+    name = f"`{record['variant']}`" + (f" {STALE}" if record["row"].get("stale") else "")
+    return [record["operator"], record["direction"], name, record["dtype"],
             extents(record), f"{model / 1e6:.4g}", f"{moved / 1e6:.4g}", text, f"{asked:.3f}",
             f"{moved / io['floor_bytes']:.3f}", f"{energy * 1e3:.3g}" if energy else "-", note]
 

@@ -67,6 +67,21 @@ def milliseconds(record):
     return record["timing"]["cold"]["median_ms"]
 
 
+STALE = "\u2021"  # a double dagger
+
+
+def ms_text(record):
+    """Its milliseconds, marked where the code that they are of has changed since."""
+    return f"{milliseconds(record):.3g}" + (f" {STALE}" if record["row"].get("stale") else "")
+
+
+def with_stale_note(table):
+    """The table, with what its marks mean where it has some."""
+    if STALE not in table:
+        return table
+    return f"{table}\n\n{STALE} Its sources have changed since it was measured."
+
+
 def problem_of(record):
     keys = ("shape", "gate", "layout", "initial_state", "final_state", "dtype", "options")
     return json.dumps([record.get(key) for key in keys], sort_keys=True)

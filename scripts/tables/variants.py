@@ -1,7 +1,7 @@
 """Each variant of each operator: where it is verified, and how fast it is."""
 
-from tables.records import (DTYPES, OPERATORS, extents, fastest, milliseconds, problem_of, share,
-                            timed, verified)
+from tables.records import (DTYPES, OPERATORS, extents, fastest, milliseconds, ms_text, problem_of,
+                            share, timed, verified)
 
 
 def headline(records):
@@ -27,7 +27,7 @@ def row(operator, direction, variant, records, problem):
         return [operator, direction, variant, names or "-", "-", "-", "-", "-"]
     best = min(fastest(fast), key=milliseconds)
     ms = milliseconds(best)
-    return [operator, direction, f"`{variant}`", names, extents(best), f"{ms:.3g}", share(best),
+    return [operator, direction, f"`{variant}`", names, extents(best), ms_text(best), share(best),
             f"{best['flops'] / ms * 1e-9:.0f}"]
 
 

@@ -4,7 +4,7 @@ import assert from 'node:assert';
 import test from 'node:test';
 import {contests} from '../../page/figures/contest.js';
 import {byDevice, factsOf} from '../../page/machine.js';
-import {verdictOf, wordsOf} from '../../page/verified.js';
+import {sharesOf, untriedOf, verdictOf, wordsOf} from '../../page/verified.js';
 import {answerOf} from '../../page/winners.js';
 import {decided} from './decided.js';
 
@@ -52,6 +52,32 @@ test('what was only built is no verdict', () => {
   assert.strictEqual(wordsOf(verdictOf([row('rejected', null)])).headline, 'Nothing was tried');
   const peers = verdictOf([row('measured', true, {peer: true})]);
   assert.strictEqual(wordsOf(peers).headline, 'Only peers were tried');
+});
+
+test('a run that was ended early is not all right', () => {
+  const rows = [row('measured', true, {file: 'r'}), row('rejected', null, {file: 'r'})];
+  const ended = file('a', {candidates: 12, ended_by: 'SIGINT (Interrupt)'});
+  const untried = untriedOf([ended], rows);
+  assert.deepStrictEqual(untried, {untried: 11, endedBy: ['SIGINT (Interrupt)']});
+  const words = wordsOf(Object.assign(verdictOf(rows), untried));
+  assert.strictEqual(words.kind, 'some');
+  assert.strictEqual(words.headline, '1 of 12 candidates verified');
+  assert.strictEqual(words.asides[0], '11 never tried: ended by SIGINT (Interrupt)');
+  assert.strictEqual(untriedOf([file('a', {candidates: 1}), file('b')], rows).untried, 0);
+});
+
+test('rows of other sources are told', () => {
+  const words = wordsOf(verdictOf([row('measured', true, {stale: true}), row('measured', true)]));
+  assert.deepStrictEqual(words.asides, ["1 of other sources than the program's (stale)"]);
+});
+
+test('what a variant refused is a share of its problems', () => {
+  const of = (status, problem, more = {}) => row(status, null, Object.assign({variant: 'v',
+    backend: 'cuda', operator: 'gla', direction: 'forward', dtype: 'bfloat16', problem}, more));
+  const rows = [of('measured', 1), of('rejected', 1), of('rejected', 2), of('wrong', 3),
+    of('rejected', 1, {dtype: 'float16', peer: true}), of('measured', 1, {variant: 'all'})];
+  assert.deepStrictEqual(sharesOf(rows),
+    [{name: 'v [cuda] of gla forward bfloat16', problems: 3, taken: 2}]);
 });
 
 test('a failure of a peer is no failure of ours', () => {

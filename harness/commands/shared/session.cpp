@@ -1,11 +1,14 @@
 #include "harness/commands/shared/session.hpp"
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
 #include "harness/engine/resume.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/verify/verifier_hash.hpp"
+#include "harness/workers/process.hpp"
+#include "harness/workers/signals.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -38,11 +41,12 @@ void expect_output(const OutputOptions& output) {
 }
 
 RecordFile open_output(const OutputOptions& output, const Config& config, const Facts& environment,
-                       Results& results) {
+                       const Place& place, Results& results) {
   if (!output.resume)
     return create_run(output.path, environment, config, existing_of(output.force));
   std::string note;
-  RecordFile file = resume_run(output.path, environment, config, results, note);
+  RecordFile file =
+      resume_run(output.path, environment, config, program_catalog(), place, results, note);
   if (!note.empty()) std::cerr << "warning: " << note << "\n";
   return file;
 }
@@ -71,9 +75,37 @@ void expect_device(const Hello& hello, const std::string& command) {
     throw InputError(command + ": nothing can run here: " + fact_text(hello.environment, "device"));
 }
 
-void print_early_end(const std::string& why, bool kept, const std::string& resume) {
+void finish_output(RecordFile& file, const Config& config, const std::string& why,
+                   Results& results) {
+  const std::string before = fact_text(results.environment, ended_by);
+  if (why.empty())
+    results.environment.erase(std::string(ended_by));
+  else
+    results.environment[std::string(ended_by)] = why;
+  if (before == why)
+    file.finish();
+  else
+    file.finish(results.environment, config_to_json(config));
+}
+
+int or_interrupted(const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (const Interrupted& end) {
+    std::cout.flush();
+    std::cerr << "ended by " << signal_text(end.signal)
+              << " before the first candidate; nothing was recorded\n";
+    return signalled + end.signal;
+  }
+}
+
+void print_early_end(const std::string& why, const std::string& path, const std::string& done) {
   std::cout.flush();
-  std::cerr << why << (kept ? "; what is recorded is kept, --resume goes on with " + resume : "")
+  std::cerr << "ended by " << why << ": "
+            << (path.empty()
+                    ? done + " were tried, and nothing is kept, for no results file was " +
+                          "asked for (-o)"
+                    : done + " are recorded in " + path + ", --resume goes on with the rest")
             << "\n";
 }
 

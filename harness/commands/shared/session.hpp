@@ -2,6 +2,7 @@
 // What every command that works through workers sets up in the same way: the config, the place, the
 // conditions of work and the results file.
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -28,10 +29,15 @@ struct OutputOptions {
 /// @throws InputError
 void expect_output(const OutputOptions& output);
 
-/// Makes the results file, or continues it: then its earlier records are in `results`. Warnings go
-/// to standard error. @throws InputError
+/// Makes the results file, or continues it: then its earlier records are in `results`, without
+/// those that are stale in `place`. Warnings go to standard error. @throws InputError
 RecordFile open_output(const OutputOptions& output, const Config& config, const Facts& environment,
-                       Results& results);
+                       const Place& place, Results& results);
+
+/// Ends the results file. `why`: what ended the work early; the environment says so until the work
+/// is completed. Empty where it came to its end.
+void finish_output(RecordFile& file, const Config& config, const std::string& why,
+                   Results& results);
 
 /// Where a command's work is done.
 struct Session {
@@ -45,11 +51,15 @@ Session open_session(const Hello& hello, const std::optional<Ceilings>& ceilings
                      const Config& config, const BackendOptions& options,
                      const std::string& command_line, bool measure);
 
+/// The exit code of `work`, or that of a signal which came before there was a results file.
+int or_interrupted(const std::function<int()>& work);
+
 /// @throws InputError beginning with `command` where there is no device to run on
 void expect_device(const Hello& hello, const std::string& command);
 
-/// Says on standard error why work ended early and what `--resume` does. `kept`: whether a results
-/// file holds what was done.
-void print_early_end(const std::string& why, bool kept, const std::string& resume);
+/// Says on standard error why work ended early, how much of it is recorded and where, and what
+/// --resume does. `path`: of the results file; empty where there is none. `done`: "2 of 12
+/// candidates".
+void print_early_end(const std::string& why, const std::string& path, const std::string& done);
 
 }  // namespace gla_bench::commands

@@ -2,15 +2,20 @@
 
 #include "harness/records/contest.hpp"
 #include "harness/report/bound_by.hpp"
+#include "harness/report/stale.hpp"
 #include "harness/report/text/section_parts.hpp"
 #include "harness/support/numbers.hpp"
 
 namespace gla_bench {
 namespace {
 
+std::string name_of(const Entrant& entrant) {
+  return entrant.record->variant + (is_stale(*entrant.record) ? " (stale)" : "");
+}
+
 std::string against(const Entrant* other) {
   if (other == nullptr) return "-";
-  return (other->tied && !other->record->peer ? "= " : "") + other->record->variant + " " +
+  return (other->tied && !other->record->peer ? "= " : "") + name_of(*other) + " " +
          format_times(other->over_winner.ratio);
 }
 
@@ -19,7 +24,7 @@ std::vector<std::string> line_of(const Contest& contest, const std::string& prob
   if (winner == nullptr) return {problem, "nothing right was timed", "", "", "", "", "", ""};
   const BoundVerdict bound = bound_by(*winner->record, winner->file->environment);
   return {problem,
-          winner->record->variant,
+          name_of(*winner),
           format_ms(winner->ms()),
           format_percent(contest.of_floor()),
           bound.by ? std::string(name(*bound.by)) : "-",

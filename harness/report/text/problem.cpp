@@ -8,6 +8,7 @@
 #include "harness/records/contest.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/report/bound_by.hpp"
+#include "harness/report/stale.hpp"
 #include "harness/report/text/measured.hpp"
 #include "harness/report/text/section_parts.hpp"
 #include "harness/support/numbers.hpp"
@@ -63,6 +64,7 @@ std::string notes_of(const Row& row) {
   if (row.wins() || row.standing == Standing::tied) notes.emplace_back(name(row.standing));
   if (row.record->peer) notes.push_back("peer");
   if (row.record->timing && row.record->timing->suspect) notes.push_back("suspect");
+  if (is_stale(*row.record)) notes.push_back("stale");
   if (row.record->chosen_by) notes.push_back("auto: " + row.record->chosen_by->how);
   if (row.record->timing && row.record->timing->throttled) notes.push_back("throttled");
   if (is_failure(row.record->status)) notes.emplace_back(name(row.record->status));

@@ -1,4 +1,5 @@
 #include "harness/report/text/rows.hpp"
+#include "harness/records/environment.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -189,6 +190,7 @@ std::vector<Results> RecordFilter::of(const std::vector<Results>& files) const {
     Results some = results;
     some.records.clear();
     some.places.clear();
+    some.environment.erase(std::string(candidates_asked));  // what is left out is not missing
     for (std::size_t i = 0; i < results.records.size(); ++i) {
       const Json fields = fields_of(results, i);
       for (const auto& [key, value] : fields.items()) there.insert(key);

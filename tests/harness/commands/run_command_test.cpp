@@ -12,6 +12,7 @@
 #include "harness/support/json.hpp"
 #include "harness/workers/process.hpp"
 #include "tests/support/places.hpp"
+#include "tests/support/run_program.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace gla_bench {
@@ -53,12 +54,75 @@ TEST_F(RunCommand, EndsBySignalWithEverythingKept) {
     EXPECT_EQ(death.cause, "exit code " + std::to_string(128 + signal)) << death.last_words;
     EXPECT_NE(death.last_words.find("ended by " + signal_text(signal)), std::string::npos)
         << death.last_words;
+    EXPECT_NE(death.last_words.find(" of 4 candidates are recorded in " + out_), std::string::npos)
+        << death.last_words;
     const Results results = read_results(out_);
     EXPECT_GE(results.records.size(), 1u);
     EXPECT_LT(results.records.size(), 4u);
     EXPECT_FALSE(std::filesystem::exists(out_ + ".journal"));
+    const Outcome told = program("report " + out_);
+    EXPECT_TRUE(told.has(" of 4 candidates verified")) << told.text;
+    EXPECT_TRUE(told.has("never tried: ended by " + signal_text(signal))) << told.text;
+    EXPECT_FALSE(told.has("All ")) << told.text;
+    EXPECT_FALSE(program("report " + out_ + " --where variant=recurrent").has("never tried"));
     std::filesystem::remove(out_);
   }
+}
+
+TEST_F(RunCommand, AResumedRunThatCameToItsEndSaysNothingOfTheSignal) {
+  std::ofstream(config_) << R"({"backend": "host", "sweeps": [{"operator": "gla",
+    "variants": ["recurrent", "chunk_fused"], "dtypes": ["float32"],
+    "shapes": [[1, 20, 2, 8, 4], [1, 9, 1, 8, 4]], "max_tiles": 1}],
+    "policy": {"timing": {"max_noise": 0, "max_samples": 1000000, "min_seconds": 0.5}}})";
+  end_by(SIGINT);
+  EXPECT_NE(fact_text(read_results(out_).environment, "ended_by"), "");
+  const Outcome resumed = program("run " + config_ + " --resume -q -o " + out_);
+  EXPECT_EQ(resumed.code, 0) << resumed.text;
+  EXPECT_EQ(fact_text(read_results(out_).environment, "ended_by"), "");
+  EXPECT_TRUE(program("report " + out_).has("All 4 candidates verified"));
+}
+
+// Before the first candidate there is a worker to start, and ceilings to measure.
+TEST_F(RunCommand, ASignalInTheFirstSecondsStillLeavesAFileAndAMessage) {
+  for (const int milliseconds : {300, 1200}) {
+    WorkerProcess run({places::program, {"run", config_, "-q", "-o", out_}});
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    ::kill(run.pid(), SIGINT);
+    const Death death = run.bury(60);
+    EXPECT_EQ(death.cause, "exit code 130") << death.last_words;
+    EXPECT_NE(death.last_words.find("ended by SIGINT"), std::string::npos) << death.last_words;
+    EXPECT_NE(death.last_words.find("of 4 candidates are recorded in " + out_), std::string::npos)
+        << death.last_words;
+    ASSERT_TRUE(std::filesystem::exists(out_)) << death.last_words;
+    EXPECT_LT(read_results(out_).records.size(), 4u);
+    std::filesystem::remove(out_);
+  }
+}
+
+TEST_F(RunCommand, ASignalIsAnsweredWhereNoFileWasAskedFor) {
+  WorkerProcess run({places::program, {"verify", config_, "-q", "--seeds", "200"}});
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  ::kill(run.pid(), SIGINT);
+  const Death death = run.bury(60);
+  EXPECT_EQ(death.cause, "exit code 130") << death.last_words;
+  EXPECT_NE(death.last_words.find("no results file was asked for"), std::string::npos)
+      << death.last_words;
+}
+
+TEST_F(RunCommand, RoundsAgainstAnotherProgramAreKeptToo) {
+  WorkerProcess run(
+      {places::program, {"run", config_, "--against", places::program, "-q", "-o", out_}});
+  for (int i = 0; i < 3000 && !recorded("\"status\":\"measured\""); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ::kill(run.pid(), SIGINT);
+  const Death death = run.bury(60);
+  EXPECT_EQ(death.cause, "exit code 130") << death.last_words;
+  EXPECT_NE(death.last_words.find("of 4 candidates are recorded in " + out_), std::string::npos)
+      << death.last_words;
+  const Results results = read_results(out_);
+  EXPECT_GE(results.records.size(), 1u);
+  EXPECT_LT(results.records.size(), 4u);
+  EXPECT_FALSE(std::filesystem::exists(out_ + ".journal"));
 }
 
 TEST_F(RunCommand, GpusThatAreNotThereAreBadInput) {

@@ -120,7 +120,9 @@ TEST_F(Extend, AListOfExtensionsStaysAndGrows) {
   EXPECT_EQ(read_results(path_).extended.size(), 3u);
   {
     note_.clear();
-    resume_run(path_, later("def"), config_of(R"(["slow"])", {5, 8, 9}), results_, note_).finish();
+    resume_run(path_, later("def"), config_of(R"(["slow"])", {5, 8, 9}), toy::catalog(),
+               place_with(), results_, note_)
+        .finish();
   }
   EXPECT_EQ(note_, "") << "it was extended with this commit";
   ASSERT_EQ(read_results(path_).extended.size(), 3u);
@@ -211,8 +213,10 @@ TEST_F(Extend, ABadListOfExtensionsIsRefusedByPointer) {
 
 TEST_F(Extend, ResumeNamesItWhereTheConfigIsAnother) {
   write(config_of(R"(["slow"])", {5}));
-  const std::string error =
-      error_of([&] { resume_run(path_, here, config_of(R"(["slow"])", {8}), results_, note_); });
+  const std::string error = error_of([&] {
+    resume_run(path_, here, config_of(R"(["slow"])", {8}), toy::catalog(), place_with(), results_,
+               note_);
+  });
   EXPECT_NE(error.find("--extend"), std::string::npos) << error;
 }
 
