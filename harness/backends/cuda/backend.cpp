@@ -39,11 +39,11 @@ std::string version_text(int version) {
 constexpr const char* missing = "not found";
 
 std::string found_nvrtc() {
-  return nvrtc_library().is_open() ? nvrtc_version() : missing;
+  return library_of<NvrtcFunctions>().is_open() ? nvrtc_version() : missing;
 }
 
 std::string found_cublas() {
-  if (!cublas_library().is_open()) return missing;
+  if (!library_of<CublasFunctions>().is_open()) return missing;
   int major = 0, minor = 0;
   check(cublas().property(MAJOR_VERSION, &major), "cublasGetProperty");
   check(cublas().property(MINOR_VERSION, &minor), "cublasGetProperty");
@@ -265,7 +265,8 @@ std::map<std::string, std::string> cuda_libraries() {
   const auto place = [](const SharedLibrary& library) {
     return library.is_open() ? library.path() : "not found: " + library.reason();
   };
-  return {{"NVRTC", place(cuda::nvrtc_library())}, {"cuBLAS", place(cuda::cublas_library())}};
+  return {{"NVRTC", place(cuda::library_of<cuda::NvrtcFunctions>())},
+          {"cuBLAS", place(cuda::library_of<cuda::CublasFunctions>())}};
 }
 
 std::optional<std::string> cuda_compiler_description() {

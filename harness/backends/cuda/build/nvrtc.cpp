@@ -91,7 +91,7 @@ std::vector<std::string> nvrtc_options(int arch) {
 }
 
 std::vector<std::string> toolkit_include_folders() {
-  const fs::path library = fs::path(nvrtc_library().path()).parent_path();
+  const fs::path library = fs::path(library_of<NvrtcFunctions>().path()).parent_path();
   std::vector<fs::path> candidates;
   if (!library.empty())
     // <toolkit>/lib64, <toolkit>/targets/<target>/lib, and the layout of the Python packages.

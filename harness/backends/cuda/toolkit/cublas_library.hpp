@@ -3,12 +3,17 @@
 
 #include <cublas_v2.h>
 
-#include "harness/support/system/shared_library.hpp"
+#include "harness/backends/cuda/toolkit/bound_library.hpp"
 
 namespace gla_bench::cuda {
 
 /// The functions in use, under their own names without the prefix.
 struct CublasFunctions {
+  static constexpr std::string_view stem = "libcublas", companion = "libcublasLt.so";
+  static constexpr std::string_view purpose = "cuBLAS, which multiplies matrices on the GPU,";
+
+  explicit CublasFunctions(const Binder& bind);
+
   decltype(&::cublasGetProperty) property = nullptr;
   decltype(&::cublasGetStatusName) status_name = nullptr;
   decltype(&::cublasGetStatusString) status_string = nullptr;
@@ -19,10 +24,9 @@ struct CublasFunctions {
   decltype(&::cublasGemmStridedBatchedEx_64) gemm_strided_batched = nullptr;
 };
 
-/// The library, opened at the first call. If it is missing, its reason() lists what was tried.
-const SharedLibrary& cublas_library();
-
 /// @throws InputError where the library, or a function of it, is missing
-const CublasFunctions& cublas();
+inline const CublasFunctions& cublas() {
+  return functions_of<CublasFunctions>();
+}
 
 }  // namespace gla_bench::cuda

@@ -1,37 +1,19 @@
 #include "harness/backends/cuda/toolkit/nvrtc_library.hpp"
 
-#include "harness/backends/cuda/toolkit/bind.hpp"
-
 namespace gla_bench::cuda {
-namespace {
 
-NvrtcFunctions bind_nvrtc() {
-  const Binder bind(nvrtc_library(), "NVRTC, which compiles the kernels,");
-  NvrtcFunctions f;
-  bind(f.version, "nvrtcVersion");
-  bind(f.error_string, "nvrtcGetErrorString");
-  bind(f.create_program, "nvrtcCreateProgram");
-  bind(f.destroy_program, "nvrtcDestroyProgram");
-  bind(f.compile_program, "nvrtcCompileProgram");
-  bind(f.log_size, "nvrtcGetProgramLogSize");
-  bind(f.log, "nvrtcGetProgramLog");
-  bind(f.cubin_size, "nvrtcGetCUBINSize");
-  bind(f.cubin, "nvrtcGetCUBIN");
-  bind(f.ptx_size, "nvrtcGetPTXSize");
-  bind(f.ptx, "nvrtcGetPTX");
-  return f;
-}
-
-}  // namespace
-
-const SharedLibrary& nvrtc_library() {
-  static const SharedLibrary library = open_toolkit_library("libnvrtc", "libnvrtc-builtins.so");
-  return library;
-}
-
-const NvrtcFunctions& nvrtc() {
-  static const NvrtcFunctions functions = bind_nvrtc();
-  return functions;
+NvrtcFunctions::NvrtcFunctions(const Binder& bind) {
+  bind(version, "nvrtcVersion");
+  bind(error_string, "nvrtcGetErrorString");
+  bind(create_program, "nvrtcCreateProgram");
+  bind(destroy_program, "nvrtcDestroyProgram");
+  bind(compile_program, "nvrtcCompileProgram");
+  bind(log_size, "nvrtcGetProgramLogSize");
+  bind(log, "nvrtcGetProgramLog");
+  bind(cubin_size, "nvrtcGetCUBINSize");
+  bind(cubin, "nvrtcGetCUBIN");
+  bind(ptx_size, "nvrtcGetPTXSize");
+  bind(ptx, "nvrtcGetPTX");
 }
 
 }  // namespace gla_bench::cuda

@@ -3,12 +3,17 @@
 
 #include <nvrtc.h>
 
-#include "harness/support/system/shared_library.hpp"
+#include "harness/backends/cuda/toolkit/bound_library.hpp"
 
 namespace gla_bench::cuda {
 
 /// The functions in use, under their own names without the prefix.
 struct NvrtcFunctions {
+  static constexpr std::string_view stem = "libnvrtc", companion = "libnvrtc-builtins.so";
+  static constexpr std::string_view purpose = "NVRTC, which compiles the kernels,";
+
+  explicit NvrtcFunctions(const Binder& bind);
+
   decltype(&::nvrtcVersion) version = nullptr;
   decltype(&::nvrtcGetErrorString) error_string = nullptr;
   decltype(&::nvrtcCreateProgram) create_program = nullptr;
@@ -22,10 +27,9 @@ struct NvrtcFunctions {
   decltype(&::nvrtcGetPTX) ptx = nullptr;
 };
 
-/// The library, opened at the first call. If it is missing, its reason() lists what was tried.
-const SharedLibrary& nvrtc_library();
-
 /// @throws InputError where the library, or a function of it, is missing
-const NvrtcFunctions& nvrtc();
+inline const NvrtcFunctions& nvrtc() {
+  return functions_of<NvrtcFunctions>();
+}
 
 }  // namespace gla_bench::cuda

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "harness/backends/cuda/toolkit/bind.hpp"
+#include "harness/backends/cuda/toolkit/bound_library.hpp"
 #include "harness/backends/cuda/toolkit/cublas_library.hpp"
 #include "harness/backends/cuda/toolkit/nvrtc_library.hpp"
 #include "harness/backends/devices.hpp"
@@ -81,14 +81,14 @@ TEST(Toolkit, AMissingLibraryIsToldWithWhatWasTried) {
 TEST(Toolkit, ALibraryThatIsTooOldIsToldByItsMissingFunction) {
   const SharedLibrary library = SharedLibrary::open(std::vector<std::string>{"libm.so.6"});
   const Binder bind(library, "mathematics");
-  NvrtcFunctions functions;
-  EXPECT_THROW(bind(functions.version, "nvrtcVersion"), InputError);
+  EXPECT_THROW(NvrtcFunctions functions(bind), InputError);
 }
 
 TEST(Toolkit, ItsLibrariesAreFoundHere) {
   // The toolkit that the program is built with has both.
   EXPECT_NO_THROW(nvrtc());
   EXPECT_NO_THROW(cublas());
+  EXPECT_EQ(&nvrtc(), &nvrtc());
   for (const auto& [name, place] : cuda_libraries())
     EXPECT_TRUE(std::filesystem::is_regular_file(place)) << name << ": " << place;
 }

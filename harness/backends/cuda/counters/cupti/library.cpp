@@ -25,7 +25,7 @@ constexpr std::uint32_t generation(std::uint32_t version) {
 /// Starts with the folder of NVRTC, whose version matches.
 std::vector<std::string> library_folders() {
   std::vector<std::string> folders;
-  const std::filesystem::path nvrtc = nvrtc_library().path();
+  const std::filesystem::path nvrtc = library_of<NvrtcFunctions>().path();
   if (!nvrtc.empty()) folders.push_back(nvrtc.parent_path().string());
   for (const std::string& folder : toolkit_folders({"/extras/CUPTI/lib64", "/lib64", "/lib"}))
     folders.push_back(folder);
