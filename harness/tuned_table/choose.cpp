@@ -12,6 +12,10 @@
 namespace gla_bench {
 namespace {
 
+/// A fact that another table may differ in. Times at other numbers of threads are not comparable,
+/// but a choice is no time.
+constexpr std::string_view threads_fact = "threads";
+
 constexpr std::size_t most_notes = 4;  // of what is passed over: a record is no log
 
 void add_note(std::string& note, const std::string& part) {
@@ -39,6 +43,22 @@ std::string texts_of(const std::vector<Difference>& differences, Severity severi
     if (difference.severity == severity && !difference.base.empty() && !difference.fresh.empty())
       texts.push_back(describe(difference));
   return join(texts, "; ");
+}
+
+/// "--allow FACT" for what is refused.
+std::string allowing(const std::vector<Difference>& differences) {
+  std::vector<std::string> keys;
+  for (const Difference& difference : differences)
+    if (difference.severity == Severity::refuse) keys.push_back(difference.key);
+  return "--allow " + join(keys, " ");
+}
+
+/// How many threads an entry was tuned with, where they are not as many as here.
+std::string other_threads(const std::vector<Difference>& differences) {
+  for (const Difference& difference : differences)
+    if (difference.key == threads_fact && !difference.base.empty() && !difference.fresh.empty())
+      return "tuned with " + difference.base + " threads, not " + difference.fresh;
+  return "";
 }
 
 /// Facts that only one of the two has, so that they cannot be compared.
@@ -85,25 +105,37 @@ Chooser::Chooser(Catalog catalog, BackendId backend, TunedTable table, const Fac
       table_(std::move(table)),
       source_hash_(source_hash) {
   const Facts here = comparable_facts(environment);
+  std::set<std::string> tolerated = allowed;
+  tolerated.emplace(threads_fact);
   std::vector<bool> fits;
-  std::string refused;
+  std::vector<std::string> threads;
+  std::string refused, allow;
   for (const Facts& there : table_.environments) {
-    const auto differing = differences(there, here, allowed);
+    const auto differing = differences(there, here, tolerated);
+    threads.push_back(other_threads(differing));
     const std::string refusals = texts_of(differing, Severity::refuse);
     std::string labels = texts_of(differing, Severity::label);
     const std::string unknown = unknown_of(differing);
     if (!unknown.empty()) labels += (labels.empty() ? "" : "; ") + unknown;
     fits.push_back(refusals.empty());
-    if (!refusals.empty()) refused = refusals;
+    if (!refusals.empty()) {
+      refused = refusals;
+      allow = allowing(differing);
+    }
     if (!refusals.empty() || !labels.empty())
       warnings_.push_back(table_.path + (refusals.empty()
                                              ? ": tuned in another environment: " + labels
                                              : ": entries are left out: " + refusals));
   }
-  for (const TunedEntry& entry : table_.entries) usable_.push_back(fits.at(entry.environment));
+  for (const TunedEntry& entry : table_.entries) {
+    usable_.push_back(fits.at(entry.environment));
+    other_threads_.push_back(threads.at(entry.environment));
+  }
   if (!usable_.empty() && std::find(usable_.begin(), usable_.end(), true) == usable_.end())
-    throw InputError(table_.path + ": was not made where this runs: " + refused +
-                     "; --allow FACT takes it all the same");
+    throw InputError(table_.path + ": is a table for " + table_.device +
+                     ", and not for where this runs: " + refused +
+                     "; `gla-bench tune` makes a table for here, and " + allow +
+                     " takes this one all the same");
   warn_of_stale_winners();
 }
 
@@ -186,6 +218,7 @@ Choice Chooser::choose(const Problem& problem, const Refusal& refuse) const {
     any = true;
     auto candidate = take(entry, problem, refuse, note);
     if (!candidate) continue;
+    if (!other_threads_[near.entry].empty()) add_note(note, other_threads_[near.entry]);
     if (is_stale(*candidate, entry)) add_note(note, "stale: its sources have changed since");
     return {std::move(candidate),
             {near.own ? "bucket" : "nearest", table_.path, describe(entry.bucket), near.distance,

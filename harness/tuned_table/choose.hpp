@@ -45,8 +45,8 @@ class Chooser {
 
   /// Uses the table's entries where it may. An entry of an environment that comparability refuses
   /// (another device, another power cap) is left out unless `allowed` names the fact. Another
-  /// driver or toolkit is reported in warnings(), and so is how many winners are of other sources
-  /// than now. `source_hash` gives the hash of a variant as it is now.
+  /// driver or toolkit, or another number of threads, is reported in warnings(), and so is how many
+  /// winners are of other sources than now. `source_hash` gives the hash of a variant as it is now.
   /// @throws InputError where there are entries and every one of them is refused
   Chooser(Catalog catalog, BackendId backend, TunedTable table, const Facts& environment,
           const std::set<std::string>& allowed,
@@ -55,9 +55,10 @@ class Chooser {
   /// Takes the nearest entry (nearest_entries()), which is mostly that of the problem's own bucket.
   /// From an entry it takes the winner, else its ties and then the best of its other variants, the
   /// fastest first. The note says which were passed over, because the variant or tile no longer
-  /// exists or because it refuses the problem. Without a usable entry it takes the default: the
-  /// last variant of the catalog that takes the problem, with the first tile that it accepts. The
-  /// catalog lists variants from the plain to the refined.
+  /// exists or because it refuses the problem, and whether it was tuned with another number of
+  /// threads. Without a usable entry it takes the default: the last variant of the catalog that
+  /// takes the problem, with the first tile that it accepts. The catalog lists variants from the
+  /// plain to the refined.
   Choice choose(const Problem& problem, const Refusal& refuse) const;
 
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -76,7 +77,8 @@ class Chooser {
   BackendId backend_;
   std::string why_;
   TunedTable table_;
-  std::vector<bool> usable_;  ///< by entry
+  std::vector<bool> usable_;                ///< by entry
+  std::vector<std::string> other_threads_;  ///< by entry; empty: as many as here, or not known
   std::function<std::string(const Variant&)> source_hash_;
   std::vector<std::string> warnings_;
 };

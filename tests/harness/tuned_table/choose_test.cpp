@@ -182,13 +182,38 @@ TEST(Choose, AnotherDeviceIsRefusedAnotherDriverIsTold) {
   EXPECT_EQ(labelled.choose(toy_at(64), takes_all).by.how, "bucket");
   environment["multiprocessors"] = 66.0;
   const std::string error = error_of([&] { chooser_of(toy_table(), environment); });
-  EXPECT_NE(error.find("t.json: was not made where this runs: multiprocessors: 132 before, 66 now"),
-            std::string::npos)
-      << error;
+  EXPECT_EQ(error,
+            "t.json: is a table for NVIDIA H200, and not for where this runs: multiprocessors: 132 "
+            "before, 66 now (another device, or a part of one); `gla-bench tune` makes a table for "
+            "here, and --allow multiprocessors takes this one all the same");
   EXPECT_EQ(chooser_of(toy_table(), environment, {"multiprocessors"})
                 .choose(toy_at(64), takes_all)
                 .by.how,
             "bucket");
+}
+
+TEST(Choose, AnotherNumberOfThreadsIsTold) {
+  TunedTable table = toy_table();
+  table.environments[0]["threads"] = 8.0;
+  Facts environment = toy_results().environment;
+  environment["threads"] = 8.0;
+  EXPECT_TRUE(chooser_of(table, environment).warnings().empty());
+  EXPECT_EQ(chooser_of(table, environment).choose(toy_at(64), takes_all).by.note, "");
+  environment["threads"] = 2.0;
+  const Chooser chooser = chooser_of(table, environment);
+  ASSERT_EQ(chooser.warnings().size(), 1u);
+  EXPECT_NE(
+      chooser.warnings()[0].find("t.json: tuned in another environment: threads: 8 before, 2 now"),
+      std::string::npos)
+      << chooser.warnings()[0];
+  const Choice choice = chooser.choose(toy_at(64), takes_all);
+  EXPECT_EQ(choice.by.how, "bucket");
+  EXPECT_EQ(choice.by.note, "tuned with 8 threads, not 2");
+  environment["cores"] = 4.0;
+  table.environments[0]["cores"] = 16.0;
+  const std::string error = error_of([&] { chooser_of(table, environment); });
+  EXPECT_NE(error.find("cores: 16 before, 4 now"), std::string::npos) << error;
+  EXPECT_EQ(error.find("threads"), std::string::npos) << "only what is in the way: " << error;
 }
 
 TEST(Choose, EntriesOfAnotherPlaceAreLeftOut) {
