@@ -232,6 +232,11 @@ Problem small(const Operator& op) {
     problem.shape.columns = 11;
   }
   if (has("model_dim")) problem.shape.model_dim = 20;
+  // Extents that only one operator has, each another number.
+  std::int64_t other = 3;
+  for (const std::string& extent : op.extents)
+    if (std::int64_t& value = problem.shape.*extent_axis(extent).extent; value == 0)
+      value = other++;
   return problem;
 }
 

@@ -64,15 +64,13 @@ std::string literal(std::string_view text) {
 }
 
 void write_question(std::ostream& out, const Problem& problem) {
-  const Shape& s = problem.shape;
   std::string options;
   for (const auto& [option, value] : problem.options)
     options += (options.empty() ? "" : ",") + option + "=" + value;
   out << "{" << literal(name(problem.direction)) << "," << literal(name(problem.dtype)) << ","
-      << literal(name(problem.layout)) << "," << s.batch << "," << s.seq << "," << s.heads << ","
-      << s.key_dim << "," << s.value_dim << "," << s.key_seq << "," << s.key_heads << ","
-      << s.model_dim << "," << s.columns << "," << s.sequences << ","
-      << (problem.initial_state ? "true" : "false") << ","
+      << literal(name(problem.layout)) << ",";
+  for (const ExtentAxis& axis : extent_axes) out << problem.shape.*axis.extent << ",";
+  out << (problem.initial_state ? "true" : "false") << ","
       << (problem.final_state ? "true" : "false") << "," << literal(options) << "}";
 }
 
