@@ -41,7 +41,8 @@ export function shortLines(row) {
   if (row.cold_ms !== null) {
     lines.push(['time', interval(row)],
       ['of the floor', row.of_floor === null ? null : formats.percent(row.of_floor)],
-      ['rate', row.tflops === null ? null : `${formats.significant(row.tflops)} TFLOP/s`]);
+      ['rate', row.tflop_per_s === null ? null
+        : `${formats.significant(row.tflop_per_s)} TFLOP/s`]);
   }
   lines.push(['held by', row.bound_by && `${row.bound_by}: ${row.bound_why}`],
     ['bytes moved', row.measured_bytes === null ? null : overFloor(row.measured_bytes, row)],
@@ -73,7 +74,8 @@ export function fullLines(row) {
     ['Time', [['cold caches', row.cold_ms === null ? null : interval(row)],
       ['hot caches', formats.duration(row.hot_ms)], ['samples', row.samples],
       ['floor', formats.duration(row.floor_ms)], ['of the floor', formats.percent(row.of_floor)],
-      ['products', row.tflops === null ? null : `${formats.significant(row.tflops)} TFLOP/s`],
+      ['products', row.tflop_per_s === null ? null
+        : `${formats.significant(row.tflop_per_s)} TFLOP/s`],
       ['held by', row.bound_by], ['because', row.bound_why],
       ['energy per call', formats.energy(row.joules)]]],
     ['Bytes', [['floor', formats.bytes(row.floor_bytes)],

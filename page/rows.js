@@ -140,7 +140,7 @@ class Row {
   }
 }
 
-/** What follows from a row's own numbers and its device's. */
+/** What follows from a row's own numbers. */
 function derive(row) {
   row.tile_label = pairs(row.tile);
   row.record = `${row.file}#${row.row}`;
@@ -148,11 +148,6 @@ function derive(row) {
   const half = row.cold_half;
   row.cold_low = half === null ? null : row.cold_ms * Math.max(0, 1 - half);
   row.cold_high = half === null ? null : row.cold_ms * (1 + half);
-  const floor = row.floor_bytes !== null && row.copy_gbs !== null;
-  row.floor_ms = floor ? row.floor_bytes / (row.copy_gbs * 1e6) : null;
-  const timed = row.cold_ms !== null && row.cold_ms > 0;
-  row.tflops = timed && row.flops !== null ? row.flops / (row.cold_ms * 1e9) : null;
-  row.gbs = timed && row.floor_bytes !== null ? row.floor_bytes / (row.cold_ms * 1e6) : null;
 }
 
 function stagesOf(list) {

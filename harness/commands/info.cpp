@@ -8,6 +8,7 @@
 #include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/records/environment.hpp"
+#include "harness/support/numbers.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -22,10 +23,9 @@ void print_backend(Backend& backend, bool measure) {
   if (const auto clock = backend.clock_mhz()) print("clock_mhz", std::to_string(*clock));
   if (!measure || !backend.can_run()) return;
   if (const auto ceilings = backend.measure_ceilings()) {
-    std::cout << std::fixed << std::setprecision(1);
-    std::cout << "  measured now: copy " << ceilings->copy_gb_per_s << " GB/s, matrix products "
-              << std::setprecision(3) << ceilings->matrix_tflop_per_s << " TFLOP/s ("
-              << ceilings->matrix << ")\n";
+    std::cout << "  measured now: copy " << format_rate(ceilings->copy_gb_per_s)
+              << " GB/s, matrix products " << format_rate(ceilings->matrix_tflop_per_s)
+              << " TFLOP/s (" << ceilings->matrix << ")\n";
   }
 }
 

@@ -49,8 +49,9 @@ struct Record {
 std::string repeat_command(const Record& record);
 
 // What is said of a candidate's name wherever it stands.
-inline constexpr FieldInfo about_variant{"The variant that was tried."};
-inline constexpr FieldInfo about_backend{"Where it ran."};
+inline constexpr FieldInfo about_variant{.about = "The variant that was tried.",
+                                         .column = "variant"};
+inline constexpr FieldInfo about_backend{.about = "Where it ran.", .column = "backend"};
 inline constexpr FieldInfo about_tile{"The value of each of the variant's axes."};
 
 template <class Visitor>
@@ -63,7 +64,7 @@ void fields(Visitor& visit, Of<Record>) {
         {.about = "The UUID of the GPU that it ran on (GPU-...); missing on the host.",
          .presence = sparse});
   visit("tile", &Record::tile, about_tile);
-  visit("status", &Record::status, {"What became of the candidate."});
+  visit("status", &Record::status, {.about = "What became of the candidate.", .column = "status"});
   visit("reason", &Record::reason, {"Why it was not measured; empty where it was."});
   visit("wrong_tensors", &Record::wrong_tensors,
         {.about = "The file with the inputs, outputs and reference of a wrong row, where they were "
@@ -80,7 +81,9 @@ void fields(Visitor& visit, Of<Record>) {
       "verification", &Record::verification,
       {.about = "The verdict on the outputs; null where nothing was verified.", .presence = added});
   visit("timing", &Record::timing,
-        {.about = "How long a call takes; null where nothing was measured.", .presence = added});
+        {.about = "How long a call takes; null where nothing was measured.",
+         .presence = added,
+         .column = "*"});
   visit("throttled_timing", &Record::throttled_timing,
         {.about = "The first timing of a row that was throttled and then measured again.",
          .presence = sparse});
@@ -95,21 +98,24 @@ void fields(Visitor& visit, Of<Record>) {
   visit("io", &Record::io, {"What a call moves through device memory."});
   visit("energy", &Record::energy,
         {.about = "What a call takes; missing where it was not asked for or not measured.",
-         .presence = sparse});
+         .presence = sparse,
+         .column = "*"});
   visit("flops", &Record::flops,
         {.about = "The floating-point operations of one call, by the variant's model.",
          .presence = added});
   visit("build", &Record::build,
         {.about = "What compiling the candidate gave; null where nothing was compiled.",
          .presence = added});
-  visit("source_hash", &Record::source_hash,
-        {"The hash of the sources that the candidate is made of."});
+  visit(
+      "source_hash", &Record::source_hash,
+      {.about = "The hash of the sources that the candidate is made of.", .column = "source_hash"});
   visit("verifier_hash", &Record::verifier_hash,
         {.about = "The hash of what verified it: verification, references, inputs, tolerances and "
                   "the compiler; missing in records from before the field.",
          .presence = sparse});
   visit("peer", &Record::peer,
-        {"Whether another project's program was measured, which this one cannot run."});
+        {.about = "Whether another project's program was measured, which this one cannot run.",
+         .column = "peer"});
   visit.derived("command", repeat_command,
                 {"A shell command that verifies and measures this candidate again."},
                 [](const Record& record) { return !record.peer; });

@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <stdexcept>
 
 #include "harness/records/environment.hpp"
+#include "harness/records/problem_fields.hpp"
 #include "harness/records/record_json.hpp"
 #include "harness/records/selection.hpp"
 #include "harness/report/stale.hpp"
+#include "harness/report/time_figures.hpp"
+#include "harness/support/fields/columns.hpp"
 #include "harness/support/statistics/interval.hpp"
 #include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {
 
-constexpr int error_digits = 3, count_digits = 7;
 /// For values that CSV and JSON show as well: rounding them twice could change the last digit
 /// shown.
 constexpr int all_digits = 17;
@@ -57,23 +60,6 @@ Json problem_text(const ReportRow& row) {
 
 Json tile_object(const Record& record) {
   return record.tile.empty() ? Json::object() : Json(record.tile);
-}
-
-Json cold_ms(const ReportRow& row) {
-  return row.record->timing ? number_to_json(row.record->timing->cold.median_ms) : Json(nullptr);
-}
-
-Json hot_ms(const ReportRow& row) {
-  const auto& timing = row.record->timing;
-  return timing && timing->hot ? number_to_json(timing->hot->median_ms) : Json(nullptr);
-}
-
-Json of_floor(const ReportRow& row) {
-  const auto& timing = row.record->timing;
-  const double floor_bytes = row.record->io.floor_bytes;
-  if (!timing || !(timing->cold.median_ms > 0) || !(row.copy_gb_per_s > 0) || !(floor_bytes > 0))
-    return nullptr;
-  return floor_bytes / (row.copy_gb_per_s * 1e6) / timing->cold.median_ms;
 }
 
 Json half_width(const ReportRow& row) {
@@ -127,6 +113,37 @@ ReportColumn of_contest(std::string name, int digits, std::function<Json(const R
 
 using Row = const ReportRow&;
 
+/// The columns that the fields of records declare where they stand, by their names.
+class Declared {
+ public:
+  /// The column, which stands here.
+  ReportColumn take(std::string_view name) {
+    const auto found = std::find_if(columns_.begin(), columns_.end(),
+                                    [&](const auto& column) { return column.name == name; });
+    if (found == columns_.end())
+      throw std::logic_error("no field declares the column " + std::string(name));
+    ReportColumn column = as_report_column(std::move(*found));
+    columns_.erase(found);
+    return column;
+  }
+
+  /// Those that have no place of their own.
+  std::vector<ReportColumn> rest() {
+    std::vector<ReportColumn> list;
+    for (auto& column : columns_) list.push_back(as_report_column(std::move(column)));
+    columns_.clear();
+    return list;
+  }
+
+ private:
+  static ReportColumn as_report_column(FieldColumn<Record> column) {
+    return shared(std::move(column.name), column.has_fraction ? all_digits : 0,
+                  [value = std::move(column.value)](Row row) { return value(*row.record); });
+  }
+
+  std::vector<FieldColumn<Record>> columns_ = field_columns<Record>();
+};
+
 void add_problem(std::vector<ReportColumn>& columns) {
   columns.push_back(for_text("file", [](Row row) { return row.file->file; }));
   columns.push_back(for_text("row", [](Row row) { return row.place; }));
@@ -138,16 +155,16 @@ void add_problem(std::vector<ReportColumn>& columns) {
   columns.push_back(for_page("problem", 0, problem_text));
 }
 
-void add_candidate(std::vector<ReportColumn>& columns) {
-  columns.push_back(shared("variant", 0, [](Row row) { return row.record->variant; }));
+void add_candidate(std::vector<ReportColumn>& columns, Declared& declared) {
+  columns.push_back(declared.take("variant"));
   columns.push_back(for_text("tile", [](Row row) { return pairs_text(tile_object(*row.record)); }));
   columns.push_back(
       for_page("tile_text", 0, [](Row row) { return tile_object(*row.record).dump(); }));
-  columns.push_back(shared("backend", 0, [](Row row) { return name(row.record->backend); }));
+  columns.push_back(declared.take("backend"));
   columns.push_back(
       shared("device", 0, [](Row row) { return fact_text(row.file->environment, "device"); }));
-  columns.push_back(shared("peer", 0, [](Row row) { return row.record->peer; }));
-  columns.push_back(shared("status", 0, [](Row row) { return name(row.record->status); }));
+  columns.push_back(declared.take("peer"));
+  columns.push_back(declared.take("status"));
   columns.push_back(shared("reason", 0, [](Row row) { return text_or_null(row.record->reason); }));
   columns.push_back(for_page("refused_tiles", 0, [](Row row) {
     return positive(static_cast<double>(row.record->refused_tiles));
@@ -169,14 +186,22 @@ void add_contest(std::vector<ReportColumn>& columns) {
       "ties", 0, [](Row row) { return row.ties.empty() ? Json(nullptr) : Json(row.ties); }));
 }
 
-void add_times(std::vector<ReportColumn>& columns) {
-  columns.push_back(shared("cold_ms", all_digits, cold_ms));
-  columns.push_back(for_page("cold_half", error_digits, half_width));
-  columns.push_back(shared("hot_ms", all_digits, hot_ms));
+void add_times(std::vector<ReportColumn>& columns, Declared& declared) {
+  columns.push_back(declared.take("cold_ms"));
+  columns.push_back(for_page("cold_half", page_digits, half_width));
+  columns.push_back(declared.take("hot_ms"));
   columns.push_back(for_page("samples", 0, [](Row row) {
     return row.record->timing ? Json(row.record->timing->cold.samples_ms.size()) : Json(nullptr);
   }));
-  columns.push_back(shared("of_floor", all_digits, of_floor));
+  const auto figure = [&columns](const char* name, double TimeFigures::*part) {
+    columns.push_back(shared(name, all_digits, [part](Row row) {
+      return known(time_figures(*row.record, row.copy_gb_per_s).*part);
+    }));
+  };
+  figure("floor_ms", &TimeFigures::floor_ms);
+  figure("of_floor", &TimeFigures::of_floor);
+  figure("gb_per_s", &TimeFigures::gb_per_s);
+  figure("tflop_per_s", &TimeFigures::tflop_per_s);
 }
 
 void add_bytes(std::vector<ReportColumn>& columns) {
@@ -192,7 +217,7 @@ void add_bytes(std::vector<ReportColumn>& columns) {
   columns.push_back(
       for_page("flops", all_digits, [](Row row) { return positive(row.record->flops); }));
   const auto counter = [&columns](const char* name, auto part) {
-    columns.push_back(for_page(name, count_digits, [part](Row row) {
+    columns.push_back(for_page(name, page_digits, [part](Row row) {
       const auto& measured = row.record->io.measured;
       return measured ? or_null((*measured).*part) : Json(nullptr);
     }));
@@ -200,7 +225,7 @@ void add_bytes(std::vector<ReportColumn>& columns) {
   counter("dram_read_bytes", &CounterReading::dram_read_bytes);
   counter("dram_write_bytes", &CounterReading::dram_write_bytes);
   counter("l2_bytes", &CounterReading::l2_bytes);
-  columns.push_back(for_page("tensor_instructions", error_digits, tensor_instructions));
+  columns.push_back(for_page("tensor_instructions", page_digits, tensor_instructions));
 }
 
 void add_verification(std::vector<ReportColumn>& columns) {
@@ -223,10 +248,8 @@ void add_verification(std::vector<ReportColumn>& columns) {
   }));
 }
 
-void add_costs(std::vector<ReportColumn>& columns) {
-  columns.push_back(shared("joules", all_digits, [](Row row) {
-    return row.record->energy ? or_null(row.record->energy->joules_per_call) : Json(nullptr);
-  }));
+void add_costs(std::vector<ReportColumn>& columns, Declared& declared) {
+  columns.push_back(declared.take("joules"));
   const auto built = [&columns](const char* name, auto part) {
     columns.push_back(for_page(name, 0, [part](Row row) {
       return row.record->build ? positive(static_cast<double>((*row.record->build).*part))
@@ -250,17 +273,13 @@ void add_bound(std::vector<ReportColumn>& columns) {
       "bound_why", 0, [](Row row) { return row.bound.by ? Json(row.bound.why) : Json(nullptr); }));
 }
 
-void add_rest(std::vector<ReportColumn>& columns) {
-  columns.push_back(shared("suspect", 0, [](Row row) {
-    return row.record->timing ? Json(row.record->timing->suspect) : Json(nullptr);
-  }));
-  columns.push_back(shared("throttled", 0, [](Row row) {
-    return row.record->timing ? Json(row.record->timing->throttled) : Json(nullptr);
-  }));
+void add_rest(std::vector<ReportColumn>& columns, Declared& declared) {
+  for (const char* name : {"suspect", "throttled"}) columns.push_back(declared.take(name));
   columns.push_back(shared("stale", 0, [](Row row) {
     return was_tried(*row.record) ? Json(is_stale(*row.record)) : Json(nullptr);
   }));
-  columns.push_back(shared("source_hash", 0, [](Row row) { return row.record->source_hash; }));
+  columns.push_back(declared.take("source_hash"));
+  for (ReportColumn& column : declared.rest()) columns.push_back(std::move(column));
   columns.push_back(for_text("command", [](Row row) {
     return row.record->peer ? Json(nullptr) : Json(repeat_command(*row.record));
   }));
@@ -316,15 +335,16 @@ std::string pairs_text(const Json& object) {
 const std::vector<ReportColumn>& report_columns() {
   static const std::vector<ReportColumn> columns = [] {
     std::vector<ReportColumn> list;
+    Declared declared;
     add_problem(list);
-    add_candidate(list);
+    add_candidate(list, declared);
     add_contest(list);
-    add_times(list);
+    add_times(list, declared);
     add_bytes(list);
     add_verification(list);
-    add_costs(list);
+    add_costs(list, declared);
     add_bound(list);
-    add_rest(list);
+    add_rest(list, declared);
     return list;
   }();
   return columns;

@@ -42,6 +42,10 @@ ReportRows report_rows(std::span<const Results> files);
 /// A row by itself, for which no contest is decided.
 ReportRow row_without_contest(const Results& results, std::size_t index);
 
+/// The digits that the page keeps of a number that CSV and JSON do not show: two more than any view
+/// has, so that rounding again does not change what is shown.
+constexpr int page_digits = 6;
+
 struct ReportColumn {
   std::string name;
   bool in_text = true;      ///< a column of CSV and JSON

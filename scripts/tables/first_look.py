@@ -1,5 +1,6 @@
 """The answer of docs/first_look.md: one problem, as the page's summary gives it."""
 
+from tables import numbers
 from tables.records import extents, fastest, milliseconds, share, timed
 
 
@@ -13,7 +14,11 @@ def ranked(records):
 
 
 def times(ratio):
-    return f"{ratio:.2f} times"
+    return f"{numbers.factor(ratio)} times"
+
+
+def microseconds(ms):
+    return f"{numbers.digits(1000 * ms, 4)} µs"
 
 
 def first_look(records):
@@ -27,16 +32,16 @@ def first_look(records):
         return "Not measured yet."
     best, ms = ours[0], milliseconds(ours[0])
     tile = ", ".join(f"{axis}={value}" for axis, value in best["tile"].items())
-    floor_ms = best["io"]["floor_bytes"] / (best["copy_gb_per_s"] * 1e6)
-    lines = [f"- **Which:** `{best['variant']}`, tile `{tile}`, {1000 * ms:.0f} µs. The next, "
+    lines = [f"- **Which:** `{best['variant']}`, tile `{tile}`, {microseconds(ms)}. The next, "
              f"`{ours[1]['variant']}`, takes {times(ours[1]['row']['over_winner'])} as long."]
     row = best["row"]
+    floor_ms = row["floor_ms"]
     if row["measured_bytes"] is not None:
-        lines.append(f"- **Why:** held by {HOLDERS[row['bound_by']]}: {100 * row['of_copy']:.0f} % of what a "
-                     f"copy reaches, of counted bytes, and {100 * row['of_peak']:.0f} % of the tensor cores' "
+        lines.append(f"- **Why:** held by {HOLDERS[row['bound_by']]}: {numbers.percent(row['of_copy'])} of what a "
+                     f"copy reaches, of counted bytes, and {numbers.percent(row['of_peak'])} of the tensor cores' "
                      f"peak, at {times(row['measured_bytes'] / row['floor_bytes'])} the floor's bytes.")
-    lines.append(f"- **How far from the floor:** {share(best)} of it, which is {1000 * floor_ms:.0f} µs: "
+    lines.append(f"- **How far from the floor:** {share(best)} of it, which is {microseconds(floor_ms)}: "
                  f"{times(ms / floor_ms)} the floor.")
-    lines.append(f"- **From the best peer:** `{peers[0]['variant']}` takes {milliseconds(peers[0]):.3g} ms, "
+    lines.append(f"- **From the best peer:** `{peers[0]['variant']}` takes {numbers.ms(milliseconds(peers[0]))} ms, "
                  f"{times(peers[0]['row']['over_winner'])} as long.")
     return "\n".join(lines)

@@ -1,14 +1,13 @@
 """Variants and peers of gla forward by shape."""
 
-from tables.records import extents, fastest, milliseconds, ms_text, timed
+from tables import numbers
+from tables.records import extents, fastest, milliseconds, ms_text, share, timed
 
 
 def gla(records):
     """Variants and peers of gla forward by shape: the headline sweeps' bfloat16 problems."""
     mine = [r for r in records if r["operator"] == "gla" and r["dtype"] == "bfloat16" and timed(r)
             and r["gate"] == "mild" and not r.get("initial_state") and not r.get("options")]
-    # A peer's file measures no copy rate of its own.
-    copy = max(r["copy_gb_per_s"] for r in mine)
     # The columns are those of gla.json; other files may hold the same problems, too.
     shapes = list(dict.fromkeys(extents(r) for r in mine if r["file"] == "gla.json"))
     best = {(record["variant"], extents(record)): record for record in fastest(mine)}
@@ -18,8 +17,7 @@ def gla(records):
         record = best.get((variant, shape))
         if record is None:
             return "-"
-        ms = milliseconds(record)
-        text = f"{ms_text(record)} ({100 * record['io']['floor_bytes'] / (copy * 1e6) / ms:.0f} %)"
+        text = f"{ms_text(record)} ({share(record)})"
         return f"**{text}**" if record["row"]["standing"] == "winner" else text
 
     names = list(dict.fromkeys(variant for variant, _ in best))
@@ -28,6 +26,6 @@ def gla(records):
                                  else float("inf")))
     for name in names:
         lines.append(f"| `{name}` | " + " | ".join(cell(name, shape) for shape in shapes) + " |")
-    floors = {extents(r): r["io"]["floor_bytes"] / (copy * 1e6) for r in mine}
-    lines.append("| floor | " + " | ".join(f"{floors[shape]:.3g}" for shape in shapes) + " |")
+    floors = {extents(r): r["row"]["floor_ms"] for r in mine if not r["peer"]}
+    lines.append("| floor | " + " | ".join(numbers.ms(floors[shape]) for shape in shapes) + " |")
     return "\n".join(lines)

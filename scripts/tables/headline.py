@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from tables import numbers
 from tables.records import ROOT, counted, extents, milliseconds, ms_text, share, timed
 
 
@@ -58,8 +59,8 @@ def headline_row(records, target):
         cells += ["-", "-", "-"]
     else:
         mark = "" if beside else f" {ELSEWHERE}"
-        cells += [f"`{peer['variant']}`", f"{milliseconds(peer):.3g}{mark}",
-                  f"{milliseconds(peer) / ms:.2f}"]
+        cells += [f"`{peer['variant']}`", numbers.ms(milliseconds(peer)) + mark,
+                  numbers.factor(milliseconds(peer) / ms)]
     verdict = "met" if ms <= target_ms else "**missed**" + (f": {why}" if why else "")
     spills = (best.get("build") or {}).get("spill_bytes", 0)
     return cells + [f"{target_ms:g}", verdict + (f" (spills {spills} bytes)" if spills else "")]

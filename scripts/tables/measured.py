@@ -1,5 +1,6 @@
 """Bytes and energy as the GPU counted them, beside what the variants say."""
 
+from tables import numbers
 from tables.records import OPERATORS, ROOT, STALE, counted, extents, milliseconds, timed
 
 
@@ -41,8 +42,9 @@ def measured_row(record, known):
     energy = (record.get("energy") or {}).get("joules_per_call")
     name = f"`{record['variant']}`" + (f" {STALE}" if record["row"].get("stale") else "")
     return [record["operator"], record["direction"], name, record["dtype"],
-            extents(record), f"{model / 1e6:.4g}", f"{moved / 1e6:.4g}", text, f"{asked:.3f}",
-            f"{moved / io['floor_bytes']:.3f}", f"{energy * 1e3:.3g}" if energy else "-", note]
+            extents(record), numbers.digits(model / 1e6, 4), numbers.digits(moved / 1e6, 4), text,
+            f"{asked:.3f}", f"{moved / io['floor_bytes']:.3f}",
+            numbers.short(energy * 1e3 if energy else None), note]
 
 
 def measured(records):

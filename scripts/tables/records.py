@@ -4,6 +4,8 @@ import json
 import subprocess
 from pathlib import Path
 
+from tables import numbers
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 DTYPES = ["float32", "bfloat16", "float16"]
 OPERATORS = ["linear_attention", "retention", "simple_gla", "gla", "rwkv6", "softmax", "attention",
@@ -26,8 +28,7 @@ def rows_of(program, paths):
 
 
 def load(program):
-    """Every record of the device's files with the copy rate of its run, where the run measured one;
-    "row": what the program says of it among all files; "standing_in_file": among those of its own."""
+    """Every record of the device's files; "row": what the program says of it among all files; "standing_in_file": among those of its own."""
     records = []
     paths = sorted((ROOT / "results" / "h200").glob("*.json"))
     among_all = rows_of(program, paths)
@@ -35,14 +36,11 @@ def load(program):
         alone = rows_of(program, [path])
         document = json.loads(path.read_text())
         environment = document["environment"]
-        copy = environment.get("copy_gb_per_s", 0)
         l2_bytes = float(environment.get("l2_bytes", 0))
         for place, record in enumerate(document["records"], 1):
             record["row"] = among_all[path.name, place]
             record["standing_in_file"] = alone[path.name, place]["standing"]
-            record["copy_gb_per_s"] = copy
             record["l2_bytes"] = l2_bytes
-            record["matrix_tflop_per_s"] = environment.get("matrix_tflop_per_s", float("nan"))
             record["file"] = path.name
             record["run"] = {key: environment.get(key, "") for key in ("uuid", "driver", "started", "device")}
             records.append(record)
@@ -72,7 +70,7 @@ STALE = "\u2021"  # a double dagger
 
 def ms_text(record):
     """Its milliseconds, marked where the code that they are of has changed since."""
-    return f"{milliseconds(record):.3g}" + (f" {STALE}" if record["row"].get("stale") else "")
+    return numbers.ms(milliseconds(record)) + (f" {STALE}" if record["row"].get("stale") else "")
 
 
 def with_stale_note(table):
@@ -97,8 +95,7 @@ def extents(record):
 
 
 def share(record):
-    floor_ms = record["io"]["floor_bytes"] / (record["copy_gb_per_s"] * 1e6)
-    return f"{100 * floor_ms / milliseconds(record):.0f} %"
+    return numbers.percent(record["row"]["of_floor"])
 
 
 def counted(record):

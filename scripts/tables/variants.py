@@ -1,5 +1,6 @@
 """Each variant of each operator: where it is verified, and how fast it is."""
 
+from tables import numbers
 from tables.records import (DTYPES, OPERATORS, extents, fastest, milliseconds, ms_text, problem_of,
                             share, timed, verified)
 
@@ -26,9 +27,8 @@ def row(operator, direction, variant, records, problem):
     if not fast:
         return [operator, direction, variant, names or "-", "-", "-", "-", "-"]
     best = min(fastest(fast), key=milliseconds)
-    ms = milliseconds(best)
     return [operator, direction, f"`{variant}`", names, extents(best), ms_text(best), share(best),
-            f"{best['flops'] / ms * 1e-9:.0f}"]
+            numbers.rate(best["row"]["tflop_per_s"])]
 
 
 def mission(records):

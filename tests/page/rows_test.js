@@ -30,7 +30,8 @@ function data(change = {}) {
       standing: texts([0, 1, 2], 'winner', 'not_timed', 'peer'),
       bound_by: texts([0, null, null], 'memory'), hot_ms: [null, null, null],
       cold_ms: [0.5, null, 2], cold_half: [0.25, null, 2], floor_bytes: [1e6, 1e6, 1e6],
-      flops: [2e9, null, null], of_floor: [0.2, null, 0.05], error: [0.002, null, 'nan'],
+      flops: [2e9, null, null], of_floor: [0.2, null, 0.05],
+      floor_ms: [0.1, null, 0.1], tflop_per_s: [4, null, null], error: [0.002, null, 'nan'],
       peer: [false, false, true], right: [true, null, true], suspect: [false, null, true],
       dram_read_bytes: [5e5, null, null], dram_write_bytes: [25e4, null, null]
     },
@@ -85,7 +86,7 @@ test('what follows from a row and its device', () => {
   assert.deepStrictEqual([peer.cold_low, peer.cold_high], [0, 6]);
   assert.strictEqual(second.cold_low, null);
   assert.strictEqual(first.of_floor, 0.2);
-  assert.strictEqual(first.tflops, 4);
+  assert.strictEqual(first.tflop_per_s, 4);
   assert.strictEqual(second.of_floor, null);
   assert.strictEqual(peer.of_floor, 0.05);
   assert.deepStrictEqual(first.tensors.map(tensor => tensor.name), ['o', 'state']);

@@ -105,18 +105,18 @@ class Headline(unittest.TestCase):
         self.assertEqual(self.script("--check").returncode, 1)
         # 4e8 bytes at 4e12 a second are 0.1 ms.
         self.assertEqual(self.row("gla", "8,4096,16,128,128")[2:],
-                         ["`chunk_sm90`", "stages=3", "0.2", "50 %", "1.250", "`fla.chunk_gla`",
-                          "1.3", "6.50", "0.2", "met"])
+                         ["`chunk_sm90`", "stages=3", "0.2000", "50 %", "1.250", "`fla.chunk_gla`",
+                          "1.300", "6.50", "0.2", "met"])
         self.assertEqual(self.row("gla, `strong`", "8,4096,16,128,128")[-1], "not measured")
         self.assertEqual(self.script("--check").returncode, 0)
-
+                          "1.300", "6.50", "0.2", "met"])
     def test_the_readme_has_five_rows_of_it_without_tiles(self):
         self.put("headline.json", [record("chunk_fused", 0.4), record("chunk_sm90", 0.2)],
                  "2026-01-01T10:00:00Z")
         self.put("peers.json", [peer("fla.chunk_gla", 1.3)], "2026-01-01T11:00:00Z")
         short = self.table("README.md", "headline_short")[2:]
         self.assertEqual(len(short), 5)
-        self.assertEqual(short[0], ["gla", "8,4096,16,128,128", "0.2", "1.3", "6.50", "50 %"])
+        self.assertEqual(short[0], ["gla", "8,4096,16,128,128", "0.2000", "1.300", "6.50", "50 %"])
         (self.copy / "README.md").write_text(
             (self.copy / "README.md").read_text().replace("| 6.50 |", "| 6.51 |"))
         stale = self.script("--check")

@@ -24,7 +24,8 @@ template <class Visitor>
 void fields(Visitor& visit, Of<Series>) {
   constexpr std::string_view ms = "milliseconds";
   visit.of("series", "The times of repeated calls in one state of the caches.");
-  visit("median_ms", &Series::median_ms, {"The median of the samples.", ms});
+  visit("median_ms", &Series::median_ms,
+        {.about = "The median of the samples.", .unit = ms, .column = "ms"});
   visit("min_ms", &Series::min_ms, {"The smallest sample.", ms});
   visit("p20_ms", &Series::p20_ms, {"The 20th percentile of the samples.", ms});
   visit("p80_ms", &Series::p80_ms, {"The 80th percentile of the samples.", ms});
@@ -54,11 +55,13 @@ template <class Visitor>
 void fields(Visitor& visit, Of<Timing>) {
   using enum Presence;
   visit.of("timing", "How long a call takes.");
-  visit("cold", &Timing::cold, {"Calls whose inputs are in no cache."});
+  visit("cold", &Timing::cold,
+        {.about = "Calls whose inputs are in no cache.", .column = "cold_*"});
   visit("hot", &Timing::hot,
         {.about = "Calls one behind the other, with what the caches hold; null where not asked "
                   "for.",
-         .presence = added});
+         .presence = added,
+         .column = "hot_*"});
   visit("clock_mhz_before", &Timing::clock_mhz_before,
         {"The device's clock before the samples.", "megahertz", added});
   visit("clock_mhz_after", &Timing::clock_mhz_after,
@@ -67,7 +70,7 @@ void fields(Visitor& visit, Of<Timing>) {
         {"The shortest whole call by the wall clock: enqueued, run and waited for.", "milliseconds",
          added});
   visit("suspect", &Timing::suspect,
-        {.about = "Whether the time cannot be true.", .presence = added});
+        {.about = "Whether the time cannot be true.", .presence = added, .column = "suspect"});
   visit("suspect_check", &Timing::suspect_check,
         {.about = "Why the time cannot be true: it is below what the bytes alone take (floor), it "
                   "contradicts the wall clock, or calls take much longer with inputs that no call "
@@ -78,7 +81,8 @@ void fields(Visitor& visit, Of<Timing>) {
         [](const Timing& timing) { return timing.suspect; });
   visit("throttled", &Timing::throttled,
         {.about = "Whether something slowed the device down before, during or after the samples.",
-         .presence = added});
+         .presence = added,
+         .column = "throttled"});
   visit("clock_reasons", &Timing::clock_reasons,
         {.about = "Why the clocks were where they were at any of those moments, by NVML's names: "
                   "sw_power_cap, hw_thermal_slowdown, ...",
@@ -125,7 +129,8 @@ void fields(Visitor& visit, Of<Energy>) {
   visit.of("energy",
            "What the whole board took for repeated calls, back to back with warm caches. What it "
            "takes when idle is included.");
-  visit("joules_per_call", &Energy::joules_per_call, {"The energy of one call.", "joules"});
+  visit("joules_per_call", &Energy::joules_per_call,
+        {.about = "The energy of one call.", .unit = "joules", .column = "joules"});
   visit("watts", &Energy::watts, {"The power over the window.", "watts", added}, has_figure);
   visit("window_seconds", &Energy::window_seconds,
         {"How long the calls were repeated.", "seconds", added}, has_figure);

@@ -13,8 +13,6 @@
 namespace gla_bench {
 namespace {
 
-constexpr int error_digits = 3;
-
 /// A number rounded to fewer digits; any other value is left as it is.
 Json rounded(Json value, int digits) {
   return digits > 0 && value.is_number_float() ? Json(round_to(value.get<double>(), digits))
@@ -61,7 +59,7 @@ Json tensors_json(std::span<const ReportRow> rows) {
   const auto put = [&](const std::string& name, std::size_t place, double value) {
     Json& column = tensors[name];
     if (column.is_null()) column = std::vector<Json>(rows.size());
-    column[place] = number_to_json(round_to(value, error_digits));
+    column[place] = number_to_json(round_to(value, page_digits));
   };
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].record->verification) continue;

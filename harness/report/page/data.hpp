@@ -23,8 +23,7 @@ struct PageContent {
 /// it (notes), and its records' places where some were left out. A column (row_columns.hpp) is a
 /// list with a value for each record in the order of the files, null where there is nothing. A
 /// column of texts has each text once: {"texts", "at": the texts' places}. A problem is the text
-/// that stands in a row's command for it. Extents are the table of core/extents.hpp. Errors of
-/// single outputs have 3 significant digits, counters 7 or 3.
+/// that stands in a row's command for it. Extents are the table of core/extents.hpp.
 Json page_data(const PageContent& content);
 
 /// page_data() as text. Invalid UTF-8 is replaced.

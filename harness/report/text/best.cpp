@@ -43,11 +43,11 @@ std::vector<BestTable> best_tables(std::span<const Results> files) {
     table.columns = {{"problem"},
                      {"fastest"},
                      {"ms", true},
-                     {"of floor", true, 3},
-                     {"bound by", false, 1},
-                     {"next", false, 2},
+                     {"of floor", true, 4},
+                     {"bound by", false, 2},
+                     {"next", false, 3},
                      {"peer", false, 5},
-                     {"tile", false, 4}};
+                     {"tile", false, 1}};
     for (std::size_t i = 0; i < group.contests.size(); ++i)
       table.rows.push_back(line_of(*group.contests[i], group.problems[i]));
     tables.push_back({group.name + (group.shared.empty() ? "" : ", " + group.shared),

@@ -11,6 +11,7 @@
 #include "harness/report/stale.hpp"
 #include "harness/report/text/measured.hpp"
 #include "harness/report/text/section_parts.hpp"
+#include "harness/report/time_figures.hpp"
 #include "harness/support/numbers.hpp"
 #include "harness/support/text.hpp"
 
@@ -28,9 +29,7 @@ struct Row {
   bool competes() const {
     return wins() || standing == Standing::tied || standing == Standing::slower;
   }
-  double cold_ms() const {
-    return record->timing ? record->timing->cold.median_ms : unknown_number;
-  }
+  TimeFigures figures() const { return time_figures(*record, copy_gb_per_s); }
   /// A right result is worthless where the candidate crashed or hung later.
   bool verified() const {
     return record->verification && record->verification->ok && !is_failure(record->status);
@@ -75,19 +74,15 @@ std::string notes_of(const Row& row) {
 
 std::vector<std::string> cells(const Row& row) {
   const Record& record = *row.record;
-  const double ms = row.cold_ms();
-  const double floor_ms =
-      row.copy_gb_per_s > 0 ? record.io.floor_bytes / (row.copy_gb_per_s * 1e6) : unknown_number;
+  const TimeFigures figures = row.figures();
   const double moved = record.io.model_read_bytes + record.io.model_write_bytes;
-  const double hot =
-      record.timing && record.timing->hot ? record.timing->hot->median_ms : unknown_number;
   return {record.variant,
           record.tile.empty() ? "-" : describe(record.tile),
-          format_ms(ms),
-          format_ms(hot),
-          format_rate(record.io.floor_bytes / (ms * 1e6)),
-          format_rate(record.flops / (ms * 1e9)),
-          format_percent(floor_ms / ms),
+          format_ms(figures.cold_ms),
+          format_ms(figures.hot_ms),
+          format_rate(figures.gb_per_s),
+          format_rate(figures.tflop_per_s),
+          format_percent(figures.of_floor),
           format_factor(moved > 0 ? moved / record.io.floor_bytes : unknown_number),
           bound_of(row),
           error_of(record),
@@ -99,10 +94,10 @@ std::vector<std::string> cells(const Row& row) {
 bool better(const Row& a, const Row& b) {
   const auto rank = [](const Row& row) {
     if (!row.verified()) return 2;
-    return std::isnan(row.cold_ms()) ? 1 : 0;
+    return std::isnan(row.figures().cold_ms) ? 1 : 0;
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
-  return rank(a) == 0 && a.cold_ms() < b.cold_ms();
+  return rank(a) == 0 && a.figures().cold_ms < b.figures().cold_ms;
 }
 
 /// The row that stands for each variant, best first: the one that competes, or else the best.
@@ -155,11 +150,11 @@ Table stages_of(const std::vector<Row>& rows) {
     double sum = 0;
     for (const Stage& stage : row.record->stages) sum += stage.median_ms;
     for (const Stage& stage : row.record->stages)
-      table.rows.push_back({row.record->variant,
-                            row.record->tile.empty() ? "-" : describe(row.record->tile), stage.name,
-                            format_ms(stage.median_ms), format_percent(stage.median_ms / sum),
-                            format_rate((stage.model_read_bytes + stage.model_write_bytes) /
-                                        (stage.median_ms * 1e6))});
+      table.rows.push_back(
+          {row.record->variant, row.record->tile.empty() ? "-" : describe(row.record->tile),
+           stage.name, format_ms(stage.median_ms), format_percent(stage.median_ms / sum),
+           format_rate(rate_over_ms(stage.model_read_bytes + stage.model_write_bytes,
+                                    stage.median_ms, 1e6))});
   }
   return table;
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "harness/records/results_schema.hpp"
 #include "harness/report/row_columns.hpp"
 #include "harness/support/text.hpp"
 
@@ -22,9 +23,13 @@ void put(const ReportColumn& column, const ReportRow& row, Json& flat) {
     flat[column.name] = std::move(value);
 }
 
+std::string text_of_value(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return "";
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  const std::string text = text_of_value(value);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -52,6 +57,22 @@ std::optional<double> number_in(std::string_view text) {
 std::string spelled_out(const std::string& value) {
   const std::optional<DType> dtype = parse_dtype(value);
   return dtype ? std::string(name(*dtype)) : value;
+}
+
+/// Whether a value is the wanted one: the same text, or the same number in another spelling.
+bool is_value(const Json& value, const std::string& wanted) {
+  const std::optional<double> number = number_in(wanted);
+  return text_of_value(value) == wanted ||
+         (number && value.is_number() && value.get<double>() == *number);
+}
+
+/// Whether a field of records may hold the value, whether a record at hand does or not. What its
+/// declaration says of it stands in the schema.
+bool may_hold(const std::string& key, const std::string& value) {
+  if (key == "operator") return find_operator(value) != nullptr;
+  const Json fields = results_schema()["$defs"]["record"]["properties"];
+  const Json names = fields.value(key, Json::object()).value("enum", Json::array());
+  return std::find(names.begin(), names.end(), value) != names.end();
 }
 
 /// What a condition may ask for: the row, and the axes of its tile and its options.
@@ -102,26 +123,6 @@ std::string csv_of(const std::vector<Json>& rows) {
   return text;
 }
 
-namespace {
-
-// A name that the field may hold, whether a record at hand has it or not.
-bool is_a_name_of(const std::string& key, const std::string& value) {
-  if (key == "operator") return find_operator(value) != nullptr;
-  if (key == "direction") return parse_direction(value).has_value();
-  if (key == "dtype") return parse_dtype(value).has_value();
-  if (key == "layout") return parse_layout(value).has_value();
-  if (key == "backend") return parse_backend(value).has_value();
-  const auto& statuses = EnumNames<Status>::values;
-  return key == "status" && std::any_of(statuses.begin(), statuses.end(),
-                                        [&](Status status) { return name(status) == value; });
-}
-
-std::string text_of_value(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-}  // namespace
-
 RecordFilter::RecordFilter(std::string_view text) {
   for (const std::string& part : split(text, ',')) {
     const std::size_t at = part.find_first_of("=!<>");
@@ -142,14 +143,11 @@ RecordFilter::RecordFilter(std::string_view text) {
 }
 
 bool RecordFilter::holds(const Condition& condition, const Json& value) {
-  const std::string text = text_of_value(value);
   const std::string& relation = condition.relation;
   if (relation == "=" || relation == "!=") {
-    const bool equal = std::any_of(
-        condition.values.begin(), condition.values.end(), [&](const std::string& wanted) {
-          const std::optional<double> number = number_in(wanted);
-          return text == wanted || (number && value.is_number() && value.get<double>() == *number);
-        });
+    const bool equal =
+        std::any_of(condition.values.begin(), condition.values.end(),
+                    [&](const std::string& wanted) { return is_value(value, wanted); });
     return equal == (relation == "=");
   }
   if (!value.is_number()) return false;
@@ -160,19 +158,17 @@ bool RecordFilter::holds(const Condition& condition, const Json& value) {
 }
 
 void RecordFilter::refuse_unknown_values(
-    const std::map<std::string, std::set<std::string>>& values) const {
+    const std::map<std::string, std::set<Json>>& values) const {
   constexpr std::size_t most_named = 20;
   for (const Condition& condition : conditions_) {
     const auto known = values.find(condition.key);
     if (known == values.end() || condition.relation != "=") continue;
     for (const std::string& wanted : condition.values) {
-      const bool there =
-          std::any_of(known->second.begin(), known->second.end(), [&](const std::string& value) {
-            const auto a = number_in(value), b = number_in(wanted);
-            return value == wanted || (a && b && *a == *b);
-          });
-      if (there || is_a_name_of(condition.key, wanted)) continue;
-      std::vector<std::string> some(known->second.begin(), known->second.end());
+      const bool there = std::any_of(known->second.begin(), known->second.end(),
+                                     [&](const Json& value) { return is_value(value, wanted); });
+      if (there || may_hold(condition.key, wanted)) continue;
+      std::vector<std::string> some;
+      for (const Json& value : known->second) some.push_back(text_of_value(value));
       const bool more = some.size() > most_named;
       if (more) some.resize(most_named);
       throw InputError("--where: found " + condition.key + condition.relation + wanted +
@@ -184,7 +180,7 @@ void RecordFilter::refuse_unknown_values(
 
 std::vector<Results> RecordFilter::of(const std::vector<Results>& files) const {
   std::set<std::string> there;
-  std::map<std::string, std::set<std::string>> values;  // of the keys that conditions name
+  std::map<std::string, std::set<Json>> values;  // of the keys that conditions name
   std::vector<Results> chosen;
   for (const Results& results : files) {
     Results some = results;
@@ -195,8 +191,7 @@ std::vector<Results> RecordFilter::of(const std::vector<Results>& files) const {
       const Json fields = fields_of(results, i);
       for (const auto& [key, value] : fields.items()) there.insert(key);
       for (const Condition& condition : conditions_)
-        if (fields.contains(condition.key))
-          values[condition.key].insert(text_of_value(fields[condition.key]));
+        if (fields.contains(condition.key)) values[condition.key].insert(fields[condition.key]);
       const bool all =
           std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
             return fields.contains(condition.key) && holds(condition, fields[condition.key]);

@@ -1,9 +1,9 @@
 #pragma once
 // Records as flat rows, for scripts and for choosing among them: CSV, JSON, `--where`.
 
-#include <span>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,7 +51,7 @@ class RecordFilter {
   };
 
   static bool holds(const Condition& condition, const Json& value);
-  void refuse_unknown_values(const std::map<std::string, std::set<std::string>>& values) const;
+  void refuse_unknown_values(const std::map<std::string, std::set<Json>>& values) const;
 
   std::vector<Condition> conditions_;
 };

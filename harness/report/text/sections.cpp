@@ -6,6 +6,7 @@
 #include "harness/report/bound_by.hpp"
 #include "harness/report/text/measured.hpp"
 #include "harness/report/text/section_parts.hpp"
+#include "harness/report/time_figures.hpp"
 #include "harness/support/numbers.hpp"
 #include "harness/support/text.hpp"
 
@@ -199,7 +200,7 @@ std::string why_section(std::span<const Contest> contests) {
                      const BoundVerdict verdict = bound_of(contest);
                      rows.push_back({problem, record.variant, bound_name(verdict), verdict.why,
                                      bytes_text(record),
-                                     format_rate(record.flops / (contest.winner()->ms() * 1e9))});
+                                     format_rate(time_figures(record, 0).tflop_per_s)});
                    });
 }
 

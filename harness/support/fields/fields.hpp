@@ -1,6 +1,7 @@
 #pragma once
 // How a struct declares its JSON once, so that one list of fields writes it (write.hpp), reads it
-// (read.hpp) and describes it as a JSON Schema (schema.hpp).
+// (read.hpp), describes it as a JSON Schema (schema.hpp) and makes columns of reports
+// (columns.hpp).
 //
 // Behind the struct stands a function that visits its fields in the order of the file:
 //
@@ -53,6 +54,10 @@ struct FieldInfo {
   std::string_view expected = {};                ///< what one of `names` is, for messages
   bool filled = false;                           ///< a text must not be empty
   std::string_view letters = {};                 ///< a text is made of these alone; empty: of any
+  /// The name of its column in reports; empty: it has none. Of a field that is a struct it is a
+  /// pattern: "hot_*" makes "hot_ms" of the struct's column "ms". A struct without one has no
+  /// columns.
+  std::string_view column = {};
 };
 
 /// `least` and `most` of a number that is neither NaN nor infinite.

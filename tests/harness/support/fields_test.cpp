@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "harness/support/fields/columns.hpp"
 #include "harness/support/fields/read.hpp"
 #include "harness/support/fields/schema.hpp"
 #include "harness/support/fields/write.hpp"
@@ -58,6 +60,35 @@ void fields(Visitor& visit, Of<Whole>) {
   visit.check([](const Whole& whole, const JsonNode& node) {
     if (whole.width && *whole.width > whole.length) node.at("width").fail("at most the length");
   });
+}
+
+struct Series {
+  double median = 0;
+  std::optional<double> spread;
+  std::int64_t count = 0;
+};
+
+template <class Visitor>
+void fields(Visitor& visit, Of<Series>) {
+  visit.of("series", "A series.");
+  visit("median", &Series::median, {.about = "Its median.", .unit = "ms", .column = "ms"});
+  visit("spread", &Series::spread, {.about = "Its spread.", .column = "spread"});
+  visit("count", &Series::count, {.about = "How many; no column."});
+}
+
+struct Timed {
+  Colour colour = Colour::red;
+  std::optional<Series> cold;
+  Series hot, unseen;
+};
+
+template <class Visitor>
+void fields(Visitor& visit, Of<Timed>) {
+  visit.of("run", "A run.");
+  visit("colour", &Timed::colour, {.about = "Its colour.", .column = "colour"});
+  visit("cold", &Timed::cold, {.about = "Cold.", .column = "cold_*"});
+  visit("hot", &Timed::hot, {.about = "Hot.", .column = "*"});
+  visit("unseen", &Timed::unseen, {.about = "Of this no column is made."});
 }
 
 Whole read(const std::string& text, Nulls nulls = Nulls::missing) {
@@ -143,6 +174,24 @@ TEST(Fields, DescribeThemselves) {
   EXPECT_EQ(properties["old"]["default"], true);
   EXPECT_EQ(parts.parts()["part"]["properties"]["count"].dump(),
             R"({"type":"integer","minimum":1,"maximum":9,"description":"How many."})");
+}
+
+TEST(Fields, NameTheirColumns) {
+  const auto columns = field_columns<Timed>();
+  std::vector<std::string> names;
+  for (const auto& column : columns) names.push_back(column.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"colour", "cold_ms", "cold_spread", "ms", "spread"}));
+  EXPECT_TRUE(columns[1].has_fraction && columns[2].has_fraction && !columns[0].has_fraction);
+  Timed run;
+  run.hot.median = 1.5;
+  const auto values = [&] {
+    Json list = Json::array();
+    for (const auto& column : columns) list.push_back(column.value(run));
+    return list.dump();
+  };
+  EXPECT_EQ(values(), R"(["red",null,null,1.5,null])");
+  run.cold = Series{2.5, std::nan(""), 3};
+  EXPECT_EQ(values(), R"(["red",2.5,"nan",1.5,null])");
 }
 
 TEST(Fields, OfAnEnumerationAreItsNames) {

@@ -49,6 +49,18 @@ TEST(Report, ShowsTheStagesOfRecordsThatHaveThem) {
   EXPECT_EQ(text_of({file({timed("plain", 0.2)})}).find("stage"), std::string::npos);
 }
 
+TEST(Report, ARateThatIsNotKnownIsADash) {
+  Record peer = timed("theirs", 0.2);
+  peer.peer = true;
+  peer.flops = 0;
+  Record slow = timed("slow", 30);  // 6e9 operations: 0.2 T/s
+  for (const bool markdown : {false, true}) {
+    const std::string text = text_of({file({peer, slow})}, markdown);
+    EXPECT_EQ(text.find("0.00 "), std::string::npos) << text;
+    EXPECT_NE(text.find(" 0.200 "), std::string::npos) << text;
+  }
+}
+
 TEST(Report, TellsTimeBandwidthShareTrafficAndError) {
   const std::string text = text_of({file({timed("fast", 0.2)})});
   // 1e6 bytes in 0.2 ms: 5 GB/s; at 10 GB/s they take 0.1 ms, half of it. 6e9 operations: 30 T/s.

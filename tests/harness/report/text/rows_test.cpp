@@ -60,6 +60,25 @@ TEST(ReportRows, OfRecordsWithoutATimeHaveNothingThere) {
   EXPECT_EQ(row["reason"], record.reason);
 }
 
+TEST(ReportRows, FiguresThatAreNotKnownAreEmpty) {
+  Record record = timed("a", 0.25);
+  const Json row = flat_row(files_of({record})[0], 0);
+  EXPECT_DOUBLE_EQ(row["floor_ms"].get<double>(), 0.1) << "1e6 bytes at 10 GB/s";
+  EXPECT_DOUBLE_EQ(row["of_floor"].get<double>(), 0.4);
+  EXPECT_DOUBLE_EQ(row["gb_per_s"].get<double>(), 4);
+  EXPECT_DOUBLE_EQ(row["tflop_per_s"].get<double>(), 24);
+  record.flops = 0;
+  record.peer = true;
+  const Json peer = flat_row(files_of({record})[0], 0);
+  EXPECT_TRUE(peer["tflop_per_s"].is_null());
+  EXPECT_NE(csv_of({peer}).find(",4.0,,"), std::string::npos) << "GB/s, and no operations";
+  record.timing.reset();
+  record.io.floor_bytes = 0;
+  const Json bare = flat_row(files_of({record})[0], 0);
+  for (const char* key : {"cold_ms", "floor_ms", "of_floor", "gb_per_s", "tflop_per_s"})
+    EXPECT_TRUE(bare[key].is_null()) << key;
+}
+
 TEST(ReportRows, CsvQuotesWhatHasToBeAndHasAColumnForEachKey) {
   EXPECT_EQ(csv_of({Json{{"a", 1}, {"b", "x, \"y\"\nz"}}, Json{{"a", nullptr}, {"c", true}}}),
             "a,b,c\n1,\"x, \"\"y\"\"\nz\",\n,,true\n");
@@ -136,6 +155,20 @@ TEST(ReportBest, NamesTheFastestTheNextAndThePeer) {
   EXPECT_EQ(table.columns[4].title, "next") << "what bounds it is not known of any";
 }
 
+TEST(ReportBest, TheTileLeavesFirst) {
+  const auto tables = best_tables(files_of({timed("a", 2), timed("b", 1, 32)}));
+  const auto head = [&](std::size_t width) {
+    const std::string text = tables.at(0).table.text(width);
+    return text.substr(0, text.find('\n'));
+  };
+  const std::string whole = head(0);
+  ASSERT_NE(whole.find("tile"), std::string::npos);
+  std::size_t width = 200;
+  while (head(width).find("tile") != std::string::npos) --width;
+  for (const char* title : {"problem", "fastest", "ms", "of floor", "next"})
+    EXPECT_NE(head(width).find(title), std::string::npos) << title << " at " << width;
+}
+
 TEST(ReportBest, NamesATie) {
   const auto tables = best_tables(files_of({timed("a", 1), timed("b", 1.001)}));
   EXPECT_EQ(tables.at(0).table.rows.at(0)[4], "= b 1.00x");
@@ -155,6 +188,14 @@ TEST(Where, AValueThatNoRecordHasIsAMistake) {
   }
   EXPECT_THROW(RecordFilter("variant=a|c").of(files), InputError);
   EXPECT_THROW(RecordFilter("dtype=foo").of(files), InputError);
+  // What a field may hold is no mistake, even where no record at hand has it.
+  for (const char* text : {"status=crashed", "dtype=fp16", "backend=cuda", "layout=head_first",
+                           "direction=backward", "operator=softmax"})
+    EXPECT_EQ(RecordFilter(text).of(files).at(0).records.size(), 0u) << text;
+  for (const char* text : {"status=gone", "backend=tpu", "layout=mild", "operator=forward",
+                           "source_hash=1", "cold_ms=77"})
+    EXPECT_THROW(RecordFilter(text).of(files), InputError) << text;
+  EXPECT_EQ(RecordFilter("cold_ms=1e0").of(files).at(0).records.size(), 1u);
 }
 
 TEST(ReportBest, SaysWhereNothingRightWasTimed) {
