@@ -78,7 +78,8 @@ def chosen(options):
     if options.only:
         return [fault for fault in faults if fault.name in options.only]
     if options.sample:
-        return lists.sample_of([fault for fault in faults if fault.counts], options.sample, options.date)
+        drawn_from = [fault for fault in faults if fault.counts and not fault.survives]
+        return lists.sample_of(drawn_from, options.sample, options.date)
     return faults
 
 

@@ -50,6 +50,8 @@ def markdown(faults, outcomes):
             told = "equivalent: " + fault.equivalent
         elif fault.not_wanted:
             told = "not wanted: " + fault.not_wanted
+        elif fault.survives and outcome.outcome == SURVIVED:
+            told += ": " + fault.survives
         lines.append(f"| `{fault.name}` | {cell(fault.what)} | {cell(told)} |")
     return "\n".join(lines) + "\n"
 

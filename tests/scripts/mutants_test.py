@@ -133,6 +133,17 @@ class Mutants(unittest.TestCase):
         self.assertIn("1 of 1 faults caught (100 %); 1 more are listed and not run", done.stdout)
         self.assertIn("equivalent: Both are the same.", (self.tree / "table.md").read_text())
 
+    def test_what_is_known_to_survive_counts_and_is_left_out_of_samples(self):
+        self.faults(FAULT, {**FAULT, "name": "other_x", "find": "z = x", "replace": "z = 2 * x",
+                            "survives": "Nobody reads z."})
+        done = self.run_script("--output", self.tree / "table.md")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("1 of 2 faults caught (50 %)", done.stdout)
+        self.assertIn("**survived**: Nobody reads z.", (self.tree / "table.md").read_text())
+        sample = self.run_script("--sample", "2")
+        self.assertEqual(sample.returncode, 0, sample.stdout + sample.stderr)
+        self.assertIn("1 of 1 faults caught", sample.stdout)
+
     def test_what_can_not_be_tried_is_no_success(self):
         for replace, sentence in (("#error", "does not compile: refused by the compiler"),
                                   ("nothing", "no row was tried")):
