@@ -16,12 +16,15 @@ struct Chunks {
   std::int64_t row = 1;     ///< contiguous elements of one token and head
   std::int64_t length = 1;  ///< tokens of a chunk; the last one takes the ragged rest as well
   bool rows = false;        ///< a row is one token's of one head, with a size of its own
+  /// Heads of a chunk: all of them where there are so few tokens that one head's rows could all be
+  /// near zero (a query that is nearly orthogonal to the only key), and 1 otherwise.
+  std::int64_t heads = 1;
 
   std::int64_t pieces() const { return std::max<std::int64_t>(tokens / length, 1); }
   std::int64_t end(std::int64_t piece) const {
     return piece + 1 == pieces() ? tokens : (piece + 1) * length;
   }
-  std::int64_t count() const { return outer * inner * pieces(); }
+  std::int64_t count() const { return outer * (inner / heads) * pieces(); }
 };
 
 /// The chunks of tensor_errors() (verify.hpp).
@@ -31,9 +34,11 @@ Chunks chunks_of(const TensorSpec& spec);
 template <class Act>
 void for_rows(const Chunks& chunks, std::int64_t index, Act act) {
   const std::int64_t piece = index % chunks.pieces(), pair = index / chunks.pieces();
-  const std::int64_t outer = pair / chunks.inner, inner = pair % chunks.inner;
+  const std::int64_t groups = chunks.inner / chunks.heads;
+  const std::int64_t outer = pair / groups, first = pair % groups * chunks.heads;
   for (std::int64_t t = piece * chunks.length; t < chunks.end(piece); ++t)
-    act(((outer * chunks.tokens + t) * chunks.inner + inner) * chunks.row);
+    for (std::int64_t inner = first; inner < first + chunks.heads; ++inner)
+      act(((outer * chunks.tokens + t) * chunks.inner + inner) * chunks.row);
 }
 
 }  // namespace gla_bench

@@ -193,7 +193,13 @@ Chunks chunks_of(const TensorSpec& spec) {
   if (spec.tokens && extents.size() == 3)
     return {extents[0], extents[1], 1, extents[2], chunk_tokens};
   if (spec.tokens && extents.size() > 3)
-    return {extents[0], extents[1], extents[2], product(3), chunk_tokens, true};
+    return {extents[0],
+            extents[1],
+            extents[2],
+            product(3),
+            chunk_tokens,
+            true,
+            extents[1] < few_tokens ? extents[2] : 1};
   if (extents.size() >= 3) return {extents[0], 1, extents[1], product(2), 1};
   return {1, 1, 1, product(0), 1};
 }
@@ -206,7 +212,7 @@ ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
   const Chunks chunks = chunks_of(spec);
   const std::vector<Partial> partials = compare_chunks(chunks, got, expected);
   const double rms = rms_of(total(partials));
-  ChunkErrors errors{{chunks.outer, chunks.inner, chunks.pieces()}, {}};
+  ChunkErrors errors{{chunks.outer, chunks.inner / chunks.heads, chunks.pieces()}, {}};
   for (const Partial& p : partials)
     errors.rel_l2.push_back(p.elements == 0 ? 0.0f : static_cast<float>(error_of_chunk(p, rms)));
   return errors;

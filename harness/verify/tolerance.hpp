@@ -23,14 +23,21 @@ struct SignedMeans {
   double plain = 0;  ///< of errors, over the sum of absolute values
 };
 
+/// The share of a tensor's values that would fit a shorter format (value_tests.hpp).
+struct CoarseShares {
+  double bfloat16 = 0;  ///< with 8 bits of significand
+  double float16 = 0;   ///< with 11 bits, which tf32 has as well
+};
+
 /// The errors that the bounds of one output are tied to, and the sizes that their floors depend on.
 struct BaselineError {
-  OutputErrors stored;     ///< of the plain computation, rounded to the output's dtype
-  OutputErrors computed;   ///< of the plain computation before that
-  OutputErrors rounding;   ///< of the exact result, rounded to the output's dtype
-  SignedMeans signs = {};  ///< of the plain computation before it is rounded
+  OutputErrors stored;    ///< of the plain computation, rounded to the output's dtype
+  OutputErrors computed;  ///< of the plain computation before that
+  OutputErrors rounding;  ///< of the exact result, rounded to the output's dtype
   std::int64_t elements = 1;
   std::int64_t smallest_chunk = 1;  ///< elements of the smallest chunk
+  SignedMeans signs = {};           ///< of the plain computation before it is rounded
+  CoarseShares coarse = {};         ///< of the plain computation before it is rounded
 };
 
 /// The bounds of one output.

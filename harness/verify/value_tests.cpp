@@ -134,21 +134,32 @@ SignedMean signed_mean(const TensorSpec& spec, std::span<const float> got,
   return plain_is_worse ? plain : along;
 }
 
-std::optional<int> kept_bits(const TensorSpec& spec, std::span<const float> got,
-                             std::span<const double> expected) {
-  check_sizes(spec, got.size(), expected.size());
-  constexpr std::int64_t least = 32;
-  if (spec.dtype != DType::float32) return std::nullopt;
-  for (const int bits : {8, 11}) {
-    std::int64_t values = 0, coarse = 0, expected_coarse = 0;
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      if (!std::isfinite(got[i]) || got[i] == 0 || !std::isfinite(expected[i])) continue;
-      ++values;
-      coarse += fits(got[i], bits) ? 1 : 0;
-      expected_coarse += fits(static_cast<float>(expected[i]), bits) ? 1 : 0;
-    }
-    if (values >= least && 2 * coarse > values && 4 * expected_coarse < values) return bits;
+CoarseShares coarse_shares(std::span<const float> values) {
+  std::int64_t all = 0, bfloat16 = 0, float16 = 0;
+  for (const float value : values) {
+    if (!std::isfinite(value) || value == 0) continue;
+    ++all;
+    bfloat16 += fits(value, 8) ? 1 : 0;
+    float16 += fits(value, 11) ? 1 : 0;
   }
+  const auto count = static_cast<double>(std::max<std::int64_t>(all, 1));
+  return {static_cast<double>(bfloat16) / count, static_cast<double>(float16) / count};
+}
+
+std::optional<int> kept_bits(const TensorSpec& spec, std::span<const float> got,
+                             std::span<const double> expected, const CoarseShares& plain) {
+  check_sizes(spec, got.size(), expected.size());
+  if (spec.dtype != DType::float32 || got.size() < 32) return std::nullopt;
+  const CoarseShares found = coarse_shares(got);
+  if (found.float16 <= 0.5) return std::nullopt;  // 8 bits fit 11 as well
+  std::vector<float> exact(expected.size());
+  for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = static_cast<float>(expected[i]);
+  const CoarseShares known = coarse_shares(exact);
+  const auto unlike = [](double share, double first, double second) {
+    return share > 0.5 && std::max(first, second) < 0.25;
+  };
+  if (unlike(found.bfloat16, known.bfloat16, plain.bfloat16)) return 8;
+  if (unlike(found.float16, known.float16, plain.float16)) return 11;
   return std::nullopt;
 }
 

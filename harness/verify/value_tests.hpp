@@ -42,11 +42,15 @@ SignedMean signed_mean(const TensorSpec& spec, std::span<const float> got,
 SignedMeans signed_means(const TensorSpec& spec, DType stored, std::span<const float> got,
                          std::span<const double> expected);
 
+/// The shares of the values that fit a shorter format, of those that are finite and not 0.
+CoarseShares coarse_shares(std::span<const float> values);
+
 /// The bits of a float32 output's values that were really kept, where they are fewer than a
-/// float32's: 8 (bfloat16) or 11 (float16 and tf32), of more than half of the elements, where the
-/// reference's values are not like that. Nothing where the values have the bits of their dtype, for
-/// outputs of another dtype, and for fewer than 32 elements.
+/// float32's: 8 (bfloat16) or 11 (float16 and tf32), of more than half of the elements. Nothing
+/// where the exact result or the plain computation has a quarter of such values itself (few tokens,
+/// or whole numbers), for outputs of another dtype, and for fewer than 32 elements.
+/// @throws std::invalid_argument when a size does not fit the spec
 std::optional<int> kept_bits(const TensorSpec& spec, std::span<const float> got,
-                             std::span<const double> expected);
+                             std::span<const double> expected, const CoarseShares& plain);
 
 }  // namespace gla_bench

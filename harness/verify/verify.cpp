@@ -87,7 +87,7 @@ std::optional<Explanation> test_values(const Expected& expected, std::span<const
                                                number(mean.value) + " beyond its bound " +
                                                number(mean.bound) +
                                                ", so the errors have a common sign"};
-  if (const auto bits = kept_bits(spec, got, expected.values))
+  if (const auto bits = kept_bits(spec, got, expected.values, expected.baseline.coarse))
     return Explanation{check::kept_bits, "'" + spec.name + "': a float32 output of which " +
                                              std::to_string(*bits) +
                                              " bits were kept, where the reference has more"};
@@ -114,6 +114,7 @@ BaselineError baseline_error(const TensorSpec& spec, std::vector<float> plain,
   result.elements = computed.elements;
   result.smallest_chunk = computed.smallest_chunk;
   result.signs = signed_means(spec, DType::float32, plain, expected);
+  result.coarse = coarse_shares(plain);
   if (spec.dtype == DType::float32) return result;
   const auto count = static_cast<std::int64_t>(plain.size());
 #pragma omp parallel for schedule(static) if (count > 65536)

@@ -25,6 +25,9 @@ namespace gla_bench {
 /// single element near zero, whose relative error says nothing of the kernel.
 constexpr std::int64_t chunk_tokens = 64;
 
+/// Fewer tokens than this do not make a chunk of one head: a chunk then spans all heads.
+constexpr std::int64_t few_tokens = 16;
+
 /// The smallest share of the norm at the tensor's RMS that a chunk's reference norm counts as, so
 /// that the error of a chunk near zero is not divided by almost nothing.
 constexpr double chunk_norm_floor = 0.01;
@@ -44,7 +47,8 @@ struct ErrorMetrics {
 };
 
 /// Compares a whole tensor. Where the tensor has token axes, a chunk is 64 tokens of one (sequence,
-/// head) pair; where it has no axis behind them, as lse, a chunk spans all heads. Without token
+/// head) pair; where it has no axis behind them, as lse, or fewer than 16 tokens, a chunk spans all
+/// heads. Without token
 /// axes a chunk is one pair's whole part ([K,V] of a state). Where the reference is infinite (lse
 /// of a row that sees nothing), the same infinity is right and is left out of all norms. If any
 /// other element is not finite, or another value stands there, every error is NaN. The result does

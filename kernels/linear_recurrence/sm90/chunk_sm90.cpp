@@ -178,6 +178,11 @@ std::optional<std::string> refuse_on_chip(const Problem& problem, const Tile& ti
 std::optional<std::string> refuse_segments(const Problem& problem, const Tile& tile) {
   const int segments = choice(tile, "segments");
   if (segments > 1 && problem.shape.seq < 128 * segments) return "segments of less than two chunks";
+  // Where gates are strong, the last segment needs no state of the others and is done before the
+  // first has read the initial state.
+  if (segments > 1 && !joined(tile) && flag(problem, "in_place"))
+    return "segments in blocks of their own: the last one writes the state in place that the first "
+           "one reads";
   if (choice(tile, "parted") == 0) return std::nullopt;
   if (segments == 1) return "no sequence is in segments";
   if (joined(tile)) return "a sequence's segments are a cluster, as those of all others";

@@ -135,7 +135,7 @@ TEST(KeptBits, AFloat32OutputThatWasStoredInFewerBitsIsSeen) {
   const TensorSpec spec = tokens(1, 20, 1, 8, DType::float32);
   const std::vector<double> expected = normals(spec, 3);
   const auto kept = [&](const std::function<float(double)>& store) {
-    return kept_bits(spec, stored(expected, store), expected);
+    return kept_bits(spec, stored(expected, store), expected, {});
   };
   EXPECT_EQ(kept([](double x) { return static_cast<float>(x); }), std::nullopt);
   EXPECT_EQ(kept(to_nearest), 8);
@@ -143,17 +143,27 @@ TEST(KeptBits, AFloat32OutputThatWasStoredInFewerBitsIsSeen) {
   EXPECT_EQ(kept([](double x) { return round_mantissa<10>(static_cast<float>(x)); }), 11);
 }
 
+// A sum of three keys that a 16-bit product has rounded has few bits in any right kernel.
+TEST(KeptBits, APlainComputationOfFewBitsExplainsThem) {
+  const TensorSpec spec = tokens(1, 20, 1, 8, DType::float32);
+  const std::vector<double> expected = normals(spec, 3);
+  const std::vector<float> got = stored(expected, to_nearest);
+  EXPECT_EQ(kept_bits(spec, got, expected, coarse_shares(got)), std::nullopt);
+  EXPECT_EQ(coarse_shares(got).bfloat16, 1.0);
+  EXPECT_EQ(kept_bits(spec, got, expected, {0.1, 0.1}), 8);
+}
+
 TEST(KeptBits, AReferenceOfFewBitsExplainsThem) {
   const TensorSpec spec = tokens(1, 20, 1, 8, DType::float32);
   std::vector<double> expected = normals(spec, 3);
   for (double& value : expected) value = to_nearest(value);
-  EXPECT_EQ(kept_bits(spec, stored(expected, to_nearest), expected), std::nullopt);
+  EXPECT_EQ(kept_bits(spec, stored(expected, to_nearest), expected, {}), std::nullopt);
   const TensorSpec small = tokens(1, 3, 1, 8, DType::float32);
   expected.resize(24);
-  EXPECT_EQ(kept_bits(small, stored(normals(small, 1), to_nearest), normals(small, 1)),
+  EXPECT_EQ(kept_bits(small, stored(normals(small, 1), to_nearest), normals(small, 1), {}),
             std::nullopt);
   const TensorSpec sixteen = tokens(1, 20, 1, 8);
-  EXPECT_EQ(kept_bits(sixteen, stored(normals(sixteen, 1), to_nearest), normals(sixteen, 1)),
+  EXPECT_EQ(kept_bits(sixteen, stored(normals(sixteen, 1), to_nearest), normals(sixteen, 1), {}),
             std::nullopt);
 }
 

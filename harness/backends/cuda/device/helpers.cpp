@@ -142,7 +142,9 @@ void Helpers::flip_signs(void* data, std::size_t bytes, DType dtype, SignStream 
 
 void Helpers::poison_leftovers(cudaStream_t stream) const {
   const auto words = static_cast<unsigned>(poison_leftovers_.shared_bytes / sizeof(unsigned));
-  launch_on(poison_leftovers_, multiprocessors_, LeftoversParams{leftovers_pattern, words}, stream);
+  // An SM whose first block begins late leaves its share to others, so that there are more blocks.
+  launch_on(poison_leftovers_, 3 * multiprocessors_, LeftoversParams{leftovers_pattern, words},
+            stream);
 }
 
 void Helpers::keep_busy(void* data, std::size_t bytes, std::uint64_t duration_ns,

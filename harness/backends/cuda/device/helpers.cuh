@@ -201,7 +201,7 @@ extern "C" __global__ void flip_signs(const __grid_constant__ helpers::SignsPara
 
 // Fills an SM's shared memory, as far as one block may have it, and most of its registers with the
 // pattern. A kernel that reads what it did not write then finds the pattern, not what an earlier
-// launch left. Grid: one block for each SM. A block has all of the SM's registers and shared memory,
+// launch left. Grid: three blocks for each SM. A block has all of the SM's registers and shared memory,
 // and stays until the others have begun, so that each has an SM of its own.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     poison_leftovers(const __grid_constant__ helpers::LeftoversParams p) {

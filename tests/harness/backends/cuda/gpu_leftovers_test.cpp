@@ -1,7 +1,7 @@
 // What a kernel finds of an earlier one: in shared memory, and beside other work.
 
-#include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "core/error.hpp"
 #include "tests/harness/backends/cuda/gpu_fixture.hpp"
@@ -28,8 +28,13 @@ TEST_F(GpuLeftovers, SharedMemoryIsNaNBeforeAVerifiedRunAndNotPoison) {
       second->poison_workspace();
       second->run();
       const std::vector<float> y = workset->download_outputs().at("y");
-      EXPECT_EQ(std::count_if(y.begin(), y.end(), [](float v) { return std::isnan(v); }),
-                static_cast<std::ptrdiff_t>(y.size()));
+      int left = 0;
+      std::string first_left;
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        if (std::isnan(y[i]) || left++ >= 8) continue;
+        first_left += " " + std::to_string(97 * i % 20000) + ": " + std::to_string(y[i]);
+      }
+      EXPECT_EQ(left, 0) << "words that are not NaN:" << first_left;
       EXPECT_FALSE(workset->poison_left()) << "a NaN of its own";
     }
   }
