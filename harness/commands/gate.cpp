@@ -9,7 +9,7 @@
 #include "harness/commands/shared/named_files.hpp"
 #include "harness/judge/accuracy_gate.hpp"
 #include "harness/judge/gate.hpp"
-#include "harness/records/shares.hpp"
+#include "harness/judge/shares.hpp"
 #include "harness/support/output_file.hpp"
 #include "harness/verify/verifier_hash.hpp"
 

@@ -232,7 +232,11 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
     sweep.scale = scale->number(-1e6, 1e6);
     if (*sweep.scale == 0) scale->fail("a scale other than 0, or null for the operator's default");
   }
-  if (const auto options = node.find("options"))
+  // Problems are drawn from the options that a config names, so that a recorded config draws the
+  // same ones after an operator has got another option.
+  const auto options = node.find("options");
+  if (options && sweep.random) sweep.options.clear();
+  if (options)
     for (auto& [name, values] : read_options(*options, op)) sweep.options[name] = values;
   if (const auto tiles = node.find("tiles")) {
     std::vector<std::string> named = sweep.variants;

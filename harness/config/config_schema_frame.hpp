@@ -117,7 +117,7 @@ inline constexpr std::string_view config_schema_frame = R"json(
           },
           "required": ["problems"],
           "additionalProperties": false,
-          "description": "In place of shapes, of the linear recurrences: so many problems drawn from `seed`; the other axes are what they are drawn from, all there are where not given. Of each variant one drawn tile, unless max_tiles says otherwise."
+          "description": "In place of shapes, of the linear recurrences: so many problems drawn from `seed`; the other axes are what they are drawn from, all there are where not given (of options: those that `options` names, or all without it). Of each variant one drawn tile, unless max_tiles says otherwise."
         }
       },
       "required": ["operator", "variants"],

@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "harness/config/sweep.hpp"
-#include "harness/records/shares.hpp"
+#include "harness/judge/shares.hpp"
 #include "harness/tuned_table/choose.hpp"
 
 namespace gla_bench {

@@ -47,7 +47,7 @@ struct Verdict {
 /// without a verified record on a problem of the file's config. Where the sweep allows refusals, a
 /// problem of which every tile was rejected with a reason passes, as long as the variant was
 /// verified on another problem. A variant that took less than the least share of an operator's
-/// problems that the policy asks for (records/shares.hpp).
+/// problems that the policy asks for (shares.hpp).
 std::vector<Verdict> gate(std::span<const Results> files, const GatePolicy& policy);
 
 /// The verdict on one record alone. `asked`: the policy of the file's config.

@@ -65,9 +65,9 @@ void fields(Visitor& visit, Of<TensorVerdict>) {
   visit("signed_mean", &TensorVerdict::signed_mean,
         {.about = "The mean of the signed errors, relative to the values. Truncation shifts it, "
                   "rounding to nearest does not.",
-         .presence = added});
+         .presence = sparse});
   visit("signed_mean_bound", &TensorVerdict::signed_mean_bound,
-        {.about = "What the size of signed_mean may be at most.", .presence = added});
+        {.about = "What the size of signed_mean may be at most.", .presence = sparse});
   visit("worst", &TensorVerdict::worst,
         {.about = "The element that differs most.", .presence = added});
   visit("ok", &TensorVerdict::ok, {"Whether every error is within its bound."});

@@ -1,8 +1,8 @@
 // Parts of a markdown report that are made of whole files: the machine, whether everything is
 // right, the maps.
 
+#include "harness/judge/shares.hpp"
 #include "harness/records/selection.hpp"
-#include "harness/records/shares.hpp"
 #include "harness/report/maps/crossover_text.hpp"
 #include "harness/report/text/section_parts.hpp"
 #include "harness/report/text/sections.hpp"

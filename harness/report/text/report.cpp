@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "harness/judge/comparison_report.hpp"
+#include "harness/judge/shares.hpp"
 #include "harness/records/contest.hpp"
 #include "harness/records/selection.hpp"
-#include "harness/records/shares.hpp"
 #include "harness/report/text/problem.hpp"
 #include "harness/report/text/section_parts.hpp"
 #include "harness/report/text/sections.hpp"

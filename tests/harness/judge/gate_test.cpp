@@ -6,70 +6,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/toy.hpp"
+#include "tests/harness/judge/gated.hpp"
 
 namespace gla_bench {
 namespace {
 
-const double nan_value = std::numeric_limits<double>::quiet_NaN();
-
-GatePolicy policy() {
-  return {toy::catalog(), default_tolerance(), false,
-          [](const Variant& variant) { return "hash of " + variant.name; }};
-}
-
-Record good(const std::string& variant = "slow") {
-  Record record;
-  record.problem = toy::problem();
-  record.variant = variant;
-  if (variant == "fast") record.tile = {{"chunk", 16}};
-  record.status = Status::measured;
-  record.source_hash = "hash of " + variant;
-  record.io = {100, 100, 100, 0};
-  Verification verification;
-  verification.ok = true;
-  verification.reference = "host";
-  verification.deterministic = true;
-  verification.last_timed_ok = true;
-  verification.tensors["o"] = {1e-7, 1e-6, 2e-7, 1e-6, 4e-6, 1e-5, 1e-7, {}, true};
-  record.verification = verification;
-  Timing timing;
-  timing.cold.samples_ms = {1, 2, 3};
-  timing.cold.median_ms = 2;
-  timing.cold.min_ms = 1;
-  timing.cold.p20_ms = 1.4;
-  timing.cold.p80_ms = 2.6;
-  timing.cold.stopped_because = "noise";
-  timing.hot = timing.cold;
-  record.timing = timing;
-  return record;
-}
-
-Results file(std::vector<Record> records, const std::string& variants = R"(["slow"])",
-             const std::string& more = "") {
-  Results results;
-  results.file = "r.json";
-  results.environment["backend"] = std::string("host");
-  results.config = std::make_shared<const Json>(parse_json(
-      R"({"sweeps": [{"operator": "toy", "dtypes": ["float32"], "shapes": [[1, 8, 2, 4, 4]],
-          "variants": )" +
-          variants + more + "}]}",
-      "c"));
-  results.records = std::move(records);
-  return results;
-}
-
-std::vector<Verdict> judge(const Results& results, const GatePolicy& by = policy()) {
-  return gate(std::span(&results, 1), by);
-}
-
-std::string failures(const std::vector<Verdict>& verdicts) {
-  std::string text;
-  for (const Verdict& verdict : verdicts)
-    for (const std::string& failure : verdict.failures)
-      text += verdict.subject + ": " + failure + "\n";
-  return text;
-}
+using namespace gated;
 
 TEST(Gate, PassesWhatIsVerifiedAsAsked) {
   const auto verdicts = judge(file({good()}));
@@ -371,84 +313,6 @@ TEST(Gate, NamesAreTheSameHoweverItWent) {
   const std::string xml = junit_xml(judge(file({wrong})));
   EXPECT_NE(xml.find("name=\"" + name + "\" time=\"1.500000\""), std::string::npos) << xml;
   EXPECT_NE(xml.find("skipped=\"0\" time=\"1.500000\""), std::string::npos) << xml;
-}
-
-TEST(Gate, AJournalBesideTheFileWarns) {
-  Results results = file({good()});
-  results.unfinished = Unfinished{"r.json.journal", false, 3, {}, ""};
-  const auto verdicts = judge(results);
-  EXPECT_TRUE(passed(verdicts));
-  ASSERT_EQ(verdicts.at(0).warnings.size(), 1u);
-  EXPECT_NE(verdicts[0].warnings[0].find("3 records are from r.json.journal"), std::string::npos)
-      << verdicts[0].warnings[0];
-}
-
-TEST(Gate, PeersFilesNeedNotAnswerTheConfig) {
-  Record peer = good("theirs");
-  peer.peer = true;
-  peer.verification->last_timed_ok.reset();
-  Results results = file({peer});
-  results.environment["peer"] = std::string("flash-linear-attention");
-  const auto verdicts = judge(results);
-  EXPECT_TRUE(passed(verdicts)) << failures(verdicts);
-  results.records[0].verification->tensors["o"].rel_l2 = 1;
-  EXPECT_FALSE(passed(judge(results)));
-  results.records.clear();
-  EXPECT_FALSE(passed(judge(results)));
-}
-
-TEST(Gate, APeerThatIsWrongOrLateIsToldAndPasses) {
-  for (const Status status : {Status::wrong, Status::run_failed, Status::timeout}) {
-    Record theirs = good("theirs");
-    theirs.status = status;
-    theirs.reason = "o: 0.01 is over 0.004";
-    EXPECT_FALSE(passed(judge(file({good(), theirs}))));
-    theirs.peer = true;
-    const auto verdicts = judge(file({good(), theirs}));
-    EXPECT_TRUE(passed(verdicts)) << failures(verdicts);
-    EXPECT_NE(verdicts.at(2).warnings.at(0).find("0.01 is over"), std::string::npos);
-  }
-}
-
-TEST(Gate, AConfigThatCanNotBeReadFails) {
-  Results results = file({good()}, R"(["gone"])");
-  const auto verdicts = judge(results);
-  EXPECT_NE(failures(verdicts).find("/config/sweeps/0/variants/0"), std::string::npos)
-      << failures(verdicts);
-}
-
-TEST(Gate, TensorsFromAFileAreMatchedByTheFile) {
-  Results results = file({good()});
-  results.config = std::make_shared<const Json>(parse_json(
-      R"({"sweeps": [{"operator": "toy", "variants": ["slow"], "tensors": {"file": "x.safetensors"}}]})",
-      "c"));
-  EXPECT_FALSE(passed(judge(results)));
-  results.records[0].problem.tensors = "x.safetensors";
-  results.records[0].problem.gate = "file";
-  const auto verdicts = judge(results);
-  EXPECT_TRUE(passed(verdicts)) << failures(verdicts);
-}
-
-TEST(Junit, IsWellFormedWhateverTheText) {
-  const std::vector<Verdict> verdicts{
-      {"a<&>\"'.json", "bad \x01 one", {"x < y & \"z\"\nline"}, {"w1", "w2"}, ""},
-      {"a<&>\"'.json", "skipped", {}, {}, "refused"},
-      {"b.json", "fine", {}, {}, ""}};
-  const std::string xml = junit_xml(verdicts);
-  EXPECT_NE(xml.find("tests=\"2\" failures=\"1\" skipped=\"1\""), std::string::npos) << xml;
-  EXPECT_NE(xml.find("message=\"x &lt; y &amp; &quot;z&quot;&#10;line\""), std::string::npos)
-      << xml;
-  EXPECT_EQ(xml.find('\x01'), std::string::npos);
-  // Tags are balanced: what opens closes.
-  for (const std::string tag : {"testsuites", "testsuite", "testcase"}) {
-    std::size_t opened = 0, closed = 0;
-    for (std::size_t at = 0; (at = xml.find("<" + tag, at)) != std::string::npos; ++at)
-      opened += xml.find_first_of(" >", at + 1) == at + 1 + tag.size() ? 1 : 0;
-    for (std::size_t at = 0; (at = xml.find("</" + tag + ">", at)) != std::string::npos; ++at)
-      ++closed;
-    EXPECT_EQ(opened, closed) << tag;
-    EXPECT_GT(opened, 0u) << tag;
-  }
 }
 
 }  // namespace

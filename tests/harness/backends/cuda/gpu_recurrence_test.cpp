@@ -122,8 +122,10 @@ TEST_F(GpuRecurrence, ThePlainComputationErrsAsTheHostsDoes) {
       for (const auto& [tensor, values] : truth) {
         const double ratio =
             relative_l2(got.at(tensor), values) / relative_l2(host.at(tensor), values);
-        EXPECT_GT(ratio, 0.5) << member << " " << name(arithmetic) << " " << tensor;
-        EXPECT_LT(ratio, 1.5) << member << " " << name(arithmetic) << " " << tensor;
+        // Errors of float32 sums depend on their order, those of rounded operands do not.
+        const bool rounded = arithmetic != Arithmetic::float32;
+        EXPECT_GT(ratio, rounded ? 0.5 : 0.2) << member << " " << name(arithmetic) << " " << tensor;
+        EXPECT_LT(ratio, rounded ? 1.5 : 2.0) << member << " " << name(arithmetic) << " " << tensor;
       }
     }
   }

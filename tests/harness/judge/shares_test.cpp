@@ -1,4 +1,4 @@
-#include "harness/records/shares.hpp"
+#include "harness/judge/shares.hpp"
 
 #include <gtest/gtest.h>
 
