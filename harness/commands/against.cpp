@@ -112,7 +112,7 @@ int run_against_program(const AgainstOptions& options, const std::string& comman
   rounds.max_seconds = config.policy.timing.max_seconds;
   Progress progress(std::cerr, progress_steps(work, true), stderr_style());
   const auto end_by_signal = [](WorkerProcess&) -> std::string {
-    if (const auto signal = pending_signal()) throw Interrupted(*signal);
+    if (const auto signal = pending_signal()) end_by(*signal);
     return "";
   };
   both.base->while_waiting(end_by_signal);

@@ -34,4 +34,13 @@ std::optional<int> pending_signal() {
   return std::nullopt;
 }
 
+void end_by(int signal) {
+  sigset_t taken;
+  ::sigemptyset(&taken);
+  ::sigaddset(&taken, signal);
+  const timespec at_once{};
+  ::sigtimedwait(&taken, nullptr, &at_once);
+  throw Interrupted(signal);
+}
+
 }  // namespace gla_bench

@@ -28,12 +28,15 @@ class SignalWatch {
 /// A signal that waits to be taken from a SignalWatch, or nothing.
 std::optional<int> pending_signal();
 
-/// Thrown where work ends by such a signal before there is anything that it could be added to. The
-/// signal still waits.
+/// Thrown where work ends by such a signal before there is anything that it could be added to.
 struct Interrupted : std::runtime_error {
   explicit Interrupted(int which)
       : std::runtime_error("ended by signal " + std::to_string(which)), signal(which) {}
   int signal;
 };
+
+/// Takes the signal, so that it does not end the program behind the last SignalWatch, and
+/// @throws Interrupted.
+[[noreturn]] void end_by(int signal);
 
 }  // namespace gla_bench

@@ -38,7 +38,7 @@ std::optional<std::string> Slot::hear(double seconds) {
     if (seconds > 0) continue;
     if (!signal) return std::nullopt;
     end(true);
-    throw Interrupted(*signal);
+    end_by(*signal);
   }
 }
 

@@ -108,12 +108,12 @@ TEST_F(GateCommand, TestsKeepTheirNamesAndHaveTimes) {
 }
 
 TEST_F(GateCommand, SharesOfProblemsAreShownAndHeld) {
-  // `decode` takes few tokens.
+  // `parallel_cublas` takes 2^17 tokens at most.
   const std::string config = file("c.json");
   const auto gated = [&](const std::string& policy) {
     std::ofstream(config) << R"({"backend": "host", "sweeps": [{"operator": "gla",
-      "variants": ["recurrent", "decode"], "refusals_allowed": true, "dtypes": ["float32"],
-      "max_tiles": 1, "shapes": [[1, 1, 1, 8, 4], [1, 300, 1, 8, 4]]}], "policy": )"
+      "variants": ["recurrent", "parallel_cublas"], "refusals_allowed": true, "dtypes": ["float32"],
+      "max_tiles": 1, "shapes": [[1, 20, 1, 4, 4], [1, 131073, 1, 4, 4]]}], "policy": )"
                           << policy << "}";
     const Outcome made = program("verify " + config + " -q --force -o " + file("r.json"));
     EXPECT_EQ(made.code, 0) << made.text;
@@ -121,13 +121,13 @@ TEST_F(GateCommand, SharesOfProblemsAreShownAndHeld) {
   };
   const Outcome shown = gated("{}");
   EXPECT_EQ(shown.code, 0) << shown.text;
-  const std::string line = "took 1 of 2 problems (50 %): decode [host] of gla forward";
+  const std::string line = "took 1 of 2 problems (50 %): parallel_cublas [host] of gla forward";
   EXPECT_TRUE(shown.has(line)) << shown.text;
   EXPECT_FALSE(shown.has("recurrent [host] of gla")) << shown.text;
   EXPECT_TRUE(program("report " + file("r.json")).has(line));
   EXPECT_TRUE(program("report " + file("r.json") + " --markdown").has("| 1 | 2 | 50 % |"));
-  EXPECT_EQ(gated(R"({"least_share": {"decode": 0.5}})").code, 0);
-  const Outcome below = gated(R"({"least_share": {"decode": 0.9}})");
+  EXPECT_EQ(gated(R"({"least_share": {"parallel_cublas": 0.5}})").code, 0);
+  const Outcome below = gated(R"({"least_share": {"parallel_cublas": 0.9}})");
   EXPECT_EQ(below.code, 1) << below.text;
   EXPECT_TRUE(below.has("the policy asks for a share of 0.9")) << below.text;
 }

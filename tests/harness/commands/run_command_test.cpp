@@ -100,7 +100,7 @@ TEST_F(RunCommand, ASignalInTheFirstSecondsStillLeavesAFileAndAMessage) {
 }
 
 TEST_F(RunCommand, ASignalIsAnsweredWhereNoFileWasAskedFor) {
-  WorkerProcess run({places::program, {"verify", config_, "-q", "--seeds", "200"}});
+  WorkerProcess run({places::program, {"verify", config_, "-q", "--seeds", "1000"}});
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   ::kill(run.pid(), SIGINT);
   const Death death = run.bury(60);
