@@ -72,7 +72,8 @@ export function fullLines(row) {
       ['shared memory', formats.bytes(row.shared_bytes)], ['source hash', row.source_hash],
       ['record', row.record]]],
     ['Time', [['cold caches', row.cold_ms === null ? null : interval(row)],
-      ['hot caches', formats.duration(row.hot_ms)], ['samples', row.samples],
+      ['hot caches', formats.duration(row.hot_ms)],
+      ['sustained', formats.duration(row.sustained_ms)], ['samples', row.samples],
       ['floor', formats.duration(row.floor_ms)], ['of the floor', formats.percent(row.of_floor)],
       ['products', row.tflop_per_s === null ? null
         : `${formats.significant(row.tflop_per_s)} TFLOP/s`],

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/operator.hpp"
 #include "core/variant.hpp"
 
@@ -88,6 +89,9 @@ struct CounterCheck {
 class Workset {
  public:
   virtual ~Workset() = default;
+  /// Another one of the same problem, with tensors of its own: the same inputs, poisoned outputs.
+  /// Null where the backend cannot do this. @throws RunError
+  virtual std::unique_ptr<Workset> copy() { return nullptr; }
   /// Fills outputs with NaN bytes (0xff). Called before every verified run. An output that replaces
   /// an input gets the original bytes of that input instead.
   virtual void poison_outputs() = 0;
@@ -144,6 +148,13 @@ class Plan {
   /// continues from the previous call's result. @throws RunError
   virtual void repeat(int calls) {
     for (int call = 0; call < calls; ++call) run();
+  }
+  /// Seconds per call of back-to-back calls, each on the next of these worksets (in the workspace
+  /// of prepare()), round and round, after one round that is not timed. An input that is updated in
+  /// place continues from the result of the round before. @throws RunError
+  virtual double sustained(std::span<Workset* const> worksets, int rounds) {
+    static_cast<void>(worksets), static_cast<void>(rounds);
+    throw RunError("this backend has no sustained time");
   }
   /// The number of work items that one call enqueues, which determines the host's time for a call.
   virtual std::size_t launches() const { return 1; }

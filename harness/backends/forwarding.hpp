@@ -25,6 +25,9 @@ class ForwardingPlan : public Plan {
     return plan_->count(metrics);
   }
   void repeat(int calls) override { plan_->repeat(calls); }
+  double sustained(std::span<Workset* const> worksets, int rounds) override {
+    return plan_->sustained(worksets, rounds);
+  }
   std::size_t launches() const override { return plan_->launches(); }
 
  protected:

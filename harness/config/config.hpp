@@ -73,6 +73,7 @@ struct TimingPolicy {
   double max_seconds = 2.0;   ///< of wall time per cache state
   double max_noise = 0.005;   ///< relative standard error of the median that is good enough
   bool hot = true;            ///< a second series with warm caches
+  bool sustained = true;      ///< a further series over copies of the tensors
 };
 
 struct VerificationPolicy {

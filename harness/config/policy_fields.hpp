@@ -57,6 +57,11 @@ void fields(Visitor& visit, Of<TimingPolicy>) {
          .most = 1});
   visit("hot", &TimingPolicy::hot,
         {.about = "Whether a second series with warm caches is taken.", .presence = added});
+  visit(
+      "sustained", &TimingPolicy::sustained,
+      {.about = "Whether a further series is taken of calls one behind the other, each on another "
+                "copy of the tensors, that together exceed the last-level cache four times.",
+       .presence = added});
   visit.check([](const TimingPolicy& timing, const JsonNode& node) {
     if (timing.max_samples < timing.min_samples)
       node.fail("max_samples (" + std::to_string(timing.max_samples) +

@@ -119,6 +119,7 @@ class PointRun {
   /// If a candidate damaged the tensors, or the memory around them, the next one must not be blamed
   /// for it.
   void mend() {
+    staged_.copies.reset();
     if (!staged_.workset || !staged_.workset->damage()) return;
     staged_.workset.reset();
     Record failed;  // the candidate's own record stays what it is
@@ -239,10 +240,53 @@ class PointRun {
     if (verification.ok && is_winner(trial))
       verify_beside_load(looked, backend_, plan_.winner_launches, plan_.timing.max_seconds,
                          verification);
-    trial.record.status = trial.record.verification->ok ? Status::measured : Status::wrong;
+    if (verification.ok) sustain(looked, trial);
+    trial.record.status = verification.ok ? Status::measured : Status::wrong;
     trial.record.reason = reason_of(*trial.record.verification);
     keep(trial, wrong);
     if (trial.record.status == Status::measured) count(*plan, trial);
+  }
+
+  /// The worksets for a sustained time; none where the problem is too small, too large for the
+  /// memory that is left, or the backend cannot copy.
+  std::vector<Workset*> worksets_beyond_cache() {
+    double bytes = 0;
+    for (const TensorSpec& spec : work_.op->tensors(work_.problem))
+      if (spec.in_place_of.empty()) bytes += static_cast<double>(spec.bytes());
+    const auto count = copies_beyond_cache(bytes, plan_.last_level_cache);
+    if (!count) return {};
+    if (!staged_.copies) make_copies(*count - 1);
+    if (staged_.copies->size() + 1 != *count) return {};
+    std::vector<Workset*> list{&workset()};
+    for (const auto& copy : *staged_.copies) list.push_back(copy.get());
+    return list;
+  }
+
+  void make_copies(std::size_t count) {
+    auto& copies = staged_.copies.emplace();
+    try {
+      while (copies.size() < count) {
+        auto copy = workset().copy();
+        if (!copy) break;
+        copies.push_back(std::move(copy));
+      }
+    } catch (const OutOfMemory&) {
+      copies.clear();
+    }
+  }
+
+  void sustain(const Looked& looked, Trial& trial) {
+    if (!plan_.timing.sustained) return;
+    const std::vector<Workset*> worksets = worksets_beyond_cache();
+    if (worksets.empty()) return;
+    for (Workset* each : worksets) each->poison_outputs();
+    Timing& timing = *trial.record.timing;
+    timing.sustained =
+        measure_sustained(looked.plan, worksets, timing.cold.median_ms * 1e-3, plan_.timing);
+    if (!timing.sustained) return;
+    timing.sustained_copies = static_cast<std::int64_t>(worksets.size());
+    look_at_copies(looked, worksets, *trial.record.verification);
+    workset().poison_outputs();  // and what is updated in place is as it was
   }
 
   /// Whether no candidate of the problem was faster so far.
@@ -339,6 +383,7 @@ std::optional<RunStep> parse_run_step(std::string_view text) {
 }
 
 void Staged::clear() {
+  copies.reset();
   workset.reset();
   truth.reset();
   baselines.clear();

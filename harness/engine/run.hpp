@@ -74,6 +74,9 @@ struct Staged {
   std::optional<ProblemTruth> truth;
   std::unique_ptr<Workset> workset;
   std::set<Arithmetic> baselines;  ///< computed already
+  /// Further worksets of the problem for the sustained time, once they were asked for. Empty where
+  /// there are none.
+  std::optional<std::vector<std::unique_ptr<Workset>>> copies;
 
   bool holds(const Problem& problem) const { return truth && truth->problem() == problem; }
   void clear();

@@ -111,6 +111,8 @@ void judge_timing(const Record& record, const Policy& asked, Verdict& verdict) {
   }
   judge_series("cold", record.timing->cold, verdict.failures);
   if (record.timing->hot) judge_series("hot", *record.timing->hot, verdict.failures);
+  if (record.timing->sustained)
+    judge_series("sustained", *record.timing->sustained, verdict.failures);
   if (!record.timing->suspect) return;
   const auto& allowed = asked.allow_suspect;
   const bool passes =  // another project's code cannot be fixed here

@@ -31,6 +31,8 @@ inline constexpr std::string_view timed_sample =
     "timed_sample";  ///< as `repeat`, in a sample with cold caches
 inline constexpr std::string_view beside_load =
     "beside_load";  ///< as `repeat`, in a launch beside other work
+inline constexpr std::string_view sustained =
+    "sustained";  ///< as `repeat`, in one of several copies of the tensors
 
 // Checks of times.
 inline constexpr std::string_view floor = "floor";  ///< faster than the floor allows

@@ -11,6 +11,7 @@
 #include "harness/measure/clock_reasons.hpp"
 #include "harness/measure/series.hpp"
 #include "harness/measure/stop.hpp"
+#include "harness/support/elapsed.hpp"
 #include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench {
@@ -18,6 +19,8 @@ namespace {
 
 constexpr double hot_sample_seconds = 1e-3;  // long enough for any timer's resolution
 constexpr int most_hot_calls = 100;
+constexpr double sustained_sample_seconds = 4e-3;
+constexpr double most_rounds = 1000;
 
 // The seconds of samples with cold caches, by whether an earlier call had their inputs.
 struct ColdSeconds {
@@ -32,16 +35,12 @@ double cold_sample(Plan& plan, const SampleHooks& hooks, ColdSeconds& all) {
   return seconds;
 }
 
-Series sample_series(const std::function<double()>& sample, const TimingPolicy& policy,
-                     ClockWatch& clocks) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+Series sample_series(const std::function<double()>& sample, const TimingPolicy& policy) {
+  const auto start = std::chrono::steady_clock::now();
   std::vector<double> seconds;
   while (true) {
     seconds.push_back(sample());
-    clocks.look_now_and_then();
-    const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
-    if (auto reason = stop_reason(policy, seconds, elapsed))
+    if (auto reason = stop_reason(policy, seconds, seconds_since(start)))
       return summarize(seconds, std::move(*reason));
   }
 }
@@ -132,11 +131,16 @@ Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const S
   timing.clock_mhz_before = backend.clock_mhz();
   clocks.look();
   ColdSeconds seconds;
-  timing.cold = sample_series([&] { return cold_sample(plan, hooks, seconds); }, policy, clocks);
+  const auto watched = [&clocks](double sample) {
+    clocks.look_now_and_then();
+    return sample;
+  };
+  timing.cold = sample_series([&] { return watched(cold_sample(plan, hooks, seconds)); }, policy);
   hold_against_unseen_inputs(plan, hooks, std::move(seconds), timing);
   const int calls = hot_calls(timing.cold.median_ms * 1e-3);
   if (policy.hot)
-    timing.hot = sample_series([&] { return plan.sample(CacheState::hot, calls); }, policy, clocks);
+    timing.hot =
+        sample_series([&] { return watched(plan.sample(CacheState::hot, calls)); }, policy);
   else if (hooks.after)
     plan.sample(CacheState::cold, 1);  // the one before may have had other inputs
   timing.clock_mhz_after = backend.clock_mhz();
@@ -147,6 +151,23 @@ Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const S
       (timing.hot && is_suspect(timing.hot->median_ms * 1e-3, limit)))
     suspect(timing, check::floor);
   return timing;
+}
+
+std::optional<std::size_t> copies_beyond_cache(double bytes, double last_level_cache) {
+  constexpr double factor = 4;
+  if (!(bytes > 0) || !(last_level_cache > 0)) return std::nullopt;
+  const double copies = std::ceil(factor * last_level_cache / bytes);
+  if (!(copies <= static_cast<double>(most_copies))) return std::nullopt;
+  return static_cast<std::size_t>(copies);
+}
+
+std::optional<Series> measure_sustained(Plan& plan, std::span<Workset* const> worksets,
+                                        double seconds, const TimingPolicy& policy) {
+  const double round = static_cast<double>(worksets.size()) * seconds;
+  if (!(round > 0) || !(2 * round <= policy.max_seconds)) return std::nullopt;
+  const auto rounds =
+      static_cast<int>(std::clamp(std::ceil(sustained_sample_seconds / round), 1.0, most_rounds));
+  return sample_series([&] { return plan.sustained(worksets, rounds); }, policy);
 }
 
 std::vector<Stage> measure_stages(Plan& plan, const Candidate& candidate) {

@@ -2,6 +2,7 @@
 // Times one prepared candidate, through Plan::sample, the only timer.
 
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "harness/backends/backend.hpp"
@@ -65,6 +66,18 @@ int hot_calls(double cold_seconds);
 /// them. The last call is a sample, with the inputs that were there before. @throws RunError
 Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit,
                const SampleHooks& hooks = {});
+
+/// How many worksets of so many bytes together exceed the last-level cache four times, so that a
+/// call finds nothing of its own there and what it leaves there is written back by the next ones.
+/// Nothing where the cache's size is unknown, or where more than `most_copies` would be needed.
+std::optional<std::size_t> copies_beyond_cache(double bytes, double last_level_cache);
+constexpr std::size_t most_copies = 256;
+
+/// Times calls back to back over these worksets. `seconds`: what a call takes. A sample is at least
+/// one round and some milliseconds. Nothing where two rounds take longer than policy.max_seconds.
+/// @throws RunError
+std::optional<Series> measure_sustained(Plan& plan, std::span<Workset* const> worksets,
+                                        double seconds, const TimingPolicy& policy);
 
 /// Times the stages of one call with cold caches, each with the bytes that the variant says it
 /// moves. Returns nothing for a candidate without stages. @throws RunError, also for a stage whose

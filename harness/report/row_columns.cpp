@@ -190,6 +190,7 @@ void add_times(std::vector<ReportColumn>& columns, Declared& declared) {
   columns.push_back(declared.take("cold_ms"));
   columns.push_back(for_page("cold_half", page_digits, half_width));
   columns.push_back(declared.take("hot_ms"));
+  columns.push_back(declared.take("sustained_ms"));
   columns.push_back(for_page("samples", 0, [](Row row) {
     return row.record->timing ? Json(row.record->timing->cold.samples_ms.size()) : Json(nullptr);
   }));

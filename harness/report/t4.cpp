@@ -97,6 +97,7 @@ void add_times(const Timing& timing, Measurements& list) {
   list.add(prefix + "_p20", timing.cold.p20_ms, "ms");
   list.add(prefix + "_p80", timing.cold.p80_ms, "ms");
   if (timing.hot) list.add(prefix + "_hot", timing.hot->median_ms, "ms");
+  if (timing.sustained) list.add(prefix + "_sustained", timing.sustained->median_ms, "ms");
   list.add("suspect_check", timing.suspect_check);
   if (timing.throttled) list.add("throttled", 1, "");
 }

@@ -32,9 +32,14 @@ class Looks {
         check_(check),
         where_(std::move(where)) {}
 
-  void at_first_inputs() { at(looked_.truth, verification_.fingerprint); }
+  void at_first_inputs() { at(looked_.truth, verification_.fingerprint, looked_.workset); }
 
-  void at_other_inputs() { at(*looked_.truth.others(), verification_.other_fingerprint); }
+  void at_other_inputs() {
+    at(*looked_.truth.others(), verification_.other_fingerprint, looked_.workset);
+  }
+
+  // A workset with the first inputs.
+  void at_copy(Workset& workset) { at(looked_.truth, verification_.fingerprint, workset); }
 
   // Without a reference.
   void at_unseen_inputs() {
@@ -45,21 +50,21 @@ class Looks {
   }
 
  private:
-  void at(ProblemTruth& truth, std::optional<std::uint64_t> right) {
+  void at(ProblemTruth& truth, std::optional<std::uint64_t> right, Workset& workset) {
     ++counts_.launches;
-    const std::uint64_t fingerprint = looked_.workset.outputs_fingerprint();
+    const std::uint64_t fingerprint = workset.outputs_fingerprint();
     if (fingerprint == right) return;
     ++counts_.differed;
     verification_.deterministic = false;
     if (verification_.ok && (looked_.options.reproducible || judged_seconds_ < judging_seconds))
-      judge_difference(truth, fingerprint);
+      judge_difference(truth, fingerprint, workset);
   }
 
-  void judge_difference(ProblemTruth& truth, std::uint64_t fingerprint) {
+  void judge_difference(ProblemTruth& truth, std::uint64_t fingerprint, Workset& workset) {
     const auto start = Clock::now();
     ++counts_.judged;
-    const Verification judged = judge_outputs(looked_.workset, truth, fingerprint,
-                                              verification_.arithmetic, looked_.tolerance);
+    const Verification judged =
+        judge_outputs(workset, truth, fingerprint, verification_.arithmetic, looked_.tolerance);
     if (&truth != &looked_.truth && fingerprint == verification_.fingerprint)
       add_fault(verification_, check::other_inputs,
                 where_ + "for other inputs, the outputs of an earlier call, bit for bit");
@@ -69,7 +74,7 @@ class Looks {
       add_fault(verification_, check_,
                 where_ + "other bits, which this variant says there never are");
     if (!verification_.ok && looked_.options.wrong)
-      looked_.options.wrong(truth, looked_.workset.download_outputs());
+      looked_.options.wrong(truth, workset.download_outputs());
     judged_seconds_ += seconds_since(start);
   }
 
@@ -154,6 +159,22 @@ void verify_beside_load(const Looked& looked, Backend& backend, int launches, do
       looks.at_first_inputs();
     }
   });
+}
+
+void look_at_copies(const Looked& looked, std::span<Workset* const> worksets,
+                    Verification& verification) {
+  const auto& outputs = looked.truth.outputs();
+  const bool in_place = std::any_of(outputs.begin(), outputs.end(), [](const TensorSpec& spec) {
+    return !spec.in_place_of.empty();
+  });
+  LaunchLooks counts;
+  Looks looks(looked, verification, counts, check::sustained, "in a copy of the tensors: ");
+  for (Workset* each : worksets) {
+    if (!verification.ok) return;
+    if (!in_place) looks.at_copy(*each);
+    if (const auto damage = each->damage())
+      add_fault(verification, check::sustained, "in a copy of the tensors: " + *damage);
+  }
 }
 
 }  // namespace gla_bench

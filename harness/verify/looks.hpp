@@ -34,4 +34,10 @@ SampleHooks look_at_samples(const Looked& looked, std::uint64_t seed, Verificati
 void verify_beside_load(const Looked& looked, Backend& backend, int launches, double seconds,
                         Verification& verification);
 
+/// Looks at what the last call on each of several worksets left, and at damage to them. Outputs of
+/// a problem that updates an input in place are not looked at, since each call continued from the
+/// result of an earlier one.
+void look_at_copies(const Looked& looked, std::span<Workset* const> worksets,
+                    Verification& verification);
+
 }  // namespace gla_bench

@@ -18,6 +18,7 @@
 #include "harness/backends/mix.hpp"
 #include "harness/backends/other_inputs.hpp"
 #include "harness/backends/stage_times.hpp"
+#include "harness/support/elapsed.hpp"
 #include "harness/tensors/staging.hpp"
 
 namespace gla_bench {
@@ -70,6 +71,21 @@ class HostWorkset final : public Workset {
     for (const TensorSpec& spec : specs_)
       if (!spec.in_place_of.empty()) memory_.at(memory_name(spec)).updated = true;
   }
+
+  HostWorkset(const HostWorkset& other)
+      : layout_(other.layout_), specs_(other.specs_), signed_(other.signed_) {
+    for (const auto& [name, memory] : other.memory_) {
+      const GuardedBuffer& buffer =
+          memory_
+              .try_emplace(
+                  name,
+                  Memory{{name, memory.buffer.bytes().size()}, memory.original, memory.updated})
+              .first->second.buffer;
+      std::copy(memory.original.begin(), memory.original.end(), buffer.bytes().begin());
+    }
+  }
+
+  std::unique_ptr<Workset> copy() override { return std::make_unique<HostWorkset>(*this); }
 
   void poison_outputs() override {
     for (const TensorSpec& spec : specs_)
@@ -170,11 +186,7 @@ class HostPlan final : public Plan {
     regions_.clear();
     for (const Region& region : variant.workspace(candidate_.problem, candidate_.tile))
       regions_.emplace_back(region.name, region.bytes);
-    params_ = variant.bind(candidate_.problem, candidate_.tile, [&](std::string_view name) {
-      for (const GuardedBuffer& region : regions_)
-        if (region.name() == name) return static_cast<void*>(region.bytes().data());
-      return host.address(name);
-    });
+    params_ = bind(host);
   }
 
   void poison_workspace() override {
@@ -192,7 +204,7 @@ class HostPlan final : public Plan {
     const Threads scope(threads_);
     std::optional<PoisonedLeftovers> leftovers;
     if (std::exchange(poisoned_, false)) leftovers.emplace();
-    call();
+    call(params_);
   }
 
   double sample(CacheState cache, int calls) override {
@@ -212,6 +224,20 @@ class HostPlan final : public Plan {
     return sum / calls;
   }
 
+  double sustained(std::span<Workset* const> worksets, int rounds) override {
+    const Threads scope(threads_);
+    std::vector<ParamBytes> params;
+    for (Workset* each : worksets) params.push_back(bind(dynamic_cast<HostWorkset&>(*each)));
+    const auto make_rounds = [&](int count) {
+      for (int round = 0; round < count; ++round)
+        for (const ParamBytes& each : params) call(each);
+    };
+    make_rounds(1);
+    const auto start = std::chrono::steady_clock::now();
+    make_rounds(rounds);
+    return seconds_since(start) / (rounds * static_cast<double>(params.size()));
+  }
+
   std::vector<StageTime> stage_times(CacheState cache) override {
     const Threads scope(threads_);
     std::vector<std::string> names;
@@ -227,7 +253,7 @@ class HostPlan final : public Plan {
         seconds.push_back(std::chrono::duration<double>(now - before).count());
         before = now;
       };
-      call(&note);
+      call(params_, &note);
       if (names.empty()) return {};
     }
     return medians_of_stages(names, calls);
@@ -238,14 +264,25 @@ class HostPlan final : public Plan {
 
   double seconds_of(int calls) const {
     const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < calls; ++i) call();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (int i = 0; i < calls; ++i) call(params_);
+    return seconds_since(start);
   }
 
-  void call(const std::function<void(std::string_view)>* stage_ended = nullptr) const {
-    if (params_.empty()) throw RunError(describe(candidate_) + ": run before prepare");
+  ParamBytes bind(HostWorkset& workset) const {
+    return candidate_.variant->bind(candidate_.problem, candidate_.tile,
+                                    [&](std::string_view name) {
+                                      for (const GuardedBuffer& region : regions_)
+                                        if (region.name() == name)
+                                          return static_cast<void*>(region.bytes().data());
+                                      return workset.address(name);
+                                    });
+  }
+
+  void call(const ParamBytes& params,
+            const std::function<void(std::string_view)>* stage_ended = nullptr) const {
+    if (params.empty()) throw RunError(describe(candidate_) + ": run before prepare");
     const auto& code = std::get<std::function<void(const HostCall&)>>(candidate_.variant->code);
-    code({candidate_.problem, candidate_.tile, params_, stage_ended});
+    code({candidate_.problem, candidate_.tile, params, stage_ended});
   }
 
   Candidate candidate_;

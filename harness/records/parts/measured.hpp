@@ -44,6 +44,8 @@ struct Timing {
   Series cold;
   std::optional<Series> hot;
   std::optional<double> clock_mhz_before, clock_mhz_after;
+  std::optional<Series> sustained;
+  std::int64_t sustained_copies = 0;
   std::optional<double> wall_ms;
   bool suspect = false;
   std::string suspect_check;  ///< one of suspect_checks, by their names in checks.hpp
@@ -62,6 +64,18 @@ void fields(Visitor& visit, Of<Timing>) {
                   "for.",
          .presence = added,
          .column = "hot_*"});
+  visit(
+      "sustained", &Timing::sustained,
+      {.about = "Calls one behind the other, each on another copy of the tensors. Together the "
+                "copies exceed the last-level cache four times, so that every byte is moved while "
+                "the clock runs, also what a call leaves in the cache. Missing where it was not "
+                "measured.",
+       .presence = sparse,
+       .column = "sustained_*"});
+  visit("sustained_copies", &Timing::sustained_copies,
+        {.about = "How many copies of the tensors the sustained time is of.",
+         .presence = sparse,
+         .least = 1});
   visit("clock_mhz_before", &Timing::clock_mhz_before,
         {"The device's clock before the samples.", "megahertz", added});
   visit("clock_mhz_after", &Timing::clock_mhz_after,

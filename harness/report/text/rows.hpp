@@ -18,10 +18,10 @@ namespace gla_bench {
 /// candidate (its tile likewise), its status and the reason. Then comes how it stands in its
 /// contest (contest.hpp): standing, rank among those that stand for their variants, and
 /// over_winner, its time over the winner's, with the interval over_winner_low to over_winner_high.
-/// The rest is cold_ms and hot_ms, of_floor (time of the floor bytes at the copy rate over the cold
-/// time), bytes (floor, model, measured, workspace), error and bound of the output that uses most
-/// of its bound, joules, of_copy, of_peak, bound_by and bound_why (bound_by.hpp), and the command
-/// that repeats it.
+/// The rest is cold_ms, hot_ms and sustained_ms, of_floor (time of the floor bytes at the copy rate
+/// over the cold time), bytes (floor, model, measured, workspace), error and bound of the output
+/// that uses most of its bound, joules, of_copy, of_peak, bound_by and bound_why (bound_by.hpp),
+/// and the command that repeats it.
 std::vector<Json> flat_rows(std::span<const Results> files);
 
 /// The row of a single record, without the values that depend on other records.

@@ -164,6 +164,42 @@ TEST(Measure, SeesATimerThatDoesNotWait) {
   EXPECT_EQ(plan.cold.size(), 4u) << "and the last call is a sample";
 }
 
+TEST(Sustained, CopiesExceedTheCacheFourTimes) {
+  EXPECT_EQ(copies_beyond_cache(100, 100), 4u);
+  EXPECT_EQ(copies_beyond_cache(99, 100), 5u);
+  EXPECT_EQ(copies_beyond_cache(1e9, 100), 1u) << "one is enough";
+  EXPECT_EQ(copies_beyond_cache(100, 6400), 256u);
+  EXPECT_EQ(copies_beyond_cache(99, 6400), std::nullopt) << "too many";
+  EXPECT_EQ(copies_beyond_cache(100, 0), std::nullopt) << "an unknown cache";
+  EXPECT_EQ(copies_beyond_cache(0, 100), std::nullopt);
+}
+
+class SustainedPlan final : public CountingPlan {
+ public:
+  double sustained(std::span<Workset* const> worksets, int rounds) override {
+    EXPECT_EQ(worksets.size(), 4u);
+    asked.push_back(rounds);
+    return 2e-4;
+  }
+  std::vector<int> asked;
+};
+
+TEST(Sustained, ASampleIsSomeMillisecondsOfWholeRounds) {
+  SustainedPlan plan;
+  const std::vector<Workset*> worksets(4);
+  TimingPolicy policy;
+  policy.min_samples = 3;
+  policy.min_seconds = 0;
+  policy.max_seconds = 1;
+  const auto series = measure_sustained(plan, worksets, 1e-4, policy);
+  ASSERT_TRUE(series);
+  EXPECT_EQ(plan.asked, std::vector<int>(3, 10));
+  EXPECT_DOUBLE_EQ(series->median_ms, 0.2);
+  EXPECT_TRUE(measure_sustained(plan, worksets, 0.12, policy));
+  EXPECT_EQ(plan.asked.back(), 1) << "at least a round";
+  EXPECT_FALSE(measure_sustained(plan, worksets, 0.13, policy)) << "two rounds take too long";
+}
+
 class StagedPlan final : public CountingPlan {
  public:
   std::vector<StageTime> stage_times(CacheState cache) override {

@@ -77,30 +77,32 @@ Device& CudaPlan::device() const {
   return *device_;
 }
 
-void* CudaPlan::address(const std::string& buffer) const {
+void* CudaPlan::address(const CudaWorkset& workset, const std::string& buffer) const {
   if (void* region = workspace_->find(buffer)) return region;
-  return workset_->first_element(buffer);
+  return workset.first_element(buffer);
 }
 
-void* CudaPlan::operand_address(const MatrixOperand& operand) const {
-  auto* begin = static_cast<std::byte*>(address(operand.buffer));
+void* CudaPlan::operand_address(const CudaWorkset& workset, const MatrixOperand& operand) const {
+  auto* begin = static_cast<std::byte*>(address(workset, operand.buffer));
   if (begin == nullptr)
     throw RunError("matrix product: no tensor or workspace region '" + operand.buffer + "'");
   return begin + operand.offset * static_cast<std::int64_t>(size_of(operand.dtype));
 }
 
-CudaPlan::BoundStep CudaPlan::bind(const Step& step) const {
+CudaPlan::BoundStep CudaPlan::bind(const Step& step, const Binding& binding,
+                                   const CudaWorkset& workset) const {
   if (const auto* launch = std::get_if<KernelLaunch>(&step)) {
     const auto module = static_cast<std::size_t>(launch->module);  // exists: check_recipe
-    return BoundLaunch{bind_kernel(*libraries_[module], *launch, params_[module].size()), module};
+    return BoundLaunch{bind_kernel(*libraries_[module], *launch, binding.params[module].size()),
+                       module};
   }
   if (const auto* product = std::get_if<MatrixProduct>(&step)) {
     device_->cublas();
     const ColumnMajorProduct call = column_major(*product);
     return BoundProduct{call,
-                        operand_address(call.a),
-                        operand_address(call.b),
-                        operand_address(call.c),
+                        operand_address(workset, call.a),
+                        operand_address(workset, call.b),
+                        operand_address(workset, call.c),
                         product->batch,
                         static_cast<float>(product->alpha),
                         static_cast<float>(product->beta),
@@ -112,26 +114,34 @@ CudaPlan::BoundStep CudaPlan::bind(const Step& step) const {
   return BoundZero{workspace_->find(zero.buffer), workspace_->bytes(zero.buffer)};
 }
 
-void CudaPlan::bind_parameters() {
-  const Address find = [this](std::string_view name) -> void* {
-    return address(std::string(name));
+CudaPlan::Binding CudaPlan::bind(const CudaWorkset& workset) const {
+  const Address find = [&](std::string_view name) -> void* {
+    return address(workset, std::string(name));
   };
-  params_ = {candidate_.variant->bind(candidate_.problem, candidate_.tile, find)};
-  for (const Module& module : recipe_.imports) params_.push_back(module.bind(find));
+  Binding binding;
+  binding.params = {candidate_.variant->bind(candidate_.problem, candidate_.tile, find)};
+  for (const Module& module : recipe_.imports) binding.params.push_back(module.bind(find));
   for (const TensorMap& map : recipe_.tensor_maps) {
-    void* begin = address(map.buffer);
+    void* begin = address(workset, map.buffer);
     if (begin == nullptr)
       throw RunError("tensor map: no tensor or workspace region '" + map.buffer + "'");
-    encode_tensor_map(map, begin, params_.front());
+    encode_tensor_map(map, begin, binding.params.front());
   }
+  for (const Step& step : recipe_.steps) binding.steps.push_back(bind(step, binding, workset));
+  return binding;
+}
+
+CudaWorkset& CudaPlan::staged_here(Workset& workset) const {
+  auto* tensors = dynamic_cast<CudaWorkset*>(&workset);
+  if (tensors == nullptr) throw RunError("the tensors are staged for another backend");
+  return *tensors;
 }
 
 void CudaPlan::prepare(Workset& workset) {
   with_context([&] {
-    auto* tensors = dynamic_cast<CudaWorkset*>(&workset);
-    if (tensors == nullptr) throw RunError("the tensors are staged for another backend");
+    CudaWorkset& tensors = staged_here(workset);
     Device& on = device();
-    workset_ = tensors;
+    workset_ = &tensors;
     const Variant& variant = *candidate_.variant;
     if (!workspace_) {
       libraries_.clear();
@@ -140,9 +150,7 @@ void CudaPlan::prepare(Workset& workset) {
           on.helpers(), on.stream(), variant.workspace(candidate_.problem, candidate_.tile));
     }
     workspace_->poison_all();
-    bind_parameters();
-    steps_.clear();
-    for (const Step& step : recipe_.steps) steps_.push_back(bind(step));
+    bound_ = bind(tensors);
     ran_ = false;
   });
 }
@@ -171,22 +179,22 @@ void CudaPlan::multiply(const BoundProduct& product) const {
         "cublasGemmStridedBatchedEx");
 }
 
-void CudaPlan::enqueue(const BoundStep& step) const {
+void CudaPlan::enqueue(const Binding& binding, const BoundStep& step) const {
   if (const auto* kernel = std::get_if<BoundLaunch>(&step))
-    launch(kernel->kernel, params_[kernel->module].data(), device_->stream());
+    launch(kernel->kernel, binding.params[kernel->module].data(), device_->stream());
   else if (const auto* product = std::get_if<BoundProduct>(&step))
     multiply(*product);
   else if (const auto& zero = std::get<BoundZero>(step); zero.bytes > 0)
     check(cudaMemsetAsync(zero.data, 0, zero.bytes, device_->stream()), "cudaMemsetAsync");
 }
 
-void CudaPlan::enqueue() const {
-  for (const BoundStep& step : steps_) enqueue(step);
+void CudaPlan::enqueue(const Binding& binding) const {
+  for (const BoundStep& step : binding.steps) enqueue(binding, step);
 }
 
 void CudaPlan::run() {
   with_context([&] {
-    if (steps_.empty()) throw RunError("run before prepare, or nothing to launch");
+    if (bound_.steps.empty()) throw RunError("run before prepare, or nothing to launch");
     enqueue();
     device_->synchronize();
     ran_ = true;
@@ -199,7 +207,7 @@ double CudaPlan::sample(CacheState cache, int calls) {
     std::function<void()> restore;
     if (workset_->updates()) restore = [this] { workset_->restore_updated(); };
     return device_->timer().sample(
-        cache, calls, steps_.size(), [this] { enqueue(); }, restore);
+        cache, calls, bound_.steps.size(), [this] { enqueue(); }, restore);
   });
 }
 
@@ -216,13 +224,13 @@ std::vector<StageTime> CudaPlan::stage_times(CacheState cache) {
   if (names.empty() || names.front().empty()) return {};
   if (!ran_) run();
   const auto enqueue_part = [&](std::size_t part) {
-    for (std::size_t i = begins[part]; i < begins[part + 1]; ++i) enqueue(steps_[i]);
+    for (std::size_t i = begins[part]; i < begins[part + 1]; ++i) enqueue(bound_, bound_.steps[i]);
   };
   return with_context([&] {
     std::vector<std::vector<double>> calls(stage_calls);
     for (std::vector<double>& parts : calls) {
       if (workset_->updates()) workset_->restore_updated();
-      parts = device_->timer().split(cache, names.size(), steps_.size(), enqueue_part);
+      parts = device_->timer().split(cache, names.size(), bound_.steps.size(), enqueue_part);
     }
     return medians_of_stages(names, calls);
   });
@@ -254,6 +262,19 @@ void CudaPlan::repeat(int calls) {
   with_context([&] {
     for (int call = 0; call < calls; ++call) enqueue();
     device_->synchronize();
+  });
+}
+
+double CudaPlan::sustained(std::span<Workset* const> worksets, int rounds) {
+  if (!ran_) run();
+  return with_context([&] {
+    std::vector<Binding> bindings;
+    for (Workset* each : worksets) bindings.push_back(bind(staged_here(*each)));
+    std::size_t next = 0;
+    return device_->timer().round_and_round(bindings.size(), rounds, bound_.steps.size(), [&] {
+      enqueue(bindings[next]);
+      next = (next + 1) % bindings.size();
+    });
   });
 }
 

@@ -39,6 +39,7 @@ class CudaPlan : public Plan {
   std::size_t launches() const override { return recipe_.steps.size(); }
   CounterReading count(std::span<const std::string> metrics) override;
   void repeat(int calls) override;
+  double sustained(std::span<Workset* const> worksets, int rounds) override;
 
  private:
   struct BoundLaunch {
@@ -58,12 +59,20 @@ class CudaPlan : public Plan {
   };
   using BoundStep = std::variant<BoundLaunch, BoundProduct, BoundZero>;
 
-  BoundStep bind(const Step& step) const;
-  void* address(const std::string& buffer) const;
-  void* operand_address(const MatrixOperand& operand) const;
-  void bind_parameters();
-  void enqueue() const;
-  void enqueue(const BoundStep& step) const;
+  // The launches with the addresses of one workset.
+  struct Binding {
+    std::vector<ParamBytes> params;  // one for each module, in the order of codes_
+    std::vector<BoundStep> steps;
+  };
+
+  CudaWorkset& staged_here(Workset& workset) const;
+  Binding bind(const CudaWorkset& workset) const;
+  BoundStep bind(const Step& step, const Binding& binding, const CudaWorkset& workset) const;
+  void* address(const CudaWorkset& workset, const std::string& buffer) const;
+  void* operand_address(const CudaWorkset& workset, const MatrixOperand& operand) const;
+  void enqueue() const { enqueue(bound_); }
+  void enqueue(const Binding& binding) const;
+  void enqueue(const Binding& binding, const BoundStep& step) const;
   void multiply(const BoundProduct& product) const;
   Device& device() const;
   template <class Work>
@@ -77,8 +86,7 @@ class CudaPlan : public Plan {
   CudaWorkset* workset_ = nullptr;
   std::vector<std::unique_ptr<Library>> libraries_;  // one for each module, in the order of codes_
   std::unique_ptr<GuardedBuffers> workspace_;
-  std::vector<ParamBytes> params_;  // in the same order
-  std::vector<BoundStep> steps_;
+  Binding bound_;
   bool ran_ = false;
 };
 

@@ -100,6 +100,13 @@ double Timer::sample(CacheState cache, int calls, std::size_t launches,
   return sum / static_cast<double>(count);
 }
 
+double Timer::round_and_round(std::size_t calls, int rounds, std::size_t launches,
+                              const std::function<void()>& call) {
+  for (std::size_t i = 0; i < calls; ++i) call();
+  return between_events(calls * static_cast<std::size_t>(std::max(rounds, 1)), launches, false,
+                        call);
+}
+
 // An event that exists only while one call is split into parts.
 class Timer::Event {
  public:

@@ -35,6 +35,12 @@ class Timer {
   double sample(CacheState cache, int calls, std::size_t launches,
                 const std::function<void()>& call, const std::function<void()>& restore = {});
 
+  /// Returns the mean seconds of `call`, each of which enqueues `launches` work items, over so many
+  /// rounds of `calls` calls back to back. One round before them is not timed. @throws RunError
+  /// like sample()
+  double round_and_round(std::size_t calls, int rounds, std::size_t launches,
+                         const std::function<void()>& call);
+
   /// Returns the seconds of each of the parts of one call with `launches` work items, from events
   /// between the parts. The call must have run before. Cold: the cache is emptied before the first
   /// part. Hot: the call follows one untimed call. An event takes about a microsecond. @throws

@@ -46,6 +46,30 @@ CudaWorkset::CudaWorkset(Device& device, const Operator& op, const Problem& prob
   staged_sums_ = input_checksums();
 }
 
+CudaWorkset::CudaWorkset(const CudaWorkset& other)
+    : device_(other.device_),
+      layout_(other.layout_),
+      specs_(other.specs_),
+      signed_(other.signed_),
+      buffers_(device_.helpers(), device_.stream(), regions_of(specs_)),
+      sums_(specs_.size() * sizeof(unsigned long long), "checksums") {
+  for (const TensorSpec& spec : specs_) {
+    if (!is_input(spec)) continue;
+    const auto original =
+        std::find_if(other.originals_.begin(), other.originals_.end(),
+                     [&](const Original& each) { return each.name == spec.name; });
+    const void* from =
+        original == other.originals_.end() ? other.find(spec.name) : original->memory.data();
+    check(cudaMemcpyAsync(find(spec.name), from, static_cast<std::size_t>(spec.memory_bytes()),
+                          cudaMemcpyDeviceToDevice, device_.stream()),
+          "cudaMemcpyAsync on the device");
+  }
+  for (const TensorSpec& spec : specs_)
+    if (!spec.in_place_of.empty()) keep_original(spec);
+  poison_outputs();
+  staged_sums_ = input_checksums();
+}
+
 void CudaWorkset::upload(const TensorSpec& spec, const std::vector<float>& values) {
   std::vector<std::byte> stored(static_cast<std::size_t>(spec.memory_bytes()));
   pack(spec, layout_, values, stored);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ class CudaWorkset : public Workset {
   CudaWorkset(Device& device, const Operator& op, const Problem& problem,
               const HostTensors& inputs);
 
+  /// A copy with memory of its own.
+  CudaWorkset(const CudaWorkset& other);
+  std::unique_ptr<Workset> copy() override { return std::make_unique<CudaWorkset>(*this); }
   void poison_outputs() override;
   const HostTensors& download_outputs() override;
   std::uint64_t outputs_fingerprint() override;

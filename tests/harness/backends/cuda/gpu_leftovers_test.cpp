@@ -62,5 +62,23 @@ TEST_F(GpuLeftovers, OtherWorkRunsBesideACandidate) {
   EXPECT_THROW(backend_->beside_load([] { throw RunError("the work's own"); }), RunError);
 }
 
+TEST_F(GpuLeftovers, CopiesHaveTheirOwnTensorsWithTheSameInputs) {
+  const Variant v = variant("twice");
+  const auto workset = backend_->stage(op_, problem_, inputs());
+  const auto plan = backend_->build({&v, problem_, {}});
+  plan->prepare(*workset);
+  plan->run();
+  const std::uint64_t right = workset->outputs_fingerprint();
+  const auto first = workset->copy(), second = workset->copy();
+  const std::vector<Workset*> all{workset.get(), first.get(), second.get()};
+  for (Workset* each : all) each->poison_outputs();
+  EXPECT_NE(first->outputs_fingerprint(), right);
+  EXPECT_GT(plan->sustained(all, 200), 0) << "more launches than may wait in a held stream";
+  for (Workset* each : all) {
+    EXPECT_EQ(each->outputs_fingerprint(), right);
+    EXPECT_EQ(each->damage(), std::nullopt);
+  }
+}
+
 }  // namespace
 }  // namespace gla_bench::cuda

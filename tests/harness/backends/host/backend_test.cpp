@@ -130,6 +130,32 @@ TEST(HostBackend, LoadRunsBesideTheWorkAndEnds) {
   EXPECT_THROW(backend->beside_load([] { throw RunError("the work's own"); }), RunError);
 }
 
+TEST(HostBackend, CopiesHaveTheirOwnTensorsWithTheSameInputs) {
+  const Operator& op = *find_operator("gla");
+  const auto backend = make_host_backend({.threads = 1});
+  const Variant& variant = *find_variant("gla", "recurrent", BackendId::host);
+  const auto workset = backend->stage(op, tiny(), op.draw(tiny()));
+  const auto plan = backend->build({&variant, tiny(), {}});
+  plan->prepare(*workset);
+  workset->poison_outputs();
+  plan->run();
+  const std::uint64_t right = workset->outputs_fingerprint();
+  std::vector<std::unique_ptr<Workset>> copies;
+  std::vector<Workset*> all{workset.get()};
+  for (int i = 0; i < 2; ++i) all.push_back(copies.emplace_back(workset->copy()).get());
+  for (Workset* each : all) each->poison_outputs();
+  EXPECT_NE(all[1]->outputs_fingerprint(), right) << "not written yet";
+  EXPECT_GT(plan->sustained(all, 3), 0);
+  for (Workset* each : all) {
+    EXPECT_EQ(each->outputs_fingerprint(), right);
+    EXPECT_EQ(each->damage(), std::nullopt);
+  }
+  workset->poison_outputs();
+  EXPECT_EQ(all[1]->outputs_fingerprint(), right);
+  plan->run();
+  EXPECT_EQ(workset->outputs_fingerprint(), right) << "the plan stays with its own";
+}
+
 TEST(HostBackend, OutputsStartAsNaN) {
   const Operator& op = *find_operator("gla");
   for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
