@@ -46,7 +46,7 @@ std::vector<Assignment> work_of(const Catalog& catalog, BackendId backend) {
   for (const Variant& variant : catalog.variants) {
     if (variant.backend != backend) continue;
     Assignment point;
-    point.problem = planted::problem();
+    point.problem = planted::problem(variant.name);
     point.op = catalog.find_operator(point.problem.op);
     point.accepted.push_back({&variant, point.problem, all_tiles(variant.space).front()});
     work.push_back(std::move(point));

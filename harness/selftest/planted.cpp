@@ -9,10 +9,13 @@ namespace {
 
 constexpr std::string_view honest = "honest";
 constexpr std::string_view honest_slow = "honest_slow";
+constexpr std::string_view honest_bfloat16 = "honest_bfloat16";
+constexpr std::string_view truncated = "truncated_output";
 
 constexpr std::array control_list{
     PlantedFault{none, honest, "right", "", ""},
     PlantedFault{slow, honest_slow, "right, and takes milliseconds", "", ""},
+    PlantedFault{rounds, honest_bfloat16, "right, and in bfloat16", "", ""},
 };
 
 constexpr std::array fault_list{
@@ -60,6 +63,8 @@ constexpr std::array fault_list{
                  honest},
     PlantedFault{bfloat16_accumulator, "bfloat16_accumulator",
                  "declares float32 and rounds its state to bfloat16", check::rel_l2, honest},
+    PlantedFault{truncates, truncated, "cuts its bfloat16 output off instead of rounding it",
+                 check::signed_mean, honest_bfloat16},
     PlantedFault{race, "race", "two writers, the later one wins", check::repeat, honest},
     PlantedFault{rare_race, "rare_race", "one wrong element in one of a hundred calls",
                  check::beside_load, honest},
@@ -109,8 +114,9 @@ Catalog catalog() {
   return {operators(), variants};
 }
 
-Problem problem() {
+Problem problem(std::string_view variant) {
   Problem problem;
+  if (variant == honest_bfloat16 || variant == truncated) problem.dtype = DType::bfloat16;
   problem.op = "gla";
   problem.shape = {2, 150, 2, keys, 24};
   problem.gate = "mild";

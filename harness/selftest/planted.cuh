@@ -1,4 +1,4 @@
-// The recurrence of gla in float32, one thread to a column of a head's state, with one fault of
+// The recurrence of gla, computed in float32, one thread to a column of a head's state, with one fault of
 // planted_faults.h (constant planted_fault::number). Grid: sequences x heads blocks, twice as many for the
 // race; a block has value_dim threads. Only the self-test launches this.
 
@@ -40,7 +40,7 @@ class Column {
 
   __device__ void run() {
     const int call = call_ = ++calls_of[index_];
-    poisoned_call_ = isnan(*output(0)) ? ++poisoned_calls_of[index_] : 0;
+    poisoned_call_ = isnan(static_cast<float>(*output(0))) ? ++poisoned_calls_of[index_] : 0;
     if (fault == crash) *reinterpret_cast<volatile int*>(16ull) = 1;
     if (fault == hang) wait_for_ever();
     if (fault == slow || fault == cheating_timer || fault == side_stream) wait_for(3000000);
@@ -60,8 +60,8 @@ class Column {
   __device__ long long row(const TokenStrides& strides, long long b, long long t, long long h) const {
     return b * strides.batch + t * strides.seq + h * strides.heads;
   }
-  __device__ float* output(long long t) const {
-    return static_cast<float*>(p_.o) + row(p_.value_strides, batch_, t, head_) + j_;
+  __device__ io_t* output(long long t) const {
+    return static_cast<io_t*>(p_.o) + row(p_.value_strides, batch_, t, head_) + j_;
   }
   __device__ float* final_state(int i) const {
     return p_.final_state + pair_ * p_.state_strides.sequence + i * p_.state_strides.key +
@@ -111,7 +111,7 @@ class Column {
   }
 
   __device__ void answer_again() const {
-    for (long long t = 0; t < p_.seq; ++t) *output(t) = kept_output(t);
+    for (long long t = 0; t < p_.seq; ++t) *output(t) = static_cast<io_t>(kept_output(t));
     for (int i = 0; i < keys; ++i) *final_state(i) = kept_state(i);
   }
 
@@ -125,10 +125,16 @@ class Column {
       // Each writer dawdles as its clock says, so that either may come last.
       if (fault == race) wait_for(clock64() & 255);
       if (fault == unwritten_output && pair_ == 1) continue;
-      float* to = output(t);
-      *to = fault == accumulates && !isnan(*to) ? *to + o : planted(t, whole, o);
+      const float before = static_cast<float>(*output(t));
+      const float value = fault == accumulates && !isnan(before) ? before + o : planted(t, whole, o);
+      *output(t) = static_cast<io_t>(fault == truncates ? cut_off(value) : value);
     }
     if (fault != wrong_final_state) store_state();
+  }
+
+  // What bfloat16 keeps of a value without rounding.
+  __device__ static float cut_off(float value) {
+    return __uint_as_float(__float_as_uint(value) & 0xffff0000u);
   }
 
   __device__ float planted(long long t, long long whole, float o) const {
@@ -156,21 +162,22 @@ class Column {
 
   __device__ float step(long long t) {
     const long long b = fault == wrong_batch ? 0 : batch_, h = fault == wrong_head ? 0 : head_;
-    const float* q = static_cast<const float*>(p_.q) + row(p_.key_strides, b, t, h);
-    const float* k = static_cast<const float*>(p_.k) + row(p_.key_strides, b, t, h);
-    const float* g = static_cast<const float*>(p_.g) + row(p_.gate_strides, b, t, h);
-    const float v = static_cast<const float*>(p_.v)[row(p_.value_strides, b, t, h) + j_];
+    const io_t* q = static_cast<const io_t*>(p_.q) + row(p_.key_strides, b, t, h);
+    const io_t* k = static_cast<const io_t*>(p_.k) + row(p_.key_strides, b, t, h);
+    const io_t* g = static_cast<const io_t*>(p_.g) + row(p_.gate_strides, b, t, h);
+    const auto v = static_cast<float>(static_cast<const io_t*>(p_.v)[row(p_.value_strides, b, t, h) + j_]);
     const bool forgets = fault == off_by_one && (t + 1) % tile::chunk == 0;
     for (int i = 0; i < keys; ++i) {
-      const float decay = expf(fault == flipped_gate_sign ? -g[i] : g[i]);
-      const float added = forgets ? 0.0f : k[i] * v;
+      const auto gate = static_cast<float>(g[i]);
+      const float decay = expf(fault == flipped_gate_sign ? -gate : gate);
+      const float added = forgets ? 0.0f : static_cast<float>(k[i]) * v;
       state_[i] = fault == inclusive_decay ? decay * (state_[i] + added) : decay * state_[i] + added;
       if (fault == bfloat16_accumulator) state_[i] = __bfloat162float(__float2bfloat16(state_[i]));
     }
     float sum = 0;
     for (int i = 0; i < keys; ++i) {
       const int at = late_ ? keys - 1 - i : i;
-      sum += q[at] * state_[at];
+      sum += static_cast<float>(q[at]) * state_[at];
     }
     return (fault == ignored_scale ? 0.25f : p_.scale) * sum;
   }

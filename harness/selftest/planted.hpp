@@ -31,9 +31,9 @@ std::span<const PlantedFault> controls();
 /// The program's operators and, on both backends, a variant for each fault and for each control.
 Catalog catalog();
 
-/// The problem that all of them solve: two sequences, two heads and five chunks, of which the last
-/// is not full.
-Problem problem();
+/// The problem that a variant solves: two sequences, two heads and five chunks, of which the last
+/// is not full. It is in float32 for all but two of them.
+Problem problem(std::string_view variant = "honest");
 
 /// A backend that runs everything as the wrapped one does, except that its timer does not wait for
 /// the variants `cheating_timer`, whose work is done before its outputs are read, and

@@ -42,6 +42,8 @@ enum Fault : int {
   rare_race,          ///< one wrong element in one of a hundred calls that find poisoned outputs
   side_stream,        ///< right; its timer does not wait, and neither does who reads the outputs
   answer_by_content,  ///< takes milliseconds, unless an earlier call had the same inputs
+  rounds,             ///< right, with bfloat16 inputs and outputs
+  truncates,          ///< the same, with outputs cut off where they should be rounded
 };
 
 /// The number of calls after which `stale_when_timed` and `cached_when_timed` begin. It is more

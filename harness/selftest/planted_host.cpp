@@ -2,8 +2,10 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -44,6 +46,22 @@ struct Call {
   long long columns() const { return pairs() * p.value_dim; }
   long long whole() const { return p.seq / chunk * chunk; }
   float* o() const { return static_cast<float*>(p.o); }
+
+  bool in_bfloat16() const { return fault == rounds || fault == truncates; }
+  float load(const void* tensor, long long at) const {
+    if (!in_bfloat16()) return static_cast<const float*>(tensor)[at];
+    const std::uint32_t bits = static_cast<const std::uint16_t*>(tensor)[at];
+    return std::bit_cast<float>(bits << 16);
+  }
+  void store_output(long long at, float value) const {
+    if (!in_bfloat16()) {
+      o()[at] = value;
+      return;
+    }
+    const float kept = fault == truncates ? value : round_to(DType::bfloat16, value);
+    static_cast<std::uint16_t*>(p.o)[at] =
+        static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(kept) >> 16);
+  }
 };
 
 long long row(const TokenStrides& strides, long long b, long long t, long long h) {
@@ -61,29 +79,29 @@ class Column {
       if (call_.fault == wrong_final_state && t + 1 == p_.seq) store_state();
       const float o = step(t);
       if (call_.fault == unwritten_output && pair_ == 1) continue;
-      float* to = output(t);
-      *to = call_.fault == accumulates && !std::isnan(*to) ? *to + o : planted(t, o);
+      const bool adds = call_.fault == accumulates && !std::isnan(*output(t));
+      call_.store_output(output_at(t), adds ? *output(t) + o : planted(t, o));
     }
     if (call_.fault != wrong_final_state) store_state();
     static_cast<float*>(p_.work[0])[pair_ * p_.value_dim + j_] = state_[0];
   }
 
-  float* output(long long t) const {
-    return call_.o() + row(p_.value_strides, pair_ / p_.heads, t, pair_ % p_.heads) + j_;
+  long long output_at(long long t) const {
+    return row(p_.value_strides, pair_ / p_.heads, t, pair_ % p_.heads) + j_;
   }
+  float* output(long long t) const { return call_.o() + output_at(t); }
 
   float step(long long t) {
     const Fault fault = call_.fault;
     const long long b = fault == wrong_batch ? 0 : pair_ / p_.heads;
     const long long h = fault == wrong_head ? 0 : pair_ % p_.heads;
-    const float* q = static_cast<const float*>(p_.q) + row(p_.key_strides, b, t, h);
-    const float* k = static_cast<const float*>(p_.k) + row(p_.key_strides, b, t, h);
-    const float* g = static_cast<const float*>(p_.g) + row(p_.gate_strides, b, t, h);
-    const float v = static_cast<const float*>(p_.v)[row(p_.value_strides, b, t, h) + j_];
+    const long long key = row(p_.key_strides, b, t, h), gate = row(p_.gate_strides, b, t, h);
+    const float v = call_.load(p_.v, row(p_.value_strides, b, t, h) + j_);
     const bool forgets = fault == off_by_one && (t + 1) % call_.chunk == 0;
     for (int i = 0; i < keys; ++i) {
-      const float decay = std::exp(fault == flipped_gate_sign ? -g[i] : g[i]);
-      const float added = forgets ? 0.0f : k[i] * v;
+      const float g = call_.load(p_.g, gate + i);
+      const float decay = std::exp(fault == flipped_gate_sign ? -g : g);
+      const float added = forgets ? 0.0f : call_.load(p_.k, key + i) * v;
       float& s = state_[static_cast<std::size_t>(i)];
       s = fault == inclusive_decay ? decay * (s + added) : decay * s + added;
       if (fault == bfloat16_accumulator) s = round_to(DType::bfloat16, s);
@@ -91,7 +109,7 @@ class Column {
     float sum = 0;
     for (int i = 0; i < keys; ++i) {
       const int at = late_ ? keys - 1 - i : i;
-      sum += q[at] * state_[static_cast<std::size_t>(at)];
+      sum += call_.load(p_.q, key + at) * state_[static_cast<std::size_t>(at)];
     }
     return (fault == ignored_scale ? 0.25f : p_.scale) * sum;
   }
@@ -237,7 +255,7 @@ void run(const Call& call) {
   if (call.fault == leftover_memory) memory.leftover = left_in_memory();
   compute(call);
   if (call.fault == race) run_race(call);
-  if (number == 1) memory.first = answer_of(call);
+  if (number == 1 && !call.in_bfloat16()) memory.first = answer_of(call);
   if (call.fault == cached_state)
     std::copy(memory.first.states.begin(), memory.first.states.end(), call.p.final_state);
   damage(call);

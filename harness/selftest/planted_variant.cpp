@@ -15,6 +15,10 @@ std::vector<Region> regions(Fault fault, const Problem& problem) {
   return {{"scratch", fault == memory_exhaustion ? too_much : columns * sizeof(float)}};
 }
 
+bool in_bfloat16(Fault fault) {
+  return fault == rounds || fault == truncates;
+}
+
 }  // namespace
 
 Variant common_variant(Fault fault, std::string_view name) {
@@ -23,11 +27,16 @@ Variant common_variant(Fault fault, std::string_view name) {
   variant.name = name;
   variant.summary = "planted: " + variant.name;
   variant.space = {{"chunk", {32}, "tokens of a chunk"}};
-  variant.arithmetic = [](const Problem&, const Tile&) { return Arithmetic::float32; };
-  variant.reject = [](const Problem& problem, const Tile&,
-                      const Limits&) -> std::optional<std::string> {
-    if (problem.dtype != DType::float32 || problem.shape.key_dim != keys)
-      return "planted for float32 and key_dim " + std::to_string(keys);
+  // What is in bfloat16 may round its products, too: its bounds have room for that.
+  variant.arithmetic = [fault](const Problem&, const Tile&) {
+    return in_bfloat16(fault) ? Arithmetic::bfloat16 : Arithmetic::float32;
+  };
+  variant.reject = [fault](const Problem& problem, const Tile&,
+                           const Limits&) -> std::optional<std::string> {
+    const DType dtype = in_bfloat16(fault) ? DType::bfloat16 : DType::float32;
+    if (problem.dtype != dtype || problem.shape.key_dim != keys)
+      return "planted for " + std::string(gla_bench::name(dtype)) + " and key_dim " +
+             std::to_string(keys);
     return std::nullopt;
   };
   variant.traffic = [](const Problem& problem, const Tile&) -> Traffic {

@@ -32,7 +32,7 @@ std::vector<Record> outcomes_of(const std::vector<std::string>& variants,
   const auto backend = planted::with_cheating_timer(make_host_backend({.threads = 1}));
   const Catalog catalog = planted::catalog();
   Assignment work;
-  work.problem = planted::problem();
+  work.problem = planted::problem(variants.front());
   work.op = catalog.find_operator("gla");
   for (const std::string& variant : variants)
     work.accepted.push_back(

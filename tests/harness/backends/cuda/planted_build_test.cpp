@@ -22,7 +22,7 @@ TEST(PlantedKernel, CompilesWithEachFault) {
   std::vector<Candidate> candidates;
   for (const Variant& variant : catalog.variants)
     if (variant.backend == BackendId::cuda)
-      candidates.push_back({&variant, planted::problem(), {{"chunk", 32}}});
+      candidates.push_back({&variant, planted::problem(variant.name), {{"chunk", 32}}});
   EXPECT_EQ(candidates.size(), planted::faults().size() - 1 + planted::controls().size());
   const auto results = compile_candidates(*backend, candidates, [](std::size_t) {});
   for (std::size_t i = 0; i < results.size(); ++i) {
