@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "harness/judge/rows.hpp"
+#include "harness/support/numbers.hpp"
 #include "harness/support/statistics/statistics.hpp"
 #include "harness/support/text.hpp"
 
@@ -27,6 +28,17 @@ constexpr const char* only_drift =
     "its sources have not changed, so that this is drift between the runs; rounds (run --against) "
     "would show more";
 
+/// A row whose calls got slower where they follow each other is slower, whatever the cold ones did:
+/// what it saves there, it only leaves to be done after the clock.
+void judge_sustained(ComparedRow& row, const ChangePolicy& policy, bool significant) {
+  if (judge_change(row.sustained->estimate, policy, significant) != Change::slower) return;
+  if (row.outcome >= Outcome::regression) return;
+  row.verdict = name(Change::slower);
+  row.outcome = Outcome::regression;
+  row.why = "by the sustained time, " + format_ms(row.sustained->base_ms) + " ms before and " +
+            format_ms(row.sustained->fresh_ms) + " ms now";
+}
+
 /// The verdicts of rows that only the runs can have changed say nothing of slower or faster.
 void judge_times(Comparison& comparison, const std::vector<TimedRow>& timed,
                  const ComparisonPolicy& policy) {
@@ -35,7 +47,10 @@ void judge_times(Comparison& comparison, const std::vector<TimedRow>& timed,
   };
   std::vector<double> p;
   for (const TimedRow& t : timed)
-    if (!is_control(t)) p.push_back(comparison.rows[t.row].estimate->p);
+    if (const ComparedRow& row = comparison.rows[t.row]; !is_control(t)) {
+      p.push_back(row.estimate->p);
+      if (row.sustained) p.push_back(row.sustained->estimate.p);
+    }
   const std::vector<bool> significant = holm(p, policy.change.alpha);
   std::size_t judged = 0;
   for (const TimedRow& t : timed) {
@@ -52,6 +67,7 @@ void judge_times(Comparison& comparison, const std::vector<TimedRow>& timed,
     if (change == Change::slower) row.outcome = Outcome::regression;
     if (change == Change::inconclusive) row.outcome = Outcome::inconclusive;
     if (change != Change::inconclusive) row.why.clear();
+    if (row.sustained && !control) judge_sustained(row, policy.change, significant[judged++]);
   }
 }
 
@@ -144,6 +160,12 @@ void estimate_unpaired(ComparedRow& row, const TimedRow& timed, double drift,
   row.estimate = unpaired_ratio(base.samples_ms, fresh.samples_ms, drift, policy);
   row.base_ms = base.median_ms;
   row.fresh_ms = fresh.median_ms;
+  const auto &base_sustained = timed.base->timing->sustained,
+             &fresh_sustained = timed.fresh->timing->sustained;
+  if (!base_sustained || !fresh_sustained) return;
+  row.sustained = {
+      unpaired_ratio(base_sustained->samples_ms, fresh_sustained->samples_ms, drift, policy),
+      base_sustained->median_ms, fresh_sustained->median_ms};
 }
 
 void estimate_paired(ComparedRow& row, const TimedRow& timed, const BootstrapPolicy& policy) {

@@ -27,6 +27,12 @@ struct ComparisonPolicy {
   bool times = true;              ///< false: only status and accuracy are compared
 };
 
+/// The sustained times of a row, where both files have them.
+struct SustainedTimes {
+  RatioEstimate estimate;
+  double base_ms = 0, fresh_ms = 0;  ///< medians
+};
+
 /// One problem, variant and tile.
 struct ComparedRow {
   std::string subject;  ///< "chunk_fused [cuda] block_v=32 on gla forward ..."
@@ -37,6 +43,7 @@ struct ComparedRow {
   std::string why;                        ///< empty where the verdict is explanation enough
   std::optional<RatioEstimate> estimate;  ///< where both have times
   double base_ms = 0, fresh_ms = 0;       ///< medians, where there is an estimate
+  std::optional<SustainedTimes> sustained;
   std::vector<std::string> labels;        ///< reasons why the row is less certain
   std::string file;                       ///< the new file, by its path
   /// The n of FILE#n, in the base and in the new file. It is 0 where the file lacks the row, and
@@ -61,6 +68,7 @@ struct Comparison {
 /// Rows match by problem, variant, backend and tile. Times are unpaired samples of two runs, so the
 /// intervals are widened by the drift between the runs (drift.hpp). What rows of unchanged sources
 /// moved, and what the copy rates did, is drift; such a row is therefore never slower or faster.
+/// A row is judged by its cold times. One whose sustained time is slower is slower as well.
 /// @throws InputError for files that cannot be compared, and for a row that a file has twice
 Comparison compare_files(const Results& base, const Results& fresh, const ComparisonPolicy& policy);
 

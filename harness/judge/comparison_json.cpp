@@ -7,15 +7,11 @@
 namespace gla_bench {
 namespace {
 
-Json estimate_to_json(const ComparedRow& row) {
-  if (!row.estimate) return nullptr;
-  return {{"ratio", number_to_json(row.estimate->ratio)},
-          {"low", number_to_json(row.estimate->low)},
-          {"high", number_to_json(row.estimate->high)},
-          {"p", number_to_json(row.estimate->p)},
-          {"count", row.estimate->count},
-          {"base_ms", number_to_json(row.base_ms)},
-          {"new_ms", number_to_json(row.fresh_ms)}};
+Json times_to_json(const RatioEstimate& estimate, double base_ms, double fresh_ms) {
+  return {{"ratio", number_to_json(estimate.ratio)}, {"low", number_to_json(estimate.low)},
+          {"high", number_to_json(estimate.high)},   {"p", number_to_json(estimate.p)},
+          {"count", estimate.count},                 {"base_ms", number_to_json(base_ms)},
+          {"new_ms", number_to_json(fresh_ms)}};
 }
 
 Json place_to_json(std::size_t place) {
@@ -31,7 +27,12 @@ Json row_to_json(const ComparedRow& row) {
           {"outcome", name(row.outcome)},
           {"why", row.why},
           {"labels", row.labels},
-          {"times", estimate_to_json(row)}};
+          {"times", row.estimate ? times_to_json(*row.estimate, row.base_ms, row.fresh_ms)
+                                 : Json(nullptr)},
+          {"sustained", row.sustained
+                            ? times_to_json(row.sustained->estimate, row.sustained->base_ms,
+                                            row.sustained->fresh_ms)
+                            : Json(nullptr)}};
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ TimeFigures time_figures(const Record& record, double copy_gb_per_s) {
   if (!record.timing) return figures;
   figures.cold_ms = record.timing->cold.median_ms;
   if (record.timing->hot) figures.hot_ms = record.timing->hot->median_ms;
+  if (record.timing->sustained) figures.sustained_ms = record.timing->sustained->median_ms;
   if (figures.cold_ms > 0) figures.of_floor = figures.floor_ms / figures.cold_ms;
   figures.gb_per_s = rate_over_ms(bytes, figures.cold_ms, 1e6);
   figures.tflop_per_s = rate_over_ms(record.flops, figures.cold_ms, 1e9);

@@ -9,7 +9,7 @@ namespace gla_bench {
 /// NaN for what is not known: of a record without a time, a peer that does not say its operations,
 /// a file without a copy rate.
 struct TimeFigures {
-  double cold_ms = unknown_number, hot_ms = unknown_number;
+  double cold_ms = unknown_number, hot_ms = unknown_number, sustained_ms = unknown_number;
   double floor_ms = unknown_number;     ///< what the floor's bytes alone take at the copy rate
   double of_floor = unknown_number;     ///< floor_ms over cold_ms
   double gb_per_s = unknown_number;     ///< the floor's bytes over cold_ms, 1e9 a second

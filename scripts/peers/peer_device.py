@@ -1,5 +1,6 @@
 """Inputs, float64 references and timing of peers on a GPU. Imports PyTorch: only once it is needed."""
 
+import math
 import signal
 import subprocess
 import sys
@@ -8,8 +9,10 @@ import time
 import torch
 import torch.nn.functional as F
 
+import peer_clocks
 import peer_problems as peers
 
+MOST_COPIES = 256  # of a problem's tensors, for a sustained time
 DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
 
 
@@ -139,9 +142,10 @@ def errors(got, expected):
 
 
 class Timer:
-    """Milliseconds of single calls with a cold L2, between events."""
+    """Milliseconds of single calls with a cold L2, between events. `clocks`: of the GPU."""
 
-    def __init__(self):
+    def __init__(self, clocks):
+        self.clocks = clocks
         l2 = torch.cuda.get_device_properties(0).L2_cache_size
         self.clean = torch.zeros(4 * l2, dtype=torch.uint8, device="cuda")
         self.start, self.stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -155,10 +159,34 @@ class Timer:
         self.stop.synchronize()
         return self.start.elapsed_time(self.stop)
 
-    def samples(self, call, count=30):
+    def samples(self, call, watch, count=30):
         for _ in range(5):
             self.once(call)
-        return [self.once(call) for _ in range(count)]
+        times = []
+        for _ in range(count):
+            times.append(self.once(call))
+            watch.look()
+        return times
+
+    def sustained(self, calls, watch, count=10, least_ms=5.0):
+        """Milliseconds a call of calls back to back, round and round, after one round untimed: each
+        on tensors of its own, which together exceed the L2 four times."""
+        def rounds_of(number):
+            self.start.record()
+            for _ in range(number):
+                for call in calls:
+                    call()
+            self.stop.record()
+            self.stop.synchronize()
+            return self.start.elapsed_time(self.stop)
+
+        rounds_of(1)
+        number = max(1, math.ceil(least_ms / max(rounds_of(1), 1e-3)))
+        times = []
+        for _ in range(count):
+            times.append(rounds_of(number) / (number * len(calls)))
+            watch.look()
+        return times
 
 
 def graph_of(call):
@@ -192,24 +220,57 @@ class Deadline:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def measure(problem, variant, call, outputs, expected, timer, most_seconds):
-    """The records of one peer on one problem. `outputs` turns what the call returns into tensors by
-    name; a peer that fails is a row, not the end of the run."""
-    graph_ms, eager_ms, wrong = [], [], None
+def copies_beyond_cache(problem):
+    """How many copies of a problem's tensors exceed the L2 four times, or None for too many. What
+    the program does for its own candidates (harness/measure/measure.hpp)."""
+    l2 = torch.cuda.get_device_properties(0).L2_cache_size
+    copies = math.ceil(4 * l2 / peers.floor_bytes(problem))
+    return copies if copies <= MOST_COPIES else None
+
+
+def copy_of(inputs):
+    """The same tensors elsewhere; slices of one projection stay slices of one."""
+    bases = {}
+
+    def copy(tensor):
+        base = tensor if tensor._base is None else tensor._base
+        if base.data_ptr() not in bases:
+            bases[base.data_ptr()] = base.clone()
+        return bases[base.data_ptr()].as_strided(tensor.shape, tensor.stride(),
+                                                 tensor.storage_offset())
+    return {name: copy(tensor) for name, tensor in inputs.items()}
+
+
+def measure(problem, peer, inputs, expected, timer, most_seconds):
+    """The records of one peer (name, bind, outputs) on one problem. `bind` makes a call on given
+    inputs, and `outputs` turns what that returns into tensors by name; a peer that fails is a row,
+    not the end of the run."""
+    variant, bind, outputs = peer
+    times, wrong = {}, None
     try:
         with torch.no_grad(), Deadline(most_seconds):
+            call = bind(inputs)
             got = outputs(call())
             wrong = {name: errors(got.get(name), expected[name]) for name in expected}
             del got
-            eager_ms = timer.samples(call)
-            graph_ms = timer.samples(graph_of(call))
+            watch = peer_clocks.Watch(timer.clocks)
+            times["eager_ms"] = timer.samples(call, watch)
+            graph = graph_of(call)
+            times["graph_ms"] = timer.samples(graph, watch)
+            copies = copies_beyond_cache(problem)
+            if copies is not None:
+                others = [copy_of(inputs) for _ in range(copies - 1)]
+                graphs = [graph] + [graph_of(bind(each)) for each in others]
+                times["sustained_ms"] = timer.sustained(graphs, watch)
+                times["sustained_copies"] = copies
+            times["clocks"] = watch.facts()
     except TimeoutError as error:
         return [peers.failed(problem, variant, "timeout", str(error))]
     except Exception as error:  # noqa: BLE001
         torch.cuda.synchronize()
         reason = f"{type(error).__name__}: {error}".splitlines()[0][:300]
         return [peers.failed(problem, variant, "run_failed", reason)]
-    return peers.finished(problem, variant, wrong, graph_ms, eager_ms)
+    return peers.finished(problem, variant, wrong, times)
 
 
 def say(record, seconds):
@@ -221,16 +282,16 @@ def say(record, seconds):
 
 
 def run(problem_list, calls_of, expected_of, output, config, facts, most_seconds):
-    """All problems in turn; the file is written after each. `calls_of` gives (name, call, outputs)
-    for a problem and its inputs."""
-    records, timer = [], Timer()
+    """All problems in turn; the file is written after each. `calls_of` gives measure()'s peers of
+    a problem."""
+    records, timer = [], Timer(peer_clocks.Clocks(facts["uuid"]))
     for problem in problem_list:
         begin = time.monotonic()
         inputs = draw(problem)
         with torch.no_grad():
             expected = expected_of(problem, inputs)
-        for name, call, outputs in calls_of(problem, inputs):
-            for record in measure(problem, name, call, outputs, expected, timer, most_seconds):
+        for peer in calls_of(problem):
+            for record in measure(problem, peer, inputs, expected, timer, most_seconds):
                 records.append(record)
                 say(record, time.monotonic() - begin)
             begin = time.monotonic()

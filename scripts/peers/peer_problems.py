@@ -207,8 +207,10 @@ def verification(tensors, dtype):
     return {"ok": all(v["ok"] for v in verdicts.values()), "tensors": verdicts}
 
 
-def finished(problem, variant, errors, graph_ms, eager_ms):
-    """The two records of a peer that ran: replayed from a graph, and as called (`.eager`)."""
+def finished(problem, variant, errors, times):
+    """The two records of a peer that ran: replayed from a graph, and as called (`.eager`). `times`:
+    samples in milliseconds by `graph_ms`, `eager_ms` and `sustained_ms`, the last with
+    `sustained_copies`; `clocks`: further members of `timing`."""
     record = new_record(problem, variant)
     record["verification"] = verification(errors, problem["dtype"])
     if not record["verification"]["ok"]:
@@ -216,9 +218,16 @@ def finished(problem, variant, errors, graph_ms, eager_ms):
         record["status"] = "wrong"
         record["reason"] = f"{worst}: {errors[worst][0]:.3g} is over {CAPS[problem['dtype']]:g}"
     rows = []
-    for name, times in ((variant, graph_ms), (variant + ".eager", eager_ms)):
-        if times:
-            rows.append({**record, "variant": name, "timing": {"cold": series(times)}})
+    clocks = times.get("clocks", {})
+    if times.get("graph_ms"):
+        timing = {"cold": series(times["graph_ms"]), **clocks}
+        if times.get("sustained_ms"):
+            timing.update(sustained=series(times["sustained_ms"]),
+                          sustained_copies=times["sustained_copies"])
+        rows.append({**record, "timing": timing})
+    if times.get("eager_ms"):
+        rows.append({**record, "variant": variant + ".eager",
+                     "timing": {"cold": series(times["eager_ms"]), **clocks}})
     return rows
 
 

@@ -67,10 +67,12 @@ def outputs(returned):
     return {"o": returned[0], "final_state": returned[1]}
 
 
-def calls_of(problem, inputs):
+def calls_of(problem):
     for name, function in functions(problem["operator"], peers.peers_of(problem)):
-        arguments = arguments_of(problem, name, inputs)
-        yield f"fla.{name}", lambda f=function, a=arguments: f(**a), outputs
+        def bind(inputs, function=function, name=name):
+            arguments = arguments_of(problem, name, inputs)
+            return lambda: function(**arguments)
+        yield f"fla.{name}", bind, outputs
 
 
 def tune_for(milliseconds):
@@ -99,8 +101,8 @@ def compile_only(problem):
     Autotuner.do_bench = staticmethod(run_once)
     inputs = peer_device.draw(problem)
     with torch.no_grad():
-        for _, call, _ in calls_of(problem, inputs):
-            call()
+        for _, bind, _ in calls_of(problem):
+            bind(inputs)()
     torch.cuda.synchronize()
 
 

@@ -20,14 +20,14 @@ def scale_of(problem):
     return problem["scale"] or problem["shape"]["key_dim"] ** -0.5
 
 
-def calls_of(problem, inputs):
+def calls_of(problem):
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
 
     seq_first = problem["layout"] == "seq_first"
-    q, k, v = (inputs[name].transpose(1, 2) if seq_first else inputs[name] for name in "qkv")
-    causal = problem["options"].get("causal", "true") == "true" and q.shape[2] > 1
-    grouped = q.shape[1] != k.shape[1]
+    shape = problem["shape"]
+    causal = problem["options"].get("causal", "true") == "true" and shape["seq"] > 1
+    grouped = shape.get("key_heads", shape["heads"]) != shape["heads"]
 
     def outputs(returned):
         return {"o": returned.transpose(1, 2) if seq_first else returned}
@@ -37,11 +37,15 @@ def calls_of(problem, inputs):
             print(f"skipped: {name} is not in the installed PyTorch", file=sys.stderr)
             continue
 
-        def call(chosen=getattr(SDPBackend, backend)):
-            with sdpa_kernel([chosen]):
-                return scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=grouped,
-                                                    scale=scale_of(problem))
-        yield name, call, outputs
+        def bind(inputs, chosen=getattr(SDPBackend, backend)):
+            q, k, v = (inputs[name].transpose(1, 2) if seq_first else inputs[name] for name in "qkv")
+
+            def call():
+                with sdpa_kernel([chosen]):
+                    return scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=grouped,
+                                                        scale=scale_of(problem))
+            return call
+        yield name, bind, outputs
 
 
 def head_first(problem, inputs):

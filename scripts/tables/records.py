@@ -65,6 +65,11 @@ def milliseconds(record):
     return record["timing"]["cold"]["median_ms"]
 
 
+def sustained_ms(record):
+    """Its milliseconds back to back over copies of the tensors beyond the cache; None without."""
+    return (record["timing"].get("sustained") or {}).get("median_ms")
+
+
 STALE = "\u2021"  # a double dagger
 
 

@@ -106,10 +106,28 @@ class Headline(unittest.TestCase):
         self.assertEqual(self.script("--check").returncode, 1)
         # 4e8 bytes at 4e12 a second are 0.1 ms.
         self.assertEqual(self.row("gla", "8,4096,16,128,128")[2:],
-                         ["`chunk_sm90`", "stages=3", "0.2000", "50 %", "1.250", "`fla.chunk_gla`",
-                          "1.300", "6.50", "0.2", "met"])
+                         ["`chunk_sm90`", "stages=3", "0.2000", "-", "50 %", "1.250",
+                          "`fla.chunk_gla`", "1.300", "-", "6.50", "0.2", "met"])
         self.assertEqual(self.row("gla, `strong`", "8,4096,16,128,128")[-1], "not measured")
         self.assertEqual(self.script("--check").returncode, 0)
+
+    def test_what_stays_in_the_cache_is_told_by_the_sustained_times(self):
+        def sustained(row, ms, left_behind):
+            row["timing"]["sustained"], row["timing"]["sustained_copies"] = series(ms), 2
+            if "measured" in row["io"]:
+                row["io"]["measured"]["written_back_bytes"] = left_behind
+            return row
+
+        theirs = sustained(peer("fla.chunk_gla", 1.3), 1.5, 0)
+        self.put("peers.json", [theirs], "2026-01-01T10:00:00Z")
+        for left, share, ratio in ((1e7, "50 %", "6.50"), (3e7, "40 % \u00a7", "6.00 \u00a7")):
+            self.put("headline.json", [sustained(record("chunk_sm90", 0.2), 0.25, left)],
+                     "2026-01-01T10:00:00Z")
+            row = self.row("gla", "8,4096,16,128,128")
+            self.assertEqual(row[4:6] + row[9:12],
+                             ["0.2000", "0.2500", "1.300", "1.500", ratio])
+            self.assertEqual(row[6], share)
+        self.assertIn("in the cache", (self.copy / "docs/headline.md").read_text())
 
     def test_the_readme_has_five_rows_of_it_without_tiles(self):
         self.put("headline.json", [record("chunk_fused", 0.4), record("chunk_sm90", 0.2)],
@@ -153,22 +171,22 @@ class Headline(unittest.TestCase):
                      **{"started": "2026-01-01T10:00:00Z", **facts})
             row = self.row("gla", "8,4096,16,128,128")
             self.assertEqual(row[2], "`chunk_fused`")
-            self.assertEqual(row[7:10], ["-", "-", "-"], facts)
+            self.assertEqual(row[8:12], ["-", "-", "-", "-"], facts)
         self.put("peers.json", [wrong("fla.chunk_gla", 1.3, peer=True)], "2026-01-01T10:00:00Z")
-        self.assertEqual(self.row("gla", "8,4096,16,128,128")[7], "-")
+        self.assertEqual(self.row("gla", "8,4096,16,128,128")[8], "-")
 
     def test_a_peer_on_another_device_of_the_model_is_marked(self):
         run = {"started": "2026-01-01T10:00:00Z", "device": "H200"}
         self.put("headline.json", [record("chunk_sm90", 0.2)], **run)
         self.put("peers.json", [peer("fla.chunk_gla", 1.3)], **{**run, "uuid": "GPU-2"})
-        self.assertEqual(self.row("gla", "8,4096,16,128,128")[7:10],
-                         ["`fla.chunk_gla`", "1.300 \u2020", "6.50"])
+        self.assertEqual(self.row("gla", "8,4096,16,128,128")[8:12],
+                         ["`fla.chunk_gla`", "1.300 \u2020", "-", "6.50"])
         self.assertIn("another device of the same model",
                       (self.copy / "docs/headline.md").read_text())
         self.put("others.json", [peer("fla.slow_gla", 1.6)], **run)
-        self.assertEqual(self.row("gla", "8,4096,16,128,128")[7:9], ["`fla.slow_gla`", "1.600"])
+        self.assertEqual(self.row("gla", "8,4096,16,128,128")[8:10], ["`fla.slow_gla`", "1.600"])
         self.put("others.json", [peer("fla.slow_gla", 1.6)], **{**run, "uuid": "", "device": "H100"})
-        self.assertEqual(self.row("gla", "8,4096,16,128,128")[7], "`fla.chunk_gla`")
+        self.assertEqual(self.row("gla", "8,4096,16,128,128")[8], "`fla.chunk_gla`")
 
     def test_the_targets_are_the_problems_of_the_config(self):
         config = json.loads((ROOT / "configs/h200/headline.json").read_text())

@@ -17,6 +17,7 @@ from pathlib import Path
 PROGRAM, ROOT = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 sys.path.insert(0, str(ROOT / "scripts" / "peers"))
 sys.dont_write_bytecode = True
+import peer_clocks  # noqa: E402
 import peer_problems as peers  # noqa: E402
 import run_fla  # noqa: E402
 
@@ -127,9 +128,13 @@ class Records(unittest.TestCase):
         errors = {"o": (2e-3, 0.01, 3e-3), "final_state": (1e-3, 0.01, 1e-3)}
         wrong = {"o": (math.nan, math.nan, math.nan), "final_state": (1e-3, 0.01, 1e-3)}
         decode = problem(initial_state=True, options={"in_place": "true"})
-        records = [*peers.finished(problem(), "fla.chunk_gla", errors, self.TIMES, self.TIMES),
-                   *peers.finished(decode, "fla.fused_recurrent_gla", errors, self.TIMES, self.TIMES),
-                   *peers.finished(problem(), "fla.other", wrong, self.TIMES, self.TIMES),
+        clocks = {"clock_mhz_before": 1980.0, "clock_mhz_after": None, "throttled": True,
+                  "clock_reasons": peer_clocks.names_of(0x4)}
+        times = {"graph_ms": self.TIMES, "eager_ms": self.TIMES, "clocks": clocks,
+                 "sustained_ms": self.TIMES, "sustained_copies": 3}
+        records = [*peers.finished(problem(), "fla.chunk_gla", errors, times),
+                   *peers.finished(decode, "fla.fused_recurrent_gla", errors, times),
+                   *peers.finished(problem(), "fla.other", wrong, {**times, "sustained_ms": None}),
                    peers.failed(problem(), "fla.late", "timeout", "not done in 1 s"),
                    peers.failed(problem(), "fla.none", "run_failed", "TypeError: x")]
         return records, peers.document({"device": "a GPU", "peer": "canned"}, {"sweeps": [GLA]},

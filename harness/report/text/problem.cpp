@@ -80,6 +80,7 @@ std::vector<std::string> cells(const Row& row) {
           record.tile.empty() ? "-" : describe(record.tile),
           format_ms(figures.cold_ms),
           format_ms(figures.hot_ms),
+          format_ms(figures.sustained_ms),
           format_rate(figures.gb_per_s),
           format_rate(figures.tflop_per_s),
           format_percent(figures.of_floor),
@@ -124,14 +125,15 @@ Tone tone_of(const Row& row) {
 Table table_of(const std::vector<Row>& rows) {
   Table table;
   table.columns = {{"variant", false},
-                   {"best tile", false, 7},
+                   {"best tile", false, 8},
                    {"ms", true},
                    {"hot ms", true, 2},
-                   {"GB/s", true, 3},
-                   {"TFLOP/s", true, 4},
-                   {"of floor", true, 6},
+                   {"sustained", true, 3},
+                   {"GB/s", true, 4},
+                   {"TFLOP/s", true, 5},
+                   {"of floor", true, 7},
                    {"traffic", true, 1},
-                   {"bound by", false, 5},
+                   {"bound by", false, 6},
                    {"error", true},
                    {"", false}};
   for (const Row& row : best_of_each(rows)) {

@@ -136,6 +136,36 @@ TEST(CompareFiles, RowsOfUnchangedSourcesShowTheDrift) {
   for (const ComparedRow& row : comparison.rows) EXPECT_EQ(row.verdict, "inconclusive");
 }
 
+/// 30 rows of unchanged sources, and one of others with these sustained times.
+Outcome with_sustained(double before, double now) {
+  std::vector<Record> base, fresh;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    base.push_back(measured(seed, 1));
+    fresh.push_back(measured(seed, 1));
+  }
+  base.push_back(measured(99, 1));
+  fresh.push_back(measured(99, 1, "other"));
+  const auto series = [](double ms) {
+    Series list;
+    list.samples_ms = times(ms);
+    list.median_ms = ms;
+    return list;
+  };
+  base.back().timing->sustained = series(before);
+  fresh.back().timing->sustained = series(now);
+  const Comparison comparison = compare_files(rounds_file(base, "base.json"), rounds_file(fresh), {});
+  const ComparedRow& row = comparison.rows.back();
+  EXPECT_EQ(row.sustained.has_value(), true);
+  EXPECT_EQ(row.verdict, row.outcome == Outcome::regression ? "slower" : "same") << row.why;
+  return row.outcome;
+}
+
+TEST(CompareFiles, ASlowerSustainedTimeIsARegressionWhateverTheColdOneSays) {
+  EXPECT_EQ(with_sustained(1.2, 1.2), Outcome::passed);
+  EXPECT_EQ(with_sustained(1.2, 1.1), Outcome::passed);
+  EXPECT_EQ(with_sustained(1.2, 1.4), Outcome::regression);
+}
+
 TEST(CompareFiles, AnotherClockIsADrift) {
   Record before = measured(1, 1), now = measured(1, 1.1);
   before.timing->clock_mhz_before = before.timing->clock_mhz_after = 1980;

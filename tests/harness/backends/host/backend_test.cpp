@@ -135,7 +135,7 @@ TEST(HostBackend, CopiesHaveTheirOwnTensorsWithTheSameInputs) {
   const auto backend = make_host_backend({.threads = 1});
   const Variant& variant = *find_variant("gla", "recurrent", BackendId::host);
   const auto workset = backend->stage(op, tiny(), op.draw(tiny()));
-  const auto plan = backend->build({&variant, tiny(), {}});
+  const auto plan = backend->build({&variant, tiny(), {{"block_v", 64}}});
   plan->prepare(*workset);
   workset->poison_outputs();
   plan->run();
