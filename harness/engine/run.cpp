@@ -4,12 +4,12 @@
 #include <array>
 #include <chrono>
 #include <memory>
-#include <new>
-#include <sstream>
 #include <utility>
 
 #include "core/error.hpp"
 #include "harness/engine/run_progress.hpp"
+#include "harness/engine/statuses.hpp"
+#include "harness/engine/sustained.hpp"
 #include "harness/engine/wrong_tensors.hpp"
 #include "harness/measure/counted.hpp"
 #include "harness/measure/readings.hpp"
@@ -19,48 +19,6 @@
 
 namespace gla_bench {
 namespace {
-
-enum class Outcome { done, failed, device_lost };
-
-Outcome fail(Record& record, Status status, std::string reason, Outcome outcome = Outcome::failed) {
-  record.status = status;
-  record.reason = std::move(reason);
-  return outcome;
-}
-
-/// Does one step of a candidate's work. This is the only place where errors become statuses.
-Outcome try_candidate(Record& record, const std::function<void()>& work) {
-  try {
-    work();
-    return Outcome::done;
-  } catch (const InputError&) {
-    throw;  // not the candidate's fault
-  } catch (const BuildError& error) {
-    return fail(record, Status::build_failed, error.what());
-  } catch (const DeviceLost& error) {
-    return fail(record, Status::crashed, error.what(), Outcome::device_lost);
-  } catch (const OutOfMemory& error) {
-    return fail(record, Status::crashed, error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(record, Status::crashed, "out of host memory");
-  } catch (const std::exception& error) {
-    return fail(record, Status::run_failed, error.what());
-  }
-}
-
-/// Why a verification is not ok, as a record's reason.
-std::string reason_of(const Verification& verification) {
-  if (verification.ok) return "";
-  if (!verification.fault.empty()) return verification.fault;
-  std::ostringstream text;
-  for (const auto& [tensor, verdict] : verification.tensors)
-    if (!verdict.ok)
-      text << (text.tellp() > 0 ? "; " : "") << tensor << ": rel_l2 " << verdict.rel_l2
-           << " (bound " << verdict.bound << "), worst chunk " << verdict.worst_chunk_rel_l2
-           << " (bound " << verdict.worst_chunk_bound << "), max_abs " << verdict.max_abs
-           << " (bound " << verdict.max_abs_bound << ")";
-  return text.str();
-}
 
 /// One problem being worked on.
 class PointRun {
@@ -75,7 +33,7 @@ class PointRun {
     std::vector<Trial> verified;
     for (std::size_t i = 0; i < work_.accepted.size() && !lost_; ++i) {
       Trial trial{i, work_.accepted[i], new_record(*work_.op, work_.accepted[i], plan_.place)};
-      const Outcome outcome = timed(trial, [&] { verify(trial); });
+      const StepEnd outcome = timed(trial, [&] { verify(trial); });
       if (plan_.measure && trial.record.status == Status::verified) {
         observer_.verified(i);
         verified.push_back(std::move(trial));
@@ -99,16 +57,16 @@ class PointRun {
     Record record;
   };
 
-  static Outcome timed(Trial& trial, const std::function<void()>& work) {
+  static StepEnd timed(Trial& trial, const std::function<void()>& work) {
     const auto start = std::chrono::steady_clock::now();
-    const Outcome outcome = try_candidate(trial.record, work);
+    const StepEnd outcome = try_candidate(trial.record, work);
     trial.record.seconds += seconds_since(start);
     return outcome;
   }
 
-  void finish(const Trial& trial, Outcome outcome) {
+  void finish(const Trial& trial, StepEnd outcome) {
     if (trial.record.status == Status::wrong) mend();
-    if (outcome == Outcome::device_lost) {
+    if (outcome == StepEnd::device_lost) {
       lost_ = true;
       observer_.lost(trial.record, trial.index);
     } else {
@@ -141,20 +99,20 @@ class PointRun {
     if (!backend_.can_run() || staged_.holds(work_.problem)) return true;
     staged_.clear();
     Record failed;
-    const Outcome outcome = try_candidate(failed, [&] {
+    const StepEnd outcome = try_candidate(failed, [&] {
       observer_.starting(RunStep::reference, std::nullopt);
       staged_.truth.emplace(*work_.op, work_.problem, inputs_of(*work_.op, work_.problem),
                             &backend_, plan_.reference);
       staged_.truth->others();  // its reference, too, belongs to this step
       staged_.workset = backend_.stage(*work_.op, work_.problem, staged_.truth->inputs());
     });
-    if (outcome == Outcome::done) return true;
+    if (outcome == StepEnd::done) return true;
     staged_.clear();
     for (std::size_t i = 0; i < work_.accepted.size(); ++i) {
       Record record = new_record(*work_.op, work_.accepted[i], plan_.place);
       record.status = failed.status;
       record.reason = std::string(before_any_candidate) + failed.reason;
-      lost_ = outcome == Outcome::device_lost;
+      lost_ = outcome == StepEnd::device_lost;
       if (lost_) {
         observer_.lost(record, std::nullopt);
         break;
@@ -240,53 +198,11 @@ class PointRun {
     if (verification.ok && is_winner(trial))
       verify_beside_load(looked, backend_, plan_.winner_launches, plan_.timing.max_seconds,
                          verification);
-    if (verification.ok) sustain(looked, trial);
+    if (verification.ok) add_sustained_time(looked, staged_, plan_, trial.record);
     trial.record.status = verification.ok ? Status::measured : Status::wrong;
     trial.record.reason = reason_of(*trial.record.verification);
     keep(trial, wrong);
     if (trial.record.status == Status::measured) count(*plan, trial);
-  }
-
-  /// The worksets for a sustained time; none where the problem is too small, too large for the
-  /// memory that is left, or the backend cannot copy.
-  std::vector<Workset*> worksets_beyond_cache() {
-    double bytes = 0;
-    for (const TensorSpec& spec : work_.op->tensors(work_.problem))
-      if (spec.in_place_of.empty()) bytes += static_cast<double>(spec.bytes());
-    const auto count = copies_beyond_cache(bytes, plan_.last_level_cache);
-    if (!count) return {};
-    if (!staged_.copies) make_copies(*count - 1);
-    if (staged_.copies->size() + 1 != *count) return {};
-    std::vector<Workset*> list{&workset()};
-    for (const auto& copy : *staged_.copies) list.push_back(copy.get());
-    return list;
-  }
-
-  void make_copies(std::size_t count) {
-    auto& copies = staged_.copies.emplace();
-    try {
-      while (copies.size() < count) {
-        auto copy = workset().copy();
-        if (!copy) break;
-        copies.push_back(std::move(copy));
-      }
-    } catch (const OutOfMemory&) {
-      copies.clear();
-    }
-  }
-
-  void sustain(const Looked& looked, Trial& trial) {
-    if (!plan_.timing.sustained) return;
-    const std::vector<Workset*> worksets = worksets_beyond_cache();
-    if (worksets.empty()) return;
-    for (Workset* each : worksets) each->poison_outputs();
-    Timing& timing = *trial.record.timing;
-    timing.sustained =
-        measure_sustained(looked.plan, worksets, timing.cold.median_ms * 1e-3, plan_.timing);
-    if (!timing.sustained) return;
-    timing.sustained_copies = static_cast<std::int64_t>(worksets.size());
-    look_at_copies(looked, worksets, *trial.record.verification);
-    workset().poison_outputs();  // and what is updated in place is as it was
   }
 
   /// Whether no candidate of the problem was faster so far.
