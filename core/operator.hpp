@@ -21,6 +21,9 @@ struct OptionAxis {
   std::string name;
   std::vector<std::string> values;
   std::string meaning;  ///< one line for `gla-bench list`
+  /// Whether kernels are compiled for the choice. False where it only decides what inputs hold or
+  /// where tensors lie.
+  bool compiled = true;
 };
 
 /// The value of the axis that a text means: the value itself or, where the values are dtypes,

@@ -1,6 +1,8 @@
 // The linear-recurrence family apart from its arithmetic: members, tensors, options and inputs.
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 #include "reference/inputs.hpp"
 #include "reference/linear_recurrence_traits.hpp"
@@ -26,6 +28,9 @@ constexpr std::array<Traits, 5> members{
 // Boundaries are passed as floats, and every integer below this limit is a float32.
 constexpr std::int64_t most_ragged_tokens = 1 << 24;
 
+// What float16 holds, in standard deviations of what some million elements stay within.
+constexpr double most_float16 = 65504.0 / 7;
+
 std::int64_t sequences(const Shape& s) {
   return s.sequences > 0 ? s.sequences : s.batch;
 }
@@ -43,6 +48,19 @@ bool chosen(const Traits& traits, const Problem& problem, std::string_view name)
   return choice(traits, problem, name) == "true";
 }
 
+double state_size(const Traits& traits, const Problem& problem) {
+  const std::string size = choice(traits, problem, "state_size");
+  return size.empty() ? 1.0 : std::stod(size);
+}
+
+// Standard deviation of the outputs that read only the initial state.
+double output_of_state(const Traits& traits, const Problem& problem) {
+  const double scale = problem.scale.value_or(default_scale(traits, problem));
+  const double query = choice(traits, problem, "feature_map") == "elu_plus_one" ? 2.0 : 1.0;
+  return std::abs(scale) * query * std::sqrt(static_cast<double>(problem.shape.key_dim)) *
+         state_size(traits, problem);
+}
+
 bool positive_inputs(const Traits& traits, const Problem& problem) {
   return chosen(traits, problem, "normalize") &&
          choice(traits, problem, "feature_map") == "identity";
@@ -57,6 +75,35 @@ std::vector<float> draw_decays(const Traits& traits, const Problem& problem,
   return (raw ? draw_raw_gates : draw_gates)(
       problem.gate, problem.seed, spec.name, s.batch * s.seq, s.heads,
       traits.decay == Decay::per_key ? s.key_dim : 1, spec.dtype);
+}
+
+// The initial state, whose elements have the option's standard deviation.
+std::vector<float> draw_state(const Traits& traits, const Problem& problem,
+                              const TensorSpec& spec) {
+  const Stream normals = stream(problem.seed, spec.name);
+  const double size = state_size(traits, problem);
+  if (size == 1.0) return draw_normal(normals, spec.elements(), spec.dtype);
+  std::vector<float> values = draw_normal(normals, spec.elements(), DType::float32);
+  for (float& value : values) value = round_to(spec.dtype, size * value);
+  return values;
+}
+
+// Makes all that one sequence reads of tokens NaN. The sequence is drawn among those with tokens.
+void spoil_a_sequence(const Traits& traits, const Problem& problem, HostTensors& inputs) {
+  const std::vector<float>& ends = inputs.at("cu_seqlens");
+  std::vector<std::size_t> filled;
+  for (std::size_t n = 0; n + 1 < ends.size(); ++n)
+    if (ends[n] < ends[n + 1]) filled.push_back(n);
+  const std::uint64_t word = random_word(stream(problem.seed, "nan_sequence"), 0);
+  const std::size_t chosen = filled[word % filled.size()];
+  for (const TensorSpec& spec : tensors(traits, problem)) {
+    if (spec.role != Role::input || !spec.tokens) continue;
+    std::vector<float>& values = inputs.at(spec.name);
+    const std::int64_t row = spec.elements() / problem.shape.seq;
+    std::fill(values.begin() + static_cast<std::int64_t>(ends[chosen]) * row,
+              values.begin() + static_cast<std::int64_t>(ends[chosen + 1]) * row,
+              std::numeric_limits<float>::quiet_NaN());
+  }
 }
 
 }  // namespace
@@ -82,8 +129,16 @@ std::vector<OptionAxis> options(const Traits& traits) {
     list.push_back(gate_dtype_axis());
   list.push_back({"state_layout", {"key_first", "value_first"}, "states are [..,K,V] or [..,V,K]"});
   list.push_back({"state_dtype", {"float32", "bfloat16"}, "of the states in memory"});
-  list.push_back({"in_place", {"false", "true"}, "the final state overwrites the initial one"});
-  list.push_back({"lengths", {"uniform", "skewed"}, "how ragged sequences' lengths are drawn"});
+  list.push_back(
+      {"in_place", {"false", "true"}, "the final state overwrites the initial one", false});
+  list.push_back(
+      {"lengths", {"uniform", "skewed"}, "how ragged sequences' lengths are drawn", false});
+  list.push_back(
+      {"state_size", {"1", "100", "10000"}, "standard deviation of a drawn initial state", false});
+  list.push_back({"nan_sequence",
+                  {"false", "true"},
+                  "all tokens of one ragged sequence are NaN, which no other sequence may see",
+                  false});
   list.push_back(packed_axis());
   return list;
 }
@@ -173,12 +228,15 @@ HostTensors draw(const Traits& traits, const Problem& problem) {
     else if (spec.name == "cu_seqlens")
       values = draw_boundaries(choice(traits, problem, "lengths"), problem.seed, spec.name, s.seq,
                                s.sequences);
+    else if (spec.name == "initial_state")
+      values = draw_state(traits, problem, spec);
     else if (spec.name == "initial_normalizer" ||
              (of_keys && positive_inputs(traits, problem)))  // else the quotient means nothing
       values = draw_positive(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
     else
       values = draw_normal(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
   }
+  if (chosen(traits, problem, "nan_sequence")) spoil_a_sequence(traits, problem, inputs);
   return inputs;
 }
 
@@ -195,6 +253,13 @@ std::optional<std::string> refuse(const Traits& traits, const Problem& problem) 
     return "ragged sequences have less than 2^24 tokens in all";
   if (s.sequences == 0 && choice(traits, problem, "lengths") != "uniform")
     return "lengths are of ragged sequences, and `sequences` is not given";
+  if (choice(traits, problem, "state_size") != "1" && !problem.initial_state)
+    return "state_size is of the initial state, and there is none";
+  if (choice(traits, problem, "state_size") != "1" && problem.dtype == DType::float16 &&
+      output_of_state(traits, problem) > most_float16)
+    return "float16 does not hold the outputs of a state of this size";
+  if (chosen(traits, problem, "nan_sequence") && s.sequences < 2)
+    return "nan_sequence is one of several ragged sequences";
   if (chosen(traits, problem, "in_place") && !(problem.initial_state && problem.final_state))
     return "in_place needs an initial and a final state";
   if (choice(traits, problem, "gate_input") == "raw" && !raw_gates_have(problem.gate))

@@ -24,15 +24,19 @@ struct Partial {
   std::int64_t first_bad = -1;
 };
 
-// Calls act(element, value, truth) for the elements of a row that take part in norms. An expected
-// infinity that is there is right and takes part in none.
+// Whether an element is the infinity or the NaN that is expected. It is right, and takes part in no
+// norm. A NaN of the poison was not written.
+bool is_expected_extreme(float got, double truth) {
+  if (std::isinf(truth)) return static_cast<double>(got) == truth;
+  return std::isnan(truth) && std::isnan(got) && !is_poison(got);
+}
+
+// Calls act(element, value, truth) for the elements of a row that take part in norms.
 template <class Act>
 void for_row(const Chunks& chunks, std::int64_t start, const float* got, const double* expected,
              Act act) {
   for (std::int64_t i = start; i < start + chunks.row; ++i) {
-    const double value = got[i], truth = expected[i];
-    if (std::isinf(truth) && value == truth) continue;
-    act(i, value, truth);
+    if (!is_expected_extreme(got[i], expected[i])) act(i, double{got[i]}, expected[i]);
   }
 }
 
@@ -228,7 +232,7 @@ ErrorMetrics tensor_errors(const TensorSpec& spec, std::span<const float> got,
   const std::vector<Partial> partials = compare_chunks(chunks, got, expected);
   const auto count = static_cast<std::int64_t>(partials.size());
   const Partial sum = total(partials);
-  if (sum.elements == 0) {  // each is the infinity that is expected
+  if (sum.elements == 0) {  // each is the infinity or NaN that is expected
     metrics.worst = element(spec, 0, got, expected);
     return metrics;
   }

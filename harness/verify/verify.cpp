@@ -18,6 +18,11 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 // Work above which the device computes the reference: about a second of one host core.
 constexpr double large_flops = 4e9;
 
+template <class Values>
+bool has_nan(const Values& values) {
+  return std::any_of(values.begin(), values.end(), [](auto value) { return std::isnan(value); });
+}
+
 std::string number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
@@ -140,6 +145,10 @@ ProblemTruth::ProblemTruth(const Operator& op, const Problem& problem, HostTenso
   if (!computed) device_ = nullptr;
   reference_place_ = device_ ? std::string(name(device_->id())) : "host";
   expected_ = computed ? std::move(*computed) : op.reference(problem, inputs_);
+  for (const auto& [output, values] : expected_)
+    if (unexplained_nan_.empty() && has_nan(values)) unexplained_nan_ = output;
+  for (const auto& [input, values] : inputs_)
+    if (!unexplained_nan_.empty() && has_nan(values)) unexplained_nan_.clear();
 }
 
 ProblemTruth ProblemTruth::with_inputs(HostTensors inputs) const {
@@ -180,6 +189,9 @@ Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic a
   verification.ok = !truth.outputs().empty();
   verification.arithmetic = arithmetic;
   verification.reference = truth.reference_place();
+  if (!truth.unexplained_nan().empty())
+    add_fault(verification, check::not_finite,
+              "'" + truth.unexplained_nan() + "': the reference is NaN, and no input is");
   for (const TensorSpec& spec : truth.outputs()) {
     const BaselineError& baseline = truth.baseline(arithmetic).at(spec.name);
     const Expected expected{

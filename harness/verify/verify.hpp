@@ -50,9 +50,10 @@ struct ErrorMetrics {
 /// head) pair; where it has no axis behind them, as lse, or fewer than 16 tokens, a chunk spans all
 /// heads. Without token
 /// axes a chunk is one pair's whole part ([K,V] of a state). Where the reference is infinite (lse
-/// of a row that sees nothing), the same infinity is right and is left out of all norms. If any
-/// other element is not finite, or another value stands there, every error is NaN. The result does
-/// not depend on the number of threads.
+/// of a row that sees nothing), the same infinity is right and is left out of all norms; so is a
+/// NaN where the reference is NaN (of inputs that are NaN). If any other element is not finite, or
+/// another value stands there, every error is NaN. The result does not depend on the number of
+/// threads.
 /// @throws std::invalid_argument when a size does not fit the spec.
 ErrorMetrics tensor_errors(const TensorSpec& spec, std::span<const float> got,
                            std::span<const double> expected);
@@ -86,6 +87,9 @@ class ProblemTruth {
   const ReferenceTensors& expected() const { return expected_; }
   /// "host" or "cuda".
   const std::string& reference_place() const { return reference_place_; }
+  /// An output of which the reference holds NaN although no input does, so that no candidate can
+  /// be right; empty: there is none.
+  const std::string& unexplained_nan() const { return unexplained_nan_; }
   /// Specs of the outputs only.
   const std::vector<TensorSpec>& outputs() const { return outputs_; }
   /// Makes the same problem with other inputs. The reference is computed where this one's was.
@@ -117,6 +121,7 @@ class ProblemTruth {
   std::string reference_place_;
   std::vector<TensorSpec> outputs_;
   ReferenceTensors expected_;
+  std::string unexplained_nan_;
   std::map<Arithmetic, std::map<std::string, BaselineError>> baselines_;
   std::map<std::pair<Arithmetic, std::uint64_t>, Verification> right_;
   std::unique_ptr<ProblemTruth> others_;

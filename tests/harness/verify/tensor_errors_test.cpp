@@ -160,6 +160,37 @@ TEST(TensorErrors, ANaNInTheReferenceIsNoPass) {
   EXPECT_TRUE(std::isnan(tensor_errors(spec, std::vector<float>{1, 1, 1, 1}, expected).rel_l2));
 }
 
+TEST(TensorErrors, AnExpectedNaNIsRightAndTakesPartInNoNorm) {
+  const auto spec = token_spec({1, 70, 2, 3});
+  std::vector<double> expected(420, 2.0);
+  for (std::size_t i = 0; i < 60; ++i) expected[i] = NAN;
+  auto got = as_float(expected);
+  got[100] = 2.5f;
+  const ErrorMetrics m = tensor_errors(spec, got, expected);
+  EXPECT_EQ(m.elements, 360);
+  EXPECT_EQ(m.not_finite + m.unwritten, 0);
+  EXPECT_NEAR(m.rel_l2, 0.5 / std::sqrt(4.0 * 360), 1e-12);
+  EXPECT_NEAR(m.max_abs, 0.25, 1e-12);
+}
+
+TEST(TensorErrors, WhatIsNotNaNWhereNaNIsExpectedFails) {
+  const auto spec = token_spec({1, 4, 1, 1});
+  const std::vector<double> expected{1, NAN, 1, 1};
+  for (const std::uint32_t bits : {0xffffffffu, 0xffff0000u, 0xffffe000u}) {
+    const std::vector<float> got{1, std::bit_cast<float>(bits), 1, 1};
+    const ErrorMetrics m = tensor_errors(spec, got, expected);
+    EXPECT_TRUE(std::isnan(m.rel_l2));
+    EXPECT_EQ(m.unwritten, 1);
+  }
+  for (const float wrong : {0.0f, INFINITY, -INFINITY}) {
+    const ErrorMetrics m = tensor_errors(spec, std::vector<float>{1, wrong, 1, 1}, expected);
+    EXPECT_TRUE(std::isnan(m.rel_l2) && std::isnan(m.max_abs));
+    EXPECT_EQ(m.not_finite, 1);
+  }
+  const std::vector<double> nothing_else(4, NAN);
+  EXPECT_EQ(tensor_errors(spec, std::vector<float>(4, NAN), nothing_else).rel_l2, 0);
+}
+
 TEST(TensorErrors, PoisonIsCountedInEveryDtype) {
   for (const std::uint32_t bits : {0xffffffffu, 0xffff0000u, 0xffffe000u}) {
     const auto spec = token_spec({1, 4, 1, 1});
