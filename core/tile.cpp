@@ -36,6 +36,12 @@ Tile parse_tile(std::string_view text) {
   return tile;
 }
 
+std::size_t tile_count(const TileSpace& space) {
+  std::size_t count = 1;
+  for (const TileAxis& axis : space) count *= axis.values.size();
+  return count;
+}
+
 std::vector<Tile> all_tiles(const TileSpace& space) {
   std::vector<Tile> tiles{{}};
   for (const TileAxis& axis : space) {

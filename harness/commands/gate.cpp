@@ -113,7 +113,7 @@ void add_gate(CLI::App& program, Context& context) {
   command->footer(
       "Examples:\n  gla-bench gate results/h200/*.json\n"
       "  gla-bench gate build/ci.json --require-fresh --junit build/gate.xml\n"
-      "  gla-bench verify configs/ci.json --seeds 5 -o five.json && "
+      "  gla-bench verify configs/quick.json --seeds 5 -o five.json && "
       "gla-bench gate five.json --write-baseline errors.json");
   command->callback([options, &context] { context.exit_code = judge(*options); });
 }

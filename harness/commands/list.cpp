@@ -9,6 +9,7 @@
 #include "core/extents.hpp"
 #include "harness/backends/sources/architecture.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/drawn_table.hpp"
 #include "harness/commands/shared/dtype_argument.hpp"
 #include "harness/config/sweep.hpp"
 #include "harness/support/json.hpp"
@@ -166,6 +167,8 @@ void list(const ListOptions& options) {
               << "\n  extents: " << extents_of(op) << "\n  gates: " << join(op.gates) << "\n";
     for (const OptionAxis& axis : op.options)
       std::cout << "  " << axis.name << ": " << join(axis.values) << "  (" << axis.meaning << ")\n";
+    for (const Direction direction : op.directions)
+      std::cout << drawn_axes(catalog, op, direction);
     std::cout << "  variants, with their tiles for " << describe(problem) << " on the host and "
               << options.arch << ":\n";
     for (const Variant& variant : catalog.variants) {

@@ -10,6 +10,7 @@
 #include "harness/backends/sources/prologue.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/auto_choice.hpp"
+#include "harness/commands/shared/drawn_table.hpp"
 #include "harness/config/sweep.hpp"
 #include "harness/engine/duration.hpp"
 #include "harness/measure/readings.hpp"
@@ -98,7 +99,8 @@ void plan(const std::string& path, const BackendOptions& options, const AutoOpti
   const Place place = place_of(*backend, options);
   const auto chooser =
       open_chooser(config, choice, catalog, place, make_environment(*backend, "", std::nullopt));
-  const auto work = assignments(config, catalog, place, pointer_to(chooser));
+  std::vector<CoveredTiles> covered;
+  const auto work = assignments(config, catalog, place, pointer_to(chooser), &covered);
   const std::string counters = plan_counters(config.policy.counters, *backend, path);
   Totals totals;
   for (const Assignment& point : work) count(point, place.backend, totals);
@@ -123,6 +125,8 @@ void plan(const std::string& path, const BackendOptions& options, const AutoOpti
   if (place.limits.memory_bytes > 0)
     std::cout << "memory there    " << format_bytes(static_cast<double>(place.limits.memory_bytes))
               << " for tensors, " << format_bytes(place.host_memory) << " free on the host\n";
+  for (const std::string& table : {drawn_table(config), covered_tiles_table(config, covered)})
+    if (!table.empty()) std::cout << "\n" << table;
   print_counts("candidates of", totals.by_variant);
   std::map<std::string, std::size_t> reasons;
   for (const auto& [key, entry] : totals.by_reason) reasons[entry.second] += entry.first;

@@ -1,12 +1,14 @@
 #include "harness/config/config.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/extents.hpp"
+#include "harness/config/draws/drawn_problems.hpp"
 #include "harness/config/policy.hpp"
-#include "harness/config/random_problems.hpp"
 #include "harness/config/shapes.hpp"
 #include "harness/config/sweep.hpp"
 #include "harness/config/tiles.hpp"
@@ -18,6 +20,9 @@ namespace {
 
 constexpr std::string_view any_name = "all";
 constexpr int most_problems = 20000;  // of a config; each is listed before anything runs
+constexpr std::int64_t most_drawn_tokens = 1 << 20;
+constexpr std::int64_t most_tokens_of_cover = 2400;
+constexpr std::array<std::optional<double>, 4> drawn_scales{std::nullopt, 1.0, 0.3, -0.7};
 
 template <class T>
 std::vector<T> without_duplicates(std::vector<T> values) {
@@ -105,18 +110,56 @@ TensorSource read_tensors(const JsonNode& node, const Operator& op, const std::s
   return source;
 }
 
+/// The items of a list of which all pairs with other values may be asked for.
+std::vector<JsonNode> few_items(const JsonNode& node) {
+  constexpr std::size_t most = 16;
+  std::vector<JsonNode> items = node.items(1);
+  if (items.size() > most) node.fail("at most " + std::to_string(most) + " of them");
+  return items;
+}
+
+std::vector<std::int64_t> read_dims(const JsonNode& node, const Operator& op,
+                                    const std::string& extent) {
+  if (std::find(op.extents.begin(), op.extents.end(), extent) == op.extents.end())
+    node.fail("no " + extent + ", which " + op.name + " lacks");
+  std::vector<std::int64_t> dims;
+  for (const JsonNode& item : few_items(node))
+    dims.push_back(item.integer(1, extent_axis(extent).most));
+  return without_duplicates(dims);
+}
+
+RandomDraw read_random_draw(const JsonNode& node, const Operator& op) {
+  node.expect_keys({"cover", "problems", "kernels", "least_tokens", "most_tokens", "key_dim",
+                    "value_dim", "digest"});
+  RandomDraw random;
+  if (const auto cover = node.find("cover")) {
+    cover->one_of({std::string(name(Cover::pairs))}, "what is to be covered");
+    random.cover = Cover::pairs;
+    random.kernels = 0;
+    random.most_tokens = most_tokens_of_cover;
+  }
+  if (random.cover == Cover::none || node.find("problems"))
+    random.problems = static_cast<int>(node.at("problems").integer(1, most_problems));
+  if (const auto kernels = node.find("kernels"))
+    random.kernels = static_cast<int>(kernels->integer(1, 1000));
+  if (const auto least = node.find("least_tokens"))
+    random.least_tokens = least->integer(1, most_drawn_tokens);
+  if (const auto most = node.find("most_tokens"))
+    random.most_tokens = most->integer(random.least_tokens, most_drawn_tokens);
+  if (const auto dims = node.find("key_dim")) random.key_dims = read_dims(*dims, op, "key_dim");
+  if (const auto dims = node.find("value_dim"))
+    random.value_dims = read_dims(*dims, op, "value_dim");
+  if (const auto digest = node.find("digest")) random.digest = digest->text();
+  return random;
+}
+
 /// What may be drawn where the sweep does not say.
 void read_random(const JsonNode& sweep_node, const JsonNode& node, const Operator& op,
                  Sweep& sweep) {
-  if (!has_random_problems(op))
-    node.fail("no \"random\" for " + op.name + ": problems of the linear recurrences can be drawn");
   if (const auto shapes = sweep_node.find("shapes"))
     shapes->fail("no \"shapes\" beside \"random\": they are drawn");
-  node.expect_keys({"problems", "kernels"});
-  sweep.random = RandomDraw{};
-  sweep.random->problems = static_cast<int>(node.at("problems").integer(1, most_problems));
-  if (const auto kernels = node.find("kernels"))
-    sweep.random->kernels = static_cast<int>(kernels->integer(1, 1000));
+  sweep.random = read_random_draw(node, op);
+  sweep.scales.assign(drawn_scales.begin(), drawn_scales.end());
   sweep.dtypes.assign(problem_dtypes.begin(), problem_dtypes.end());
   sweep.layouts = {Layout::seq_first, Layout::head_first};
   sweep.gates = op.gates;
@@ -191,10 +234,25 @@ std::vector<Direction> read_directions(const JsonNode& sweep, const Operator& op
   return without_duplicates(list);
 }
 
+/// A scale, null for the operator's default, or a list of them.
+std::vector<std::optional<double>> read_scales(const JsonNode& node) {
+  const auto read = [](const JsonNode& item) -> std::optional<double> {
+    if (item.is_null()) return std::nullopt;
+    const double scale = item.number(-1e6, 1e6);
+    if (scale == 0) item.fail("a scale other than 0, or null for the operator's default");
+    return scale;
+  };
+  if (!node.is_array()) return {read(node)};
+  std::vector<std::optional<double>> list;
+  for (const JsonNode& item : few_items(node)) list.push_back(read(item));
+  return without_duplicates(list);
+}
+
 /// How many problems a sweep lists: the product of its axes.
 double problem_count(const Sweep& sweep) {
-  if (sweep.random) return sweep.random->problems;
-  double count = static_cast<double>(sweep.layouts.size() * sweep.final_state.size());
+  if (sweep.random) return static_cast<double>(sweep.drawn.problems.size());
+  double count =
+      static_cast<double>(sweep.layouts.size() * sweep.final_state.size() * sweep.scales.size());
   if (!sweep.tensors)
     count *= static_cast<double>(sweep.shapes.size() * sweep.dtypes.size()) *
              static_cast<double>(sweep.gates.size() * sweep.initial_state.size());
@@ -205,9 +263,9 @@ double problem_count(const Sweep& sweep) {
 /// A sweep with a problem that the operator says does not exist is an error in the config. It is
 /// not recorded as a row of refusals.
 void refuse_problems(const JsonNode& node, const Operator& op, const Sweep& sweep) {
-  if (sweep.random && problems(sweep).empty())
+  if (sweep.random && sweep.drawn.problems.empty())
     node.fail("axes from which " + op.name + " has a problem");
-  if (!op.refuse || sweep.tensors) return;
+  if (!op.refuse || sweep.tensors || sweep.random) return;
   for (const Problem& problem : problems(sweep))
     if (const auto reason = op.refuse(problem))
       node.fail("problems that " + op.name + " has: " + *reason + " (" + describe(problem) + ")");
@@ -228,10 +286,7 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
     sweep.layouts =
         read_enums(*layouts, {Layout::seq_first, Layout::head_first}, "a layout", parse_layout);
   if (const auto flags = node.find("final_state")) sweep.final_state = read_flags(*flags);
-  if (const auto scale = node.find("scale"); scale && !scale->is_null()) {
-    sweep.scale = scale->number(-1e6, 1e6);
-    if (*sweep.scale == 0) scale->fail("a scale other than 0, or null for the operator's default");
-  }
+  if (const auto scale = node.find("scale")) sweep.scales = read_scales(*scale);
   // Problems are drawn from the options that a config names, so that a recorded config draws the
   // same ones after an operator has got another option.
   const auto options = node.find("options");
@@ -247,6 +302,7 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
   }
   if (const auto most = node.find("max_tiles"); most)
     sweep.max_tiles = static_cast<int>(most->integer(0, 1000000));
+  if (sweep.random) sweep.drawn = draw_problems(sweep, op);
   if (!(problem_count(sweep) <= most_problems))
     node.fail("a sweep of at most " + std::to_string(most_problems) + " problems");
   refuse_problems(node, op, sweep);
@@ -278,6 +334,10 @@ std::vector<Sweep> read_sweeps(const JsonNode& node, const Catalog& catalog,
 }
 
 }  // namespace
+
+std::string_view name(Cover cover) {
+  return cover == Cover::pairs ? "pairs" : "none";
+}
 
 Config read_config(const JsonNode& node, const Catalog& catalog, const std::string& folder) {
   node.expect_keys({"$schema", "description", "backend", "sweeps", "policy", "tuned"});

@@ -32,11 +32,35 @@ struct TensorSource {
   auto operator<=>(const TensorSource&) const = default;
 };
 
-/// Asks for problems that are drawn at random in place of listed ones (random_problems.hpp).
+/// What drawn problems have to hold together.
+enum class Cover {
+  none,
+  pairs  ///< every pair of values of all axes, as far as problems with both exist
+};
+std::string_view name(Cover cover);
+
+/// Asks for problems that are drawn at random in place of listed ones (draws/drawn_problems.hpp).
 struct RandomDraw {
-  int problems = 0;
-  int kernels = 12;  ///< how many combinations of the properties that kernels are compiled for
+  Cover cover = Cover::none;
+  int problems = 0;  ///< to cover pairs: at most so many, 0 for as many as it takes
+  /// How many combinations of the properties that kernels are compiled for; 0: as many as it takes.
+  int kernels = 12;
+  std::int64_t least_tokens = 1, most_tokens = 4096;  ///< of a sequence, or of all ragged ones
+  std::vector<std::int64_t> key_dims, value_dims;     ///< empty: drawn from classes of dims
+  std::string digest;  ///< of the problems as they were drawn when the document was written
   auto operator<=>(const RandomDraw&) const = default;
+};
+
+/// The problems of a drawn sweep and what they cover.
+struct DrawnProblems {
+  std::vector<Problem> problems;
+  std::size_t kernels = 0;  ///< combinations of what kernels are compiled for
+  /// Pairs of values of different axes: all of them, those that some problem has, and those that no
+  /// problem can have. 0 where nothing had to be covered.
+  std::size_t pairs = 0, covered = 0;
+  std::vector<std::string> refused;  ///< such as "in_place true, initial_state false"
+
+  std::string digest() const;
 };
 
 /// Axes of problems, and the variants that are asked to solve each of them.
@@ -53,7 +77,7 @@ struct Sweep {
   std::vector<Shape> shapes;  ///< empty with `tensors` and `random`
   std::vector<bool> initial_state{false};
   std::vector<bool> final_state{true};
-  std::optional<double> scale;
+  std::vector<std::optional<double>> scales{std::nullopt};  ///< nothing: the operator's default
   std::uint64_t seed = 1;
   /// The operator's options that the config names, with the values to try.
   std::map<std::string, std::vector<std::string>> options;
@@ -63,6 +87,7 @@ struct Sweep {
   /// The sweep's axes are what problems are drawn from, and `seed` decides the draw. Tiles come in
   /// a drawn order, one of each variant unless `max_tiles` says otherwise.
   std::optional<RandomDraw> random;
+  DrawnProblems drawn;  ///< with `random`
 };
 
 struct TimingPolicy {

@@ -118,7 +118,7 @@ Json config_schema(const Catalog& catalog, VariantNames names) {
   policies.reference<Policy>();
   Json& parts = schema["$defs"];
   parts.update(policies.parts());
-  parts["sweep"]["properties"]["operator"] = {{"enum", catalog.operator_names()}};
+  parts["sweep"]["properties"]["operator"] = one_or_list({{"enum", catalog.operator_names()}});
   parts["sweep"]["allOf"] = Json::array();
   for (const Operator& op : catalog.operators) {
     const std::string part = "sweep_of_" + op.name;

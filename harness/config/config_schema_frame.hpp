@@ -32,6 +32,18 @@ inline constexpr std::string_view config_schema_frame = R"json(
     "flags": {
       "oneOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "boolean"}, "minItems": 1}]
     },
+    "scale": {
+      "oneOf": [
+        {"type": "null"},
+        {"type": "number", "minimum": -1000000.0, "maximum": 1000000.0, "not": {"const": 0}}
+      ]
+    },
+    "dims": {
+      "type": "array",
+      "items": {"type": "integer", "minimum": 1, "maximum": 512},
+      "minItems": 1,
+      "maxItems": 16
+    },
     "sweep": {
       "type": "object",
       "properties": {
@@ -58,15 +70,10 @@ inline constexpr std::string_view config_schema_frame = R"json(
         "final_state": {"$ref": "#/$defs/flags"},
         "scale": {
           "oneOf": [
-            {"type": "null"},
-            {
-              "type": "number",
-              "minimum": -1000000.0,
-              "maximum": 1000000.0,
-              "not": {"const": 0}
-            }
+            {"$ref": "#/$defs/scale"},
+            {"type": "array", "items": {"$ref": "#/$defs/scale"}, "minItems": 1, "maxItems": 16}
           ],
-          "description": "null: the operator's default."
+          "description": "A scale, or a list of them; null: the operator's default."
         },
         "seed": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
         "tiles": {
@@ -96,7 +103,7 @@ inline constexpr std::string_view config_schema_frame = R"json(
           "type": "integer",
           "minimum": 0,
           "maximum": 1000000,
-          "description": "At most so many tiles of a variant per problem, in the order of its space; 0: all."
+          "description": "At most so many tiles of a variant per problem, in the order of its space (of drawn problems: in a drawn order); 0: all."
         },
         "tensors": {
           "description": "Inputs from a .safetensors file in place of drawn ones, with the names that they have there."
@@ -107,17 +114,44 @@ inline constexpr std::string_view config_schema_frame = R"json(
         "random": {
           "type": "object",
           "properties": {
-            "problems": {"type": "integer", "minimum": 1, "maximum": 20000},
+            "cover": {
+              "const": "pairs",
+              "description": "As few problems as hold every pair of values of all axes, tile axes among them."
+            },
+            "problems": {
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 20000,
+              "description": "How many; with `cover` at most so many, and as many as it takes where it is not given."
+            },
             "kernels": {
               "type": "integer",
               "minimum": 1,
               "maximum": 1000,
-              "description": "Combinations of what kernels are compiled for (dims, dtype, options, ragged or not); 12 where it is not given."
+              "description": "Combinations of what kernels are compiled for (dims, dtype, options, ragged or not). Where it is not given: 12; with `cover` as many as it takes."
+            },
+            "least_tokens": {
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 1048576,
+              "description": "Of a sequence, or of all ragged ones together."
+            },
+            "most_tokens": {
+              "type": "integer",
+              "minimum": 1,
+              "maximum": 1048576,
+              "description": "4096 where it is not given, with `cover` 2400."
+            },
+            "key_dim": {"$ref": "#/$defs/dims"},
+            "value_dim": {"$ref": "#/$defs/dims"},
+            "digest": {
+              "type": "string",
+              "description": "Written with the records: what was drawn. Other rules of drawing show by it."
             }
           },
-          "required": ["problems"],
+          "anyOf": [{"required": ["problems"]}, {"required": ["cover"]}],
           "additionalProperties": false,
-          "description": "In place of shapes, of the linear recurrences: so many problems drawn from `seed`; the other axes are what they are drawn from, all there are where not given (of options: those that `options` names, or all without it). Of each variant one drawn tile, unless max_tiles says otherwise."
+          "description": "In place of shapes: problems drawn from `seed`; the other axes are what they are drawn from, all there are where not given (of options: those that `options` names, or all without it). Of each variant one drawn tile, unless max_tiles says otherwise."
         }
       },
       "required": ["operator", "variants"],

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "harness/config/random_problems.hpp"
+#include "harness/config/draws/drawn_tiles.hpp"
+#include "harness/config/tiles.hpp"
 #include "harness/support/text.hpp"
 #include "harness/tensors/tensor_file.hpp"
 
@@ -11,12 +12,6 @@ namespace gla_bench {
 namespace {
 
 constexpr double guard_bytes_per_tensor = 2 * 4096;  // an upper figure for both guard zones
-
-Problem with_flags(Problem problem, bool initial_state, bool final_state) {
-  problem.initial_state = initial_state;
-  problem.final_state = final_state;
-  return problem;
-}
 
 /// Every choice of options, without those that are the operator's defaults; the first option
 /// slowest.
@@ -35,99 +30,68 @@ std::vector<std::map<std::string, std::string>> option_choices(const Sweep& swee
   return choices;
 }
 
+void add_with_states_and_options(const Sweep& sweep, Problem problem, std::vector<Problem>& list) {
+  for (const bool initial_state : sweep.initial_state)
+    for (const bool final_state : sweep.final_state)
+      for (const auto& options : option_choices(sweep)) {
+        problem.initial_state = initial_state;
+        problem.final_state = final_state;
+        problem.options = options;
+        list.push_back(problem);
+      }
+}
+
 std::vector<Problem> problems_from_file(const Sweep& sweep) {
   std::vector<Problem> list;
   for (const Layout layout : sweep.layouts)
-    for (const bool final_state : sweep.final_state)
-      for (const auto& options : option_choices(sweep)) {
-        Problem wanted;
-        wanted.options = options;
-        wanted.op = sweep.op;
-        wanted.direction = sweep.direction;
-        wanted.layout = layout;
-        wanted.scale = sweep.scale;
-        wanted.final_state = final_state;
-        wanted.tensors = sweep.tensors->file;
-        wanted.tensor_names = sweep.tensors->names;
-        list.push_back(problem_from_file(wanted));
-      }
+    for (const auto& scale : sweep.scales)
+      for (const bool final_state : sweep.final_state)
+        for (const auto& options : option_choices(sweep)) {
+          Problem wanted;
+          wanted.options = options;
+          wanted.op = sweep.op;
+          wanted.direction = sweep.direction;
+          wanted.layout = layout;
+          wanted.scale = scale;
+          wanted.final_state = final_state;
+          wanted.tensors = sweep.tensors->file;
+          wanted.tensor_names = sweep.tensors->names;
+          list.push_back(problem_from_file(wanted));
+        }
   return list;
-}
-
-/// The variant's space with the narrowing applied.
-TileSpace narrowed_space(const Variant& variant, const Narrowing& narrowing) {
-  TileSpace space = variant.space;
-  for (TileAxis& axis : space) {
-    const auto found = narrowing.axes.find(axis.name);
-    if (found == narrowing.axes.end()) continue;
-    std::vector<int> kept;
-    for (const int value : found->second)
-      if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
-        kept.push_back(value);
-    if (kept.empty()) kept.push_back(axis.values.front());
-    axis.values = kept;
-  }
-  return space;
-}
-
-/// Stops at the last tile that is wanted; otherwise a thousand problems would list a million tiles.
-Candidates drawn_candidates(const Variant& variant, const Problem& problem,
-                            const Narrowing& narrowing, const Limits& limits, int max_tiles,
-                            std::uint64_t draw) {
-  const TileSpace space = narrowed_space(variant, narrowing);
-  const DrawnTiles order(space, problem, variant.name, draw);
-  const auto most = max_tiles > 0 ? static_cast<std::size_t>(max_tiles) : order.count();
-  Candidates result;
-  for (std::size_t i = 0; i < order.count() && result.accepted.size() < most; ++i) {
-    const Candidate candidate{&variant, problem, order.at(i)};
-    if (!std::all_of(narrowing.where.begin(), narrowing.where.end(),
-                     [&](const Condition& condition) { return condition.holds(candidate.tile); }))
-      continue;
-    if (auto reason = variant.reject(problem, candidate.tile, limits))
-      result.rejected.push_back({candidate, std::move(*reason)});
-    else
-      result.accepted.push_back(candidate);
-  }
-  if (!result.accepted.empty()) result.rejected.clear();
-  std::size_t all = 1;
-  for (const TileAxis& axis : variant.space) all *= axis.values.size();
-  result.narrowed = all - result.accepted.size() - result.rejected.size();
-  return result;
 }
 
 }  // namespace
 
 std::vector<Problem> problems(const Sweep& sweep) {
   if (sweep.tensors) return problems_from_file(sweep);
-  if (sweep.random) return random_problems(sweep);
+  if (sweep.random) return sweep.drawn.problems;
   std::vector<Problem> list;
   Problem problem;
   problem.op = sweep.op;
   problem.direction = sweep.direction;
-  problem.scale = sweep.scale;
   problem.seed = sweep.seed;
   for (const Shape& shape : sweep.shapes)
     for (const DType dtype : sweep.dtypes)
       for (const Layout layout : sweep.layouts)
-        for (const std::string& gate : sweep.gates) {
-          problem.shape = shape;
-          problem.dtype = dtype;
-          problem.layout = layout;
-          problem.gate = gate;
-          for (const bool initial_state : sweep.initial_state)
-            for (const bool final_state : sweep.final_state)
-              for (const auto& options : option_choices(sweep)) {
-                list.push_back(with_flags(problem, initial_state, final_state));
-                list.back().options = options;
-              }
-        }
+        for (const std::string& gate : sweep.gates)
+          for (const auto& scale : sweep.scales) {
+            problem.shape = shape;
+            problem.dtype = dtype;
+            problem.layout = layout;
+            problem.gate = gate;
+            problem.scale = scale;
+            add_with_states_and_options(sweep, problem, list);
+          }
   return list;
 }
 
 std::vector<Point> points(const Config& config) {
   std::vector<Point> list;
   std::map<Problem, std::size_t> index;
-  for (const Sweep& sweep : config.sweeps)
+  for (std::size_t number = 0; number < config.sweeps.size(); ++number) {
+    const Sweep& sweep = config.sweeps[number];
+    const bool covers = sweep.random && sweep.random->cover != Cover::none;
     for (const Problem& problem : problems(sweep)) {
       const auto [place, fresh] = index.try_emplace(problem, list.size());
       if (fresh) list.push_back({problem, {}});
@@ -136,9 +100,11 @@ std::vector<Point> points(const Config& config) {
         list[place->second].requests.push_back(
             {variant, narrowing == sweep.tiles.end() ? Narrowing{} : narrowing->second,
              sweep.max_tiles, sweep.refusals_allowed,
-             sweep.random ? std::optional(sweep.seed) : std::nullopt});
+             sweep.random ? std::optional(sweep.seed) : std::nullopt,
+             covers ? std::optional(number) : std::nullopt});
       }
     }
+  }
   return list;
 }
 
@@ -146,16 +112,15 @@ Candidates candidates(const Variant& variant, const Problem& problem, const Narr
                       const Limits& limits, int max_tiles, std::optional<std::uint64_t> draw) {
   if (draw) return drawn_candidates(variant, problem, narrowing, limits, max_tiles, *draw);
   Candidates result;
-  std::vector<Tile> tiles = all_tiles(narrowed_space(variant, narrowing));
-  for (const Condition& condition : narrowing.where)
-    std::erase_if(tiles, [&](const Tile& tile) { return !condition.holds(tile); });
-  result.narrowed = all_tiles(variant.space).size() - tiles.size();
+  std::vector<Tile> tiles = all_tiles(narrowed(variant.space, narrowing));
+  std::erase_if(tiles, [&](const Tile& tile) { return !allows(narrowing, tile); });
+  result.narrowed = tile_count(variant.space) - tiles.size();
   for (const Tile& tile : tiles) {
     const Candidate candidate{&variant, problem, tile};
     if (max_tiles > 0 && result.accepted.size() >= static_cast<std::size_t>(max_tiles))
       ++result.narrowed;
     else if (auto reason = variant.reject(problem, tile, limits))
-      result.rejected.push_back({candidate, std::move(*reason)});
+      result.rejected.push_back({candidate, std::move(*reason), 1});
     else
       result.accepted.push_back(candidate);
   }

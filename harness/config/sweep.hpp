@@ -21,8 +21,11 @@ struct Request {
   Narrowing narrowing;
   int max_tiles = 0;
   bool refusals_allowed = false;
-  std::optional<std::uint64_t>
-      draw;  ///< draws the order of the tiles; without it they keep the space's order
+  /// Draws the order of the tiles; without it they keep the space's order.
+  std::optional<std::uint64_t> draw;
+  /// The number of the sweep whose problems share their tiles so that all values appear
+  /// (draws/drawn_tiles.hpp); nothing where each problem draws its own.
+  std::optional<std::size_t> covering;
 };
 
 /// A problem with everything that the config asks of it.
@@ -40,6 +43,7 @@ std::vector<Point> points(const Config& config);
 struct Rejected {
   Candidate candidate;
   std::string reason;
+  std::size_t tiles = 1;  ///< those that are refused for the same kind of reason
 };
 
 struct Candidates {
@@ -51,7 +55,7 @@ struct Candidates {
 /// The tiles of a variant on a problem. A narrowing gives values for some axes, and conditions. An
 /// axis keeps its own default value if this implementation lacks it or has none of the values. With
 /// `max_tiles` only that many accepted tiles are returned, in the space's order or in the order
-/// that `draw` gives (random_problems.hpp). The tiles behind them count as narrowed. In a drawn
+/// that `draw` gives (draws/drawn_tiles.hpp). The tiles behind them count as narrowed. In a drawn
 /// order the refused tiles before them count as narrowed too.
 Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
                       const Limits& limits, int max_tiles = 0,

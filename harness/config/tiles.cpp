@@ -44,6 +44,25 @@ Narrowing read_t1_of(const JsonNode& node, const KnownAxes& known, const std::st
 
 }  // namespace
 
+TileSpace narrowed(TileSpace space, const Narrowing& narrowing) {
+  for (TileAxis& axis : space) {
+    const auto found = narrowing.axes.find(axis.name);
+    if (found == narrowing.axes.end()) continue;
+    std::vector<int> kept;
+    for (const int value : found->second)
+      if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
+        kept.push_back(value);
+    if (kept.empty()) kept.push_back(axis.values.front());
+    axis.values = kept;
+  }
+  return space;
+}
+
+bool allows(const Narrowing& narrowing, const Tile& tile) {
+  return std::all_of(narrowing.where.begin(), narrowing.where.end(),
+                     [&](const Condition& condition) { return condition.holds(tile); });
+}
+
 Condition read_condition(const JsonNode& node, const std::vector<std::string>& names) {
   const std::string text = node.text();
   try {

@@ -15,6 +15,19 @@ Json names_to_json(const std::vector<Enum>& values) {
   return list;
 }
 
+Json random_to_json(const RandomDraw& random, const DrawnProblems& drawn) {
+  Json json = Json::object();
+  if (random.cover != Cover::none) json["cover"] = name(random.cover);
+  if (random.problems > 0) json["problems"] = random.problems;
+  if (random.kernels > 0) json["kernels"] = random.kernels;
+  json["least_tokens"] = random.least_tokens;
+  json["most_tokens"] = random.most_tokens;
+  if (!random.key_dims.empty()) json["key_dim"] = random.key_dims;
+  if (!random.value_dims.empty()) json["value_dim"] = random.value_dims;
+  json["digest"] = drawn.digest();
+  return json;
+}
+
 Json sweep_to_json(const Sweep& sweep) {
   Json json;
   json["operator"] = sweep.op;
@@ -29,7 +42,7 @@ Json sweep_to_json(const Sweep& sweep) {
     json["dtypes"] = names_to_json(sweep.dtypes);
     json["gates"] = sweep.gates;
     if (sweep.random) {
-      json["random"] = {{"problems", sweep.random->problems}, {"kernels", sweep.random->kernels}};
+      json["random"] = random_to_json(*sweep.random, sweep.drawn);
     } else {
       json["shapes"] = Json::array();
       for (const Shape& shape : sweep.shapes) json["shapes"].push_back(shape_to_json(shape));
@@ -38,7 +51,14 @@ Json sweep_to_json(const Sweep& sweep) {
     json["seed"] = sweep.seed;
   }
   json["final_state"] = sweep.final_state;
-  json["scale"] = sweep.scale ? Json(*sweep.scale) : Json(nullptr);
+  const auto scale = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  json["scale"] = scale(sweep.scales.front());
+  if (sweep.scales.size() > 1) {
+    json["scale"] = Json::array();
+    for (const auto& value : sweep.scales) json["scale"].push_back(scale(value));
+  }
   if (!sweep.options.empty()) json["options"] = sweep.options;
   json["tiles"] = Json::object();
   for (const auto& [variant, narrowing] : sweep.tiles) {

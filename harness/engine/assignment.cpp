@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "harness/config/draws/drawn_tiles.hpp"
 #include "harness/config/sweep.hpp"
 #include "harness/support/text.hpp"
 #include "harness/tuned_table/choose.hpp"
@@ -21,16 +22,16 @@ Record blank_record(const Operator& op, const Problem& problem, std::string vari
 
 /// Adds a refused record, or raises the count of a record that was refused for the same kind of
 /// reason.
-void refuse(Assignment& work, Record record, std::string reason) {
+void refuse(Assignment& work, Record record, std::string reason, int tiles = 1) {
   const std::string kind = without_digits(reason);
   for (Record& known : work.refused)
     if (known.variant == record.variant && without_digits(known.reason) == kind) {
-      ++known.refused_tiles;
+      known.refused_tiles += tiles;
       return;
     }
   record.status = Status::rejected;
   record.reason = std::move(reason);
-  record.refused_tiles = 1;
+  record.refused_tiles = tiles;
   work.refused.push_back(std::move(record));
 }
 
@@ -65,8 +66,57 @@ void add_choice(const Chooser& chooser, const Place& place, Assignment& work,
     work.accepted.push_back(candidate);
 }
 
+/// The tiles of covering sweeps, which are chosen for all problems of a variant together.
+class CoveringTiles {
+ public:
+  CoveringTiles(const std::vector<Point>& points, const Catalog& catalog, const Place& place)
+      : place_(place) {
+    for (const Point& point : points)
+      for (const Request& request : point.requests) {
+        if (!request.covering) continue;
+        const Variant* variant = catalog.find_variant(point.problem.op, request.variant,
+                                                      place.backend, point.problem.direction);
+        if (variant == nullptr) continue;
+        Group& group = groups_[{*request.covering, variant}];
+        group.request = &request;
+        group.problems.push_back(point.problem);
+      }
+  }
+
+  /// The tiles of the request for this problem.
+  const Candidates& of(const Request& request, const Variant& variant, const Problem& problem) {
+    Group& group = groups_.at({*request.covering, &variant});
+    if (group.found.empty()) {
+      TileCover cover = cover_tiles(variant, group.problems, group.request->narrowing,
+                                    place_.limits, group.request->max_tiles, *request.draw);
+      for (std::size_t i = 0; i < group.problems.size(); ++i)
+        group.found.emplace(group.problems[i], std::move(cover.of_problems[i]));
+      group.coverage = cover.coverage;
+    }
+    return group.found.at(problem);
+  }
+
+  std::vector<CoveredTiles> covered() const {
+    std::vector<CoveredTiles> list;
+    for (const auto& [key, group] : groups_)
+      list.push_back({key.first, key.second, group.coverage});
+    return list;
+  }
+
+ private:
+  struct Group {
+    const Request* request = nullptr;
+    std::vector<Problem> problems;
+    std::map<Problem, Candidates> found;
+    TileCoverage coverage;
+  };
+  const Place& place_;
+  std::map<std::pair<std::size_t, const Variant*>, Group> groups_;
+};
+
 void add_request(const Request& request, const Catalog& catalog, const Place& place,
-                 Assignment& work, std::set<std::pair<std::string, Tile>>& seen) {
+                 CoveringTiles& covering, Assignment& work,
+                 std::set<std::pair<std::string, Tile>>& seen) {
   const Problem& problem = work.problem;
   const Variant* variant =
       catalog.find_variant(problem.op, request.variant, place.backend, problem.direction);
@@ -76,15 +126,17 @@ void add_request(const Request& request, const Catalog& catalog, const Place& pl
              "no implementation for the backend " + std::string(name(place.backend)));
     return;
   }
-  const Candidates found = candidates(*variant, problem, request.narrowing, place.limits,
-                                      request.max_tiles, request.draw);
+  const Candidates found = request.covering
+                               ? covering.of(request, *variant, problem)
+                               : candidates(*variant, problem, request.narrowing, place.limits,
+                                            request.max_tiles, request.draw);
   work.narrowed += found.narrowed;
   for (const Rejected& rejected : found.rejected) {
     if (!seen.emplace(variant->name, rejected.candidate.tile).second) continue;
     Record record = blank_record(*work.op, problem, variant->name, place.backend);
     record.tile = rejected.candidate.tile;
     record.source_hash = place.source_hash(*variant);
-    refuse(work, std::move(record), rejected.reason);
+    refuse(work, std::move(record), rejected.reason, static_cast<int>(rejected.tiles));
   }
   const MemoryNeed need = need_at(place, *work.op, problem);
   for (const Candidate& candidate : found.accepted) {
@@ -115,10 +167,13 @@ Record new_record(const Operator& op, const Candidate& candidate, const Place& p
 }
 
 std::vector<Assignment> assignments(const Config& config, const Catalog& catalog,
-                                    const Place& place, const Chooser* chooser) {
+                                    const Place& place, const Chooser* chooser,
+                                    std::vector<CoveredTiles>* covered) {
   const Chooser by_default(catalog, place.backend, "no table was given");
   std::vector<Assignment> list;
-  for (const Point& point : points(config)) {
+  const std::vector<Point> all = points(config);
+  CoveringTiles covering(all, catalog, place);
+  for (const Point& point : all) {
     Assignment work;
     work.op = catalog.find_operator(point.problem.op);
     work.problem = point.problem;
@@ -127,9 +182,10 @@ std::vector<Assignment> assignments(const Config& config, const Catalog& catalog
       if (request.variant == auto_variant)
         add_choice(chooser != nullptr ? *chooser : by_default, place, work, seen);
       else
-        add_request(request, catalog, place, work, seen);
+        add_request(request, catalog, place, covering, work, seen);
     list.push_back(std::move(work));
   }
+  if (covered != nullptr) *covered = covering.covered();
   return list;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/catalog.hpp"
 #include "harness/config/config.hpp"
+#include "harness/config/draws/drawn_tiles.hpp"
 #include "harness/records/record.hpp"
 
 namespace gla_bench {
@@ -38,14 +39,22 @@ struct Assignment {
 
 class Chooser;
 
+/// What the tiles of one variant cover in a drawn sweep.
+struct CoveredTiles {
+  std::size_t sweep = 0;  ///< its number in the config
+  const Variant* variant = nullptr;
+  TileCoverage coverage;
+};
+
 /// Lists each problem and each candidate once, in the config's order. Refused tiles share one
 /// record per reason (reasons that differ only in numbers are the same); the record holds the first
 /// tile and their count. A record is also refused where a variant has no implementation on the
 /// backend, where a variant refuses a tile, and where a problem does not fit into memory. `auto`
 /// becomes the candidate that `chooser` names; a null `chooser` chooses without a table. Where the
-/// config also names that candidate itself, the two are one.
+/// config also names that candidate itself, the two are one. `covered` may be null.
 std::vector<Assignment> assignments(const Config& config, const Catalog& catalog,
-                                    const Place& place, const Chooser* chooser = nullptr);
+                                    const Place& place, const Chooser* chooser = nullptr,
+                                    std::vector<CoveredTiles>* covered = nullptr);
 
 /// Notes in a record how `auto` chose its candidate, where it did.
 void note_choice(std::span<const Assignment> work, Record& record);

@@ -54,6 +54,15 @@ class RequestedVariants {
 
   std::vector<Verdict> judge(const Config& config) {
     for (const Sweep& sweep : config.sweeps) {
+      if (sweep.random && sweep.random->digest != sweep.drawn.digest()) {
+        verdicts_.push_back({results_.file,
+                             "drawn problems of " + sweep.op,
+                             {},
+                             {"they were drawn by other rules than this program's: which problems "
+                              "were asked for is not known"},
+                             ""});
+        continue;
+      }
       std::set<std::string> never;
       for (const Problem& problem : requested_problems(sweep))
         for (const std::string& variant : sweep.variants)

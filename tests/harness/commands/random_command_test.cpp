@@ -103,6 +103,21 @@ TEST(RandomCommand, TakesOtherNamesOfDtypes) {
   EXPECT_NE(results.config->dump().find("\"dtypes\":[\"float16\"]"), std::string::npos);
 }
 
+TEST(RandomCommand, DrawsEveryOperatorInItsDirections) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const Outcome outcome = verify("--random 11 --seed 5 --backend host -o " + file);
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  std::set<std::string> kinds;
+  for (const Record& record : read_results(file).records)
+    kinds.insert(record.problem.op + " " + std::string(name(record.problem.direction)));
+  EXPECT_EQ(kinds, (std::set<std::string>{"linear_attention forward", "retention forward",
+                                          "simple_gla forward", "gla forward", "rwkv6 forward",
+                                          "softmax forward", "attention forward",
+                                          "attention backward", "decay_attention forward",
+                                          "decay_attention backward", "gla_layer forward"}));
+}
+
 TEST(RandomCommand, BadUseIsRefused) {
   EXPECT_EQ(verify("").code, 2);
   EXPECT_EQ(verify("c.json --random 3").code, 2);
@@ -112,9 +127,12 @@ TEST(RandomCommand, BadUseIsRefused) {
   const Outcome variant = verify("--random 3 --operators gla --variants chunk");
   EXPECT_EQ(variant.code, 2);
   EXPECT_TRUE(variant.has("--variants: found \"chunk\", expected some of")) << variant.text;
-  const Outcome op = verify("--random 3 --operators attention");
+  const Outcome op = verify("--random 3 --operators convolution");
   EXPECT_EQ(op.code, 2);
-  EXPECT_TRUE(op.has("--operators: found \"attention\"")) << op.text;
+  EXPECT_TRUE(op.has("--operators: found \"convolution\"")) << op.text;
+  const Outcome direction = verify("--random 3 --operators gla --directions backward");
+  EXPECT_EQ(direction.code, 2);
+  EXPECT_TRUE(direction.has("--directions: found none")) << direction.text;
 }
 
 }  // namespace

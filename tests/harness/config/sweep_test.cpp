@@ -27,7 +27,7 @@ Sweep sweep() {
 TEST(Sweep, ProblemsAreTheProductOfItsAxes) {
   Sweep s = sweep();
   s.seed = 9;
-  s.scale = 0.25;
+  s.scales = {0.25};
   const auto list = problems(s);
   EXPECT_EQ(list.size(), 2u * 2 * 2 * 2 * 2);
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -35,6 +35,15 @@ TEST(Sweep, ProblemsAreTheProductOfItsAxes) {
     EXPECT_EQ(list[i].scale, 0.25);
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(list[i], list[j]);
   }
+}
+
+TEST(Sweep, ScalesAreAnAxis) {
+  Sweep s = sweep();
+  s.scales = {std::nullopt, -0.5};
+  const auto list = problems(s);
+  ASSERT_EQ(list.size(), 2u * 2 * 2 * 2 * 2 * 2);
+  EXPECT_EQ(list[0].scale, std::nullopt);
+  EXPECT_EQ(list[2].scale, -0.5);
 }
 
 TEST(Sweep, PointsMergeSweepsThatShareAProblem) {

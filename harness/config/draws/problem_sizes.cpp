@@ -1,0 +1,189 @@
+// The sizes of drawn problems (problem_space.hpp): which there are, and which go together.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/extents.hpp"
+#include "harness/config/draws/problem_space.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr std::int64_t slack = 7;     // tokens above the least that a length may have
+constexpr std::int64_t few_keys = 8;  // keys, or queries, where the other side is long
+
+/// Rows of the outputs, and of one sequence's gradients. The mean of signed errors is judged by how
+/// far independent errors stray, and the errors of a few rows are not independent. The gradient of
+/// a query that attends to a single key is a difference of equal numbers; among others it is small.
+constexpr std::int64_t least_rows = 16;
+/// The gradient of a constant decay is one sum for each head, in which nearly everything cancels.
+/// How far rounding takes a single sum is luck, also in the plain computation that gives the bound.
+constexpr std::int64_t least_constants = 8;
+/// Keys of a backward. With a single one all gradients of queries are 0.
+constexpr std::int64_t least_keys_of_backward = 2;
+
+/// Standard deviation of logits where outputs are float32. The largest of many are four times as
+/// large, and in any arithmetic rounding one of those moves its weight by a fifth of what float32's
+/// bound allows.
+constexpr double most_float32_logits = 9;
+/// The same of gradients of few queries.
+constexpr double few_queries_logits = 2;
+
+/// The factor "keys" of attention: how many there are beside the queries.
+enum Keys { same, fewer, more, one_query };
+
+/// Outputs of this size are 7 standard deviations from what float16 can hold.
+constexpr double most_float16_output = 65504.0 / 7;
+
+}  // namespace
+
+void ProblemSpace::add_sizes() {
+  const bool rows = has("columns");
+  const std::int64_t least = rows ? 4 : 2, most = rows ? 20 : 4;
+  add("batch", {"1", "several"}, [=](Problem& problem, int level, Draws* draws) {
+    problem.shape.batch = level == 0 ? 1 : draws != nullptr ? draws->between(least, most) : least;
+  });
+  if (has("heads"))
+    add(has("key_heads") ? "key_heads" : "heads", {"1", "several"},
+        [](Problem& problem, int level, Draws* draws) {
+          const std::int64_t count = level == 0 ? 1 : draws != nullptr ? draws->between(2, 5) : 2;
+          problem.shape.heads *= count;
+          problem.shape.key_heads *= count;
+        });
+  if (has("sequences"))
+    add("sequences", {"none", "few", "more than 32"},
+        [](Problem& problem, int level, Draws* draws) {
+          // Kernels are compiled for ragged sequences or for none.
+          if ((level > 0) != (problem.shape.sequences > 0)) problem.shape.sequences = -1;
+          if (level == 1 && draws != nullptr && problem.shape.sequences > 0)
+            problem.shape.sequences = draws->of(few_sequences);
+          if (level == 2 && problem.shape.sequences > 0)
+            problem.shape.sequences =
+                draws != nullptr ? draws->between(least_of_many_sequences, most_of_many_sequences)
+                                 : least_of_many_sequences;
+        });
+}
+
+void ProblemSpace::add_lengths() {
+  if (!has("seq")) return;
+  const RandomDraw& random = *sweep_.random;
+  std::vector<std::string> names;
+  for (const LengthClass& one : length_classes) {
+    LengthClass limited = one;
+    limited.least = std::max(one.least, random.least_tokens);
+    limited.most = std::min(one.most, random.most_tokens);
+    if (limited.least > limited.most) continue;
+    if (one.of == LengthClass::Of::ragged && !has("sequences")) continue;
+    const bool of_keys = has("key_seq") && sweep_.direction == Direction::backward;
+    if (of_keys && limited.most < least_keys_of_backward) continue;
+    allowed_lengths_.push_back(limited);
+    names.emplace_back(one.name);
+  }
+  const auto later = [](Problem&, int, Draws*) {};  // set_lengths() looks at both
+  lengths_ = static_cast<int>(factors_.size());
+  add("tokens", names, later);
+  if (!has("key_seq")) return;
+  keys_ = static_cast<int>(factors_.size());
+  add("keys", {"as many as queries", "fewer", "more", "more, one query"}, later);
+}
+
+bool ProblemSpace::set_lengths(Problem& problem, const Levels& levels, Draws* draws) const {
+  if (lengths_ < 0) return true;
+  const LengthClass& one = item(allowed_lengths_, item(levels, lengths_));
+  const bool ragged = problem.shape.sequences > 0;
+  if (one.of == (ragged ? LengthClass::Of::one_sequence : LengthClass::Of::ragged)) return false;
+  const int keys = keys_ < 0 ? same : item(levels, keys_);
+  const std::int64_t length = draws != nullptr ? draw_length(one, one.least, one.most, *draws)
+                                               : std::min(one.least + slack, one.most);
+  const bool backward = problem.direction == Direction::backward;
+  // Many keys are what makes a long problem of attention long.
+  const std::int64_t least = keys != fewer          ? 1
+                             : length >= least_long ? length * 3 / 4
+                             : backward             ? least_keys_of_backward
+                                                    : 1;
+  if (keys != same && length <= least) return false;
+  const std::int64_t other = draws != nullptr ? draws->size(least, length - 1)
+                                              : std::min(std::max(few_keys, least), length - 1);
+  problem.shape.seq = keys == more ? other : keys == one_query ? 1 : length;
+  problem.shape.key_seq = keys == same ? 0 : keys == fewer ? other : length;
+  return true;
+}
+
+/// The heads that gradients need, beside these lengths.
+std::int64_t ProblemSpace::least_heads(const Problem& problem) const {
+  if (problem.direction != Direction::backward) return 1;
+  const Shape& s = problem.shape;
+  const auto heads_of_rows = [](std::int64_t tokens) { return (least_rows - 1) / tokens + 1; };
+  const std::int64_t group = s.heads / s.keys_heads();
+  const auto decay = problem.options.find("decay");
+  const bool constant = decay != problem.options.end() && decay->second == "constant";
+  return std::max(
+      {heads_of_rows(s.seq), group * heads_of_rows(s.keys_seq()), constant ? least_constants : 1});
+}
+
+bool ProblemSpace::set_rows(Problem& problem) const {
+  if (!has("seq")) return true;
+  Shape& s = problem.shape;
+  const auto raise_heads = [&](std::int64_t times) {
+    if (s.keys_heads() < 2 && times > 1) return false;
+    s.heads *= times;
+    s.key_heads *= times;
+    return true;
+  };
+  if (!raise_heads((least_heads(problem) - 1) / s.heads + 1)) return false;
+  const bool of_heads = !has("model_dim");  // outputs of the layer have none
+  const std::int64_t rows = s.batch * s.seq * (of_heads ? s.heads : 1);
+  const std::int64_t times = (least_rows - 1) / rows + 1;
+  if (times == 1 || s.batch == 1) return times == 1 || (of_heads && raise_heads(times));
+  s.batch *= times;
+  return true;
+}
+
+/// Whether float32 can have the bits that the bounds of its outputs ask for. Gradients of a query
+/// whose weight lies on one key are differences of nearly equal numbers. Only among gradients of
+/// other queries are these small. The gradients of decays are running sums. Where nothing decays
+/// they wander through zero over a long sequence, with an error of their size elsewhere.
+bool ProblemSpace::is_well_posed(const Problem& problem) const {
+  if (!has("key_seq")) return true;
+  const Shape& s = problem.shape;
+  const std::string& regime = problem.gate;
+  const bool is_long = std::max(s.seq, s.keys_seq()) >= least_long;
+  bool to_float32 = false;
+  for (const TensorSpec& spec : op_.tensors(problem)) {
+    if (spec.role == TensorSpec::Role::input || spec.dtype != DType::float32) continue;
+    if (spec.name == "dlog_decay" && spec.tokens && regime == "none" && is_long) return false;
+    to_float32 |= spec.name != "lse";
+  }
+  if (!to_float32) return true;
+  // As reference/attention/attention.cpp draws them.
+  const double of_default_scale = regime == "peaked" || regime == "shifted" ? 6 : 1;
+  const double logits = of_default_scale * std::abs(scale_of(op_, problem)) *
+                        std::sqrt(static_cast<double>(s.key_dim));
+  // Where keys are fewer than queries, the first queries see none.
+  const bool few = s.seq < least_rows || s.keys_seq() < s.seq;
+  if (problem.direction == Direction::forward || !few) return logits <= most_float32_logits;
+  const bool weights_one_key = regime == "strong" || regime == "spikes" || regime == "resets";
+  return logits <= few_queries_logits && !weights_one_key;
+}
+
+bool ProblemSpace::is_too_much(const Problem& problem) const {
+  const bool backward = problem.direction == Direction::backward;
+  if (op_.work(problem).flops > (backward ? most_drawn_backward_flops : most_drawn_flops))
+    return true;
+  if (problem.dtype != DType::float16 || !has_states_) return false;
+  // The outputs of a recurrence that forgets nothing, of queries and keys that may all be positive.
+  const auto keys = static_cast<double>(problem.shape.key_dim);
+  const auto tokens = static_cast<double>(problem.shape.seq);
+  return std::abs(scale_of(op_, problem)) * 1.5 * keys * std::sqrt(tokens) >= most_float16_output;
+}
+
+/// Whether dims leave room for the longest class of lengths. Attention has it with few queries.
+bool ProblemSpace::takes_long_sequences(Problem problem) const {
+  if (allowed_lengths_.empty() || has("key_seq")) return true;
+  for (const LengthClass& one : allowed_lengths_)
+    if (one.of != LengthClass::Of::ragged)
+      problem.shape.seq = std::max(problem.shape.seq, one.least + slack);
+  return op_.work(problem).flops <= most_drawn_flops;
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,242 @@
+#include "harness/config/draws/problem_space.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "core/extents.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr int kernel_attempts = 40;  // to draw dims that leave room for long sequences
+constexpr int size_attempts = 4;     // to draw sizes that are not too much work
+
+std::string text_of_scale(std::optional<double> scale) {
+  if (!scale) return "default";
+  std::ostringstream text;
+  text << *scale;
+  return text.str();
+}
+
+template <class List>
+std::vector<std::string> names_of(const List& list) {
+  std::vector<std::string> names;
+  for (const auto& item : list) names.emplace_back(name(item));
+  return names;
+}
+
+std::vector<std::string> texts_of(const auto& values) {
+  std::vector<std::string> texts;
+  for (const auto& value : values) texts.push_back(std::to_string(value));
+  return texts;
+}
+
+/// The first level should be the one that goes together with all others: a state that is there.
+std::vector<bool> true_first(std::vector<bool> flags) {
+  std::sort(flags.rbegin(), flags.rend());
+  return flags;
+}
+
+std::vector<std::string> texts_of_flags(const std::vector<bool>& flags) {
+  std::vector<std::string> texts;
+  for (const bool flag : flags) texts.emplace_back(flag ? "true" : "false");
+  return texts;
+}
+
+}  // namespace
+
+ProblemSpace::ProblemSpace(const Sweep& sweep, const Operator& op) : sweep_(sweep), op_(op) {
+  plain_.op = op.name;
+  plain_.direction = sweep.direction;
+  plain_.gate = sweep.gates.front();
+  for (const std::string& extent : op.extents) plain_.shape.*extent_axis(extent).extent = 1;
+  plain_.initial_state = has_states_ = has_states();
+  add("dtype", names_of(sweep.dtypes),
+      [this](Problem& problem, int level, Draws*) { problem.dtype = item(sweep_.dtypes, level); });
+  add_dim("key_dim", dim_classes(), sweep.random->key_dims);
+  add_dim("value_dim", dim_classes(), sweep.random->value_dims);
+  add_dim("model_dim", model_classes(), {});
+  add_dim("columns", column_classes(), {});
+  if (has("sequences"))
+    add("ragged", {"no", "yes"}, [](Problem& problem, int level, Draws*) {
+      problem.shape.sequences = level == 0 ? 0 : few_sequences.front();
+    });
+  if (has("key_heads"))
+    add("heads of a group", texts_of(head_groups), [](Problem& problem, int level, Draws*) {
+      const std::int64_t group = head_groups[static_cast<std::size_t>(level)];
+      problem.shape.heads = group;
+      problem.shape.key_heads = group > 1 ? 1 : 0;
+    });
+  add_options(true);
+  compiled_ = static_cast<int>(factors_.size());
+  add_states();
+  add_sizes();
+  add_lengths();
+  add_options(false);
+}
+
+bool ProblemSpace::has_states() const {
+  Problem with = plain_, without = plain_;
+  with.initial_state = true;
+  without.final_state = false;
+  return op_.tensors(with).size() > op_.tensors(without).size();
+}
+
+bool ProblemSpace::has(std::string_view extent) const {
+  const auto in = [&](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), extent) != list.end();
+  };
+  return in(op_.extents) || in(op_.optional_extents);
+}
+
+void ProblemSpace::add(std::string name, std::vector<std::string> levels, Apply apply) {
+  factors_.push_back({std::move(name), std::move(levels)});
+  apply_.push_back(std::move(apply));
+}
+
+void ProblemSpace::add_dim(const char* extent, const std::vector<SizeClass>& classes,
+                           const std::vector<std::int64_t>& given) {
+  if (!has(extent)) return;
+  std::vector<SizeClass> list = classes;
+  std::vector<std::string> names = texts_of(given);
+  if (!given.empty()) list.clear();
+  for (const std::int64_t size : given) list.push_back({"", {size}});
+  for (SizeClass& one : list) {
+    if (given.empty()) names.emplace_back(one.name);
+    // Kernels of attention take dims up to 256. With a single one, shifted keys are all alike, and
+    // gradients of queries are differences of equal numbers.
+    if (has("key_seq"))
+      std::erase_if(one.sizes, [](std::int64_t size) { return size < 2 || size > 256; });
+  }
+  add(extent, std::move(names),
+      [list, size = extent_axis(extent).extent](Problem& problem, int level, Draws* draws) {
+        const auto& sizes = item(list, level).sizes;
+        problem.shape.*size = draws != nullptr ? draws->of(sizes) : sizes.front();
+      });
+}
+
+/// Whether the value does not exist in this direction, whatever the dtype and the layout, ragged or
+/// not.
+bool ProblemSpace::never(const std::string& option, const std::string& value) const {
+  if (!op_.refuse) return false;
+  Problem problem = plain_;
+  problem.options[option] = value;
+  for (const DType dtype : sweep_.dtypes)
+    for (const Layout layout : sweep_.layouts)
+      for (const std::int64_t sequences : {std::int64_t{0}, few_sequences.front()}) {
+        if (sequences > 0 && !has("sequences")) continue;
+        problem.dtype = dtype;
+        problem.layout = layout;
+        problem.shape.sequences = sequences;
+        if (!op_.refuse(problem)) return false;
+      }
+  return true;
+}
+
+void ProblemSpace::add_options(bool compiled) {
+  for (const OptionAxis& axis : op_.options) {
+    const auto asked = sweep_.options.find(axis.name);
+    if (axis.compiled != compiled || asked == sweep_.options.end()) continue;
+    std::vector<std::string> values = asked->second;
+    const std::string& usual = axis.values.front();
+    std::erase_if(values, [&](const std::string& value) {
+      return value != usual && never(axis.name, value);
+    });
+    if (values.empty()) values = {usual};
+    add(axis.name, values, [values, name = axis.name, usual](Problem& problem, int level, Draws*) {
+      if (item(values, level) != usual) problem.options[name] = item(values, level);
+    });
+  }
+}
+
+void ProblemSpace::add_states() {
+  std::vector<Layout> layouts = sweep_.layouts;
+  std::erase_if(layouts, [&](Layout layout) {
+    Problem problem = plain_;
+    problem.layout = layout;
+    return op_.refuse && op_.refuse(problem);
+  });
+  add("layout", names_of(layouts),
+      [layouts](Problem& problem, int level, Draws*) { problem.layout = item(layouts, level); });
+  std::vector<std::string> scales;
+  for (const auto& scale : sweep_.scales) scales.push_back(text_of_scale(scale));
+  add("scale", scales,
+      [this](Problem& problem, int level, Draws*) { problem.scale = item(sweep_.scales, level); });
+  add("regime", sweep_.gates,
+      [this](Problem& problem, int level, Draws*) { problem.gate = item(sweep_.gates, level); });
+  if (!has_states_) return;
+  const auto add_state = [&](const char* name, const std::vector<bool>& asked,
+                             bool Problem::*flag) {
+    const std::vector<bool> flags = true_first(asked);
+    add(name, texts_of_flags(flags), [flags, flag](Problem& problem, int level, Draws*) {
+      problem.*flag = flags[static_cast<std::size_t>(level)];
+    });
+  };
+  add_state("initial_state", sweep_.initial_state, &Problem::initial_state);
+  add_state("final_state", sweep_.final_state, &Problem::final_state);
+}
+
+std::optional<Problem> ProblemSpace::kernel(const Levels& levels, Draws* draws) const {
+  Problem problem;
+  for (int i = 0; i < kernel_attempts; ++i) {
+    problem = plain_;
+    for (int factor = 0; factor < compiled_; ++factor)
+      item(apply_, factor)(problem, item(levels, factor), draws);
+    if (draws == nullptr || takes_long_sequences(problem)) break;
+  }
+  if (op_.refuse && op_.refuse(problem)) return std::nullopt;
+  return problem;
+}
+
+std::optional<Problem> ProblemSpace::with(const Problem& kernel, const Levels& levels,
+                                          Draws* draws) const {
+  Problem problem = kernel;
+  for (int factor = compiled_; factor < static_cast<int>(factors_.size()); ++factor)
+    item(apply_, factor)(problem, item(levels, factor), draws);
+  if (!set_lengths(problem, levels, draws) || problem.shape.sequences < 0) return std::nullopt;
+  if (!set_rows(problem) || !is_well_posed(problem)) return std::nullopt;
+  if (op_.refuse && op_.refuse(problem)) return std::nullopt;
+  return problem;
+}
+
+ProblemSpace::Fit ProblemSpace::fit(const Problem& kernel, const Levels& levels) const {
+  const auto least = with(kernel, levels, nullptr);
+  if (!least) return Fit::no_such_problem;
+  return is_too_much(*least) ? Fit::too_much_work : Fit::fits;
+}
+
+Problem ProblemSpace::problem(const Problem& kernel, const Levels& levels, Draws& draws) const {
+  std::optional<Problem> drawn;
+  for (int i = 0; i < size_attempts && !drawn; ++i) {
+    drawn = with(kernel, levels, &draws);
+    if (drawn && is_too_much(*drawn)) drawn.reset();
+  }
+  if (!drawn) drawn = with(kernel, levels, nullptr);
+  drawn->seed = static_cast<std::uint64_t>(draws.between(1, 1'000'000'000));
+  return std::move(*drawn);
+}
+
+Levels ProblemSpace::draw_levels(int first, int last, Draws& draws) const {
+  Levels levels;
+  for (int factor = first; factor < last; ++factor) {
+    const Factor& of = item(factors_, factor);
+    const int count = static_cast<int>(of.levels.size());
+    std::vector<int> chances(of.levels.size(), 1);
+    if (of.name == "dtype")
+      for (int level = 0; level < count; ++level)
+        if (item(of.levels, level) == name(DType::bfloat16))
+          chances[static_cast<std::size_t>(level)] = 2;
+    if (factor == lengths_)
+      for (int level = 0; level < count; ++level)
+        chances[static_cast<std::size_t>(level)] = item(allowed_lengths_, level).chances;
+    if (sweep_.options.contains(of.name)) chances.front() += count;
+    std::vector<int> tickets;
+    for (int level = 0; level < count; ++level)
+      tickets.insert(tickets.end(), static_cast<std::size_t>(item(chances, level)), level);
+    levels.push_back(draws.of(tickets));
+  }
+  return levels;
+}
+
+}  // namespace gla_bench
