@@ -65,7 +65,8 @@ export function fullLines(row) {
       ['options', pairs(row.options)], ['seed', row.seed],
       ['states', [row.initial_state ? 'initial' : '', row.final_state ? 'final' : '']
         .filter(text => text).join(', ')]]],
-    ['Candidate', [['variant', row.variant], ['tile', row.tile_label], ['status', status(row)],
+    ['Candidate', [['variant', row.variant], ['tile', row.tile_label],
+      ['arithmetic', row.arithmetic], ['status', status(row)],
       ['reason', row.reason], ['failed check', row.check],
       ['refused tiles', row.refused_tiles], ['device', row.device], ['backend', row.backend],
       ['registers', row.registers], ['spilled', formats.bytes(row.spill_bytes)],

@@ -79,7 +79,9 @@ void fields(Visitor& visit, Of<Record>) {
                 [](Record& record, Problem problem) { record.problem = std::move(problem); });
   visit(
       "verification", &Record::verification,
-      {.about = "The verdict on the outputs; null where nothing was verified.", .presence = added});
+      {.about = "The verdict on the outputs; null where nothing was verified.",
+       .presence = added,
+       .column = "*"});
   visit("timing", &Record::timing,
         {.about = "How long a call takes; null where nothing was measured.",
          .presence = added,

@@ -158,6 +158,7 @@ void add_problem(std::vector<ReportColumn>& columns) {
 void add_candidate(std::vector<ReportColumn>& columns, Declared& declared) {
   columns.push_back(declared.take("variant"));
   columns.push_back(for_text("tile", [](Row row) { return pairs_text(tile_object(*row.record)); }));
+  columns.push_back(declared.take("arithmetic"));
   columns.push_back(
       for_page("tile_text", 0, [](Row row) { return tile_object(*row.record).dump(); }));
   columns.push_back(declared.take("backend"));

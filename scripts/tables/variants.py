@@ -18,8 +18,17 @@ def headline(records):
                 max(problems, key=variants.get, default=None))
 
 
+# The dtypes of tensors; tf32 where the products round float32 inputs to it.
+FORMATS = ["float32", "tf32", *DTYPES[1:]]
+
+
+def name_of_format(record):
+    return "tf32" if record["verification"].get("arithmetic") == "tf32" else record["dtype"]
+
+
 def row(operator, direction, variant, records, problem):
-    names = ", ".join(d for d in DTYPES if any(verified(r) for r in records if r["dtype"] == d))
+    formats = {name_of_format(r) for r in records if verified(r)}
+    names = ", ".join(name for name in FORMATS if name in formats)
     fast = [r for r in records if timed(r) and problem_of(r) == problem]
     if not fast:  # it solves other problems than the rest: its own largest
         own = headline(records)

@@ -124,7 +124,8 @@ void fields(Visitor& visit, Of<Verification>) {
   visit("arithmetic", &Verification::arithmetic,
         {.about = "The arithmetic that the variant declares for its products. It decides the "
                   "bounds.",
-         .presence = added});
+         .presence = added,
+         .column = "arithmetic"});
   visit("reference", &Verification::reference,
         {.about = "Where the float64 reference was computed: host or cuda.", .presence = added});
   visit("tensors", &Verification::tensors, {"The verdict on each output."});

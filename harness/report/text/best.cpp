@@ -2,6 +2,7 @@
 
 #include "harness/records/contest.hpp"
 #include "harness/report/bound_by.hpp"
+#include "harness/report/shown_name.hpp"
 #include "harness/report/stale.hpp"
 #include "harness/report/text/section_parts.hpp"
 #include "harness/support/numbers.hpp"
@@ -10,7 +11,7 @@ namespace gla_bench {
 namespace {
 
 std::string name_of(const Entrant& entrant) {
-  return entrant.record->variant + (is_stale(*entrant.record) ? " (stale)" : "");
+  return shown_name(*entrant.record) + (is_stale(*entrant.record) ? " (stale)" : "");
 }
 
 std::string against(const Entrant* other) {

@@ -4,6 +4,7 @@
 
 #include "core/tile.hpp"
 #include "harness/backends/counters.hpp"
+#include "harness/report/shown_name.hpp"
 #include "harness/support/numbers.hpp"
 #include "harness/support/text.hpp"
 
@@ -36,7 +37,7 @@ double joules(const Record& record) {
 std::vector<std::string> line(const Record& record, double last_level_cache) {
   const CounterReading none;
   const CounterReading& reading = record.io.measured ? *record.io.measured : none;
-  return {record.variant,
+  return {shown_name(record),
           record.tile.empty() ? "-" : describe(record.tile),
           bytes(reading.dram_read_bytes),
           bytes(reading.dram_write_bytes),

@@ -8,6 +8,7 @@
 #include "harness/records/contest.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/report/bound_by.hpp"
+#include "harness/report/shown_name.hpp"
 #include "harness/report/stale.hpp"
 #include "harness/report/text/measured.hpp"
 #include "harness/report/text/section_parts.hpp"
@@ -76,7 +77,7 @@ std::vector<std::string> cells(const Row& row) {
   const Record& record = *row.record;
   const TimeFigures figures = row.figures();
   const double moved = record.io.model_read_bytes + record.io.model_write_bytes;
-  return {record.variant,
+  return {shown_name(record),
           record.tile.empty() ? "-" : describe(record.tile),
           format_ms(figures.cold_ms),
           format_ms(figures.hot_ms),
@@ -101,12 +102,13 @@ bool better(const Row& a, const Row& b) {
   return rank(a) == 0 && a.figures().cold_ms < b.figures().cold_ms;
 }
 
-/// The row that stands for each variant, best first: the one that competes, or else the best.
+/// The row that stands for each variant, and for its tiles in tf32, best first: the one that
+/// competes, or else the best.
 std::vector<Row> best_of_each(const std::vector<Row>& rows) {
   std::map<std::string, Row> best;
   for (const Row& row : rows) {
     if (!was_tried(*row.record)) continue;
-    const auto [place, fresh] = best.try_emplace(row.record->variant, row);
+    const auto [place, fresh] = best.try_emplace(shown_name(*row.record), row);
     if (!fresh && !place->second.competes() && (row.competes() || better(row, place->second)))
       place->second = row;
   }
@@ -124,18 +126,10 @@ Tone tone_of(const Row& row) {
 
 Table table_of(const std::vector<Row>& rows) {
   Table table;
-  table.columns = {{"variant", false},
-                   {"best tile", false, 8},
-                   {"ms", true},
-                   {"hot ms", true, 2},
-                   {"sustained", true, 3},
-                   {"GB/s", true, 4},
-                   {"TFLOP/s", true, 5},
-                   {"of floor", true, 7},
-                   {"traffic", true, 1},
-                   {"bound by", false, 6},
-                   {"error", true},
-                   {"", false}};
+  table.columns = {{"variant", false},     {"best tile", false, 8}, {"ms", true},
+                   {"hot ms", true, 2},    {"sustained", true, 3},  {"GB/s", true, 4},
+                   {"TFLOP/s", true, 5},   {"of floor", true, 7},   {"traffic", true, 1},
+                   {"bound by", false, 6}, {"error", true},         {"", false}};
   for (const Row& row : best_of_each(rows)) {
     table.rows.push_back(cells(row));
     table.tones.push_back(tone_of(row));
@@ -153,7 +147,7 @@ Table stages_of(const std::vector<Row>& rows) {
     for (const Stage& stage : row.record->stages) sum += stage.median_ms;
     for (const Stage& stage : row.record->stages)
       table.rows.push_back(
-          {row.record->variant, row.record->tile.empty() ? "-" : describe(row.record->tile),
+          {shown_name(*row.record), row.record->tile.empty() ? "-" : describe(row.record->tile),
            stage.name, format_ms(stage.median_ms), format_percent(stage.median_ms / sum),
            format_rate(rate_over_ms(stage.model_read_bytes + stage.model_write_bytes,
                                     stage.median_ms, 1e6))});

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/report/bound_by.hpp"
+#include "harness/report/shown_name.hpp"
 #include "harness/report/text/measured.hpp"
 #include "harness/report/text/section_parts.hpp"
 #include "harness/report/time_figures.hpp"
@@ -45,8 +46,8 @@ std::string tables_of(const std::vector<ContestGroup>& groups, const std::vector
 std::string next_of(const Contest& contest) {
   const Entrant* next = contest.next();
   if (next == nullptr) return "-";
-  if (next->tied) return "= " + next->record->variant;
-  return next->record->variant + " " + format_times(next->over_winner.ratio) + " (" +
+  if (next->tied) return "= " + shown_name(*next->record);
+  return shown_name(*next->record) + " " + format_times(next->over_winner.ratio) + " (" +
          format_factor(next->over_winner.low) + " to " + format_factor(next->over_winner.high) +
          ")";
 }
@@ -55,7 +56,7 @@ std::vector<std::string> winners_of(const ContestGroup& group) {
   std::vector<std::string> names;
   for (const Contest* contest : group.contests)
     names.push_back(contest->winner() == nullptr ? "nothing right was timed"
-                                                 : contest->winner()->record->variant);
+                                                 : shown_name(*contest->winner()->record));
   return names;
 }
 
@@ -110,7 +111,7 @@ double joules_of(const Record& record) {
 void add_costs(const Contest& contest, const std::string& problem, Lines& rows) {
   for (const Entrant& entrant : contest.entrants) {
     const Record& record = *entrant.record;
-    rows.push_back({problem, record.variant, format_ms(entrant.ms()), bytes_text(record),
+    rows.push_back({problem, shown_name(record), format_ms(entrant.ms()), bytes_text(record),
                     format_bytes(record.io.workspace_bytes), format_percent(share_of_bound(record)),
                     format_joules(joules_of(record))});
   }
@@ -121,13 +122,14 @@ void add_cost_lines(const ContestGroup& group, Table& table) {
   std::vector<std::string> variants;
   for (const Contest* contest : group.contests)
     for (const Entrant& entrant : contest->entrants)
-      if (std::find(variants.begin(), variants.end(), entrant.record->variant) == variants.end())
-        variants.push_back(entrant.record->variant);
+      if (const std::string name = shown_name(*entrant.record);
+          std::find(variants.begin(), variants.end(), name) == variants.end())
+        variants.push_back(name);
   for (const std::string& variant : variants) {
     std::vector<double> bytes, workspace, shares, joules;
     for (const Contest* contest : group.contests)
       for (const Entrant& entrant : contest->entrants) {
-        if (entrant.record->variant != variant) continue;
+        if (shown_name(*entrant.record) != variant) continue;
         bytes.push_back(bytes_over_floor(*entrant.record));
         workspace.push_back(entrant.record->io.workspace_bytes);
         shares.push_back(share_of_bound(*entrant.record));
@@ -165,15 +167,16 @@ std::string winners_section(std::span<const Contest> contests) {
   for (const ContestGroup& group : groups) summary.rows.push_back(winners_line(group));
   return section_head("Winners", "Which variant wins where, and by how much?") +
          open_table(summary) +
-         tables_of(groups,
-                   {{"problem"}, {"fastest"}, {"tile"}, {"ms", true}, {"next, its time over that"}},
-                   [](const Contest& contest, const std::string& problem, Lines& rows) {
-                     if (const Entrant* winner = contest.winner())
-                       rows.push_back({problem, winner->record->variant, tile_of(*winner->record),
-                                       format_ms(winner->ms()), next_of(contest)});
-                     else
-                       rows.push_back({problem, "nothing right was timed", "", "", ""});
-                   });
+         tables_of(
+             groups,
+             {{"problem"}, {"fastest"}, {"tile"}, {"ms", true}, {"next, its time over that"}},
+             [](const Contest& contest, const std::string& problem, Lines& rows) {
+               if (const Entrant* winner = contest.winner())
+                 rows.push_back({problem, shown_name(*winner->record), tile_of(*winner->record),
+                                 format_ms(winner->ms()), next_of(contest)});
+               else
+                 rows.push_back({problem, "nothing right was timed", "", "", ""});
+             });
 }
 
 std::string why_section(std::span<const Contest> contests) {
@@ -198,7 +201,7 @@ std::string why_section(std::span<const Contest> contests) {
                      if (contest.winner() == nullptr) return;
                      const Record& record = *contest.winner()->record;
                      const BoundVerdict verdict = bound_of(contest);
-                     rows.push_back({problem, record.variant, bound_name(verdict), verdict.why,
+                     rows.push_back({problem, shown_name(record), bound_name(verdict), verdict.why,
                                      bytes_text(record),
                                      format_rate(time_figures(record, 0).tflop_per_s)});
                    });
@@ -255,7 +258,7 @@ std::string peers_section(std::span<const Contest> contests) {
                if (winner == nullptr) return;
                const Entrant* peer = contest.peer();
                rows.push_back(
-                   {problem, winner->record->variant, format_ms(winner->ms()),
+                   {problem, shown_name(*winner->record), format_ms(winner->ms()),
                     format_ms(contest.floor_ms()), format_percent(contest.of_floor()),
                     peer != nullptr ? peer->record->variant : "-",
                     format_ms(peer != nullptr ? peer->ms() : unknown_number),

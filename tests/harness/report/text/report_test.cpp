@@ -80,6 +80,16 @@ TEST(Report, ShowsEachVariantsBestTileAndOneWinner) {
   EXPECT_LT(text.find("\nfast"), text.find("\nslow"));
 }
 
+TEST(Report, TilesThatRoundToTf32AreListedApart) {
+  Record rounded = timed("chunk", 0.1, 16);
+  rounded.verification->arithmetic = Arithmetic::tf32;
+  const std::vector<Results> files{file({rounded, timed("chunk", 0.2, 32)})};
+  const std::string text = text_of(files);
+  EXPECT_NE(line_of(text, "chunk (tf32)").find("chunk=16"), std::string::npos) << text;
+  EXPECT_NE(line_of(text, "chunk  ").find("chunk=32"), std::string::npos) << text;
+  EXPECT_NE(text_of(files, true).find("chunk (tf32)"), std::string::npos);
+}
+
 TEST(Report, WrongSuspectAndPeersDoNotWin) {
   Record wrong = timed("wrong_one", 0.01);
   wrong.status = Status::wrong;
