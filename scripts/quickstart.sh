@@ -5,4 +5,3 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh --program -DGLA_BENCH_TESTS=OFF
 build/gla-bench run configs/quick.json --output build/quick.json --force
-build/gla-bench report build/quick.json

@@ -20,6 +20,7 @@ std::string number_text(double value, int digits) {
 std::string margin_text(const TunedEntry& entry) {
   if (!entry.runner_up) return "no other";
   const TunedChoice& second = *entry.runner_up;
+  if (!std::isfinite(second.ratio)) return "not timed beside it";  // they share no problem
   return format_change(second.ratio) + " (" + format_change(second.low) + " .. " +
          format_change(second.high) + ")";
 }

@@ -217,5 +217,15 @@ TEST(TunedReport, HasALineAnEntry) {
   EXPECT_NE(text.find("by only, 1 failed"), std::string::npos) << text;
 }
 
+TEST(TunedReport, SaysWhereTheRunnerUpSharesNoProblemWithTheWinner) {
+  const Results apart = results_of({timed_record(problem_at(4096), "chunk_fused", {}, 1.0),
+                                    timed_record(problem_at(4100), "recurrent", {}, 2.0)});
+  const TunedTable table = table_of({apart});
+  ASSERT_EQ(table.entries.size(), 1u);
+  const std::string text = table_report(table, true);
+  EXPECT_NE(text.find("| not timed beside it |"), std::string::npos) << text;
+  EXPECT_EQ(text.find("nan"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace gla_bench
