@@ -142,8 +142,8 @@ class Row {
 
 /** What follows from a row's own numbers. */
 function derive(row) {
-  row.tile_label = [row.arithmetic === 'tf32' && 'tf32', pairs(row.tile)].filter(Boolean)
-    .join(', ');
+  row.tile_label = pairs(row.tile);
+  row.name = row.variant + (row.arithmetic === 'tf32' ? ' (tf32)' : '');
   row.record = `${row.file}#${row.row}`;
   // The 95 % interval of the median, of which the data have half the width, relative to it.
   const half = row.cold_half;

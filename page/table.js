@@ -16,7 +16,7 @@ const pause = 120; // ms without a key, so that typing does not wait for 20,000 
  * said once above the table where all rows have the same; `screen`: not on paper, which is narrow.
  */
 export const columns = [
-  {key: 'variant', label: 'variant', width: 170, once: true},
+  {key: 'name', label: 'variant', width: 170, once: true},
   {key: 'tile_label', label: 'tile', width: 300},
   {key: 'operator', label: 'operator', width: 130, once: true},
   {key: 'direction', screen: true, label: 'direction', width: 84, once: true},
@@ -80,7 +80,7 @@ const texts = new WeakMap();
 function textOf(row) {
   let text = texts.get(row);
   if (text === undefined) {
-    text = [row.variant, row.tile_label, row.operator, row.direction, row.dtype, row.shape,
+    text = [row.name, row.tile_label, row.operator, row.direction, row.dtype, row.shape,
       row.gate, row.options_label, row.status, row.reason, row.check, row.device, row.file]
       .join(' ').toLowerCase();
     texts.set(row, text);
@@ -207,7 +207,7 @@ export class Table {
   cell_(row, column) {
     const text = column.show ? column.show(row) : row[column.key];
     const node = element('td', {class: column.show ? 'number' : null});
-    if (column.key === 'variant') {
+    if (column.key === 'name') {
       node.append(swatch(row.variant, this.isDark_()));
     }
     if (column.key === 'status') node.className = `status-${row.status}`;

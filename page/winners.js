@@ -32,7 +32,7 @@ function rivalFact(label, rival, options, none) {
   if (!rival) return fact(label, formats.nothing, none);
   const words = rival.over >= 1 ? `${formats.factor(rival.over)} as long`
     : `${formats.factor(1 / rival.over)} faster`;
-  return fact(label, [swatch(rival.row.variant, options.dark), rival.row.variant],
+  return fact(label, [swatch(rival.row.variant, options.dark), rival.row.name],
     `${words}, ${formats.duration(rival.row.cold_ms)}`);
 }
 
@@ -47,7 +47,7 @@ function card(name, answer, options) {
   return element('div', {class: 'answer'}, element('p', {class: 'answer-problem'}, name),
     element('p', {class: 'answer-winner'}, swatch(row.variant, options.dark, 18),
       element('button', {type: 'button', class: 'link', click: () => options.open(row)},
-        row.variant), ` ${formats.duration(row.cold_ms)}`,
+        row.name), ` ${formats.duration(row.cold_ms)}`,
       tied.length > 0 && element('span', {class: 'also'},
         `not to be told from ${tied.map(other => other.variant).join(', ')}`)),
     element('dl', {class: 'facts'},

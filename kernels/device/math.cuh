@@ -10,6 +10,10 @@ inline constexpr float ln_2 = 0.693147180559945309417f;
 /// multiplies. Sums of a few clamped gates stay finite, even if a gate is -inf.
 inline constexpr float strongest_gate = -20.0f;
 
+/// Gates that are not divided by again are only clamped here. e^-200 is 0 in float32, however large
+/// the state is that it multiplies, and multiples of it are finite.
+inline constexpr float vanishing_gate = -200.0f;
+
 __device__ __forceinline__ float minus_infinity() {
   return __uint_as_float(0xff800000u);
 }

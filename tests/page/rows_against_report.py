@@ -109,7 +109,7 @@ def unlike_cells(page, terminal, markdown):
     by_title = {}
     for title, lines in markdown:
         by_title.setdefault(title, []).append(lines)
-    rows = {(f"{row['title']} on {row['device']}", row["variant"], row["tile_label"].replace(", ", ",") or "-",
+    rows = {(f"{row['title']} on {row['device']}", row["name"], row["tile_label"].replace(", ", ",") or "-",
              digits_of(row["cells"]["cold_ms"], "cold_ms")): row for row in page}
     for title, lines in terminal:
         tables = by_title.get(title, [])

@@ -6,7 +6,7 @@ import {place} from '../../page/hover.js';
 import * as formats from '../../page/formats.js';
 import {searched, sorted, windowOf} from '../../page/table.js';
 
-const row = (id, cold_ms, variant = 'a') => ({id, cold_ms, variant, status: 'measured'});
+const row = (id, cold_ms, name = 'a') => ({id, cold_ms, name, status: 'measured'});
 
 test('rows without a value come last, either way', () => {
   const rows = [row(0, 3), row(1, null), row(2, 1), row(3, NaN), row(4, 1)];
@@ -18,7 +18,7 @@ test('rows without a value come last, either way', () => {
 
 test('texts sort as texts', () => {
   const rows = [row(0, 1, 'b'), row(1, 1, 'a')];
-  const byName = sorted(rows, {key: 'variant', descending: false});
+  const byName = sorted(rows, {key: 'name', descending: false});
   assert.deepStrictEqual(byName.map(({id}) => id), [1, 0]);
 });
 

@@ -12,6 +12,9 @@
 // from there to i. Inside a block both refer to its middle, as in operands.cuh: middle[i]
 // inverse[j].
 //
+// Only what is divided by is made of clamped gates (device/math.cuh): the factors inside a block.
+// What multiplies the state is not, since a state may be large.
+//
 // One warp works ahead: during chunk c it forms the factors of the next chunk that has none yet,
 // from gates that it loaded during chunk c - 1. This is the last warp, which is dealt the fewest
 // scores, so that nobody waits for it.
@@ -56,7 +59,7 @@ struct ScalarFactors {
 
   /// Forms the factors of a chunk of `rows` tokens that all have the decay e^g.
   __device__ __forceinline__ void form_powers(int c, float g, int rows) const {
-    const float gate = fmaxf(g, device::strongest_gate);
+    const float gate = fmaxf(g, device::vanishing_gate);
     for (int i = threadIdx.x; i < chunk; i += Tiles::threads) {
       tiles.factors(c, 2)[i] = device::single_decay(i * gate);
       row(c)[i] = device::single_decay((i + 1) * gate);
@@ -71,26 +74,18 @@ struct ScalarFactors {
     float prefix[lane_tokens], suffix[lane_tokens];
 #pragma unroll
     for (int n = 0; n < lane_tokens; ++n) {
-      const float d = device::single_decay(fmaxf(gates.value[n], device::strongest_gate));
-      // Inside half a block, which is 4 lanes: the products up to this token and after it.
-      float up = d, behind = shuffle_from(d, lane + 1);
-      if (place % 4 == 3) behind = 1.0f;
-#pragma unroll
-      for (int distance = 1; distance < 4; distance *= 2) {
-        const float before = shuffle_from(up, lane - distance);
-        const float after = shuffle_from(behind, lane + distance);
-        if (place % 4 >= distance) up *= before;
-        if (place % 4 + distance < 4) behind *= after;
-      }
-      const float half = shuffle_from(up, lane / 4 * 4 + 3);
+      const float gate = gates.value[n];
+      const Half clamped = half_of(device::single_decay(fmaxf(gate, device::strongest_gate)));
+      const Half exact = half_of(device::single_decay(gate));
+      const float half = shuffle_from(exact.up, lane / 4 * 4 + 3);
       const float other_half = shuffle_from(half, lane ^ 4);
       const int i = lane + 32 * n;
       if (i < chunk) {
-        tiles.factors(c, 3)[i] = place < 4 ? device::reciprocal_fast(behind) : up;
-        tiles.factors(c, 4)[i] = place < 4 ? behind : device::reciprocal_fast(up);
+        tiles.factors(c, 3)[i] = place < 4 ? device::reciprocal_fast(clamped.behind) : clamped.up;
+        tiles.factors(c, 4)[i] = place < 4 ? clamped.behind : device::reciprocal_fast(clamped.up);
       }
-      prefix[n] = place < 4 ? up : up * other_half;
-      suffix[n] = place < 4 ? behind * other_half : behind;
+      prefix[n] = place < 4 ? exact.up : exact.up * other_half;
+      suffix[n] = place < 4 ? exact.behind * other_half : exact.behind;
       if (i < chunk) tiles.factors(c, 2)[i] = suffix[n];
     }
     join_blocks(c, prefix, suffix);
@@ -119,6 +114,25 @@ struct ScalarFactors {
  private:
   __device__ __forceinline__ static float shuffle_from(float x, int lane) {
     return __shfl_sync(0xffffffffu, x, lane & 31);
+  }
+
+  /// Products of decays inside half a block, which is 4 lanes: up to this lane's token, and behind
+  /// it.
+  struct Half {
+    float up, behind;
+  };
+  __device__ __forceinline__ static Half half_of(float d) {
+    const int lane = threadIdx.x % 32, place = lane % 4;
+    Half half{d, shuffle_from(d, lane + 1)};
+    if (place == 3) half.behind = 1.0f;
+#pragma unroll
+    for (int distance = 1; distance < 4; distance *= 2) {
+      const float before = shuffle_from(half.up, lane - distance);
+      const float after = shuffle_from(half.behind, lane + distance);
+      if (place >= distance) half.up *= before;
+      if (place + distance < 4) half.behind *= after;
+    }
+    return half;
   }
 
   /// x[0..1] belong to row i, x[2..3] to row i + 8. The columns are two neighbours.

@@ -31,7 +31,7 @@ __device__ __forceinline__ void scan_gates(const LinearRecurrenceParams& p) {
     } else {
       if (t < p.seq) gate = log_decay(device::to_float(g[t * p.gate_strides.seq]));
     }
-    double sum = static_cast<double>(device::log2_gate(gate));
+    double sum = static_cast<double>(device::log2_e * fmaxf(gate, device::vanishing_gate));
 #pragma unroll
     for (int distance = 1; distance < 32; distance *= 2) {
       const double other = __shfl_up_sync(0xffffffffu, sum, distance);

@@ -97,7 +97,7 @@ struct ScalarGates {
     for (int n = 0; n < each; ++n) {
       const bool live = static_cast<int>(threadIdx.x) * each + n < rows;
       const float gate = trait::decay == head_decay ? s.decay : device::to_float(pending[n]);
-      if (live) sum += static_cast<double>(device::log2_gate(gate));
+      if (live) sum += static_cast<double>(device::log2_e * fmaxf(gate, device::vanishing_gate));
       sums[n] = sum;
     }
     double before = sum;  // of all lanes up to this one

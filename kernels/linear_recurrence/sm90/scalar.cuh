@@ -164,12 +164,14 @@ class ScalarPreparation {
         load_words(at + layout.k + t * layout.tile_bytes, k[t]);
       }
       const float to_begin = device::exp2_fast(sum);
-      const float to_end =
-          missing ? 0.0f : device::exp2_fast(outputs ? end - sum : end - sum + later);
+      const float to_end = device::exp2_fast(outputs ? end - sum : end - sum + later);
 #pragma unroll
       for (int t = 0; t < layout.key_tiles; ++t) {
         if constexpr (with_q) scale_words(q[t], to_begin);
         scale_words(k[t], to_end);
+        if (!missing) continue;
+#pragma unroll
+        for (unsigned& word : k[t]) word = 0;  // also where it is NaN
       }
 #pragma unroll
       for (int t = 0; t < layout.key_tiles; ++t) {

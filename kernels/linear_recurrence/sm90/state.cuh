@@ -49,7 +49,7 @@ class StateGroup {
   __device__ __forceinline__ void walk() {
     for (int c = 0; c < block_.chunks; ++c) {
       const Stage stage = block_.stage(c);
-      wait(stage);
+      wait(stage, outputs ? c : block_.backwards(c));
       if constexpr (outputs) {
         states_[0].enter(stage);
 #pragma unroll
@@ -91,7 +91,7 @@ class StateGroup {
     unsigned pairs[16];
     for (int c = 0; c < block_.chunks; ++c) {
       const Stage stage = block_.stage(c);
-      wait(stage);
+      wait(stage, c);
       float sums[32];
       states_[0].enter(stage);
       states_[0].issue(stage, values(stage, 0), sums);
@@ -105,10 +105,22 @@ class StateGroup {
     if (block_.chunks > 0) out.store_rounded(block_.chunks - 1, group_, pairs);
   }
 
-  /// Waits until a chunk has been prepared.
-  static __device__ __forceinline__ void wait(const Stage& stage) {
+  /// Waits until chunk c has been prepared.
+  __device__ __forceinline__ void wait(const Stage& stage, int c) const {
     barrier_wait(stage.v_arrived(), stage.parity);
+    if constexpr (trait::ragged != 0) clear_missing(stage, block_.valid(c));
     barrier_wait(stage.ready(), stage.parity);
+  }
+  /// Clears the rows of the group's tiles of v behind the end of a ragged sequence, where the next
+  /// sequence lies. A NaN there would not be dropped by a score of 0.
+  __device__ __forceinline__ void clear_missing(const Stage& stage, int valid) const {
+    if (valid >= layout.tokens) return;
+    constexpr unsigned none[4] = {};
+    for (int t = 0; t < tiles; ++t)
+      for (int at = valid * 128 + thread_ * 16; at < layout.tokens * 128; at += 128 * 16)
+        store_words(values(stage, t) + at, none);
+    publish_shared();
+    named_barrier<128>(2 + group_);
   }
   /// Issues the products that update the state, where no outputs are asked for.
   __device__ __forceinline__ void update(const Stage& stage) {
@@ -220,7 +232,7 @@ class StateGroup {
     if (middle) {
       for (int c = 0; c < block_.chunks; ++c) {
         const Stage stage = block_.stage(c);
-        wait(stage);
+        wait(stage, c);
 #pragma unroll
         for (TileState& state : states_) state.decay(stage);
         update(stage);
