@@ -13,6 +13,7 @@
 #include "harness/config/sweep.hpp"
 #include "harness/config/tiles.hpp"
 #include "harness/records/dtype_json.hpp"
+#include "harness/records/problem_fields.hpp"
 #include "harness/support/system/own_files.hpp"
 
 namespace gla_bench {
@@ -271,6 +272,18 @@ void refuse_problems(const JsonNode& node, const Operator& op, const Sweep& swee
       node.fail("problems that " + op.name + " has: " + *reason + " (" + describe(problem) + ")");
 }
 
+/// The arithmetics that products may have.
+std::set<Arithmetic> read_arithmetic(const JsonNode& node) {
+  std::set<Arithmetic> asked;
+  for (const JsonNode& item : node.items(1)) {
+    const std::string text =
+        item.one_of({"float32", "tf32", "bfloat16", "float16"}, "an arithmetic");
+    for (const Arithmetic one : EnumNames<Arithmetic>::values)
+      if (name(one) == text) asked.insert(one);
+  }
+  return asked;
+}
+
 Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
                  const Catalog& catalog, const std::string& folder) {
   Sweep sweep;
@@ -300,6 +313,7 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
     for (const auto& [variant, axes] : tiles->members())
       sweep.tiles[variant] = read_narrowing(axes, axes_of(catalog, sweep, variant), folder);
   }
+  if (const auto list = node.find("arithmetic")) sweep.arithmetic = read_arithmetic(*list);
   if (const auto most = node.find("max_tiles"); most)
     sweep.max_tiles = static_cast<int>(most->integer(0, 1000000));
   if (sweep.random) sweep.drawn = draw_problems(sweep, op);
@@ -325,7 +339,7 @@ std::vector<Sweep> read_sweeps(const JsonNode& node, const Catalog& catalog,
                                const std::string& folder) {
   node.expect_keys({"operator", "direction", "variants", "refusals_allowed", "dtypes", "layouts",
                     "gates", "shapes", "initial_state", "final_state", "scale", "seed", "tiles",
-                    "max_tiles", "tensors", "options", "random"});
+                    "arithmetic", "max_tiles", "tensors", "options", "random"});
   std::vector<Sweep> sweeps;
   for (const Operator* op : read_operators(node.at("operator"), catalog))
     for (const Direction direction : read_directions(node, *op))

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace gla_bench {
 struct Narrowing {
   std::map<std::string, std::vector<int>> axes;  ///< values of some axes
   std::vector<Condition> where;                  ///< all of them must hold
+  std::set<Arithmetic> arithmetic = {};          ///< that the products may have; empty: any
   /// The T1 document that it was read from; empty: it stands in the config.
   std::string file = {};
 };
@@ -82,6 +84,7 @@ struct Sweep {
   /// The operator's options that the config names, with the values to try.
   std::map<std::string, std::vector<std::string>> options;
   std::map<std::string, Narrowing> tiles;  ///< by variant
+  std::set<Arithmetic> arithmetic;         ///< that products may have; empty: any
   int max_tiles = 0;                       ///< the most tiles of a variant per problem; 0: all
   std::optional<TensorSource> tensors;
   /// The sweep's axes are what problems are drawn from, and `seed` decides the draw. Tiles come in

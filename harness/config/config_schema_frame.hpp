@@ -99,6 +99,12 @@ inline constexpr std::string_view config_schema_frame = R"json(
           },
           "description": "By variant and axis: the values to try. An axis that an implementation lacks keeps its default."
         },
+        "arithmetic": {
+          "type": "array",
+          "items": {"enum": ["float32", "tf32", "bfloat16", "float16"]},
+          "minItems": 1,
+          "description": "What the products of a candidate may be computed in, as its variant declares: [\"float32\"] refuses tiles that round float32 inputs to tf32. All where it is not given."
+        },
         "max_tiles": {
           "type": "integer",
           "minimum": 0,

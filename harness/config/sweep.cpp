@@ -96,16 +96,30 @@ std::vector<Point> points(const Config& config) {
       const auto [place, fresh] = index.try_emplace(problem, list.size());
       if (fresh) list.push_back({problem, {}});
       for (const std::string& variant : sweep.variants) {
-        const auto narrowing = sweep.tiles.find(variant);
+        const auto found = sweep.tiles.find(variant);
+        Narrowing narrowing = found == sweep.tiles.end() ? Narrowing{} : found->second;
+        narrowing.arithmetic = sweep.arithmetic;
         list[place->second].requests.push_back(
-            {variant, narrowing == sweep.tiles.end() ? Narrowing{} : narrowing->second,
-             sweep.max_tiles, sweep.refusals_allowed,
+            {variant, std::move(narrowing), sweep.max_tiles, sweep.refusals_allowed,
              sweep.random ? std::optional(sweep.seed) : std::nullopt,
              covers ? std::optional(number) : std::nullopt});
       }
     }
   }
   return list;
+}
+
+std::optional<std::string> refuse_tile(const Variant& variant, const Problem& problem,
+                                       const Tile& tile, const Limits& limits,
+                                       const std::set<Arithmetic>& arithmetic) {
+  if (auto reason = variant.reject(problem, tile, limits)) return reason;
+  if (arithmetic.empty()) return std::nullopt;
+  const Arithmetic has = variant.arithmetic(problem, tile);
+  if (arithmetic.contains(has)) return std::nullopt;
+  std::vector<std::string> asked;
+  for (const Arithmetic one : arithmetic) asked.emplace_back(name(one));
+  return "its products are in " + std::string(name(has)) + ", the config asks for " +
+         join(asked, " or ");
 }
 
 Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
@@ -119,7 +133,7 @@ Candidates candidates(const Variant& variant, const Problem& problem, const Narr
     const Candidate candidate{&variant, problem, tile};
     if (max_tiles > 0 && result.accepted.size() >= static_cast<std::size_t>(max_tiles))
       ++result.narrowed;
-    else if (auto reason = variant.reject(problem, tile, limits))
+    else if (auto reason = refuse_tile(variant, problem, tile, limits, narrowing.arithmetic))
       result.rejected.push_back({candidate, std::move(*reason), 1});
     else
       result.accepted.push_back(candidate);

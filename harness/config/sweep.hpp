@@ -3,6 +3,7 @@
 // listed with their reasons.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,12 @@ struct Candidates {
 Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
                       const Limits& limits, int max_tiles = 0,
                       std::optional<std::uint64_t> draw = std::nullopt);
+
+/// Why a tile does not solve a problem: the variant refuses it, or its products have an arithmetic
+/// that the config does not allow.
+std::optional<std::string> refuse_tile(const Variant& variant, const Problem& problem,
+                                       const Tile& tile, const Limits& limits,
+                                       const std::set<Arithmetic>& arithmetic);
 
 /// Bytes that a problem takes.
 struct MemoryNeed {

@@ -66,6 +66,7 @@ Json sweep_to_json(const Sweep& sweep) {
     for (const auto& [axis, values] : narrowing.axes) tiles[axis] = values;
     for (const Condition& condition : narrowing.where) tiles["where"].push_back(condition.text());
   }
+  for (const Arithmetic one : sweep.arithmetic) json["arithmetic"].push_back(name(one));
   json["max_tiles"] = sweep.max_tiles;
   return json;
 }

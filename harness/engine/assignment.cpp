@@ -43,11 +43,12 @@ MemoryNeed need_at(const Place& place, const Operator& op, const Problem& proble
 
 /// Adds the candidate that `auto` stands for. The config may also name that candidate before or
 /// after.
-void add_choice(const Chooser& chooser, const Place& place, Assignment& work,
-                std::set<std::pair<std::string, Tile>>& seen) {
+void add_choice(const Chooser& chooser, const Request& request, const Place& place,
+                Assignment& work, std::set<std::pair<std::string, Tile>>& seen) {
   const MemoryNeed need = need_at(place, *work.op, work.problem);
   const Refusal refusal = [&](const Candidate& candidate) {
-    auto reason = candidate.variant->reject(candidate.problem, candidate.tile, place.limits);
+    auto reason = refuse_tile(*candidate.variant, candidate.problem, candidate.tile, place.limits,
+                              request.narrowing.arithmetic);
     return reason ? reason
                   : does_not_fit(need, static_cast<double>(workspace_bytes(candidate)),
                                  static_cast<double>(place.limits.memory_bytes), place.host_memory);
@@ -180,7 +181,7 @@ std::vector<Assignment> assignments(const Config& config, const Catalog& catalog
     std::set<std::pair<std::string, Tile>> seen;
     for (const Request& request : point.requests)
       if (request.variant == auto_variant)
-        add_choice(chooser != nullptr ? *chooser : by_default, place, work, seen);
+        add_choice(chooser != nullptr ? *chooser : by_default, request, place, work, seen);
       else
         add_request(request, catalog, place, covering, work, seen);
     list.push_back(std::move(work));

@@ -60,7 +60,7 @@ Candidates drawn_candidates(const Variant& variant, const Problem& problem,
   for (std::size_t i = 0; i < order.count() && result.accepted.size() < most; ++i) {
     Candidate candidate{&variant, problem, order.at(i)};
     if (!allows(narrowing, candidate.tile)) continue;
-    auto reason = variant.reject(problem, candidate.tile, limits);
+    auto reason = refuse_tile(variant, problem, candidate.tile, limits, narrowing.arithmetic);
     if (!reason) {
       result.accepted.push_back(std::move(candidate));
       continue;

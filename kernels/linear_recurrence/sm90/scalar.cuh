@@ -169,9 +169,10 @@ class ScalarPreparation {
       for (int t = 0; t < layout.key_tiles; ++t) {
         if constexpr (with_q) scale_words(q[t], to_begin);
         scale_words(k[t], to_end);
-        if (!missing) continue;
+        if constexpr (trait::ragged != 0) {
 #pragma unroll
-        for (unsigned& word : k[t]) word = 0;  // also where it is NaN
+          for (unsigned& word : k[t]) word = missing ? 0u : word;  // also where it is NaN
+        }
       }
 #pragma unroll
       for (int t = 0; t < layout.key_tiles; ++t) {

@@ -102,6 +102,34 @@ TEST(Sweep, ConditionsNarrowTheTilesOfThoseThatHaveTheirAxes) {
   EXPECT_EQ(host.accepted.size(), all.accepted.size());
 }
 
+TEST(Sweep, AnArithmeticThatWasNotAskedForIsRefused) {
+  const Variant& rounding = *find_variant("gla", "parallel_cublas", BackendId::cuda);
+  Problem problem;
+  problem.op = "gla";
+  problem.shape = {1, 64, 1, 16, 16};
+  Narrowing narrowing;
+  const Limits limits{90, 232448, 0, 132};
+  const auto all = candidates(rounding, problem, narrowing, limits);
+  for (const Arithmetic asked : {Arithmetic::float32, Arithmetic::tf32}) {
+    narrowing.arithmetic = {asked};
+    const auto found = candidates(rounding, problem, narrowing, limits);
+    EXPECT_FALSE(found.accepted.empty());
+    EXPECT_LT(found.accepted.size(), all.accepted.size());
+    for (const Candidate& candidate : found.accepted)
+      EXPECT_EQ(rounding.arithmetic(problem, candidate.tile), asked);
+    const std::string other = asked == Arithmetic::tf32 ? "float32" : "tf32";
+    EXPECT_EQ(found.rejected.back().reason,
+              "its products are in " + other + ", the config asks for " + std::string(name(asked)));
+  }
+  narrowing.arithmetic = {Arithmetic::float32, Arithmetic::tf32};
+  EXPECT_EQ(candidates(rounding, problem, narrowing, limits).accepted.size(), all.accepted.size());
+  // Drawn tiles keep to it, too.
+  narrowing.arithmetic = {Arithmetic::float32};
+  for (std::uint64_t seed = 1; seed <= 8; ++seed)
+    for (const Candidate& one : candidates(rounding, problem, narrowing, limits, 1, seed).accepted)
+      EXPECT_EQ(rounding.arithmetic(problem, one.tile), Arithmetic::float32);
+}
+
 TEST(Sweep, MaxTilesCountsAcceptedTiles) {
   const Narrowing narrowing{{{"chunk", {64, 32}}}, {}};
   const auto found = candidates(variant("fast", BackendId::cuda), toy::problem(), narrowing, {}, 1);
