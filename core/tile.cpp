@@ -7,6 +7,17 @@
 #include "core/error.hpp"
 
 namespace gla_bench {
+namespace {
+
+/// The text as a message may show it: what is no printable ASCII becomes '?'.
+std::string shown(std::string_view text) {
+  std::string clean(text);
+  std::replace_if(
+      clean.begin(), clean.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return clean;
+}
+
+}  // namespace
 
 std::string describe(const Tile& tile) {
   std::string text;
@@ -29,9 +40,9 @@ Tile parse_tile(std::string_view text) {
         equals != std::string_view::npos && equals > 0 &&
         std::from_chars(part.data() + equals + 1, end, value) == std::from_chars_result{end, {}};
     if (!number)
-      throw InputError("tile: '" + std::string(part) + "'; expected axis=number, as in chunk=64");
+      throw InputError("tile: '" + shown(part) + "'; expected axis=number, as in chunk=64");
     if (!tile.emplace(part.substr(0, equals), value).second)
-      throw InputError("tile: axis '" + std::string(part.substr(0, equals)) + "' is given twice");
+      throw InputError("tile: axis '" + shown(part.substr(0, equals)) + "' is given twice");
   }
   return tile;
 }

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "harness/records/record_file.hpp"
 #include "harness/records/record_json.hpp"
+#include "harness/support/printable.hpp"
 
 namespace gla_bench {
 namespace {
@@ -18,8 +19,8 @@ Selection read_row(const std::string& text, std::size_t hash) {
   const bool whole = error == std::errc() && end == number.data() + number.size();
   const Results results = read_results(file);
   if (!whole || row < 1 || row > results.records.size())
-    throw InputError(text + ": found row \"" + number + "\", expected a number from 1 to " +
-                     std::to_string(results.records.size()));
+    throw InputError(text + ": found row \"" + printable(number, 200) +
+                     "\", expected a number from 1 to " + std::to_string(results.records.size()));
   const Record& record = results.records[row - 1];
   if (record.peer)
     throw InputError(text + ": is a peer's record (" + record.variant +
@@ -48,7 +49,7 @@ Selection read_selection(const std::string& text) {
   }
   const std::size_t hash = text.rfind('#');
   if (hash == std::string::npos)
-    throw InputError("found \"" + text +
+    throw InputError("found \"" + printable(text, 200) +
                      "\", expected FILE#ROW (a record of a results file, counted from 1) or a "
                      "record's selection as JSON");
   return read_row(text, hash);
@@ -63,8 +64,8 @@ Candidate find_candidate(const Selection& selection, const Catalog& catalog, con
   const Variant* variant =
       catalog.find_variant(problem.op, selection.variant, selection.backend, problem.direction);
   if (variant == nullptr)
-    throw InputError("this program has no variant '" + selection.variant + "' of " + problem.op +
-                     " " + std::string(name(problem.direction)) + " on " +
+    throw InputError("this program has no variant '" + printable(selection.variant, 200) + "' of " +
+                     problem.op + " " + std::string(name(problem.direction)) + " on " +
                      std::string(name(selection.backend)));
   const Candidate candidate{variant, problem, selection.tile};
   const auto tiles = all_tiles(variant->space);

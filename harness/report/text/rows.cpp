@@ -9,10 +9,13 @@
 #include "core/error.hpp"
 #include "harness/records/results_schema.hpp"
 #include "harness/report/row_columns.hpp"
+#include "harness/support/printable.hpp"
 #include "harness/support/text.hpp"
 
 namespace gla_bench {
 namespace {
+
+constexpr std::size_t shown_most = 200;  // of what a user wrote, in a message
 
 /// The members of a shape are columns of their own: those that the row has.
 void put(const ReportColumn& column, const ReportRow& row, Json& flat) {
@@ -130,12 +133,13 @@ RecordFilter::RecordFilter(std::string_view text) {
     const std::string relation = end == std::string::npos ? "" : part.substr(at, end - at);
     const std::set<std::string> known{"=", "!=", "<", "<=", ">", ">="};
     if (at == 0 || !known.contains(relation))
-      throw InputError("--where: found \"" + part +
+      throw InputError("--where: found \"" + printable(part, shown_most) +
                        "\", expected key=value, key!=value, or key<number with <, <=, >, >=");
     Condition condition{part.substr(0, at), relation, split(part.substr(end), '|')};
     for (std::string& value : condition.values) {
       if (relation[0] != '=' && relation != "!=" && !number_in(value))
-        throw InputError("--where: found \"" + part + "\", expected a number behind " + relation);
+        throw InputError("--where: found \"" + printable(part, shown_most) +
+                         "\", expected a number behind " + relation);
       value = spelled_out(value);
     }
     conditions_.push_back(std::move(condition));
@@ -171,9 +175,9 @@ void RecordFilter::refuse_unknown_values(
       for (const Json& value : known->second) some.push_back(text_of_value(value));
       const bool more = some.size() > most_named;
       if (more) some.resize(most_named);
-      throw InputError("--where: found " + condition.key + condition.relation + wanted +
-                       ", but no record has that value; there are: " + join(some) +
-                       (more ? " and others" : ""));
+      throw InputError(
+          "--where: found " + printable(condition.key + condition.relation + wanted, shown_most) +
+          ", but no record has that value; there are: " + join(some) + (more ? " and others" : ""));
     }
   }
 }
@@ -204,7 +208,7 @@ std::vector<Results> RecordFilter::of(const std::vector<Results>& files) const {
   }
   for (const Condition& condition : conditions_)
     if (!there.empty() && !there.contains(condition.key))
-      throw InputError("--where: no record has \"" + condition.key +
+      throw InputError("--where: no record has \"" + printable(condition.key, shown_most) +
                        "\"; there are: " + join({there.begin(), there.end()}));
   refuse_unknown_values(values);
   return chosen;
