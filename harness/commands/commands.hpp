@@ -1,10 +1,9 @@
 #pragma once
-// The commands, one file each. Only these files and main.cpp know CLI11.
+// The commands, one file each. Only these files know CLI11.
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -26,13 +25,12 @@ enum Exit {
   signalled = 128  ///< plus the signal's number
 };
 
-/// What main() passes to the commands, and what a command leaves for main().
+/// What run_program() passes to the commands, and what a command leaves for it.
 struct Context {
   std::string command_line;
   std::vector<std::string> arguments;  ///< of the command line, without the program's name
   /// Runs candidates under Google Benchmark; null in a program that is built without that library.
-  BenchOutcome (*bench)(Backend& backend, std::span<const Candidate> candidates,
-                        const BenchOptions& options) = nullptr;
+  BenchFunction bench = nullptr;
   int exit_code = done;
 };
 

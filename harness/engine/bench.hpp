@@ -53,5 +53,6 @@ std::string benchmark_name(const Candidate& candidate, CacheState cache);
 /// where the filter keeps nothing
 BenchOutcome bench(Backend& backend, std::span<const Candidate> candidates,
                    const BenchOptions& options);
+using BenchFunction = decltype(&bench);
 
 }  // namespace gla_bench
