@@ -128,6 +128,24 @@ void strike_tokens(std::vector<float>& gates, Stream stream, std::int64_t channe
       std::fill_n(gates.begin() + row * channels, channels, value);
 }
 
+// Which heads are of the second kind where two kinds take turns: 0 for the even ones, or 1.
+std::int64_t second_kind(std::uint64_t seed, std::string_view name) {
+  const Stream words = stream(seed, std::string(name) + ".heads");
+  return static_cast<std::int64_t>(random_word(words, 0) % 2);
+}
+
+// Every second head: nothing decays but for rare resets, which strike the last token of a chunk.
+// What such a reset leaves of a large state is then all that the next chunk's error is made of. It
+// fades where resets are frequent or gates decay, and large outputs before it hide it.
+void reset_rarely(std::vector<float>& gates, std::int64_t tokens, std::int64_t heads,
+                  std::int64_t channels, std::int64_t first_head) {
+  constexpr std::int64_t first_reset = 63, period = 256;
+  for (std::int64_t token = 0; token < tokens; ++token)
+    for (std::int64_t head = first_head; head < heads; head += 2)
+      std::fill_n(gates.begin() + (token * heads + head) * channels, channels,
+                  token % period == first_reset ? -std::numeric_limits<float>::infinity() : 0.0f);
+}
+
 // elu(x) + 1
 double positive(double x) {
   return x > 0 ? x + 1.0 : portable_exp(x);
@@ -213,9 +231,11 @@ std::vector<float> draw_gates(std::string_view regime, std::uint64_t seed, std::
       fill(stream(seed, tensor), tokens * heads * channels, dtype, elementwise_gate(regime));
   if (regime == "spikes")
     strike_tokens(gates, stream(seed, tensor + ".tokens"), channels, 0.10, -30.0f);
-  if (regime == "resets")
+  if (regime == "resets") {
     strike_tokens(gates, stream(seed, tensor + ".tokens"), channels, 0.05,
                   -std::numeric_limits<float>::infinity());
+    reset_rarely(gates, tokens, heads, channels, second_kind(seed, tensor));
+  }
   if (regime == "per_channel")
     fix_channels(gates, stream(seed, tensor + ".channels"), heads * channels);
   return gates;
@@ -250,8 +270,7 @@ std::vector<float> draw_head_decays(std::string_view regime, std::uint64_t seed,
     throw InputError("unknown regime of constant decays '" + std::string(regime) + "'");
   std::vector<float> decays;
   if (regime == "resets") {
-    const auto first =
-        static_cast<std::int64_t>(random_word(stream(seed, std::string(name) + ".heads"), 0) % 2);
+    const std::int64_t first = second_kind(seed, name);
     for (std::int64_t head = 0; head < heads; ++head)
       decays.push_back((head + first) % 2 == 0 ? -std::numeric_limits<float>::infinity() : 0.0f);
     return decays;

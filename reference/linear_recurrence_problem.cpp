@@ -88,6 +88,16 @@ std::vector<float> draw_state(const Traits& traits, const Problem& problem,
   return values;
 }
 
+// Makes some queries of heads zero, as those of padded tokens are. Their denominators are zero but
+// for epsilon.
+void pad_queries(const Problem& problem, std::vector<float>& q) {
+  constexpr double share = 1.0 / 16;
+  const Stream words = stream(problem.seed, "q.padding");
+  const std::int64_t keys = problem.shape.key_dim;
+  for (std::size_t row = 0; row * keys < q.size(); ++row)
+    if (random_uniform(words, row) < share) std::fill_n(q.begin() + row * keys, keys, 0.0f);
+}
+
 // Makes all that one sequence reads of tokens NaN. The sequence is drawn among those with tokens.
 void spoil_a_sequence(const Traits& traits, const Problem& problem, HostTensors& inputs) {
   const std::vector<float>& ends = inputs.at("cu_seqlens");
@@ -236,6 +246,7 @@ HostTensors draw(const Traits& traits, const Problem& problem) {
     else
       values = draw_normal(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
   }
+  if (positive_inputs(traits, problem)) pad_queries(problem, inputs.at("q"));
   if (chosen(traits, problem, "nan_sequence")) spoil_a_sequence(traits, problem, inputs);
   return inputs;
 }

@@ -191,8 +191,8 @@ void read_inputs_of_sweep(const JsonNode& node, const Operator& op, const std::s
   if (const auto seed = node.find("seed")) sweep.seed = seed->unsigned_integer();
 }
 
-/// {"causal": false, "lse": [true, false]}: a value, or a list of them; true and false stand for
-/// "true" and "false".
+/// {"causal": false, "lse": [true, false]}: a value, or a list of them; true, false and 16 stand
+/// for "true", "false" and "16".
 std::map<std::string, std::vector<std::string>> read_options(const JsonNode& node,
                                                              const Operator& op) {
   std::vector<std::string> names;
@@ -203,11 +203,8 @@ std::map<std::string, std::vector<std::string>> read_options(const JsonNode& nod
     const auto given = node.find(axis.name);
     if (!given) continue;
     const auto value = [&](const JsonNode& item) {
-      if (item.is_boolean() &&
-          std::find(axis.values.begin(), axis.values.end(), "true") != axis.values.end())
-        return std::string(item.boolean() ? "true" : "false");
-      if (item.is_string())
-        if (const auto known = option_value(axis, item.text())) return *known;
+      const std::string text = item.is_string() ? item.text() : item.json().dump();
+      if (const auto known = option_value(axis, text)) return *known;
       return item.one_of(axis.values, "a value of " + axis.name);
     };
     std::vector<std::string>& list = options[axis.name];

@@ -60,8 +60,10 @@ Json options(const Operator& op) {
   Json properties = Json::object();
   for (const OptionAxis& axis : op.options) {
     Json values = axis.values;
-    if (std::find(axis.values.begin(), axis.values.end(), "true") != axis.values.end())
-      values.insert(values.end(), {true, false});
+    for (const std::string& text : axis.values) {
+      const Json plain = Json::parse(text, nullptr, false);  // of "float32" nothing
+      if (plain.is_boolean() || plain.is_number_integer()) values.push_back(plain);
+    }
     Json& property = properties[axis.name] = one_or_list({{"enum", std::move(values)}});
     property["description"] = axis.meaning;
   }

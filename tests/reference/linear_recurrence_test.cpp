@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 #include <tuple>
 
 #include "core/operator.hpp"
@@ -291,11 +293,29 @@ TEST(LinearRecurrence, TensorsFollowTheOptions) {
     EXPECT_EQ(static_cast<std::int64_t>(values.size()), specs.at(name).elements());
     for (const float value : values) {
       ASSERT_EQ(value, round_to(specs.at(name).dtype, value));
-      if (name == "q" || name == "k" || name == "initial_normalizer") {
+      if (name == "k" || name == "initial_normalizer") {
         ASSERT_GT(value, 0) << name;
       }
     }
   }
+}
+
+TEST(LinearRecurrence, SomeQueriesOfNormalizedOutputsAreZero) {
+  Problem problem = gla({1, 400, 2, 4, 5}, "none");
+  problem.op = "linear_attention";
+  problem.options = {{"normalize", "true"}};
+  const Operator& op = *find_operator(problem.op);
+  const HostTensors inputs = op.draw(problem);
+  const auto o = op.reference(problem, inputs).at("o");
+  int padded = 0;
+  for (std::size_t row = 0; row < 800; ++row) {
+    const auto query = std::span(inputs.at("q")).subspan(row * 4, 4);
+    const bool zero = std::ranges::count(query, 0.0f) == 4;
+    for (const float value : query) ASSERT_TRUE(zero || value > 0) << row;
+    for (std::size_t i = row * 5; zero && i < row * 5 + 5; ++i) ASSERT_EQ(o[i], 0) << row;
+    padded += zero;
+  }
+  EXPECT_NEAR(padded / 800.0, 1.0 / 16, 0.025);
 }
 
 TEST(LinearRecurrence, PlainComputationDoesNotRoundItsOutputs) {

@@ -34,14 +34,17 @@ inline const std::vector<SizeClass>& model_classes() {
   return list;
 }
 
-/// Of a softmax's rows: one element, less than a warp, whole vectors, some of a block, several
-/// blocks.
+/// Of a softmax's rows: one element, about a warp, whole vectors, some of a block, several blocks;
+/// and behind whole vectors a tail of one element, of some, and of all but one.
 inline const std::vector<SizeClass>& column_classes() {
   static const std::vector<SizeClass> list{{"1", {1}},
-                                           {"few", {3, 7, 31, 37}},
+                                           {"few", {3, 5, 11, 37}},
+                                           {"few, all but one", {7, 15, 31, 63}},
                                            {"vectors", {8, 64, 128, 512}},
-                                           {"a thousand", {1000, 1023, 1025, 2049, 5000}},
-                                           {"100 thousand", {65537, 100000, 131072}}};
+                                           {"a thousand", {1000, 1026, 2052, 5003}},
+                                           {"a thousand and one", {1025, 2049, 4097}},
+                                           {"a thousand but one", {1023, 2047, 4095}},
+                                           {"100 thousand", {65537, 100000, 131071, 131072}}};
   return list;
 }
 

@@ -147,6 +147,20 @@ TEST(Config, TakesOtherNamesOfDtypesAndWritesTheLongOnes) {
   EXPECT_EQ(config_to_json(config)["sweeps"][0]["dtypes"], (Json{"bfloat16", "float16"}));
 }
 
+TEST(Config, TakesOptionsAsNumbersAndAsText) {
+  for (const char* sizes : {R"([100, "10000"])", R"(["100", 10000])"}) {
+    const Json json = parse_json(R"({"sweeps": [{"operator": "gla", "variants": "all",
+        "dtypes": ["float32"], "initial_state": true, "shapes": [[1, 8, 1, 8, 8]],
+        "options": {"state_size": )" +
+                                     std::string(sizes) + "}}]}",
+                                 "c.json");
+    EXPECT_EQ(read_config(JsonNode(json, "c.json"), program_catalog(), "")
+                  .sweeps.at(0)
+                  .options.at("state_size"),
+              (std::vector<std::string>{"100", "10000"}));
+  }
+}
+
 struct Bad {
   std::string members, outer, expected;
 };
