@@ -154,8 +154,12 @@ bool ProblemSpace::is_well_posed(const Problem& problem) const {
     if (spec.name == "dlog_decay" && spec.tokens && regime == "none" && is_long) return false;
     to_float32 |= spec.name != "lse";
   }
-  // Among few keys one may have all the weight, whatever the rounding of the outputs.
-  const bool among_few = problem.direction == Direction::backward && s.seq < least_rows &&
+  // Among few keys one may have all the weight, whatever the rounding of the outputs. Causal queries
+  // that outnumber the keys see none, but for as many as there are keys.
+  const auto causal = problem.options.find("causal");
+  const bool sees_all = causal != problem.options.end() && causal->second == "false";
+  const std::int64_t seeing = sees_all ? s.seq : std::min(s.seq, s.keys_seq());
+  const bool among_few = problem.direction == Direction::backward && seeing < least_rows &&
                          s.keys_seq() < few_keys;
   if (!to_float32 && !among_few) return true;
   // As reference/attention/attention.cpp draws them.
