@@ -16,7 +16,7 @@ std::optional<std::string> refuse_gate_dtype(std::string_view choice, DType dtyp
 }
 
 OptionAxis packed_axis() {
-  return {"packed", {"false", "true"}, "q, k, v are slices of the rows of one projection", false};
+  return {"packed", {"false", "true"}, "q, k, v are slices of the rows of one projection"};
 }
 
 void lay_in_rows(const Shape& shape, std::span<TensorSpec> tensors) {

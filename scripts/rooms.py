@@ -20,11 +20,6 @@ MOST_FILES = 30           # directly in one folder
 MOST_ENTRIES = 22         # at the top of harness/
 MOST_README_LINES = 15    # of a room's README
 
-# Sources above the limit on lines, each with the reason why it may be.
-LONG_SOURCES = {
-    "kernels/softmax_attention/backward/walk.cuh":
-        "one kernel; cutting it in two would change the hash of every record of the backward",
-}
 
 TOP = "harness/main.cpp"  # above all rooms
 PICTURE = "docs/figures/rooms.svg"
@@ -119,7 +114,7 @@ def sizes(root):
     for path in tracked(root):
         if path.parts[:2] != ("fuzz", "corpus"):
             files.setdefault(path.parent.as_posix(), []).append(path.name)
-        if path.suffix in COUNTED and path.as_posix() not in LONG_SOURCES:
+        if path.suffix in COUNTED:
             lines = (root / path).read_text().count("\n")
             if lines > MOST_LINES:
                 yield f"{path} has {lines} lines, and {MOST_LINES} are the most"
@@ -129,9 +124,6 @@ def sizes(root):
     entries = len(list((root / "harness").iterdir()))
     if entries > MOST_ENTRIES:
         yield f"harness has {entries} entries, and {MOST_ENTRIES} are the most"
-    for path in LONG_SOURCES:
-        if (root / path).is_file() and (root / path).read_text().count("\n") <= MOST_LINES:
-            yield f"{path} is within the limit now: it needs no exception in scripts/rooms.py"
 
 
 def doors(root, rooms):

@@ -34,9 +34,14 @@ struct Largest {
   }
 };
 
+struct VariantTotals {
+  std::size_t candidates = 0;
+  std::set<std::string> compile_jobs;
+};
+
 struct Totals {
   std::size_t candidates = 0, narrowed = 0, refused = 0;
-  std::map<std::string, std::size_t> by_variant;
+  std::map<std::string, VariantTotals> by_variant;
   /// The key is the reason without its numbers. The value has the reason as it read the first time.
   std::map<std::string, std::pair<std::size_t, std::string>> by_reason;
   std::vector<std::string> too_large;
@@ -61,11 +66,15 @@ void count(const Assignment& work, BackendId backend, Totals& totals) {
   const MemoryNeed need = memory_need(*work.op, work.problem);
   totals.host.take(need.host + (backend == BackendId::host ? need.tensors : 0), problem);
   for (const Candidate& candidate : work.accepted) {
-    ++totals.by_variant[candidate.variant->name];
+    VariantTotals& of_variant = totals.by_variant[candidate.variant->name];
+    ++of_variant.candidates;
     totals.device.take(need.tensors + static_cast<double>(workspace_bytes(candidate)),
                        candidate.variant->name + " on " + problem);
     if (backend == BackendId::cuda)
-      for (const Unit& unit : units_of(candidate)) totals.compile_jobs.insert(unit.text);
+      for (const Unit& unit : units_of(candidate)) {
+        totals.compile_jobs.insert(unit.text);
+        of_variant.compile_jobs.insert(unit.text);
+      }
   }
 }
 
@@ -73,6 +82,22 @@ void print_counts(const std::string& title, const std::map<std::string, std::siz
   if (counts.empty()) return;
   Table table{{{"count", true}, {title, false}}, {}};
   for (const auto& [what, number] : counts) table.rows.push_back({std::to_string(number), what});
+  std::cout << "\n" << table.text();
+}
+
+/// With compile jobs where there are any: candidates of one kernel share a job.
+void print_variants(const Totals& totals) {
+  if (totals.by_variant.empty()) return;
+  const bool compiled = !totals.compile_jobs.empty();
+  Table table{{{"count", true}}, {}};
+  if (compiled) table.columns.push_back({"compile jobs", true});
+  table.columns.push_back({"candidates of", false});
+  for (const auto& [variant, of] : totals.by_variant) {
+    std::vector<std::string> row{std::to_string(of.candidates)};
+    if (compiled) row.push_back(std::to_string(of.compile_jobs.size()));
+    row.push_back(variant);
+    table.rows.push_back(std::move(row));
+  }
   std::cout << "\n" << table.text();
 }
 
@@ -127,7 +152,7 @@ void plan(const std::string& path, const BackendOptions& options, const AutoOpti
               << " for tensors, " << format_bytes(place.host_memory) << " free on the host\n";
   for (const std::string& table : {drawn_table(config), covered_tiles_table(config, covered)})
     if (!table.empty()) std::cout << "\n" << table;
-  print_counts("candidates of", totals.by_variant);
+  print_variants(totals);
   std::map<std::string, std::size_t> reasons;
   for (const auto& [key, entry] : totals.by_reason) reasons[entry.second] += entry.first;
   print_counts("rejected because (numbers of the first)", reasons);

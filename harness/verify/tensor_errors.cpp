@@ -168,8 +168,17 @@ double rms_of(const Partial& sum) {
   return sum.elements == 0 ? 0.0 : std::sqrt(sum.norm_squared / static_cast<double>(sum.elements));
 }
 
-double error_of_chunk(const Partial& chunk, double rms) {
-  const double least = chunk_norm_floor * rms * std::sqrt(static_cast<double>(chunk.elements));
+// Below it numbers of a dtype have fewer digits the smaller they are. Those of the dtypes with eight
+// bits of exponent are too small to matter.
+double least_normal(DType dtype) {
+  return dtype == DType::float16 ? 0x1p-14 : 0;
+}
+
+double error_of_chunk(const Partial& chunk, double rms, DType dtype) {
+  const double elements = static_cast<double>(std::max<std::int64_t>(chunk.elements, 1));
+  const double least_rms =
+      std::max(std::max(chunk_norm_floor, 1 / elements) * rms, least_normal(dtype));
+  const double least = least_rms * std::sqrt(elements);
   return ratio(std::sqrt(chunk.error_squared), std::max(std::sqrt(chunk.norm_squared), least));
 }
 
@@ -218,7 +227,7 @@ ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
   const double rms = rms_of(total(partials));
   ChunkErrors errors{{chunks.outer, chunks.inner / chunks.heads, chunks.pieces()}, {}};
   for (const Partial& p : partials)
-    errors.rel_l2.push_back(p.elements == 0 ? 0.0f : static_cast<float>(error_of_chunk(p, rms)));
+    errors.rel_l2.push_back(p.elements == 0 ? 0.0f : static_cast<float>(error_of_chunk(p, rms, spec.dtype)));
   return errors;
 }
 
@@ -244,7 +253,7 @@ ErrorMetrics tensor_errors(const TensorSpec& spec, std::span<const float> got,
   for (const Partial& p : partials) {
     if (p.elements == 0) continue;
     metrics.smallest_chunk = std::min(metrics.smallest_chunk, p.elements);
-    metrics.worst_chunk_rel_l2 = std::max(metrics.worst_chunk_rel_l2, error_of_chunk(p, rms));
+    metrics.worst_chunk_rel_l2 = std::max(metrics.worst_chunk_rel_l2, error_of_chunk(p, rms, spec.dtype));
   }
   metrics.rel_l2 = ratio(std::sqrt(sum.error_squared), std::sqrt(sum.norm_squared));
   if (sum.first_bad >= 0) {

@@ -61,8 +61,9 @@ class TileChooser {
       if (!offers_.back().empty()) offer_missing_values(problem, offers_.back());
     }
     for (std::size_t p = 0; p < problems_.size(); ++p) note_offers(p);
+    const std::vector<std::size_t> order = in_order_of_kernels();
     for (int round = 0; round < std::max(1, max_tiles); ++round)
-      for (std::size_t p = 0; p < problems_.size(); ++p) choose(p);
+      for (const std::size_t p : order) choose(p);
     for (bool more = true; more;) {
       more = false;
       for (std::size_t p = 0; p < problems_.size(); ++p) more |= choose_missing(p);
@@ -71,6 +72,20 @@ class TileChooser {
   }
 
  private:
+  /// The problems' numbers. Where tiles are compiled, one problem of each kernel comes first: what
+  /// these show needs no second tile of a kernel for its other problems.
+  std::vector<std::size_t> in_order_of_kernels() const {
+    std::vector<std::size_t> first, others;
+    std::set<std::string> seen;
+    for (std::size_t p = 0; p < problems_.size(); ++p) {
+      const bool leads = variant_.backend != BackendId::cuda || offers_[p].empty() ||
+                         seen.insert(kernel_text(problems_[p])).second;
+      (leads ? first : others).push_back(p);
+    }
+    first.insert(first.end(), others.begin(), others.end());
+    return first;
+  }
+
   /// Tiles with values that are rare among those that a problem allows.
   void offer_missing_values(const Problem& problem, std::vector<Candidate>& offers) const {
     if (offers.size() < static_cast<std::size_t>(offered)) return;  // these are all
@@ -157,6 +172,27 @@ class TileChooser {
                        [&](const Candidate& candidate) { return candidate.tile == tile; });
   }
 
+  /// Adds to a problem's offers the tiles of its kernel that are built and that it allows: the
+  /// offers are some of its tiles, and another problem's may be others.
+  void offer_built(std::size_t p, const std::set<Tile>& built) {
+    for (const Tile& tile : built) {
+      if (std::any_of(offers_[p].begin(), offers_[p].end(),
+                      [&](const Candidate& offer) { return offer.tile == tile; }))
+        continue;
+      Narrowing only = narrowing_;
+      for (const TileAxis& axis : space_) only.axes[axis.name] = {tile.at(axis.name)};
+      const Candidates found = drawn_candidates(variant_, problems_[p], only, limits_, 1, seed_);
+      for (const Candidate& candidate : found.accepted) {
+        offers_[p].push_back(candidate);
+        each_target(p, candidate.tile, [&](const Target& target, Rank rank) {
+          Known& known = known_[target];
+          known.rank = rank;
+          ++known.offers;
+        });
+      }
+    }
+  }
+
   const Candidate* best_of(std::size_t p, const std::set<Tile>* among) {
     const Candidate* best = nullptr;
     double most = -1;
@@ -179,10 +215,11 @@ class TileChooser {
   }
 
   void choose(std::size_t p) {
+    const auto built = built_.find(kernel_text(problems_[p]));
+    if (built != built_.end() && !offers_[p].empty()) offer_built(p, built->second);
     const Candidate* best = best_of(p, nullptr);
     if (best == nullptr) return;
     // Where tiles are compiled, one that is built already is preferred to one that shows a pair.
-    const auto built = built_.find(kernel_text(problems_[p]));
     if (built != built_.end() && !shows_more_than_pairs(p, best->tile))
       if (const Candidate* again = best_of(p, &built->second)) best = again;
     take(p, *best);

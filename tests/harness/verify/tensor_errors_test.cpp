@@ -123,8 +123,40 @@ TEST(TensorErrors, AChunkOfAlmostNothingIsMeasuredAgainstTheTensor) {
   auto got = as_float(expected);
   for (std::size_t t = 64; t < 128; ++t) got[t] = 3e-12f;
   const ErrorMetrics m = tensor_errors(spec, got, expected);
-  const double rms = std::sqrt(0.5);
-  EXPECT_NEAR(m.worst_chunk_rel_l2, 2e-12 / (chunk_norm_floor * rms), 1e-13);
+  // Of 64 elements, so 1/64 of the tensor's RMS.
+  EXPECT_NEAR(m.worst_chunk_rel_l2, 2e-12 / (std::sqrt(0.5) / 64), 1e-13);
+}
+
+TEST(TensorErrors, AChunkOfManySmallNumbersIsMeasuredAgainstItself) {
+  const auto spec = token_spec({1, 128, 1, 100});
+  std::vector<double> expected(12800, 1.0);
+  for (std::size_t i = 6400; i < 12800; ++i) expected[i] = 1e-3;
+  auto got = as_float(expected);
+  for (std::size_t i = 6400; i < 12800; ++i) got[i] = 1.01e-3f;
+  const double own = tensor_errors(spec, got, expected).worst_chunk_rel_l2;
+  EXPECT_NEAR(own, 0.01, 1e-5);
+  for (std::size_t i = 6400; i < 12800; ++i) expected[i] = 1e-7, got[i] = 1.01e-7f;
+  const double floored = tensor_errors(spec, got, expected).worst_chunk_rel_l2;
+  EXPECT_NEAR(floored, 1e-9 / (1 / 6400.0 * std::sqrt(0.5)), 1e-7);
+}
+
+TEST(TensorErrors, ASingleNumberNearZeroIsMeasuredAgainstTheTensor) {
+  const TensorSpec spec{"lse", TensorSpec::Role::output, DType::float32, {8, 1, 1}, true};
+  std::vector<double> expected(8, 1.0);
+  expected[5] = 0.001;
+  auto got = as_float(expected);
+  got[5] += 1e-6f;
+  EXPECT_NEAR(tensor_errors(spec, got, expected).worst_chunk_rel_l2, 1e-6 / std::sqrt(7 / 8.0),
+              1e-8);
+}
+
+TEST(TensorErrors, NumbersBelowTheNormalOnesOfFloat16CountAsTheLeastOfThose) {
+  auto spec = token_spec({1, 64, 1, 100});
+  spec.dtype = DType::float16;
+  std::vector<double> expected(6400, 1e-6);
+  auto got = as_float(expected);
+  for (float& x : got) x += 3e-8f;
+  EXPECT_NEAR(tensor_errors(spec, got, expected).worst_chunk_rel_l2, 3e-8 / 0x1p-14, 1e-5);
 }
 
 TEST(TensorErrors, NothingOverNothing) {
