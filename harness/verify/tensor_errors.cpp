@@ -168,17 +168,9 @@ double rms_of(const Partial& sum) {
   return sum.elements == 0 ? 0.0 : std::sqrt(sum.norm_squared / static_cast<double>(sum.elements));
 }
 
-// Below it numbers of a dtype have fewer digits the smaller they are. Those of the dtypes with eight
-// bits of exponent are too small to matter.
-double least_normal(DType dtype) {
-  return dtype == DType::float16 ? 0x1p-14 : 0;
-}
-
 double error_of_chunk(const Partial& chunk, double rms, DType dtype) {
   const double elements = static_cast<double>(std::max<std::int64_t>(chunk.elements, 1));
-  const double least_rms =
-      std::max(std::max(chunk_norm_floor, 1 / elements) * rms, least_normal(dtype));
-  const double least = least_rms * std::sqrt(elements);
+  const double least = std::max(chunk_norm_floor(dtype), 1 / elements) * rms * std::sqrt(elements);
   return ratio(std::sqrt(chunk.error_squared), std::max(std::sqrt(chunk.norm_squared), least));
 }
 

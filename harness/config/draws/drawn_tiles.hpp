@@ -47,11 +47,11 @@ struct TileCover {
 };
 
 /// Chooses tiles so that over all problems every value of every tile axis appears that some problem
-/// allows, also beside every dtype, and as many pairs of values, and of values with regimes, as one
-/// tile for each problem can hold. On a GPU, problems of the same kernels share a tile unless
-/// another one brings a value, or a value beside a dtype, that is missing. A problem takes
-/// `max_tiles` tiles, or more where values would be missing otherwise. The tiles of a problem from
-/// which is chosen are at most some thousand, in a drawn order.
+/// allows, also beside every dtype and in a problem of the longest class, and as many pairs of
+/// values, and of values with regimes, as one tile for each problem can hold. On a GPU, problems of
+/// the same kernels share a tile unless another one brings something that must appear and is
+/// missing. A problem takes `max_tiles` tiles, or more where something would be missing otherwise.
+/// The tiles of a problem from which is chosen are at most some thousand, in a drawn order.
 TileCover cover_tiles(const Variant& variant, const std::vector<Problem>& problems,
                       const Narrowing& narrowing, const Limits& limits, int max_tiles,
                       std::uint64_t seed);

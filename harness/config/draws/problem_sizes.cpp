@@ -24,7 +24,7 @@ constexpr std::int64_t least_keys_of_backward = 2;
 
 /// Standard deviation of logits where outputs are float32. The largest of many are four times as
 /// large, and in any arithmetic rounding one of those moves its weight by a fifth of what float32's
-/// bound allows.
+/// bound allows. It is also how far the largest of a few queries may be ahead in a backward.
 constexpr double most_float32_logits = 9;
 /// The same of gradients of few queries.
 constexpr double few_queries_logits = 2;
@@ -159,13 +159,16 @@ bool ProblemSpace::is_well_posed(const Problem& problem) const {
   const auto causal = problem.options.find("causal");
   const bool sees_all = causal != problem.options.end() && causal->second == "false";
   const std::int64_t seeing = sees_all ? s.seq : std::min(s.seq, s.keys_seq());
-  const bool among_few = problem.direction == Direction::backward && seeing < least_rows &&
-                         s.keys_seq() < few_keys;
-  if (!to_float32 && !among_few) return true;
+  const bool few_seeing = problem.direction == Direction::backward && seeing < least_rows;
   // As reference/attention/attention.cpp draws them.
   const double of_default_scale = regime == "peaked" || regime == "shifted" ? 6 : 1;
   const double logits = of_default_scale * std::abs(scale_of(op_, problem)) *
                         std::sqrt(static_cast<double>(s.key_dim));
+  // The larger the logits, the more keys it takes for the largest not to have all the weight.
+  const double ahead =
+      logits / std::sqrt(2 * std::log(static_cast<double>(std::max(s.keys_seq(), few_keys))));
+  if (few_seeing && ahead > most_float32_logits) return false;
+  if (!to_float32 && !(few_seeing && s.keys_seq() < few_keys)) return true;
   // Where keys are fewer than queries, the first queries see none.
   const bool few = s.seq < least_rows || s.keys_seq() < s.seq;
   if (problem.direction == Direction::forward || !few) return logits <= most_float32_logits;

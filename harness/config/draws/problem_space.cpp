@@ -110,10 +110,12 @@ void ProblemSpace::add_dim(const char* extent, const std::vector<SizeClass>& cla
       std::erase_if(one.sizes, [](std::int64_t size) { return size < 2 || size > 256; });
     // Outputs with a single column may pass through zero and stay near it for a whole chunk, where
     // features are positive or nothing is forgotten. Their error is then that of larger numbers.
-    // The layer divides by the size of a head's columns, and few columns may all be small.
+    // The layer divides by the size of a head's columns, and few columns may all be small. So may
+    // sums over few keys.
+    else if (has("model_dim"))
+      std::erase_if(one.sizes, [](std::int64_t size) { return size < 8; });
     else if (extent == std::string_view("value_dim"))
-      std::erase_if(one.sizes,
-                    [least = has("model_dim") ? 8 : 2](auto size) { return size < least; });
+      std::erase_if(one.sizes, [](std::int64_t size) { return size < 2; });
   }
   add(extent, std::move(names),
       [list, size = extent_axis(extent).extent](Problem& problem, int level, Draws* draws) {

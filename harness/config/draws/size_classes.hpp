@@ -30,7 +30,7 @@ inline const std::vector<SizeClass>& dim_classes() {
 /// A narrower model has tokens that are all small, and queries that are orthogonal to their own
 /// keys. The layer's norm makes rounding errors of these large.
 inline const std::vector<SizeClass>& model_classes() {
-  static const std::vector<SizeClass> list{{"multiple of 32", {32, 64, 96}}, {"odd", {23, 33, 50}}};
+  static const std::vector<SizeClass> list{{"multiple of 32", {32, 64, 96}}, {"odd", {33, 50, 67}}};
   return list;
 }
 
@@ -48,6 +48,8 @@ inline const std::vector<SizeClass>& column_classes() {
   return list;
 }
 
+constexpr std::int64_t least_longest_row = 65537;  ///< columns of the last of these classes
+
 /// Lengths. Kernels work in chunks of 16 to 256 tokens and have their edge cases next to multiples
 /// of them. A scan works in another way from some dozens of chunks on. What is forgotten after
 /// hundreds of tokens shows over thousands, where nothing decays.
@@ -58,13 +60,14 @@ struct LengthClass {
   int chances;  ///< of the draws that need not cover anything
   Of of = Of::any;
 };
+constexpr std::int64_t least_longest = 2049;
 inline constexpr std::array<LengthClass, 7> length_classes{
     {{"1", 1, 1, 1},
      {"below a chunk", 2, 15, 2},
      {"next to a multiple", 15, 321, 5},
      {"some chunks", 33, 600, 5},
      {"over 48 chunks", 769, 1100, 1, LengthClass::Of::one_sequence},
-     {"over 2048", 2049, std::int64_t{1} << 24, 1, LengthClass::Of::one_sequence},
+     {"over 2048", least_longest, std::int64_t{1} << 24, 1, LengthClass::Of::one_sequence},
      {"over 768 together", 769, 4096, 2, LengthClass::Of::ragged}}};
 constexpr std::int64_t least_long = 769;  ///< what makes a length long
 

@@ -22,17 +22,30 @@ struct Target {
   auto operator<=>(const Target&) const = default;
 };
 
-/// A value by itself counts more than beside a dtype, and that more than any other pair.
-enum class Rank { value, beside_dtype, pair };
+/// A value by itself counts more than beside a dtype or in a long problem, and that more than any
+/// other pair. Many blocks, splits or chunks are where small values of a tile meet long problems.
+enum class Rank { value, beside_dtype_or_long, pair };
 constexpr double weight(Rank rank) {
-  return rank == Rank::value ? 1e6 : rank == Rank::beside_dtype ? 1e3 : 1;
+  return rank == Rank::value ? 1e6 : rank == Rank::beside_dtype_or_long ? 1e3 : 1;
 }
+
+/// What a value of a tile is to be seen beside: a number that is alike for like properties.
+struct Context {
+  std::size_t number = 0;
+  Rank rank = Rank::pair;
+};
 
 struct Known {
   Rank rank = Rank::pair;
   int offers = 0;  ///< problems that could show it
   bool shown = false;
 };
+
+/// Whether small values of a tile cut it into more parts than a warp has lanes.
+bool is_longest(const Shape& shape) {
+  const std::int64_t tokens = shape.sequences > 1 ? 0 : std::max(shape.seq, shape.key_seq);
+  return tokens >= least_longest || shape.columns >= least_longest_row;
+}
 
 int length_class(std::int64_t tokens) {
   int number = -1;
@@ -103,20 +116,22 @@ class TileChooser {
       }
   }
 
-  /// The properties of a problem beside which values of tiles are to be seen, as numbers that are
-  /// alike for like properties.
-  const std::vector<std::size_t>& contexts(std::size_t p) {
-    std::vector<std::size_t>& list = contexts_[p];
+  /// The properties of a problem beside which values of tiles are to be seen.
+  const std::vector<Context>& contexts(std::size_t p) {
+    std::vector<Context>& list = contexts_[p];
     if (!list.empty()) return list;
     const Problem& problem = problems_[p];
-    const auto number = [&](const std::string& text) {
-      return context_numbers_.try_emplace(text, space_.size() + context_numbers_.size())
-          .first->second;
+    const auto add = [&](const std::string& text, Rank rank) {
+      const std::size_t next = space_.size() + context_numbers_.size();
+      list.push_back({context_numbers_.try_emplace(text, next).first->second, rank});
     };
-    list = {number("dtype " + std::string(name(problem.dtype))), number("regime " + problem.gate),
-            number("tokens " + std::to_string(length_class(
-                                   std::max(problem.shape.seq, problem.shape.key_seq)))),
-            number(problem.shape.sequences > 0 ? "ragged" : "not ragged")};
+    add("dtype " + std::string(name(problem.dtype)), Rank::beside_dtype_or_long);
+    if (is_longest(problem.shape)) add("longest", Rank::beside_dtype_or_long);
+    add("regime " + problem.gate, Rank::pair);
+    add("tokens " +
+            std::to_string(length_class(std::max(problem.shape.seq, problem.shape.key_seq))),
+        Rank::pair);
+    add(problem.shape.sequences > 0 ? "ragged" : "not ragged", Rank::pair);
     return list;
   }
 
@@ -128,13 +143,13 @@ class TileChooser {
       const auto found = std::find(axis.values.begin(), axis.values.end(), tile.at(axis.name));
       values.push_back(static_cast<std::size_t>(found - axis.values.begin()));
     }
-    const std::vector<std::size_t>& beside = contexts(p);
+    const std::vector<Context>& beside = contexts(p);
     for (std::size_t a = 0; a < values.size(); ++a) {
       act(Target{a, values[a], a, 0}, Rank::value);
       for (std::size_t b = a + 1; b < values.size(); ++b)
         act(Target{a, values[a], b, values[b]}, Rank::pair);
-      for (std::size_t c = 0; c < beside.size(); ++c)
-        act(Target{a, values[a], beside[c], 0}, c == 0 ? Rank::beside_dtype : Rank::pair);
+      for (const Context& context : beside)
+        act(Target{a, values[a], context.number, 0}, context.rank);
     }
   }
 
@@ -254,7 +269,7 @@ class TileChooser {
   TileSpace space_;
   TileCover cover_;
   std::vector<std::vector<Candidate>> offers_;
-  std::map<std::size_t, std::vector<std::size_t>> contexts_;
+  std::map<std::size_t, std::vector<Context>> contexts_;
   std::map<std::string, std::size_t> context_numbers_;
   std::map<Target, Known> known_;
   std::map<std::string, std::set<Tile>> built_;

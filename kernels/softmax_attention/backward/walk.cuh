@@ -58,7 +58,8 @@ class BackwardWalk : public BackwardScores<by_keys, adds_dq> {
   using Base::copy_sums, Base::differentiate, Base::form_column_terms, Base::form_row_terms;
   using Base::head_, Base::lane, Base::load_columns, Base::load_rows, Base::loss_, Base::offset_;
   using Base::on_edge, Base::p_, Base::row0_, Base::row_of, Base::row_position, Base::row_sum_;
-  using Base::row_sums, Base::rows, Base::rows_, Base::slice_, Base::tile_at, Base::tiles;
+  using Base::row_sums, Base::rows, Base::rows_, Base::score, Base::slice_, Base::tile_at;
+  using Base::tiles, Base::weigh;
   using typename Base::RowSum, typename Base::Scores;
   using Ops = typename BackwardProducts<io_t, tile::terms>::type;
 

@@ -150,13 +150,15 @@ TEST(TensorErrors, ASingleNumberNearZeroIsMeasuredAgainstTheTensor) {
               1e-8);
 }
 
-TEST(TensorErrors, NumbersBelowTheNormalOnesOfFloat16CountAsTheLeastOfThose) {
-  auto spec = token_spec({1, 64, 1, 100});
+TEST(TensorErrors, ASmallChunkOfFloat16CountsAsAHundredthOfTheTensor) {
+  auto spec = token_spec({1, 128, 1, 100});
   spec.dtype = DType::float16;
-  std::vector<double> expected(6400, 1e-6);
+  std::vector<double> expected(12800, 1.0);
+  for (std::size_t i = 6400; i < 12800; ++i) expected[i] = 1e-3;
   auto got = as_float(expected);
-  for (float& x : got) x += 3e-8f;
-  EXPECT_NEAR(tensor_errors(spec, got, expected).worst_chunk_rel_l2, 3e-8 / 0x1p-14, 1e-5);
+  for (std::size_t i = 6400; i < 12800; ++i) got[i] = 1.01e-3f;
+  EXPECT_NEAR(tensor_errors(spec, got, expected).worst_chunk_rel_l2, 1e-5 / 0.01 / std::sqrt(0.5),
+              1e-5);
 }
 
 TEST(TensorErrors, NothingOverNothing) {

@@ -74,10 +74,10 @@ TEST(ChunkSm90, BlocksOfAClusterShareKeysAndAddTilesOfTheirOwnUp) {
   EXPECT_NE(refusal(wide({1, 512, 2, 256, 256}), tile(2, 1, 2, 1, 1, 4)), "taken");  // two tiles
   EXPECT_NE(refusal(wide({1, 512, 2, 128, 128}), tile(2, 1, 2, 1, 1, 2)), "taken");  // one would do
   EXPECT_NE(refusal(wide({1, 512, 2, 520, 512}), tile(2, 1, 2, 1, 2, 4)), "taken");
-  EXPECT_NE(refusal(wide({1, 63, 2, 256, 256}), tile(2, 1, 2, 1, 2, 2)), "taken");  // few tokens
+  EXPECT_NE(refusal(wide({1, 15, 2, 256, 256}), tile(2, 1, 2, 1, 2, 2)), "taken");  // few tokens
   Problem ragged = wide({1, 512, 2, 256, 256});
   ragged.shape.sequences = 3;
-  EXPECT_NE(refusal(ragged, tile(2, 1, 2, 1, 2, 2)), "taken");
+  EXPECT_EQ(refusal(ragged, tile(2, 1, 2, 1, 2, 2)), "taken");
 }
 
 TEST(ChunkSm90, AClusterIsSideBySideInTheGridAndItsStatesInTheWorkspace) {
@@ -205,14 +205,15 @@ TEST(ChunkSm90, JoinedSegmentsAreAClusterWhoseMiddleStaysInSharedMemory) {
   EXPECT_EQ(refusal(parts, on_chip(3, 5, 3)), "taken");
 }
 
-TEST(ChunkSm90, SequencesHaveAChunkOfTokensOnAverage) {
-  const std::string reason = "sequences of less than a chunk are for the forms that round less";
-  EXPECT_EQ(refusal(wide({2, 63, 2, 64, 64}), tile(1, 1, 3, 1)), reason);
-  EXPECT_EQ(refusal(wide({2, 64, 2, 64, 64}), tile(1, 1, 3, 1)), "taken");
-  Problem parts = wide({1, 255, 2, 64, 64});
+TEST(ChunkSm90, SequencesHaveSixteenTokensOnAverage) {
+  const std::string reason =
+      "sequences of less than 16 tokens on average are for the forms that round less";
+  EXPECT_EQ(refusal(wide({2, 15, 2, 64, 64}), tile(1, 1, 3, 1)), reason);
+  EXPECT_EQ(refusal(wide({2, 16, 2, 64, 64}), tile(1, 1, 3, 1)), "taken");
+  Problem parts = wide({1, 63, 2, 64, 64});
   parts.shape.sequences = 4;
   EXPECT_EQ(refusal(parts, tile(1, 1, 3, 1)), reason);
-  parts.shape.seq = 256;
+  parts.shape.seq = 64;
   EXPECT_EQ(refusal(parts, tile(1, 1, 3, 1)), "taken");
 }
 
