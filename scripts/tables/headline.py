@@ -30,10 +30,16 @@ def leaves_much_behind(record):
     return counted(record) and left is not None and left > MOST_LEFT_BEHIND * record["io"]["floor_bytes"]
 
 
-def side_by_side(record, other, keys=("uuid", "driver")):
+def agree(record, other, keys):
+    """Whether two runs have the same facts of these names."""
+    ours, theirs = record["run"], other["run"]
+    return all(ours[key] and ours[key] == theirs[key] for key in keys)
+
+
+def side_by_side(record, other):
     """Whether two runs were on the same device and driver within six hours."""
     ours, theirs = record["run"], other["run"]
-    if any(not ours[key] or ours[key] != theirs[key] for key in keys):
+    if not agree(record, other, ("uuid", "driver")):
         return False
     try:
         apart = (datetime.fromisoformat(ours["started"].replace("Z", "+00:00"))
@@ -62,14 +68,15 @@ def headline_row(records, target):
     peers = [r for r in rows if r["peer"] and not r["variant"].endswith(".eager")]
     beside = [r for r in peers if side_by_side(best, r)]
     # One of the same model will do where there is no other, and is marked.
-    like = beside or [r for r in peers if side_by_side(best, r, ("device", "driver"))]
+    like = beside or [r for r in peers if agree(best, r, ("device", "driver"))]
     peer = min(like, key=milliseconds, default=None)
     peers_sustained = sustained_ms(peer) if peer else None
     of_floor, ratio = share(best), numbers.factor(milliseconds(peer) / ms if peer else None)
     if leaves_much_behind(best) and sustained_ms(best):
         of_floor = f"{numbers.percent(best['row']['floor_ms'] / sustained_ms(best))} {BY_SUSTAINED}"
-        if peer and peers_sustained:
-            ratio = f"{numbers.factor(peers_sustained / sustained_ms(best))} {BY_SUSTAINED}"
+        if peer:  # a cold call of one that was never measured so is all there is to go by
+            theirs = peers_sustained or milliseconds(peer)
+            ratio = f"{numbers.factor(theirs / sustained_ms(best))} {BY_SUSTAINED}"
     cells += [f"`{best['variant']}`", tile, ms_text(best), numbers.ms(sustained_ms(best)), of_floor,
               moved]
     if peer is None:
@@ -105,7 +112,7 @@ def headline_lines(records, columns, wanted):
     lines = ["| " + " | ".join(columns.values()) + " |", f"|{rules}|"]
     lines += ["| " + " | ".join(row[name] for name in columns) + " |" for row in rows]
     if any(ELSEWHERE in line for line in lines):
-        lines += ["", f"{ELSEWHERE} On another device of the same model, with the same driver, within six hours."]
+        lines += ["", f"{ELSEWHERE} In an earlier run, on another device of the same model with the same driver."]
     if any(BY_SUSTAINED in line for line in lines):
         lines += ["", f"{BY_SUSTAINED} By the sustained times, because a call leaves more than "
                       f"{numbers.percent(MOST_LEFT_BEHIND)} of its bytes in the cache."]

@@ -111,9 +111,10 @@ void ProblemSpace::add_dim(const char* extent, const std::vector<SizeClass>& cla
     // Outputs with a single column may pass through zero and stay near it for a whole chunk, where
     // features are positive or nothing is forgotten. Their error is then that of larger numbers.
     // The layer divides by the size of a head's columns, and few columns may all be small. So may
-    // sums over few keys.
+    // sums over few keys, of which strong gates leave fewer.
     else if (has("model_dim"))
-      std::erase_if(one.sizes, [](std::int64_t size) { return size < 8; });
+      std::erase_if(one.sizes, [least = extent == std::string_view("key_dim") ? 32 : 8](
+                                   std::int64_t size) { return size < least; });
     else if (extent == std::string_view("value_dim"))
       std::erase_if(one.sizes, [](std::int64_t size) { return size < 2; });
   }
