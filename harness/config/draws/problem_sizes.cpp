@@ -154,24 +154,35 @@ bool ProblemSpace::is_well_posed(const Problem& problem) const {
     if (spec.name == "dlog_decay" && spec.tokens && regime == "none" && is_long) return false;
     to_float32 |= spec.name != "lse";
   }
-  // Among few keys one may have all the weight, whatever the rounding of the outputs. Causal queries
-  // that outnumber the keys see none, but for as many as there are keys.
+  // Among few keys one may have all the weight, whatever the rounding of the outputs. Causal
+  // queries that outnumber the keys see none, but for as many as there are keys.
   const auto causal = problem.options.find("causal");
   const bool sees_all = causal != problem.options.end() && causal->second == "false";
   const std::int64_t seeing = sees_all ? s.seq : std::min(s.seq, s.keys_seq());
-  const bool few_seeing = problem.direction == Direction::backward && seeing < least_rows;
-  // As reference/attention/attention.cpp draws them.
-  const double of_default_scale = regime == "peaked" || regime == "shifted" ? 6 : 1;
-  const double logits = of_default_scale * std::abs(scale_of(op_, problem)) *
-                        std::sqrt(static_cast<double>(s.key_dim));
-  // The larger the logits, the more keys it takes for the largest not to have all the weight.
+  const bool backward = problem.direction == Direction::backward;
+  const bool few_seeing = backward && seeing < least_rows, few_keys_seen = s.keys_seq() < few_keys;
+  // As reference/attention/attention.cpp draws them: of a peaked regime one query in sixteen has
+  // logits of 32, and among few that one may be all that a head has.
+  const double peaks = regime != "peaked" ? 1 : few_seeing ? 32 : 6;
+  const double of_default_scale = regime == "shifted" ? 6 : peaks;
+  const double of_one =
+      std::abs(scale_of(op_, problem)) * std::sqrt(static_cast<double>(s.key_dim));
+  const double logits = of_default_scale * of_one;
+  // The larger the logits, the more keys it takes for the largest not to have all the weight, and
+  // the fewer queries have any gradient. What all logits of a row share does not matter to this.
   const double ahead =
-      logits / std::sqrt(2 * std::log(static_cast<double>(std::max(s.keys_seq(), few_keys))));
-  if (few_seeing && ahead > most_float32_logits) return false;
-  if (!to_float32 && !(few_seeing && s.keys_seq() < few_keys)) return true;
+      peaks * of_one /
+      std::sqrt(2 * std::log(static_cast<double>(std::max(s.keys_seq(), few_keys))));
+  if (few_seeing && ahead > few_queries_logits) return false;
+  if (backward && ahead > most_float32_logits &&
+      static_cast<double>(seeing) * most_float32_logits / ahead < static_cast<double>(least_rows))
+    return false;
+  if (!to_float32 && !(few_seeing && few_keys_seen)) return true;
+  // A query that sees two keys has a gradient near zero by chance, which float32 shows.
+  if (to_float32 && few_seeing && few_keys_seen) return false;
   // Where keys are fewer than queries, the first queries see none.
   const bool few = s.seq < least_rows || s.keys_seq() < s.seq;
-  if (problem.direction == Direction::forward || !few) return logits <= most_float32_logits;
+  if (!backward || !few) return logits <= most_float32_logits;
   const bool weights_one_key = regime == "strong" || regime == "spikes" || regime == "resets";
   return logits <= few_queries_logits && !weights_one_key;
 }

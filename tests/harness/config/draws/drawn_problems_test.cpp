@@ -264,7 +264,11 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
       const bool of_decays = op == "decay_attention" &&
                              direction.find("backward") != std::string::npos &&
                              (pair == "key_dim large, scale 1" || second == "tokens");
-      EXPECT_TRUE(known.contains(first) || known.contains(second) || of_softmax || of_decays)
+      // Of a few peaked queries each may have all its weight on one key, and no gradient.
+      const bool of_peaks = direction.find("backward") != std::string::npos &&
+                            pair == "regime peaked, tokens below a chunk";
+      EXPECT_TRUE(known.contains(first) || known.contains(second) || of_softmax || of_decays ||
+                  of_peaks)
           << op << direction << ": " << pair;
     }
   }
