@@ -127,17 +127,21 @@ TEST(TensorErrors, AChunkOfAlmostNothingIsMeasuredAgainstTheTensor) {
   EXPECT_NEAR(m.worst_chunk_rel_l2, 2e-12 / (std::sqrt(0.5) / 64), 1e-13);
 }
 
-TEST(TensorErrors, AChunkOfManySmallNumbersIsMeasuredAgainstItself) {
-  const auto spec = token_spec({1, 128, 1, 100});
-  std::vector<double> expected(12800, 1.0);
-  for (std::size_t i = 6400; i < 12800; ++i) expected[i] = 1e-3;
+/// The error of the worse of two chunks of 6400 elements: the first holds 1, the second one
+/// `small`, of which 1 % too much was computed.
+double error_beside_ones(DType dtype, double small) {
+  auto spec = token_spec({1, 128, 1, 100});
+  spec.dtype = dtype;
+  std::vector<double> expected(6400, 1.0);
+  expected.resize(12800, small);
   auto got = as_float(expected);
-  for (std::size_t i = 6400; i < 12800; ++i) got[i] = 1.01e-3f;
-  const double own = tensor_errors(spec, got, expected).worst_chunk_rel_l2;
-  EXPECT_NEAR(own, 0.01, 1e-5);
-  for (std::size_t i = 6400; i < 12800; ++i) expected[i] = 1e-7, got[i] = 1.01e-7f;
-  const double floored = tensor_errors(spec, got, expected).worst_chunk_rel_l2;
-  EXPECT_NEAR(floored, 1e-9 / (1 / 6400.0 * std::sqrt(0.5)), 1e-7);
+  std::fill(got.begin() + 6400, got.end(), static_cast<float>(1.01 * small));
+  return tensor_errors(spec, got, expected).worst_chunk_rel_l2;
+}
+
+TEST(TensorErrors, AChunkOfManySmallNumbersIsMeasuredAgainstItself) {
+  EXPECT_NEAR(error_beside_ones(DType::float32, 1e-3), 0.01, 1e-5);
+  EXPECT_NEAR(error_beside_ones(DType::float32, 1e-7), 1e-9 / (1 / 6400.0 * std::sqrt(0.5)), 1e-7);
 }
 
 TEST(TensorErrors, ASingleNumberNearZeroIsMeasuredAgainstTheTensor) {
@@ -151,14 +155,7 @@ TEST(TensorErrors, ASingleNumberNearZeroIsMeasuredAgainstTheTensor) {
 }
 
 TEST(TensorErrors, ASmallChunkOfFloat16CountsAsAHundredthOfTheTensor) {
-  auto spec = token_spec({1, 128, 1, 100});
-  spec.dtype = DType::float16;
-  std::vector<double> expected(12800, 1.0);
-  for (std::size_t i = 6400; i < 12800; ++i) expected[i] = 1e-3;
-  auto got = as_float(expected);
-  for (std::size_t i = 6400; i < 12800; ++i) got[i] = 1.01e-3f;
-  EXPECT_NEAR(tensor_errors(spec, got, expected).worst_chunk_rel_l2, 1e-5 / 0.01 / std::sqrt(0.5),
-              1e-5);
+  EXPECT_NEAR(error_beside_ones(DType::float16, 1e-3), 1e-5 / 0.01 / std::sqrt(0.5), 1e-5);
 }
 
 TEST(TensorErrors, NothingOverNothing) {

@@ -168,6 +168,21 @@ TEST(GlaLayerCuda, EveryShapeHasATileOnEveryArchitecture) {
       }
 }
 
+TEST(GlaLayerCuda, ShortSequencesInBfloat16AreForFormsThatDoNotRoundTheirFactors) {
+  Tile chunk_fused{{"inner", 0}, {"inner_tile", 0}, {"tf32", 0}, {"tokens", 64}};
+  Tile recurrent = chunk_fused;
+  recurrent["inner"] = 3;
+  for (const Variant* variant : layer_variants(BackendId::cuda)) {
+    const auto taken = [&](DType dtype, std::int64_t tokens, const Tile& tile) {
+      return !variant->reject(layer(dtype, {1, tokens, 1, 64, 64}, 64), tile, h200);
+    };
+    EXPECT_FALSE(taken(DType::bfloat16, 63, chunk_fused)) << variant->name;
+    EXPECT_TRUE(taken(DType::bfloat16, 64, chunk_fused)) << variant->name;
+    EXPECT_TRUE(taken(DType::bfloat16, 63, recurrent)) << variant->name;
+    EXPECT_TRUE(taken(DType::float16, 63, chunk_fused)) << variant->name;
+  }
+}
+
 TEST(GlaLayerCuda, RejectIsTotal) {
   const Tile usual{{"inner", 0}, {"inner_tile", 0}, {"tf32", 0}, {"tokens", 64}};
   const Problem problem = layer(DType::bfloat16, {1, 64, 1, 64, 64}, 64);

@@ -274,6 +274,26 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
   }
 }
 
+/// The gradients of a query whose weight lies on one key are zero, and what rounding leaves of them
+/// says nothing of a kernel.
+TEST(FreeProblems, OfGradientsOfFewQueriesSpreadTheirWeights) {
+  int few = 0;
+  for (const Problem& p : free_problems("attention", 400, 7, R"(, "direction": "backward")")) {
+    const std::int64_t keys = p.shape.keys_seq();
+    const auto causal = p.options.find("causal");
+    const bool all = causal != p.options.end() && causal->second == "false";
+    if ((all ? p.shape.seq : std::min(p.shape.seq, keys)) >= 16) continue;
+    ++few;
+    const double size = p.gate == "peaked" ? 32 : 1;
+    const double logits = size * std::abs(scale_of(*find_operator(p.op), p)) *
+                          std::sqrt(static_cast<double>(p.shape.key_dim));
+    EXPECT_LE(logits, 2 * std::sqrt(2 * std::log(std::max(8.0, static_cast<double>(keys)))))
+        << describe(p);
+    EXPECT_TRUE(p.dtype != DType::float32 || keys >= 8) << describe(p);
+  }
+  EXPECT_GT(few, 10);
+}
+
 TEST(CoveringProblems, HaveEveryValueOfEveryOption) {
   for (const auto& [name, direction] : kinds()) {
     const auto list = sweep_of(name, R"("cover": "pairs")", 1, direction).drawn.problems;

@@ -135,6 +135,29 @@ TEST(CoveringTiles, ShowEveryValueThatSomeProblemAllowsBesideEveryDtype) {
   }
 }
 
+/// A row or a list of keys of so many parts as small values of a tile make takes more than a warp.
+TEST(CoveringTiles, ShowEveryValueInAProblemOfTheLongestClass) {
+  const auto seen = [](const std::string& op, const std::string& name, auto is_longest) {
+    const Variant& variant = *find_variant(op, name, BackendId::cuda);
+    std::vector<Problem> longest;
+    const auto problems = covering_problems(op, Direction::forward);
+    std::copy_if(problems.begin(), problems.end(), std::back_inserter(longest), is_longest);
+    ASSERT_FALSE(longest.empty());
+    TileCover taken = cover_tiles(variant, problems, {}, limits_of(90), 1, 1);
+    std::erase_if(taken.of_problems, [&](const Candidates& found) {
+      return found.accepted.empty() || !is_longest(found.accepted.front().problem);
+    });
+    std::set<std::pair<std::string, int>> allowed, shown;
+    for (const auto& [axis, value, dtype] : allowed_values(variant, longest))
+      allowed.emplace(axis, value);
+    for (const auto& [axis, value, dtype] : taken_values(taken)) shown.emplace(axis, value);
+    EXPECT_EQ(shown, allowed) << name;
+  };
+  seen("softmax", "online_blocked", [](const Problem& p) { return p.shape.columns > 65536; });
+  seen("attention", "flash_decoding",
+       [](const Problem& p) { return std::max(p.shape.seq, p.shape.keys_seq()) > 2048; });
+}
+
 TEST(CoveringTiles, OfALargeSpaceShowItsRareValues) {
   const Variant& variant = *find_variant("gla", "chunk_fused", BackendId::cuda);
   const auto problems = covering_problems("gla", Direction::forward);
