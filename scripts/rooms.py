@@ -20,7 +20,6 @@ MOST_FILES = 30           # directly in one folder
 MOST_ENTRIES = 22         # at the top of harness/
 MOST_README_LINES = 15    # of a room's README
 
-
 TOP = "harness/main.cpp"  # above all rooms
 PICTURE = "docs/figures/rooms.svg"
 SOURCE_FOLDERS = ("core", "harness", "kernels", "reference")

@@ -114,7 +114,7 @@ def headline_lines(records, columns, wanted):
     if any(ELSEWHERE in line for line in lines):
         lines += ["", f"{ELSEWHERE} In an earlier run, on another device of the same model with the same driver."]
     if any(BY_SUSTAINED in line for line in lines):
-        lines += ["", f"{BY_SUSTAINED} By the sustained times, because a call leaves more than "
+        lines += ["", f"{BY_SUSTAINED} By sustained times (a peer without one: cold), as a call leaves over "
                       f"{numbers.percent(MOST_LEFT_BEHIND)} of its bytes in the cache."]
     return "\n".join(lines)
 
