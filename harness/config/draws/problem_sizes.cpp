@@ -34,6 +34,12 @@ enum Keys { same, fewer, more, one_query };
 
 /// Outputs of this size are 7 standard deviations from what float16 can hold.
 constexpr double most_float16_output = 65504.0 / 7;
+/// Below 6e-5 numbers of float16 are 2^-24 apart. Rounding to those has a root mean square of
+/// 1.7e-8, and has to leave outputs the relative error that any arithmetic may have, 2e-3.
+constexpr double least_float16_output = 9.5e-6;
+/// Tokens over which the gradient of decays, a running sum, strays far enough from zero for its
+/// first and last tokens to differ in size, where nothing decays.
+constexpr std::int64_t most_running_sum = 128;
 
 }  // namespace
 
@@ -139,21 +145,37 @@ bool ProblemSpace::set_rows(Problem& problem) const {
   return true;
 }
 
+namespace {
+
+/// Whether the gradients of decays of each token can be right. They are running sums of what sums
+/// to zero over the keys of a query. Where nothing decays they wander through zero, with an error
+/// of their size elsewhere, and so do those of few queries.
+bool decays_have_gradients(const Problem& problem, bool few_seeing) {
+  const Shape& s = problem.shape;
+  return !few_seeing &&
+         (problem.gate != "none" || std::max(s.seq, s.keys_seq()) < most_running_sum);
+}
+
+/// The root mean square of exp(scale x) over its sum, with x of a standard deviation of 1.
+double typical_softmax(double scale, std::int64_t columns) {
+  return std::exp(scale * scale / 2) / static_cast<double>(columns);
+}
+
+}  // namespace
+
+bool ProblemSpace::is_well_posed(const Problem& problem) const {
+  if (has("columns") && problem.dtype == DType::float16 &&
+      typical_softmax(scale_of(op_, problem), problem.shape.columns) < least_float16_output)
+    return false;
+  return !has("key_seq") || has_bits_for_attention(problem);
+}
+
 /// Whether float32 can have the bits that the bounds of its outputs ask for. Gradients of a query
 /// whose weight lies on one key are differences of nearly equal numbers. Only among gradients of
-/// other queries are these small. The gradients of decays are running sums. Where nothing decays
-/// they wander through zero over a long sequence, with an error of their size elsewhere.
-bool ProblemSpace::is_well_posed(const Problem& problem) const {
-  if (!has("key_seq")) return true;
+/// other queries are these small.
+bool ProblemSpace::has_bits_for_attention(const Problem& problem) const {
   const Shape& s = problem.shape;
   const std::string& regime = problem.gate;
-  const bool is_long = std::max(s.seq, s.keys_seq()) >= least_long;
-  bool to_float32 = false;
-  for (const TensorSpec& spec : op_.tensors(problem)) {
-    if (spec.role == TensorSpec::Role::input || spec.dtype != DType::float32) continue;
-    if (spec.name == "dlog_decay" && spec.tokens && regime == "none" && is_long) return false;
-    to_float32 |= spec.name != "lse";
-  }
   // Among few keys one may have all the weight, whatever the rounding of the outputs. Causal
   // queries that outnumber the keys see none, but for as many as there are keys.
   const auto causal = problem.options.find("causal");
@@ -161,6 +183,13 @@ bool ProblemSpace::is_well_posed(const Problem& problem) const {
   const std::int64_t seeing = sees_all ? s.seq : std::min(s.seq, s.keys_seq());
   const bool backward = problem.direction == Direction::backward;
   const bool few_seeing = backward && seeing < least_rows, few_keys_seen = s.keys_seq() < few_keys;
+  bool to_float32 = false;
+  for (const TensorSpec& spec : op_.tensors(problem)) {
+    if (spec.role == TensorSpec::Role::input || spec.dtype != DType::float32) continue;
+    if (spec.name == "dlog_decay" && spec.tokens && !decays_have_gradients(problem, few_seeing))
+      return false;
+    to_float32 |= spec.name != "lse";
+  }
   // As reference/attention/attention.cpp draws them: of a peaked regime one query in sixteen has
   // logits of 32, and among few that one may be all that a head has.
   const double peaks = regime != "peaked" ? 1 : few_seeing ? 32 : 6;

@@ -77,6 +77,7 @@ class ProblemSpace {
   bool set_lengths(Problem& problem, const Levels& levels, Draws* draws) const;
   std::int64_t least_heads(const Problem& problem) const;
   bool is_well_posed(const Problem& problem) const;
+  bool has_bits_for_attention(const Problem& problem) const;
   /// Raises the batch, or the heads, to the least number of rows. False where both are to be 1.
   bool set_rows(Problem& problem) const;
   /// Without draws the sizes are the least of their classes. Nothing where the operator has no such
