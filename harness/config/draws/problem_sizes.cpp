@@ -26,8 +26,9 @@ constexpr std::int64_t least_keys_of_backward = 2;
 /// large, and in any arithmetic rounding one of those moves its weight by a fifth of what float32's
 /// bound allows. It is also how far the largest of a few queries may be ahead in a backward.
 constexpr double most_float32_logits = 9;
-/// The same of gradients of few queries.
-constexpr double few_queries_logits = 2;
+/// The same of gradients of few queries, and of gradients in regimes whose resets and strong gates
+/// leave each query few keys.
+constexpr double few_queries_logits = 2, few_keys_logits = 4.5;
 
 /// The factor "keys" of attention: how many there are beside the queries.
 enum Keys { same, fewer, more, one_query };
@@ -189,6 +190,10 @@ bool ProblemSpace::has_bits_for_attention(const Problem& problem) const {
     if (spec.name == "dlog_decay" && spec.tokens && !decays_have_gradients(problem, few_seeing))
       return false;
     to_float32 |= spec.name != "lse";
+    // Of a single key it is one logit. A peaked one is a sum of large numbers, and may be near
+    // zero.
+    if (spec.name == "lse" && regime == "peaked" && s.keys_seq() < few_keys && s.seq < least_rows)
+      return false;
   }
   // As reference/attention/attention.cpp draws them: of a peaked regime one query in sixteen has
   // logits of 32, and among few that one may be all that a head has.
@@ -211,9 +216,10 @@ bool ProblemSpace::has_bits_for_attention(const Problem& problem) const {
   if (to_float32 && few_seeing && few_keys_seen) return false;
   // Where keys are fewer than queries, the first queries see none.
   const bool few = s.seq < least_rows || s.keys_seq() < s.seq;
-  if (!backward || !few) return logits <= most_float32_logits;
   const bool weights_one_key = regime == "strong" || regime == "spikes" || regime == "resets";
-  return logits <= few_queries_logits && !weights_one_key;
+  if (!backward) return logits <= most_float32_logits;
+  if (few) return logits <= few_queries_logits && !weights_one_key;
+  return logits <= (weights_one_key ? few_keys_logits : most_float32_logits);
 }
 
 bool ProblemSpace::is_too_much(const Problem& problem) const {

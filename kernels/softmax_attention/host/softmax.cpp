@@ -35,24 +35,38 @@ struct Sum {
   }
 };
 
-constexpr long long lanes = 8;  // separate partial sums: short sums have smaller errors
+// Sums of sums of at most 1,024 exponentials each. Of a hundred thousand small numbers, one float32
+// after the other would lose what is below half a unit of the sum so far, always to the same side.
+constexpr long long lanes = 8, stretch = 8192;
 
 using Reduce = Sum (*)(const float* x, long long columns, long long block, float scale);
+
+float sum_of_exponentials(const float* x, long long columns, float most, float scale) {
+  float total = 0;
+  for (long long first = 0; first < columns; first += stretch) {
+    const long long last = std::min(columns, first + stretch);
+    float sums[lanes] = {};
+    for (long long i = first; i < last; ++i) sums[i % lanes] += exp_of_gate(scale * (x[i] - most));
+    for (const float sum : sums) total += sum;
+  }
+  return total;
+}
 
 Sum in_two_passes(const float* x, long long columns, long long, float scale) {
   const float most = *std::max_element(x, x + columns);
   if (most == -infinity) return {};
-  float sums[lanes] = {};
-  for (long long i = 0; i < columns; ++i) sums[i % lanes] += exp_of_gate(scale * (x[i] - most));
-  for (long long i = 1; i < lanes; ++i) sums[0] += sums[i];
-  return {most, sums[0]};
+  return {most, sum_of_exponentials(x, columns, most, scale)};
 }
 
 Sum running(const float* x, long long columns, long long, float scale) {
-  Sum totals[lanes];
-  for (long long i = 0; i < columns; ++i) totals[i % lanes].merge({x[i], 1.0f}, scale);
-  for (long long i = 1; i < lanes; ++i) totals[0].merge(totals[i], scale);
-  return totals[0];
+  Sum total;
+  for (long long first = 0; first < columns; first += stretch) {
+    const long long last = std::min(columns, first + stretch);
+    Sum sums[lanes];
+    for (long long i = first; i < last; ++i) sums[i % lanes].merge({x[i], 1.0f}, scale);
+    for (const Sum& sum : sums) total.merge(sum, scale);
+  }
+  return total;
 }
 
 Sum of_blocks(const float* x, long long columns, long long block, float scale) {

@@ -156,6 +156,20 @@ TEST(HostSoftmax, RightOverTheLongestRows) {
   expect_right(problem);
 }
 
+// Most of the 100,000 exponentials are below half a unit of their float32 sum, and lost together.
+TEST(HostSoftmax, SumsOfManySmallNumbersAreRight) {
+  Problem problem;
+  problem.op = "softmax";
+  problem.shape.batch = 1;
+  problem.shape.columns = 100000;
+  problem.gate = "shifted";
+  problem.scale = -0.7;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    problem.seed = seed;
+    expect_right(problem);
+  }
+}
+
 // The deterministic backward gives the same bits with any number of threads.
 TEST(HostAttentionBackward, OneOrderWithAnyNumberOfThreads) {
   const Problem problem = attention("decay_attention", {2, 200, 2, 32, 32, 0, 1}, "typical",
