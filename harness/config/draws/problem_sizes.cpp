@@ -31,9 +31,16 @@ constexpr double most_float32_logits = 9;
 /// The same of gradients of few queries, and of gradients in regimes whose resets and strong gates
 /// leave each query few keys.
 constexpr double few_queries_logits = 2, few_keys_logits = 4.5;
+/// The same of gradients of constant decays, each of which is one sum over all scores of a head.
+constexpr double constant_decay_logits = 6;
 
 /// The factor "keys" of attention: how many there are beside the queries.
 enum Keys { same, fewer, more, one_query };
+
+bool has_constant_decay(const Problem& problem) {
+  const auto decay = problem.options.find("decay");
+  return decay != problem.options.end() && decay->second == "constant";
+}
 
 /// Outputs of this size are 7 standard deviations from what float16 can hold.
 constexpr double most_float16_output = 65504.0 / 7;
@@ -124,10 +131,8 @@ std::int64_t ProblemSpace::least_heads(const Problem& problem) const {
   const Shape& s = problem.shape;
   const auto heads_of_rows = [](std::int64_t tokens) { return (least_rows - 1) / tokens + 1; };
   const std::int64_t group = s.heads / s.keys_heads();
-  const auto decay = problem.options.find("decay");
-  const bool constant = decay != problem.options.end() && decay->second == "constant";
-  return std::max(
-      {heads_of_rows(s.seq), group * heads_of_rows(s.keys_seq()), constant ? least_constants : 1});
+  return std::max({heads_of_rows(s.seq), group * heads_of_rows(s.keys_seq()),
+                   has_constant_decay(problem) ? least_constants : 1});
 }
 
 bool ProblemSpace::set_rows(Problem& problem) const {
@@ -223,7 +228,9 @@ bool ProblemSpace::has_bits_for_attention(const Problem& problem) const {
   if (regime == "peaked" && s.batch * s.heads * seeing < least_rows * queries_of_a_peak)
     return false;
   if (few) return logits <= few_queries_logits && !weights_one_key;
-  return logits <= (weights_one_key ? few_keys_logits : most_float32_logits);
+  return logits <= (weights_one_key               ? few_keys_logits
+                    : has_constant_decay(problem) ? constant_decay_logits
+                                                  : most_float32_logits);
 }
 
 bool ProblemSpace::is_too_much(const Problem& problem) const {
