@@ -15,6 +15,7 @@
 #include "harness/engine/duration.hpp"
 #include "harness/measure/readings.hpp"
 #include "harness/records/environment.hpp"
+#include "harness/support/numbers.hpp"
 #include "harness/support/progress.hpp"
 #include "harness/support/table.hpp"
 #include "harness/support/text.hpp"
@@ -103,7 +104,8 @@ void print_variants(const Totals& totals) {
 
 /// What `auto` stands for, problem by problem.
 void print_choices(const std::vector<Assignment>& work) {
-  Table table{{{"auto on"}, {"is"}, {"by"}, {"distance", true}, {"note"}}, {}};
+  Table table{{{"auto on"}, {"is"}, {"by"}, {"distance", true}, {"predicted ms", true}, {"note"}},
+              {}};
   for (const Assignment& point : work)
     for (const auto& [candidate, by] : point.chosen) {
       std::ostringstream distance;
@@ -112,7 +114,8 @@ void print_choices(const std::vector<Assignment>& work) {
           {describe(point.problem),
            candidate.first + (candidate.second.empty() ? "" : " " + describe(candidate.second)),
            by.how + (by.entry.empty() ? "" : ": " + by.entry),
-           by.how == "default" ? "" : distance.str(), by.note});
+           by.entry.empty() ? "" : distance.str(),
+           by.predicted_ms > 0 ? format_ms(by.predicted_ms) : "", by.note});
     }
   if (!table.rows.empty()) std::cout << "\n" << table.text();
 }

@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/session.hpp"
+#include "harness/commands/tune_fit.hpp"
 #include "harness/commands/tune_live.hpp"
 #include "harness/commands/tune_table.hpp"
 #include "harness/records/record_file.hpp"
@@ -17,7 +18,7 @@ namespace {
 struct TuneOptions {
   TuneTableOptions table;
   LiveTuneOptions live;
-  std::vector<std::string> replay;
+  std::vector<std::string> replay, fit;
   std::string strategy = "halving";
   double seconds = 0;
   std::size_t candidates = 0;
@@ -45,11 +46,15 @@ int replay_files(const TuneOptions& options) {
 
 int execute(const TuneOptions& options, const std::string& command_line) {
   const bool searches = !options.live.config.empty(), replays = !options.replay.empty();
-  if (static_cast<int>(searches) + static_cast<int>(replays) +
+  const bool fits = !options.fit.empty();
+  if (static_cast<int>(searches) + static_cast<int>(replays) + static_cast<int>(fits) +
           static_cast<int>(options.table.asked()) !=
       1)
     throw InputError(
-        "tune: takes one of a config, --replay, or --from, --export-header and --evaluate");
+        "tune: takes one of a config, --replay, --fit, or --from, --export-header and --evaluate");
+  if (fits)
+    return tune_fit(options.fit, options.live.output.path, options.table.markdown,
+                    options.table.most_median, options.table.most_worst);
   if (options.table.asked()) return tune_table(options.table, options.live.output.path);
   if (replays) return replay_files(options);
   LiveTuneOptions live = options.live;
@@ -94,6 +99,9 @@ void add_tune(CLI::App& program, Context& context) {
   command->add_option("--replay", options->replay,
                       "results files in which every candidate was measured: what the search would "
                       "have found there, and at what cost; needs no GPU");
+  command->add_option("--fit", options->fit,
+                      "results files: learn from their times to predict others, and write the "
+                      "cost model (-o), without a GPU");
   command->add_option("--strategy", options->strategy, "how to search: " + search::strategy_list())
       ->check([](const std::string& text) {
         return search::parse_strategy(text)
@@ -118,6 +126,8 @@ void add_tune(CLI::App& program, Context& context) {
       "Examples:\n  gla-bench tune configs/quick.json -o build/tuned.json --budget-seconds 60\n"
       "  gla-bench tune --replay results/h200/gla.json --strategy halving --seeds 20\n"
       "  gla-bench tune --from results/h200/gla.json -o h200.json\n"
+      "  gla-bench tune --fit results/h200/gla.json results/h200/search/tuning.json -o "
+      "h200.model.json\n"
       "  gla-bench tune --tuned h200.json --export-header tuned.hpp\n"
       "  gla-bench tune --tuned h200.json --evaluate others.json --most-median 5 --most-worst 20");
   command->callback([options, &context] {

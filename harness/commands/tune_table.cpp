@@ -9,6 +9,7 @@
 #include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/named_files.hpp"
+#include "harness/cost_model/predictor.hpp"
 #include "harness/support/output_file.hpp"
 #include "harness/support/text.hpp"
 #include "harness/tuned_table/build.hpp"
@@ -51,9 +52,13 @@ void write_header(const TunedTable& table, const std::string& path) {
 int evaluate_table(const TuneTableOptions& options, const TunedTable& table) {
   const std::vector<Results> files = read_all(options.evaluate);
   const auto backend = parse_backend(table.backend);
-  const Chooser chooser(program_catalog(), backend.value_or(BackendId::host), table,
-                        files.front().environment, {options.allowed.begin(), options.allowed.end()},
-                        [](const Variant& variant) { return source_hash(variant); });
+  Chooser chooser(program_catalog(), backend.value_or(BackendId::host), table,
+                  files.front().environment, {options.allowed.begin(), options.allowed.end()},
+                  [](const Variant& variant) { return source_hash(variant); });
+  if (!options.model.empty())
+    if (auto predictor = cost_model::open_predictor(
+            options.model, backend.value_or(BackendId::host), files.front().environment))
+      chooser.predict_by(std::move(*predictor));
   for (const std::string& warning : chooser.warnings()) std::cerr << "warning: " << warning << "\n";
   const Evaluation evaluation = evaluate(files, chooser);
   std::cout << evaluation_report(evaluation, options.markdown);
@@ -85,9 +90,14 @@ void TuneTableOptions::add_to(CLI::App& command) {
                   "results files: for each of their problems the table's choice against the best "
                   "that they hold, with the regret")
       ->type_name("FILE");
-  command.add_option("--most-median", most_median,
-                     "with --evaluate: exit with 1 above this median regret, percent, and where a "
-                     "choice has no time");
+  command
+      .add_option("--model", model,
+                  "with --evaluate: the cost model that the choices go by besides the table")
+      ->type_name("MODEL");
+  command.add_option(
+      "--most-median", most_median,
+      "with --evaluate and --fit: exit with 1 above this median regret, percent; with "
+      "--evaluate also where a choice has no time");
   command.add_option("--most-worst", most_worst, "the same for the worst regret");
   command
       .add_option("--allow", allowed, "facts of the environment that may differ (compare --help)")

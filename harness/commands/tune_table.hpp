@@ -18,6 +18,7 @@ struct TuneTableOptions {
   std::vector<std::string> evaluate;  ///< results files to evaluate a table on
   std::vector<std::string> allowed;   ///< facts that may differ
   std::string tuned;                  ///< the table to read
+  std::string model;                  ///< the cost model to evaluate the table with; empty: none
   std::string header;                 ///< file to write the C++ header to
   bool markdown = false;
   /// The limit in percent; above it `--evaluate` fails.

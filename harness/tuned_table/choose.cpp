@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/tile_space.hpp"
 #include "harness/records/comparability.hpp"
+#include "harness/support/numbers.hpp"
 #include "harness/support/text.hpp"
 #include "harness/tuned_table/build.hpp"
 #include "harness/tuned_table/table_file.hpp"
@@ -91,6 +92,15 @@ std::vector<Near> nearest_entries(const TunedTable& table, const Problem& proble
     return std::pair(a.distance, !a.own) < std::pair(b.distance, !b.own);
   });
   return list;
+}
+
+std::size_t settle(const std::vector<double>& predicted,
+                   const std::optional<Remembered>& remembered) {
+  if (!remembered) return 0;
+  if (remembered->distance <= same_problem) return remembered->ranked;
+  const bool hardly_slower =
+      predicted[remembered->ranked] <= (1 + worth_leaving) * predicted.front();
+  return remembered->distance <= near_problem && hardly_slower ? remembered->ranked : 0;
 }
 
 Chooser::Chooser(Catalog catalog, BackendId backend, std::string why)
@@ -209,7 +219,7 @@ Choice Chooser::fall_back(const Problem& problem, const Refusal& refuse, std::st
   return choice;
 }
 
-Choice Chooser::choose(const Problem& problem, const Refusal& refuse) const {
+Choice Chooser::by_table(const Problem& problem, const Refusal& refuse) const {
   std::string note;
   bool any = false;
   for (const Near& near : nearest_entries(table_, problem)) {
@@ -226,6 +236,66 @@ Choice Chooser::choose(const Problem& problem, const Refusal& refuse) const {
   }
   if (!any) add_note(note, why_);
   return fall_back(problem, refuse, note);
+}
+
+Choice Chooser::by_prediction(Choice remembered, const Problem& problem,
+                              const Refusal& refuse) const {
+  const auto ranked = predictor_->rank(
+      catalog_, problem, [&](const Candidate& candidate) { return !refuse(candidate); });
+  if (ranked.empty()) return remembered;
+  std::vector<cost_model::Ranked> list = ranked;
+  std::optional<Remembered> known;
+  if (remembered.candidate && remembered.by.how != "default") {
+    const Candidate& winner = *remembered.candidate;
+    auto found = std::find_if(list.begin(), list.end(), [&](const cost_model::Ranked& one) {
+      return one.candidate.variant == winner.variant && one.candidate.tile == winner.tile;
+    });
+    if (found == list.end()) {
+      const cost_model::Ranked one{winner, predictor_->predict(winner)};
+      found = list.insert(
+          std::upper_bound(list.begin(), list.end(), one,
+                           [](const cost_model::Ranked& a, const cost_model::Ranked& b) {
+                             return a.prediction.seconds < b.prediction.seconds;
+                           }),
+          one);
+    }
+    known = {static_cast<std::size_t>(found - list.begin()), remembered.by.distance};
+  }
+  std::vector<double> predicted;
+  for (const cost_model::Ranked& one : list) predicted.push_back(one.prediction.seconds);
+  const std::size_t place = settle(predicted, known);
+  Choice choice;
+  if (known && place == known->ranked) {
+    choice = std::move(remembered);
+  } else {
+    choice.candidate = list[place].candidate;
+    choice.by.how = "model";
+    if (remembered.by.how != "default") {
+      choice.by.table = remembered.by.table;
+      choice.by.entry = remembered.by.entry;
+      choice.by.distance = remembered.by.distance;
+    }
+    choice.by.note = remembered.by.note;
+    if (known)
+      add_note(choice.by.note, "the entry's " + describe(remembered.candidate->tile) + " of " +
+                                   remembered.candidate->variant->name + " is predicted at " +
+                                   format_ms(1e3 * predicted[known->ranked]) + " ms");
+  }
+  choice.by.model = predictor_->source();
+  choice.by.predicted_ms = 1e3 * predicted[place];
+  if (list.size() > 1) {
+    const cost_model::Ranked& second = list[place == 0 ? 1 : 0];
+    choice.by.second = second.candidate.variant->name +
+                       (second.candidate.tile.empty() ? "" : " " + describe(second.candidate.tile));
+    choice.by.second_predicted_ms = 1e3 * second.prediction.seconds;
+  }
+  return choice;
+}
+
+Choice Chooser::choose(const Problem& problem, const Refusal& refuse) const {
+  Choice remembered = by_table(problem, refuse);
+  if (!predictor_) return remembered;
+  return by_prediction(std::move(remembered), problem, refuse);
 }
 
 }  // namespace gla_bench

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/catalog.hpp"
+#include "harness/cost_model/predictor.hpp"
 #include "harness/records/record.hpp"
 #include "harness/tuned_table/table.hpp"
 
@@ -37,6 +38,26 @@ double multiprocessors_of(const TunedTable& table, const TunedEntry& entry);
 /// the device in a different number of rounds. Equally near entries keep the table's order.
 std::vector<Near> nearest_entries(const TunedTable& table, const Problem& problem);
 
+/// What `auto` goes by besides the prediction: a candidate that a table's entry knows, and how near
+/// the entry is.
+struct Remembered {
+  std::size_t ranked = 0;  ///< the place of the candidate among those that are predicted
+  double distance = 0;     ///< of the entry from the problem
+};
+
+/// Distance up to which a measured winner is taken without asking the model: the same shape.
+constexpr double same_problem = 0.01;
+/// Distance up to which a measured winner stands against a prediction that is hardly better.
+constexpr double near_problem = 2;
+/// How much faster the model's choice has to be than such a winner. Predictions of two tiles of a
+/// variant are seldom nearer to each other's times than this.
+constexpr double worth_leaving = 0.05;
+
+/// The place of `auto`'s choice among predicted times, which are sorted, and a winner from a table
+/// where there is one.
+std::size_t settle(const std::vector<double>& predicted,
+                   const std::optional<Remembered>& remembered);
+
 /// Chooses for `auto` among the candidates of one backend, by a table where there is one.
 class Chooser {
  public:
@@ -59,7 +80,12 @@ class Chooser {
   /// threads. Without a usable entry it takes the default: the last variant of the catalog that
   /// takes the problem, with the first tile that it accepts. The catalog lists variants from the
   /// plain to the refined.
+  ///
+  /// With a predictor, the entry's candidate and the fastest predicted one are settled between
+  /// (settle()), and the record says what was predicted.
   Choice choose(const Problem& problem, const Refusal& refuse) const;
+
+  void predict_by(cost_model::Predictor predictor) { predictor_ = std::move(predictor); }
 
   const std::vector<std::string>& warnings() const { return warnings_; }
   const TunedTable& table() const { return table_; }
@@ -69,6 +95,8 @@ class Chooser {
                                 const Problem& problem, std::string& why) const;
   std::optional<Candidate> take(const TunedEntry& entry, const Problem& problem,
                                 const Refusal& refuse, std::string& note) const;
+  Choice by_table(const Problem& problem, const Refusal& refuse) const;
+  Choice by_prediction(Choice remembered, const Problem& problem, const Refusal& refuse) const;
   Choice fall_back(const Problem& problem, const Refusal& refuse, std::string note) const;
   void warn_of_stale_winners();
   bool is_stale(const Candidate& candidate, const TunedEntry& entry) const;
@@ -81,6 +109,7 @@ class Chooser {
   std::vector<std::string> other_threads_;  ///< by entry; empty: as many as here, or not known
   std::function<std::string(const Variant&)> source_hash_;
   std::vector<std::string> warnings_;
+  std::optional<cost_model::Predictor> predictor_;
 };
 
 }  // namespace gla_bench

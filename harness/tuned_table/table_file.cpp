@@ -1,6 +1,5 @@
 #include "harness/tuned_table/table_file.hpp"
 
-#include <cctype>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -206,16 +205,7 @@ void write_table(const TunedTable& table, const std::string& path) {
 }
 
 std::string table_name(const std::string& device) {
-  std::string slug;
-  for (const char c : device) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 128 && std::isalnum(byte) != 0)
-      slug += static_cast<char>(std::tolower(byte));
-    else if (!slug.empty() && slug.back() != '-')
-      slug += '-';
-  }
-  while (!slug.empty() && slug.back() == '-') slug.pop_back();
-  return (slug.empty() ? "unknown" : slug) + ".json";
+  return device_slug(device) + ".json";
 }
 
 std::string default_table_path(const std::string& device) {
@@ -228,15 +218,7 @@ std::string default_table_path(const std::string& device) {
 }
 
 std::optional<std::string> find_table(const std::string& device) {
-  const std::string name = table_name(device);
-  const std::filesystem::path data = user_data_folder(), program = program_folder();
-  std::error_code ignored;
-  for (const std::filesystem::path& path :
-       {data.empty() ? data : data / "tuned" / name,
-        std::filesystem::path(installed_file("tuned/" + name)),
-        program.empty() ? program : program.parent_path() / "results/tuned" / name})
-    if (!path.empty() && std::filesystem::is_regular_file(path, ignored)) return path.string();
-  return std::nullopt;
+  return device_file(table_name(device));
 }
 
 }  // namespace gla_bench

@@ -100,6 +100,7 @@ results_schema = validator("results.schema.json")
 accuracy_schema = validator("accuracy.schema.json")
 comparison_schema = validator("comparison.schema.json")
 tuned_schema = validator("tuned.schema.json")
+model_schema = validator("model.schema.json")
 t1_schema = validator("t1.schema.json")
 t4_schema = validator("t4.schema.json")
 map_schema = validator("map.schema.json")
@@ -265,6 +266,28 @@ def check_tuned():
         expect(False, tuned_schema, changed(tuned, change), name)
 
 
+def check_model():
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "toy.model.json"
+        if not called("tune", "--fit", source / "results/h200/softmax.json", "-o", file):
+            return
+        model = load(file)
+    expect(True, model_schema, model, "a cost model")
+    first = "/variants/0/"
+    planted = {
+        "a model of another version": {"change": {"/model_version": 2}},
+        "a model without an environment": {"remove": ["/environment"]},
+        "a variant of no direction": {"change": {first + "direction": "up"}},
+        "a variant without tiles": {"remove": [first + "tiles"]},
+        "a variant without features": {"change": {first + "features": []}},
+        "a weight as text": {"change": {first + "weights/0": "1"}},
+        "a tree without leaves": {"remove": [first + "trees/0/leaves"]},
+        "a tree of too many questions": {"change": {first + "trees/0/features": list(range(13))}},
+    }
+    for name, change in planted.items():
+        expect(False, model_schema, changed(model, change), name)
+
+
 def check_t1():
     space = load(source / "tests/harness/config/space.t1.json")
     expect(True, t1_schema, space, "space.t1.json")
@@ -321,9 +344,10 @@ def check_export():
 
 def check_committed():
     for path in (source / "results").rglob("*.json"):
-        tuned = path.parent.name == "tuned"
+        kind = (model_schema if path.name.endswith(".model.json") else
+                tuned_schema if path.parent.name == "tuned" else results_schema)
         document = load(path)
-        expect(True, tuned_schema if tuned else results_schema, document, path)
+        expect(True, kind, document, path)
         if path.name != "gla_layer.json":
             continue
         # What is remembered of the many records that are right hides no fault in a late one.
@@ -342,6 +366,7 @@ checked = check_configs()
 check_produced()
 check_comparison()
 check_tuned()
+check_model()
 check_t1()
 check_export()
 check_committed()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "harness/cost_model/predictor.hpp"
 #include "harness/tuned_table/table_file.hpp"
 
 namespace gla_bench::commands {
@@ -14,6 +15,11 @@ void AutoOptions::add_to(CLI::App& command) {
                   "the device's own in the user's data folder, where tune keeps it, else the one "
                   "that came with the program)")
       ->type_name("TABLE");
+  command
+      .add_option("--model", model,
+                  "the cost model that predicts times for auto (default: the device's own, made by "
+                  "tune --fit, else that of another device for the same backend)")
+      ->type_name("MODEL");
   command
       .add_option("--allow", allowed,
                   "facts of the table's environment that may differ (compare --help)")
@@ -27,21 +33,18 @@ bool asks_for_auto(const Config& config) {
   });
 }
 
-std::optional<Chooser> open_chooser(const Config& config, const AutoOptions& options,
-                                    const Catalog& catalog, const Place& place,
-                                    const Facts& environment) {
-  if (!asks_for_auto(config)) {
-    if (!options.tuned.empty())
-      std::cerr << "warning: --tuned " << options.tuned << ": no sweep asks for the variant auto\n";
-    return std::nullopt;
-  }
+namespace {
+
+/// The chooser by a table, or without one.
+Chooser open_table(const Config& config, const AutoOptions& options, const Catalog& catalog,
+                   const Place& place, const Facts& environment) {
   std::string path = options.tuned.empty() ? config.tuned : options.tuned;
   if (path.empty()) {
     const std::string device = fact_text(environment, "device");
     const std::optional<std::string> found = find_table(device);
     if (!found) {
       const std::string missing = "no tuned table " + table_name(device);
-      std::cerr << "warning: auto goes by defaults: there is " << missing
+      std::cerr << "warning: auto has no measured choices: there is " << missing
                 << " of the user's, of the installation or of the source tree\n";
       return Chooser(catalog, place.backend, "there is " + missing);
     }
@@ -51,6 +54,24 @@ std::optional<Chooser> open_chooser(const Config& config, const AutoOptions& opt
   Chooser chooser(catalog, place.backend, load_table(path), environment,
                   {options.allowed.begin(), options.allowed.end()}, place.source_hash);
   for (const std::string& warning : chooser.warnings()) std::cerr << "warning: " << warning << "\n";
+  return chooser;
+}
+
+}  // namespace
+
+std::optional<Chooser> open_chooser(const Config& config, const AutoOptions& options,
+                                    const Catalog& catalog, const Place& place,
+                                    const Facts& environment) {
+  if (!asks_for_auto(config)) {
+    if (!options.tuned.empty())
+      std::cerr << "warning: --tuned " << options.tuned << ": no sweep asks for the variant auto\n";
+    return std::nullopt;
+  }
+  Chooser chooser = open_table(config, options, catalog, place, environment);
+  if (auto predictor = cost_model::open_predictor(options.model, place.backend, environment)) {
+    std::cerr << "times are predicted by " << predictor->source() << "\n";
+    chooser.predict_by(std::move(*predictor));
+  }
   return chooser;
 }
 

@@ -13,6 +13,7 @@ namespace gla_bench::commands {
 
 struct AutoOptions {
   std::string tuned;                 ///< path of a table; empty: as the config says
+  std::string model;                 ///< path of a cost model; empty: the device's own
   std::vector<std::string> allowed;  ///< facts of the environment that may differ
 
   void add_to(CLI::App& command);

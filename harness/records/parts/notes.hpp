@@ -60,7 +60,8 @@ void fields(Visitor& visit, Of<Against>) {
   });
 }
 
-inline constexpr std::array<std::string_view, 3> ways_to_choose{"bucket", "nearest", "default"};
+inline constexpr std::array<std::string_view, 4> ways_to_choose{"bucket", "nearest", "model",
+                                                                "default"};
 
 /// How `auto` selected a candidate (tuned_table/choose.hpp).
 struct ChosenBy {
@@ -69,14 +70,18 @@ struct ChosenBy {
   std::string entry;
   double distance = 0;
   std::string note;
+  std::string model = {};
+  double predicted_ms = 0;
+  std::string second = {};
+  double second_predicted_ms = 0;
 };
 
 template <class Visitor>
 void fields(Visitor& visit, Of<ChosenBy>) {
   visit.of("chosen_by", "How `auto` came to this candidate.");
   visit("how", &ChosenBy::how,
-        {.about = "By the table's entry of the problem's own bucket, by the nearest entry, or by "
-                  "default, with no entry at all.",
+        {.about = "By the table's entry of the problem's own bucket, by the nearest entry, as the "
+                  "fastest that the cost model predicts, or by default, with neither.",
          .names = ways_to_choose,
          .expected = "a way to choose"});
   visit("table", &ChosenBy::table, {"The path of the table; empty where there was none."});
@@ -86,6 +91,22 @@ void fields(Visitor& visit, Of<ChosenBy>) {
       {.about = "The distance from the problem's bucket to the entry's.", .least = 0, .most = 1e9});
   visit("note", &ChosenBy::note,
         {"What was passed over and why, why it is a default, and whether the entry is stale."});
+  visit("model", &ChosenBy::model,
+        {.about = "What predicted the times; missing where nothing did.",
+         .presence = Presence::sparse});
+  visit("predicted_ms", &ChosenBy::predicted_ms,
+        {.about = "The time that was predicted for the choice.",
+         .unit = "milliseconds",
+         .presence = Presence::sparse,
+         .least = 0});
+  visit("second", &ChosenBy::second,
+        {.about = "The candidate that would have been next by prediction.",
+         .presence = Presence::sparse});
+  visit("second_predicted_ms", &ChosenBy::second_predicted_ms,
+        {.about = "The time that was predicted for that.",
+         .unit = "milliseconds",
+         .presence = Presence::sparse,
+         .least = 0});
 }
 
 inline constexpr std::array<std::string_view, 6> search_ends{"end",       "slower", "traffic",

@@ -1,7 +1,9 @@
 #pragma once
 // What belongs to the program but lies outside it: its own file, and the data installed with it.
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace gla_bench {
 
@@ -17,6 +19,17 @@ std::string program_folder();
 /// ("tuned/nvidia-h200.json"). The folder is found from the program's own place (bin/ beside
 /// share/), so an installation may be moved. Empty where there is no such file.
 std::string installed_file(const std::string& path);
+
+/// What is known of devices, such as a tuned table: the first that there is of the user's own file
+/// of that name (tuned/ in user_data_folder()), the installed one and that of the source tree
+/// (results/tuned/).
+std::optional<std::string> device_file(const std::string& name);
+
+/// The names of all such files with this ending, the user's first, each once.
+std::vector<std::string> device_files(const std::string& ending);
+
+/// The name of a device in the names of such files: "NVIDIA H200" is "nvidia-h200".
+std::string device_slug(const std::string& device);
 
 /// A file that the user names by a path: the path as it stands where there is such a file, else the
 /// installed file of that path ("configs/quick.json"), else the path as it stands.

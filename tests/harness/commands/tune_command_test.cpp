@@ -73,6 +73,27 @@ TEST_F(TuneCommand, FindsTheBestRightCandidateAndAccountsForAll) {
   EXPECT_EQ(tune(""), 2);  // it is there already
 }
 
+TEST_F(TuneCommand, FitsAModelThatAutoGoesBy) {
+  const std::string records = std::string(places::source_dir) + "/results/h200/gla.json";
+  const std::string model = folder_.file("h200.model.json");
+  ASSERT_EQ(run("tune --fit " + records + " -o " + model), 0) << printed_;
+  EXPECT_NE(printed_.find("chunk_sm90"), std::string::npos) << printed_;
+  EXPECT_NE(printed_.find("the predicted best of"), std::string::npos) << printed_;
+  // A limit that nothing can be below, and what is no results file.
+  EXPECT_EQ(run("tune --fit " + records + " -o " + model + " --most-median -1"), 1) << printed_;
+  EXPECT_EQ(run("tune --fit " + model + " -o " + table_), 2) << printed_;
+  EXPECT_EQ(run("tune --fit " + records + " -o " + records), 2) << printed_;
+  EXPECT_NE(printed_.find("--fit"), std::string::npos) << printed_;
+  std::ofstream(config_) << R"({"sweeps": [{"operator": "gla", "variants": ["auto"],
+      "dtypes": ["bfloat16"], "shapes": [[2, 5000, 8, 128, 128]]}]})";
+  ASSERT_EQ(run("plan " + config_ + " --backend cuda --model " + model), 0) << printed_;
+  EXPECT_NE(printed_.find("times are predicted by h200.model.json (NVIDIA H200)"),
+            std::string::npos)
+      << printed_;
+  EXPECT_NE(printed_.find("chunk_sm90"), std::string::npos) << printed_;
+  EXPECT_EQ(run("plan " + config_ + " --backend host --model " + model), 2) << printed_;
+}
+
 TEST_F(TuneCommand, ReplaysWhatWasMeasuredInFull) {
   ASSERT_EQ(tune("--strategy exhaustive --quiet --no-table"), 0) << printed_;
   EXPECT_FALSE(std::ifstream(table_).good());

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "harness/cost_model/learn.hpp"
 #include "harness/tuned_table/build.hpp"
 #include "harness/tuned_table/evaluate.hpp"
+#include "tests/harness/cost_model/times.hpp"
 #include "tests/harness/tuned_table/records.hpp"
 #include "tests/support/sample_record.hpp"
 #include "tests/support/toy.hpp"
@@ -32,6 +34,16 @@ Results toy_results() {
   return results_of({toy_record(64, "fast", chunk_16, 1), toy_record(64, "slow", {}, 2),
                      toy_record(512, "fast", chunk_16, 2), toy_record(512, "slow", {}, 1),
                      toy_record(4096, "fast", chunk_64, 1), toy_record(4096, "slow", {}, 3)});
+}
+
+TEST(Settle, MeasuredWinnersStandAgainstPredictionsThatAreHardlyBetter) {
+  const std::vector<double> predicted{1.00, 1.04, 1.10, 5.00};
+  EXPECT_EQ(settle(predicted, std::nullopt), 0u);
+  EXPECT_EQ(settle(predicted, Remembered{1, 0.5}), 1u);
+  EXPECT_EQ(settle(predicted, Remembered{1, near_problem}), 1u);
+  EXPECT_EQ(settle(predicted, Remembered{1, 2.1}), 0u);  // too far to know better
+  EXPECT_EQ(settle(predicted, Remembered{2, 0.5}), 0u);  // too much slower
+  EXPECT_EQ(settle(predicted, Remembered{3, 0}), 3u);    // this very problem was measured
 }
 
 TunedTable toy_table() {
@@ -284,6 +296,42 @@ TEST(Evaluate, LimitsAreThoseOfTheRecords) {
   EXPECT_EQ(limits.multiprocessors, 132);
   EXPECT_GT(limits.shared_per_block, 200000u);
   EXPECT_EQ(recorded_limits({{"backend", "host"}}).arch, 0);
+}
+
+/// A table made at one size, a model that knows how the best number of segments goes with the size,
+/// and a problem far from the table's.
+TEST(Choose, ByPredictionWhereTheTableIsFar) {
+  Results records = cost_model::made_up_records();
+  auto examples = cost_model::examples_of(std::span(&records, 1));
+  const auto model = std::make_shared<const cost_model::CostModel>(
+      cost_model::learn(std::span(&records, 1), examples));
+  std::erase_if(records.records, [](const Record& record) {
+    return record.problem.shape.heads != 24 || record.problem.shape.batch != 8;
+  });
+  TunedTable table = build_table(std::span(&records, 1));
+  table.path = "t.json";
+  Chooser chooser(program_catalog(), BackendId::cuda, table, records.environment, {}, same_sources);
+  const auto refuse = [](const Candidate& candidate) -> std::optional<std::string> {
+    if (cost_model::admits(candidate)) return std::nullopt;
+    return "refused";
+  };
+  const Problem far = cost_model::made_up_problem(1, 8192, 4), own = problem_at(8192, 8, 24);
+  EXPECT_EQ(chooser.choose(far, refuse).by.how, "nearest");
+  EXPECT_EQ(chooser.choose(far, refuse).by.predicted_ms, 0);
+  chooser.predict_by(cost_model::Predictor(model, records.environment));
+  const Choice choice = chooser.choose(far, refuse);
+  ASSERT_TRUE(choice.candidate);
+  EXPECT_EQ(choice.by.how, "model");
+  EXPECT_EQ(choice.candidate->variant->name, "chunk_sm90");
+  EXPECT_GE(choice.candidate->tile.at("segments"), 16);
+  EXPECT_GT(choice.by.predicted_ms, 0);
+  EXPECT_GE(choice.by.second_predicted_ms, choice.by.predicted_ms);
+  EXPECT_NE(choice.by.second, "");
+  EXPECT_NE(choice.by.model.find("NVIDIA H200"), std::string::npos);
+  EXPECT_NE(choice.by.note.find("is predicted at"), std::string::npos) << choice.by.note;
+  // The problem that was measured keeps its winner, with what was predicted for it.
+  EXPECT_EQ(chooser.choose(own, refuse).by.how, "bucket");
+  EXPECT_GT(chooser.choose(own, refuse).by.predicted_ms, 0);
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+#include "harness/commands/tune_fit.hpp"
+
+#include <filesystem>
+#include <iostream>
+
+#include "core/error.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/commands/shared/named_files.hpp"
+#include "harness/cost_model/learn.hpp"
+#include "harness/cost_model/model_file.hpp"
+#include "harness/support/output_file.hpp"
+#include "harness/support/system/own_files.hpp"
+
+namespace gla_bench::commands {
+namespace {
+
+/// The device's own model in the user's data folder.
+std::string default_path(const std::string& device) {
+  const std::string folder = user_data_folder();
+  if (folder.empty())
+    throw InputError(
+        "no folder for cost models: neither XDG_DATA_HOME nor HOME is set; name a file with -o");
+  return (std::filesystem::path(folder) / "tuned" / cost_model::model_name(device)).string();
+}
+
+}  // namespace
+
+int tune_fit(const std::vector<std::string>& paths, std::string output, bool markdown,
+             double most_median, double most_worst) {
+  expect_apart(results_files("--fit", paths), NamedFiles{{"--output", output}});
+  std::vector<Results> files;
+  for (const std::string& path : paths) files.push_back(read_results(path));
+  auto examples = cost_model::examples_of(files);
+  if (examples.empty())
+    throw InputError(files.front().file +
+                     ": no record is right and timed, so that nothing can be learnt");
+  const cost_model::CostModel model = cost_model::learn(files, examples);
+  if (output.empty()) output = default_path(model.device);
+  cost_model::write_model(model, output);
+  std::cout << cost_model::model_report(model, markdown) << output << ": a model of "
+            << examples.size() << " times on " << model.device << "\n";
+  const auto within = [](double share, double limit) { return 100 * share <= limit; };
+  return within(model.regret.median, most_median) && within(model.regret.worst, most_worst)
+             ? done
+             : check_failed;
+}
+
+}  // namespace gla_bench::commands

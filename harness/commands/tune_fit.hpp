@@ -1,0 +1,16 @@
+#pragma once
+// `tune --fit`: a cost model out of results files. It needs no GPU.
+
+#include <string>
+#include <vector>
+
+namespace gla_bench::commands {
+
+/// Fits a model to the files, writes it to `output` (empty: the device's own in the user's data
+/// folder) and prints how well it predicts. Returns the exit code: check_failed where the regret of
+/// the predicted best, of problems whose shapes were left out, is above a limit (percent).
+/// @throws InputError where the files hold no times, or are of several devices
+int tune_fit(const std::vector<std::string>& files, std::string output, bool markdown,
+             double most_median, double most_worst);
+
+}  // namespace gla_bench::commands

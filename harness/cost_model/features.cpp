@@ -1,0 +1,161 @@
+#include "harness/cost_model/features.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/operator.hpp"
+
+namespace gla_bench::cost_model {
+namespace {
+
+constexpr double launch_seconds = 2e-6;
+constexpr double reserved_shared = 1024;  // bytes that each block takes besides its own
+constexpr double most_blocks = 32;        // that one multiprocessor holds
+
+double log_of(double value) {
+  return std::log2(std::max(value, 1e-12));
+}
+
+/// A kernel launch as the device sees it.
+struct Load {
+  double blocks = 1, threads = 32, shared = 0;
+  double bytes = 0;  ///< of device memory, by the model
+  double resident =
+      1;  ///< blocks that a multiprocessor holds at a time, as far as is known uncompiled
+  double waves = 1;  ///< how often the device is filled
+
+  double loss() const { return std::ceil(waves) / waves; }
+};
+
+struct Loads {
+  std::vector<Load> kernels;
+  double products = 0, zeros = 0;
+};
+
+double threads_of(const Dim3& dim) {
+  return static_cast<double>(dim.x) * dim.y * dim.z;
+}
+
+Loads loads_of(const Candidate& candidate, const DeviceRates& rates) {
+  Loads loads;
+  const auto* recipe_of =
+      std::get_if<std::function<Recipe(const Problem&, const Tile&)>>(&candidate.variant->code);
+  if (recipe_of == nullptr) return loads;
+  const Recipe recipe = (*recipe_of)(candidate.problem, candidate.tile);
+  std::map<std::string, double> stage_bytes;
+  if (candidate.variant->stages)
+    for (const StageTraffic& stage : candidate.variant->stages(candidate.problem, candidate.tile))
+      stage_bytes[stage.name] = stage.traffic.read_bytes + stage.traffic.write_bytes;
+  for (const Step& step : recipe.steps) {
+    if (std::holds_alternative<MatrixProduct>(step)) ++loads.products;
+    if (std::holds_alternative<Zero>(step)) ++loads.zeros;
+    const auto* launch = std::get_if<KernelLaunch>(&step);
+    if (launch == nullptr) continue;
+    Load load;
+    load.blocks = std::max(1.0, threads_of(launch->grid));
+    load.threads = std::max(1.0, threads_of(launch->block));
+    load.shared = static_cast<double>(launch->shared_bytes);
+    const auto stage = stage_bytes.find(launch->stage);
+    load.bytes = stage == stage_bytes.end() ? 0 : stage->second;
+    load.resident = std::max(
+        1.0, std::floor(std::min({rates.shared_per_multiprocessor / (load.shared + reserved_shared),
+                                  rates.threads_per_multiprocessor / load.threads, most_blocks})));
+    load.waves = load.blocks / (rates.multiprocessors * load.resident);
+    loads.kernels.push_back(load);
+  }
+  return loads;
+}
+
+/// The launch that moves most, or that has most threads where nothing else is known.
+Load heaviest(const Loads& loads) {
+  Load most;
+  most.blocks = 0;
+  for (const Load& load : loads.kernels)
+    if (std::pair(load.bytes, load.blocks * load.threads) >
+        std::pair(most.bytes, most.blocks * most.threads))
+      most = load;
+  most.blocks = std::max(1.0, most.blocks);
+  return most;
+}
+
+}  // namespace
+
+Features features_of(const Candidate& candidate, const DeviceRates& rates) {
+  const Problem& problem = candidate.problem;
+  const Shape& s = problem.shape;
+  const Operator* op = find_operator(problem.op);
+  const Traffic traffic = candidate.variant->traffic(problem, candidate.tile);
+  const double bytes = traffic.read_bytes + traffic.write_bytes;
+  const double flops = candidate.variant->flops(problem, candidate.tile);
+  const Work work = op->work(problem);
+  const Loads loads = loads_of(candidate, rates);
+  const double launches = static_cast<double>(loads.kernels.size()) + loads.products + loads.zeros;
+  const double byte_seconds = bytes / rates.copy_bytes_per_second;
+  const double flop_seconds = flops / rates.matrix_flops_per_second;
+
+  Features features;
+  features.bound = std::max(byte_seconds, flop_seconds) + launch_seconds * std::max(1.0, launches);
+  const auto add = [&](std::string name, double value) {
+    features.list.push_back({std::move(name), value});
+  };
+  add("log2 bound", log_of(features.bound));
+  add("log2 operations over bytes", log_of(flop_seconds / byte_seconds));
+  add("log2 bytes over floor", log_of(bytes / work.floor_bytes));
+  add("log2 operations over least", log_of(flops / std::max(1.0, work.flops)));
+  add("log2 bytes over cache", log_of(bytes / std::max(1.0, rates.last_level_cache)));
+  add("launches", launches);
+  const Load main = heaviest(loads);
+  double fewest = main.waves, worst_loss = 1, most_loss_of_all = 0;
+  for (const Load& load : loads.kernels) {
+    fewest = std::min(fewest, load.blocks / rates.multiprocessors);
+    worst_loss = std::max(worst_loss, load.loss());
+    most_loss_of_all += load.loss();
+  }
+  add("log2 waves", log_of(main.waves));
+  add("log2 loss", log_of(main.loss()));
+  add("log2 worst loss", log_of(worst_loss));
+  add("log2 fewest blocks", log_of(fewest));
+  add("log2 blocks per multiprocessor", log_of(main.blocks / rates.multiprocessors));
+  add("log2 resident", log_of(main.resident));
+  add("log2 threads", log_of(main.threads));
+  add("log2 threads per multiprocessor",
+      log_of(std::min(main.blocks / rates.multiprocessors, main.resident) * main.threads));
+  add("log2 shared", log_of(main.shared + 1));
+  add("log2 seconds per block", log_of(byte_seconds * rates.multiprocessors / main.blocks));
+  add("log2 operation seconds per block",
+      log_of(flop_seconds * rates.multiprocessors / main.blocks));
+  add("log2 seq", log_of(static_cast<double>(std::max<std::int64_t>(s.seq, 1))));
+  add("log2 key_seq", log_of(static_cast<double>(s.keys_seq())));
+  add("log2 batch heads", log_of(static_cast<double>(s.batch * s.heads)));
+  add("log2 key_dim", log_of(static_cast<double>(s.key_dim)));
+  add("log2 value_dim", log_of(static_cast<double>(s.value_dim)));
+  add("key_dim in 64", static_cast<double>(s.key_dim % 64));
+  add("value_dim in 64", static_cast<double>(s.value_dim % 64));
+  add("group", static_cast<double>(s.heads / std::max<std::int64_t>(1, s.keys_heads())));
+  add("log2 columns", log_of(static_cast<double>(s.columns + 1)));
+  add("log2 model_dim", log_of(static_cast<double>(s.model_dim + 1)));
+  add("log2 sequences", log_of(static_cast<double>(s.sequences + 1)));
+  add("element bytes", static_cast<double>(size_of(problem.dtype)));
+  add("initial_state", problem.initial_state ? 1 : 0);
+  add("final_state", problem.final_state ? 1 : 0);
+  for (const TileAxis& axis : candidate.variant->space) {
+    const auto value = candidate.tile.find(axis.name);
+    add("tile " + axis.name,
+        value == candidate.tile.end() ? 0 : static_cast<double>(value->second));
+  }
+  double number = 0;
+  for (const Operator& one : operators()) {
+    if (one.name == problem.op) add("operator", number);
+    ++number;
+  }
+  for (const OptionAxis& axis : op->options) {
+    const std::string& value = option(*op, problem, axis.name);
+    add("option " + axis.name,
+        static_cast<double>(std::find(axis.values.begin(), axis.values.end(), value) -
+                            axis.values.begin()));
+  }
+  return features;
+}
+
+}  // namespace gla_bench::cost_model

@@ -1,0 +1,32 @@
+#pragma once
+// Learns a cost model from records.
+
+#include <span>
+#include <string>
+
+#include "harness/cost_model/model.hpp"
+#include "harness/records/record_file.hpp"
+
+namespace gla_bench::cost_model {
+
+/// One candidate's time on one problem, as a model learns and is judged by it.
+struct Example {
+  Candidate candidate;
+  Features features;
+  double seconds = 0;
+  double predicted = 0;  ///< by a regression that saw no problem of the same shape
+};
+
+/// What right and timed records of the program's present variants say. Times of one candidate in
+/// several records, also of other regimes and seeds of the inputs, become their median.
+/// @throws InputError for files of several backends or devices, and where device_rates() does
+std::vector<Example> examples_of(std::span<const Results> files);
+
+/// Fits all variants that have examples, and their errors by cross-validation: in each of ten
+/// rounds a tenth of the shapes is left out and predicted. Sets Example::predicted.
+CostModel learn(std::span<const Results> files, std::vector<Example>& examples);
+
+/// For people: rows, problems and error by variant, and the regret of the predicted best.
+std::string model_report(const CostModel& model, bool markdown);
+
+}  // namespace gla_bench::cost_model

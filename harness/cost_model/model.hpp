@@ -1,0 +1,73 @@
+#pragma once
+// Predicts how long a candidate takes, before it is compiled. For each variant of one backend a
+// regression says by which factor its time exceeds the bound that the device's rates set
+// (features.hpp). The factors are learnt from records, and taken over to other devices, whose rates
+// are other ones.
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/variant.hpp"
+#include "harness/cost_model/device_rates.hpp"
+#include "harness/cost_model/features.hpp"
+#include "harness/cost_model/regression.hpp"
+#include "harness/support/facts.hpp"
+
+namespace gla_bench::cost_model {
+
+/// How far predictions are from times, as a factor less 1, whichever of the two is larger: 0.1 is
+/// 10 %. Of problems whose shapes the prediction has not seen (cross-validation).
+struct PredictionError {
+  double median = 0, p90 = 0;
+};
+
+/// The regression of one variant, for all operators that have it.
+struct VariantModel {
+  std::string variant;
+  Direction direction = Direction::forward;
+  std::vector<std::string> features;   ///< names, in the regression's order
+  Regression factor;                   ///< log2 of the time over the bound
+  std::size_t rows = 0, problems = 0;  ///< that it was learnt from
+  /// The tiles that it was learnt from. What is said of others is a guess.
+  std::set<Tile> tiles;
+  PredictionError error;
+  double sigma = 1;  ///< root mean square of the error in log2 of the time
+
+  double log_factor(const Features& features_of_candidate) const;
+};
+
+/// What the predicted best costs over the best of a problem's records (0.02: 2 % more), of problems
+/// whose shapes the prediction has not seen.
+struct Regret {
+  std::size_t problems = 0;
+  double median = 0, p90 = 0, worst = 0;
+};
+
+struct CostModel {
+  std::string path;  ///< of its file; empty: of no file
+  std::string device;
+  BackendId backend = BackendId::cuda;
+  Facts environment;                 ///< of the records
+  std::vector<std::string> sources;  ///< the results files that it was learnt from
+  Regret regret;
+  std::vector<VariantModel> variants;
+
+  const VariantModel* find(std::string_view variant, Direction direction) const;
+};
+
+struct Prediction {
+  double seconds = 0;
+  double sigma = 1;     ///< of log2 of the time
+  bool learnt = false;  ///< false: no record of the variant was at hand
+};
+
+/// A variant that the model does not know is expected at `unknown_factor` times its bound.
+constexpr double unknown_factor = 3;
+
+/// Without a model nothing is known of any variant.
+Prediction predict(const CostModel* model, const Candidate& candidate, const DeviceRates& rates);
+
+}  // namespace gla_bench::cost_model

@@ -1,0 +1,82 @@
+#include "harness/cost_model/predictor.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.hpp"
+#include "core/tile_space.hpp"
+#include "harness/cost_model/model_file.hpp"
+
+namespace gla_bench::cost_model {
+namespace {
+
+/// The tiles of a variant that predictions are known to be good for; all where there are none.
+std::vector<Tile> tiles_of(const Variant& variant, const VariantModel* known, bool only_seen) {
+  if (!only_seen) return all_tiles(variant.space);
+  if (known == nullptr) return {};
+  return {known->tiles.begin(), known->tiles.end()};
+}
+
+}  // namespace
+
+Predictor::Predictor(std::shared_ptr<const CostModel> model, const Facts& environment)
+    : model_(std::move(model)),
+      backend_(model_ ? model_->backend
+                      : parse_backend(fact_text(environment, "backend")).value_or(BackendId::host)),
+      rates_(device_rates(model_ ? completed(environment, model_->environment) : environment)) {}
+
+Prediction Predictor::predict(const Candidate& candidate) const {
+  return cost_model::predict(model_.get(), candidate, rates_);
+}
+
+std::vector<Ranked> Predictor::all_admitted(const Catalog& catalog, const Problem& problem,
+                                            const Admits& admits, bool only_seen) const {
+  std::vector<Ranked> list;
+  for (const Variant& variant : catalog.variants) {
+    if (variant.op != problem.op || variant.backend != backend_ ||
+        variant.direction != problem.direction)
+      continue;
+    const VariantModel* known = model_ ? model_->find(variant.name, variant.direction) : nullptr;
+    for (const Tile& tile : tiles_of(variant, known, only_seen)) {
+      const Candidate candidate{&variant, problem, tile};
+      if (in_space(tile, variant.space) && admits(candidate))
+        list.push_back({candidate, predict(candidate)});
+    }
+  }
+  std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) {
+    return a.prediction.seconds < b.prediction.seconds;
+  });
+  return list;
+}
+
+std::vector<Ranked> Predictor::rank(const Catalog& catalog, const Problem& problem,
+                                    const Admits& admits) const {
+  auto list = all_admitted(catalog, problem, admits, true);
+  return list.empty() ? all_admitted(catalog, problem, admits, false) : list;
+}
+
+std::string Predictor::source() const {
+  if (!model_) return "the device's rates alone";
+  return std::filesystem::path(model_->path).filename().string() + " (" + model_->device + ")";
+}
+
+std::optional<Predictor> open_predictor(const std::string& path, BackendId backend,
+                                        const Facts& environment) {
+  std::optional<CostModel> model;
+  if (!path.empty())
+    model = load_model(path);
+  else
+    model = find_model(fact_text(environment, "device"), backend);
+  if (model && model->backend != backend)
+    throw InputError(path + ": is a model of the backend " + std::string(name(model->backend)) +
+                     ", and this is for " + std::string(name(backend)));
+  std::shared_ptr<const CostModel> shared =
+      model ? std::make_shared<const CostModel>(std::move(*model)) : nullptr;
+  try {
+    return Predictor(std::move(shared), environment);
+  } catch (const InputError&) {
+    return std::nullopt;  // nothing is known of the device: auto then goes by defaults, and says so
+  }
+}
+
+}  // namespace gla_bench::cost_model

@@ -1,0 +1,224 @@
+// What models learn, predict and keep.
+
+#include "harness/cost_model/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "harness/cost_model/learn.hpp"
+#include "harness/cost_model/model_file.hpp"
+#include "tests/harness/cost_model/times.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace gla_bench::cost_model {
+namespace {
+
+CostModel learnt(const Results& results = made_up_records()) {
+  auto examples = examples_of(std::span(&results, 1));
+  return learn(std::span(&results, 1), examples);
+}
+
+const CostModel& model() {
+  static const CostModel one = learnt();
+  return one;
+}
+
+TEST(Features, SayHowADeviceIsFilled) {
+  const DeviceRates rates = device_rates(made_up_environment());
+  const Variant& variant = *find_variant("gla", "chunk_sm90", BackendId::cuda);
+  Tile tile;
+  for (const TileAxis& axis : variant.space) tile[axis.name] = axis.values.front();
+  const auto value = [&](const Problem& problem, const std::string& name) {
+    for (const Feature& feature : features_of({&variant, problem, tile}, rates).list)
+      if (feature.name == name) return feature.value;
+    ADD_FAILURE() << name;
+    return 0.0;
+  };
+  const Problem few = made_up_problem(1, 4096, 4), many = made_up_problem(8, 4096, 64);
+  EXPECT_EQ(value(few, "log2 batch heads"), 2);
+  EXPECT_EQ(value(few, "log2 seq"), 12);
+  EXPECT_LT(value(few, "log2 waves"), 0);
+  EXPECT_GT(value(many, "log2 waves"), 0);
+  EXPECT_GT(value(few, "log2 loss"), 1);  // most of the device has nothing to do
+  EXPECT_EQ(value(few, "tile segments"), tile.at("segments"));
+}
+
+TEST(Features, BoundIsThatOfTheRates) {
+  const Variant& variant = *find_variant("gla", "chunk_sm90", BackendId::cuda);
+  const Problem problem = made_up_problem(8, 4096, 16);
+  Tile tile;
+  for (const TileAxis& axis : variant.space) tile[axis.name] = axis.values.front();
+  const Candidate candidate{&variant, problem, tile};
+  const Traffic traffic = variant.traffic(problem, tile);
+  const double bytes = (traffic.read_bytes + traffic.write_bytes) / 4000e9;
+  const double bound = features_of(candidate, device_rates(made_up_environment())).bound;
+  EXPECT_GT(bound, bytes);
+  EXPECT_LT(bound, bytes + 10e-6);
+  const double slower = features_of(candidate, device_rates(made_up_environment(132, 400))).bound;
+  EXPECT_GT(slower, 9 * bytes);
+}
+
+TEST(DeviceRates, AreRefusedWhereTheyAreNotKnown) {
+  Facts facts = made_up_environment();
+  facts.erase("copy_gb_per_s");
+  try {
+    device_rates(facts);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("copy_gb_per_s"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(device_rates(completed(facts, made_up_environment())).copy_bytes_per_second, 4000e9);
+}
+
+TEST(Model, PredictsShapesThatItHasNotSeen) {
+  ASSERT_EQ(model().variants.size(), 2u);
+  const VariantModel* sm90 = model().find("chunk_sm90", Direction::forward);
+  ASSERT_NE(sm90, nullptr);
+  EXPECT_GT(sm90->rows, 100u);
+  EXPECT_EQ(sm90->problems, 48u);
+  EXPECT_LT(sm90->error.median, 0.1);
+  EXPECT_LT(model().find("chunk_fused", Direction::forward)->error.p90, 0.05);
+  EXPECT_EQ(model().regret.problems, 48u);
+  EXPECT_LT(model().regret.p90, 0.3);
+
+  const DeviceRates rates = device_rates(made_up_environment());
+  const Variant& variant = *find_variant("gla", "chunk_sm90", BackendId::cuda);
+  for (const Problem& problem : {made_up_problem(3, 2000, 10), made_up_problem(5, 5000, 20)})
+    for (const Tile& tile : sm90->tiles) {
+      const Candidate candidate{&variant, problem, tile};
+      const Prediction prediction = predict(&model(), candidate, rates);
+      const double seconds = made_up_seconds(candidate, made_up_environment());
+      EXPECT_TRUE(prediction.learnt);
+      EXPECT_LT(std::abs(std::log2(prediction.seconds / seconds)), 0.6) << describe(candidate);
+    }
+}
+
+TEST(Model, GoesOverToAnotherDevice) {
+  const Facts other = made_up_environment(66, 1000);
+  const Variant& variant = *find_variant("gla", "chunk_fused", BackendId::cuda);
+  const Problem problem = made_up_problem(4, 3000, 12);
+  const Tile tile = *model().find("chunk_fused", Direction::forward)->tiles.begin();
+  const Candidate candidate{&variant, problem, tile};
+  const double predicted = predict(&model(), candidate, device_rates(other)).seconds;
+  EXPECT_NEAR(predicted / made_up_seconds(candidate, other), 1, 0.2);
+}
+
+TEST(Model, OfAnUnknownVariantOnlyTheBoundIsKnown) {
+  const Variant& variant = *find_variant("gla", "recurrent", BackendId::cuda);
+  Tile tile;
+  for (const TileAxis& axis : variant.space) tile[axis.name] = axis.values.front();
+  const Candidate candidate{&variant, made_up_problem(1, 512, 4), tile};
+  const DeviceRates rates = device_rates(made_up_environment());
+  const Prediction prediction = predict(&model(), candidate, rates);
+  EXPECT_FALSE(prediction.learnt);
+  EXPECT_DOUBLE_EQ(prediction.seconds, unknown_factor * features_of(candidate, rates).bound);
+  EXPECT_GT(prediction.sigma, 1);
+}
+
+TEST(Model, LearnsFromRightTimesAlone) {
+  Results results = made_up_records();
+  const std::size_t before = examples_of(std::span(&results, 1)).size();
+  results.records.push_back(results.records.front());  // the same candidate again: one example
+  results.records.back().problem.seed = 2;
+  Record wrong = results.records.front(), peer = wrong, suspect = wrong, gone = wrong;
+  wrong.problem.shape.seq = peer.problem.shape.seq = suspect.problem.shape.seq = 77;
+  wrong.verification->ok = false;
+  peer.peer = true;
+  suspect.timing->suspect = true;
+  gone.variant = "no such variant";
+  for (const Record& record : {wrong, peer, suspect, gone}) results.records.push_back(record);
+  EXPECT_EQ(examples_of(std::span(&results, 1)).size(), before);
+}
+
+TEST(Model, IsOfOneDevice) {
+  const Results one = made_up_records();
+  Results other = one;
+  other.environment["device"] = std::string("NVIDIA H100");
+  other.file = "other.json";
+  const std::vector<Results> both{one, other};
+  try {
+    examples_of(both);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("other.json: is of NVIDIA H100"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(ModelFile, IsReadAsItWasWritten) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("m.json");
+  write_model(model(), path);
+  const CostModel again = load_model(path);
+  EXPECT_EQ(again.path, path);
+  EXPECT_EQ(model_to_json(again), model_to_json(model()));
+  EXPECT_FALSE(again.environment.contains("command_line"));
+  const Variant& variant = *find_variant("gla", "chunk_sm90", BackendId::cuda);
+  const DeviceRates rates = device_rates(made_up_environment());
+  for (const Tile& tile : again.find("chunk_sm90", Direction::forward)->tiles) {
+    const Candidate candidate{&variant, made_up_problem(3, 2000, 10), tile};
+    EXPECT_NEAR(
+        predict(&again, candidate, rates).seconds / predict(&model(), candidate, rates).seconds, 1,
+        1e-3);
+  }
+}
+
+TEST(ModelFile, ErrorsSayWhatStoodWhere) {
+  const Json good = model_to_json(model());
+  const auto error_of = [&](const std::string& pointer, const Json& value) {
+    Json bad = good;
+    bad[Json::json_pointer(pointer)] = value;
+    try {
+      read_model(JsonNode(bad, "m.json"));
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(error_of("/device", "NVIDIA H200"), "");
+  for (const auto& [pointer, value] : std::vector<std::pair<std::string, Json>>{
+           {"/model_version", 2},
+           {"/backend", "rocm"},
+           {"/regret/median", -1},
+           {"/variants/0/direction", "sideways"},
+           {"/variants/0/tiles/0", "segments"},
+           {"/variants/0/weights", Json::array({1})},
+           {"/variants/1/trees/0/features/0", 1000},
+           {"/variants/1/trees/0/leaves", Json::array({1, 2, 3})},
+           {"/variants/0/high/0", -1e20},
+           {"/variants/1/variant", good["variants"][0]["variant"]}}) {
+    const std::string error = error_of(pointer, value);
+    EXPECT_NE(error.find("m.json: " + pointer), std::string::npos) << pointer << ": " << error;
+  }
+}
+
+TEST(Predictor, RanksTilesThatWereSeen) {
+  const auto shared = std::make_shared<const CostModel>(model());
+  const Predictor predictor(shared, made_up_environment());
+  const Problem problem = made_up_problem(2, 6000, 8);
+  const auto ranked = predictor.rank(program_catalog(), problem, admits);
+  ASSERT_GT(ranked.size(), 10u);
+  for (std::size_t i = 1; i < ranked.size(); ++i)
+    EXPECT_LE(ranked[i - 1].prediction.seconds, ranked[i].prediction.seconds);
+  EXPECT_EQ(ranked.front().candidate.variant->name, "chunk_sm90");
+  // 132 multiprocessors over 16 sequences: 8 segments fill the device.
+  EXPECT_EQ(ranked.front().candidate.tile.at("segments"), 8);
+  for (const Ranked& one : ranked)
+    EXPECT_TRUE(model()
+                    .find(one.candidate.variant->name, Direction::forward)
+                    ->tiles.contains(one.candidate.tile));
+}
+
+TEST(Predictor, WithoutAModelGoesByTheRates) {
+  const Predictor predictor(nullptr, made_up_environment());
+  const auto ranked = predictor.rank(program_catalog(), made_up_problem(8, 4096, 16), admits);
+  ASSERT_FALSE(ranked.empty());
+  EXPECT_FALSE(ranked.front().prediction.learnt);
+  EXPECT_NE(ranked.front().candidate.variant->name, "parallel");
+  EXPECT_EQ(predictor.source(), "the device's rates alone");
+}
+
+}  // namespace
+}  // namespace gla_bench::cost_model
