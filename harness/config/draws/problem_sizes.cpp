@@ -241,7 +241,12 @@ bool ProblemSpace::is_too_much(const Problem& problem) const {
   // The outputs of a recurrence that forgets nothing, of queries and keys that may all be positive.
   const auto keys = static_cast<double>(problem.shape.key_dim);
   const auto tokens = static_cast<double>(problem.shape.seq);
-  return std::abs(scale_of(op_, problem)) * 1.5 * keys * std::sqrt(tokens) >= most_float16_output;
+  const double scale = std::abs(scale_of(op_, problem));
+  if (scale * 1.5 * keys * std::sqrt(tokens) >= most_float16_output) return true;
+  // Products of two normal numbers have twice as long a way to what is nearly never reached.
+  const std::string state = option(problem, "state_size");
+  return problem.initial_state && !state.empty() &&
+         scale * std::stod(state) * std::sqrt(keys) >= most_float16_output / 2;
 }
 
 /// Whether dims leave room for the longest class of lengths. Attention has it with few queries.
