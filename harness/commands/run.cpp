@@ -18,6 +18,7 @@
 #include "harness/commands/shared/workers.hpp"
 #include "harness/config/part.hpp"
 #include "harness/config/sweep.hpp"
+#include "harness/cost_model/predictor.hpp"
 #include "harness/engine/extend.hpp"
 #include "harness/engine/run.hpp"
 #include "harness/engine/throttled.hpp"
@@ -124,7 +125,8 @@ int exit_code(const SupervisedEnd& end) {
 
 /// Does all work, and then repeats once what was throttled. `file` may be null.
 SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work,
-                        const WorkConditions& conditions, RecordFile* file,
+                        const WorkConditions& conditions,
+                        const std::optional<cost_model::Predictor>& predictor, RecordFile* file,
                         std::vector<Record>& records) {
   Progress progress(std::cerr, progress_steps(work, conditions.settings.measure), stderr_style());
   RunHooks hooks;
@@ -133,6 +135,7 @@ SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work
   };
   hooks.record = [&](Record record) {
     note_choice(work, record);
+    cost_model::note_prediction(predictor, record);
     if (file != nullptr) file->append(record);
     records.push_back(std::move(record));
   };
@@ -145,6 +148,7 @@ SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work
   second.message("what was throttled is measured again");
   hooks.record = [&](Record record) {
     note_choice(work, record);
+    cost_model::note_prediction(predictor, record);
     const Record& merged = replace_throttled(records, record);
     if (file != nullptr) file->append(merged);
   };
@@ -207,8 +211,9 @@ int execute(const RunOptions& options, const std::string& command_line) {
   WorkConditions conditions = session.conditions;
   if (options.most_seconds > 0) conditions.ends = begun + duration_of(options.most_seconds);
   conditions.until_failure = options.until_failure;
+  const auto predictor = cost_model::open_predictor(options.choice.model, place.backend, here);
   SupervisedEnd end =
-      supervise(supervisor, work, conditions, file ? &*file : nullptr, results.records);
+      supervise(supervisor, work, conditions, predictor, file ? &*file : nullptr, results.records);
   if (file) finish_output(*file, config, why_ended(end), results);
   end.summary.counts.clear();
   for (const Record& record : results.records) ++end.summary.counts[record.status];

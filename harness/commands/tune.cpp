@@ -15,12 +15,14 @@
 namespace gla_bench::commands {
 namespace {
 
+constexpr double usual_seconds = 20;  // of the search of a problem that is guided
+
 struct TuneOptions {
   TuneTableOptions table;
   LiveTuneOptions live;
-  std::vector<std::string> replay, fit;
-  std::string strategy = "halving";
-  double seconds = 0;
+  std::vector<std::string> replay, learn_from, fit;
+  std::string strategy = "guided";
+  std::optional<double> seconds;
   std::size_t candidates = 0;
   int seeds = 20;
   bool no_table = false;
@@ -28,7 +30,10 @@ struct TuneOptions {
 
 search::Budget budget_of(const TuneOptions& options) {
   search::Budget budget;
-  if (options.seconds > 0) budget.seconds = options.seconds;
+  if (options.seconds)
+    budget.seconds = *options.seconds;
+  else if (options.replay.empty() && options.strategy == "guided")
+    budget.seconds = usual_seconds;
   if (options.candidates > 0) budget.candidates = options.candidates;
   return budget;
 }
@@ -36,9 +41,14 @@ search::Budget budget_of(const TuneOptions& options) {
 int replay_files(const TuneOptions& options) {
   std::vector<Results> files;
   for (const std::string& path : options.replay) files.push_back(read_results(path));
-  const auto problems = search::recorded_problems(files);
+  auto problems = search::recorded_problems(files);
   if (problems.empty())
     throw InputError("--replay: no problem there has two candidates that were measured in full");
+  if (*search::parse_strategy(options.strategy) == search::Strategy::guided) {
+    std::vector<Results> others;
+    for (const std::string& path : options.learn_from) others.push_back(read_results(path));
+    search::predict_without_own_shape(problems, files, others);
+  }
   std::cout << search::replay_table(problems, *search::parse_strategy(options.strategy),
                                     budget_of(options), options.live.seed, options.seeds);
   return done;
@@ -61,6 +71,7 @@ int execute(const TuneOptions& options, const std::string& command_line) {
   live.strategy = *search::parse_strategy(options.strategy);
   live.budget = budget_of(options);
   live.allowed = options.table.allowed;
+  live.model = options.table.model;
   if (!options.no_table) live.table = options.table.tuned;
   return tune_live(std::move(live), command_line);
 }
@@ -99,6 +110,9 @@ void add_tune(CLI::App& program, Context& context) {
   command->add_option("--replay", options->replay,
                       "results files in which every candidate was measured: what the search would "
                       "have found there, and at what cost; needs no GPU");
+  command->add_option("--learn-from", options->learn_from,
+                      "--replay --strategy guided: results files that predictions are learnt from, "
+                      "besides those replayed; always without the replayed problem's own shape");
   command->add_option("--fit", options->fit,
                       "results files: learn from their times to predict others, and write the "
                       "cost model (-o), without a GPU");
@@ -111,7 +125,8 @@ void add_tune(CLI::App& program, Context& context) {
       ->capture_default_str();
   command
       ->add_option("--budget-seconds", options->seconds,
-                   "of each problem: seconds of search (replayed: of measuring)")
+                   "of each problem: seconds of search from the first verified candidate on "
+                   "(default: 20 where it is guided, else no limit; replayed: of measuring)")
       ->check(CLI::PositiveNumber);
   command
       ->add_option("--budget-candidates", options->candidates,
@@ -124,7 +139,7 @@ void add_tune(CLI::App& program, Context& context) {
       ->capture_default_str();
   command->footer(
       "Examples:\n  gla-bench tune configs/quick.json -o build/tuned.json --budget-seconds 60\n"
-      "  gla-bench tune --replay results/h200/gla.json --strategy halving --seeds 20\n"
+      "  gla-bench tune --replay results/h200/search/exhaustive_gla.json --seeds 20\n"
       "  gla-bench tune --from results/h200/gla.json -o h200.json\n"
       "  gla-bench tune --fit results/h200/gla.json results/h200/search/tuning.json -o "
       "h200.model.json\n"

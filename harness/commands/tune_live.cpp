@@ -14,6 +14,7 @@
 #include "harness/records/environment.hpp"
 #include "harness/search/tune.hpp"
 #include "harness/tuned_table/choose.hpp"
+#include "harness/tuned_table/table_file.hpp"
 #include "harness/workers/signals.hpp"
 
 namespace gla_bench::commands {
@@ -31,6 +32,38 @@ void refuse_auto(const std::string& path) {
         variant.fail(
             "variants to be searched; auto is what a tuned table says, for run and verify");
   }
+}
+
+/// Chooses as `auto` does: by the table that the search is to better, where there is one for here.
+Chooser start_chooser(const LiveTuneOptions& options, const Catalog& catalog,
+                      const Session& session,
+                      const std::optional<cost_model::Predictor>& predictor) {
+  const Place& place = session.conditions.place;
+  Chooser chooser(catalog, place.backend, "there is no table");
+  const std::string named = options.table.value_or("");
+  const auto path =
+      named.empty() ? find_table(fact_text(session.environment, "device")) : std::optional(named);
+  if (path && std::filesystem::exists(*path))
+    chooser = Chooser(catalog, place.backend, load_table(*path), session.environment,
+                      {options.allowed.begin(), options.allowed.end()}, place.source_hash);
+  if (predictor) chooser.predict_by(*predictor);
+  return chooser;
+}
+
+/// What `auto` would take of the candidates.
+std::optional<Candidate> start_of(const Chooser& chooser, const Assignment& point) {
+  const auto is_there = [&](const Candidate& candidate) {
+    return std::any_of(point.accepted.begin(), point.accepted.end(), [&](const Candidate& one) {
+      return one.variant == candidate.variant && one.tile == candidate.tile;
+    });
+  };
+  return chooser
+      .choose(point.problem,
+              [&](const Candidate& candidate) -> std::optional<std::string> {
+                if (is_there(candidate)) return std::nullopt;
+                return "the config leaves it out";
+              })
+      .candidate;
 }
 
 bool has_winner(const search::TuneEnd& end) {
@@ -66,6 +99,12 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   request.conditions = session.conditions;
   request.strategy = options.strategy;
   request.budget = options.budget;
+  request.predictor = cost_model::open_predictor(options.model, session.conditions.place.backend,
+                                                 session.environment);
+  if (request.predictor)
+    std::cerr << "times are predicted by " << request.predictor->source() << "\n";
+  const Chooser chooser = start_chooser(options, catalog, session, request.predictor);
+  request.start = [&](const Assignment& point) { return start_of(chooser, point); };
   request.seed = options.seed;
   Results results;
   results.environment = session.environment;
@@ -83,7 +122,10 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   journal.starting = [&](const Candidate& candidate, RunStep step) {
     file.starting(candidate, name(step));
   };
-  journal.record = [&](const Record& record) { file.append(record); };
+  journal.record = [&](Record record) {
+    cost_model::note_prediction(request.predictor, record);
+    file.append(record);
+  };
   const search::TuneEnd end = search::tune(client, work, request, journal, progress);
   progress.finish();
   const std::string why = end.signal == 0 ? "" : signal_text(end.signal);

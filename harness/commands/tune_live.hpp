@@ -14,7 +14,7 @@ namespace gla_bench::commands {
 struct LiveTuneOptions {
   std::string config;
   OutputOptions output;
-  search::Strategy strategy = search::Strategy::halving;
+  search::Strategy strategy = search::Strategy::guided;
   search::Budget budget;
   std::uint64_t seed = 1;
   bool quiet = false;
@@ -22,6 +22,7 @@ struct LiveTuneOptions {
   /// The table that is made of the results. An empty path means the device's own; without a value
   /// no table is made.
   std::optional<std::string> table;
+  std::string model;                 ///< path of a cost model; empty: the device's own
   std::vector<std::string> allowed;  ///< facts that may differ from the table's
 };
 

@@ -91,8 +91,10 @@ void TuneTableOptions::add_to(CLI::App& command) {
                   "that they hold, with the regret")
       ->type_name("FILE");
   command
-      .add_option("--model", model,
-                  "with --evaluate: the cost model that the choices go by besides the table")
+      .add_option(
+          "--model", model,
+          "the cost model that a search goes by (default: as for auto), and with --evaluate "
+          "the choices, besides the table (default: none)")
       ->type_name("MODEL");
   command.add_option(
       "--most-median", most_median,

@@ -32,16 +32,6 @@ constexpr std::array<std::string_view, 13> kept_facts{
     "threads",       "l2_bytes", "copy_gb_per_s",  "matrix_tflop_per_s", "power_limit_watts",
     "max_clock_mhz", "toolkit",  "program_version"};
 
-/// A problem without what no launch depends on.
-Problem launch_problem(Problem problem) {
-  problem.gate.clear();
-  problem.seed = 0;
-  problem.scale.reset();
-  problem.tensors.clear();
-  problem.tensor_names.clear();
-  return problem;
-}
-
 /// A record whose time a model may learn from. A search's first looks are times as well.
 bool has_time(const Record& record) {
   if (record.peer || !record.timing || record.timing->suspect) return false;
@@ -141,6 +131,15 @@ Regret regret_of(const std::vector<Example>& examples) {
 }
 
 }  // namespace
+
+Problem launch_problem(Problem problem) {
+  problem.gate.clear();
+  problem.seed = 0;
+  problem.scale.reset();
+  problem.tensors.clear();
+  problem.tensor_names.clear();
+  return problem;
+}
 
 std::vector<Example> examples_of(std::span<const Results> files) {
   using Key = std::tuple<Problem, const Variant*, Tile>;

@@ -17,6 +17,9 @@ struct Example {
   double predicted = 0;  ///< by a regression that saw no problem of the same shape
 };
 
+/// A problem without what no launch depends on: the regime, seed, scale and source of its inputs.
+Problem launch_problem(Problem problem);
+
 /// What right and timed records of the program's present variants say. Times of one candidate in
 /// several records, also of other regimes and seeds of the inputs, become their median.
 /// @throws InputError for files of several backends or devices, and where device_rates() does

@@ -60,6 +60,15 @@ std::string Predictor::source() const {
   return std::filesystem::path(model_->path).filename().string() + " (" + model_->device + ")";
 }
 
+void note_prediction(const std::optional<Predictor>& predictor, Record& record) {
+  if (!predictor) return;
+  const Variant* variant =
+      find_variant(record.problem.op, record.variant, record.backend, record.problem.direction);
+  if (variant == nullptr || !was_tried(record) || !in_space(record.tile, variant->space)) return;
+  const Prediction prediction = predictor->predict({variant, record.problem, record.tile});
+  if (prediction.learnt) record.predicted_ms = 1e3 * prediction.seconds;
+}
+
 std::optional<Predictor> open_predictor(const std::string& path, BackendId backend,
                                         const Facts& environment) {
   std::optional<CostModel> model;

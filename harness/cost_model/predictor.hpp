@@ -9,6 +9,7 @@
 
 #include "core/catalog.hpp"
 #include "harness/cost_model/model.hpp"
+#include "harness/records/record.hpp"
 
 namespace gla_bench::cost_model {
 
@@ -46,6 +47,9 @@ class Predictor {
   BackendId backend_;
   DeviceRates rates_;
 };
+
+/// Notes in a record what is predicted for it, where a model knows its variant.
+void note_prediction(const std::optional<Predictor>& predictor, Record& record);
 
 /// The predictor of an environment's device: by `path` where it is given, else by find_model().
 /// Nothing where predictions are not possible: no model, and rates that are not known.

@@ -31,6 +31,7 @@ struct Record {
   std::optional<Timing> throttled_timing;
   std::vector<Stage> stages;
   double seconds = 0;
+  double predicted_ms = 0;  ///< 0: not predicted
   Io io;
   std::optional<Energy> energy;
   double flops = 0;
@@ -77,11 +78,10 @@ void fields(Visitor& visit, Of<Record>) {
          .least = 1});
   visit.inlined([](const Record& record) -> const Problem& { return record.problem; },
                 [](Record& record, Problem problem) { record.problem = std::move(problem); });
-  visit(
-      "verification", &Record::verification,
-      {.about = "The verdict on the outputs; null where nothing was verified.",
-       .presence = added,
-       .column = "*"});
+  visit("verification", &Record::verification,
+        {.about = "The verdict on the outputs; null where nothing was verified.",
+         .presence = added,
+         .column = "*"});
   visit("timing", &Record::timing,
         {.about = "How long a call takes; null where nothing was measured.",
          .presence = added,
@@ -95,6 +95,12 @@ void fields(Visitor& visit, Of<Record>) {
         {.about = "How long the work on the candidate took: building, verifying and measuring it; "
                   "missing where it is not known.",
          .unit = "seconds",
+         .presence = sparse,
+         .least = 0});
+  visit("predicted_ms", &Record::predicted_ms,
+        {.about = "How long a call was predicted to take by a cost model that knows the variant, "
+                  "before it was compiled; missing where there was none.",
+         .unit = "milliseconds",
          .presence = sparse,
          .least = 0});
   visit("io", &Record::io, {"What a call moves through device memory."});

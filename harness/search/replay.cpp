@@ -4,7 +4,10 @@
 #include <limits>
 #include <map>
 #include <sstream>
+#include <tuple>
 
+#include "core/tile_space.hpp"
+#include "harness/cost_model/learn.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/support/statistics/statistics.hpp"
 #include "harness/support/table.hpp"
@@ -19,8 +22,10 @@ bool was_sampled_in_full(const Record& record) {
 }
 
 void add_record(RecordedProblem& recorded, const Record& record) {
-  recorded.candidates.push_back(
-      {record.variant, record.tile, record.io.model_read_bytes + record.io.model_write_bytes});
+  recorded.candidates.push_back({record.variant, record.tile,
+                                 record.io.model_read_bytes + record.io.model_write_bytes, 0, 1.5,
+                                 false});
+  recorded.compile_seconds.push_back(record.build ? record.build->seconds : 0);
   auto& samples = recorded.samples.emplace_back();
   if (!was_sampled_in_full(record) || record.timing->suspect) return;
   for (const double time : record.timing->cold.samples_ms) samples.push_back(time * 1e-3);
@@ -95,6 +100,30 @@ std::vector<RecordedProblem> recorded_problems(std::span<const Results> files) {
   return list;
 }
 
+void predict_without_own_shape(std::vector<RecordedProblem>& problems,
+                               std::span<const Results> files, std::span<const Results> others) {
+  std::vector<Results> all(others.begin(), others.end());
+  all.insert(all.end(), files.begin(), files.end());
+  auto examples = cost_model::examples_of(all);
+  const cost_model::CostModel model = cost_model::learn(all, examples);
+  using Key = std::tuple<Problem, std::string, Tile>;
+  std::map<Key, const cost_model::Example*> known;
+  for (const cost_model::Example& one : examples)
+    known[{one.candidate.problem, one.candidate.variant->name, one.candidate.tile}] = &one;
+  for (RecordedProblem& problem : problems)
+    for (SearchCandidate& candidate : problem.candidates) {
+      const Variant* variant = find_variant(problem.problem.op, candidate.variant, BackendId::cuda,
+                                            problem.problem.direction);
+      if (variant == nullptr) continue;
+      const auto found = known.find({cost_model::launch_problem(problem.problem), candidate.variant,
+                                     with_later_axes(candidate.tile, variant->space)});
+      if (found == known.end()) continue;
+      const cost_model::VariantModel* of = model.find(candidate.variant, problem.problem.direction);
+      candidate.predicted_seconds = found->second->predicted;
+      candidate.predicted_sigma = of == nullptr ? 1.5 : of->sigma;
+    }
+}
+
 double ReplayMeasurer::draw(std::size_t candidate) {
   const auto& samples = recorded_.samples[candidate];
   const double sample = samples[static_cast<std::size_t>(random_() % samples.size())];
@@ -106,6 +135,7 @@ double ReplayMeasurer::draw(std::size_t candidate) {
 void ReplayMeasurer::take(const Turn& turn, Search& search) {
   if (!search.admits(turn.candidate)) return;
   search.trying(turn.candidate);
+  compiled_.insert(turn.candidate);
   if (recorded_.samples[turn.candidate].empty()) {
     search.fail(turn.candidate);
     return;
@@ -116,7 +146,15 @@ void ReplayMeasurer::take(const Turn& turn, Search& search) {
   search.tell(turn.candidate, kept);
 }
 
-void ReplayMeasurer::measure(const Batch& batch, const std::vector<std::size_t>&, Search& search) {
+double ReplayMeasurer::compile_seconds() const {
+  double sum = 0;
+  for (const std::size_t i : compiled_) sum += recorded_.compile_seconds[i];
+  return sum;
+}
+
+void ReplayMeasurer::measure(const Batch& batch, const std::vector<std::size_t>& outlook,
+                             Search& search) {
+  compiled_.insert(outlook.begin(), outlook.end());
   std::vector<Turn> turns;
   if (batch.joint)
     turns = turns_of(batch, random_);
@@ -145,6 +183,7 @@ Replayed replay(const RecordedProblem& recorded, Strategy strategy, const Budget
     result.regret =
         recorded.median_seconds(*result.found) / recorded.median_seconds(recorded.best()) - 1;
   result.tried = search.spent().candidates;
+  result.compile_seconds = measurer.compile_seconds();
   result.samples = measurer.samples();
   result.share = measurer.seconds() / recorded.exhaustive_seconds();
   return result;
@@ -153,18 +192,19 @@ Replayed replay(const RecordedProblem& recorded, Strategy strategy, const Budget
 std::string replay_table(std::span<const RecordedProblem> problems, Strategy strategy,
                          const Budget& budget, std::uint64_t first_seed, int seeds) {
   Table table;
-  table.columns = {{"problem", false}, {"candidates", true}, {"best", false},
-                   {"regret", true},   {"worst", true},      {"found the best", true},
-                   {"tried", true},    {"samples", true},    {"measuring time", true},
-                   {"worst", true}};
+  table.columns = {{"problem", false},       {"candidates", true}, {"best", false},
+                   {"regret", true},         {"worst", true},      {"found the best", true},
+                   {"tried", true},          {"compiling", true},  {"samples", true},
+                   {"measuring time", true}, {"worst", true}};
   for (const RecordedProblem& problem : problems) {
-    std::vector<double> regrets, tried, samples, shares;
+    std::vector<double> regrets, tried, compiling, samples, shares;
     int hits = 0;
     for (int i = 0; i < seeds; ++i) {
       const Replayed one =
           replay(problem, strategy, budget, first_seed + static_cast<std::uint64_t>(i));
       regrets.push_back(one.regret);
       tried.push_back(static_cast<double>(one.tried));
+      compiling.push_back(one.compile_seconds);
       samples.push_back(static_cast<double>(one.samples));
       shares.push_back(one.share);
       hits += one.found == problem.best() ? 1 : 0;
@@ -174,8 +214,8 @@ std::string replay_table(std::span<const RecordedProblem> problems, Strategy str
                           best.variant + " " + describe(best.tile), percent(median(regrets)),
                           percent(quantile(regrets, 1)),
                           std::to_string(hits) + "/" + std::to_string(seeds), whole(median(tried)),
-                          whole(median(samples)), percent(median(shares)),
-                          percent(quantile(shares, 1))});
+                          whole(median(compiling)) + " s", whole(median(samples)),
+                          percent(median(shares)), percent(quantile(shares, 1))});
   }
   return table.text();
 }

@@ -3,6 +3,7 @@
 // have cost.
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct RecordedProblem {
   std::vector<SearchCandidate> candidates;
   /// Seconds, by candidate; empty for one that failed (wrong, crashed, ...).
   std::vector<std::vector<double>> samples;
+  std::vector<double> compile_seconds;  ///< core seconds, by candidate
   double copy_bytes_per_second = 0, last_level_cache = 0;
 
   std::size_t best() const;
@@ -26,6 +28,11 @@ struct RecordedProblem {
   /// The seconds that all samples took together.
   double exhaustive_seconds() const;
 };
+
+/// Gives the candidates predictions of models that saw no problem of their shape: learnt from the
+/// files and from `others`, by cross-validation (cost_model/learn.hpp).
+void predict_without_own_shape(std::vector<RecordedProblem>& problems,
+                               std::span<const Results> files, std::span<const Results> others);
 
 /// Problems with at least two measured candidates, in the order of the files. Rows of other
 /// programs (peers) and rows that only a search has sampled are left out.
@@ -41,6 +48,8 @@ class ReplayMeasurer final : public Measurer {
                Search& search) override;
 
   double seconds() const { return seconds_; }
+  /// Core seconds of all that was asked for or named as what comes next.
+  double compile_seconds() const;
   std::size_t samples() const { return samples_; }
 
  private:
@@ -51,6 +60,7 @@ class ReplayMeasurer final : public Measurer {
   std::mt19937_64 random_;
   double seconds_ = 0;
   std::size_t samples_ = 0;
+  std::set<std::size_t> compiled_;
 };
 
 /// The result of one search.
@@ -60,7 +70,8 @@ struct Replayed {
                       ///< 0.02: 2 % slower
   std::size_t tried = 0;  ///< number of candidates
   std::size_t samples = 0;
-  double share = 0;  ///< its time as a share of the exhaustive measurement's
+  double compile_seconds = 0;  ///< core seconds
+  double share = 0;            ///< its time as a share of the exhaustive measurement's
 };
 
 Replayed replay(const RecordedProblem& recorded, Strategy strategy, const Budget& budget,

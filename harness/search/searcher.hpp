@@ -16,7 +16,7 @@
 
 namespace gla_bench::search {
 
-enum class Strategy { halving, exhaustive, random, local };
+enum class Strategy { guided, halving, exhaustive };
 std::string_view name(Strategy strategy);
 std::optional<Strategy> parse_strategy(std::string_view text);
 /// "halving, exhaustive, ..."
@@ -25,8 +25,11 @@ std::string strategy_list();
 /// What the search knows of a candidate before it is measured.
 struct SearchCandidate {
   std::string variant;
-  Tile tile;
-  double model_bytes = 0;  ///< bytes read and written in theory
+  Tile tile = {};
+  double model_bytes = 0;        ///< bytes read and written in theory
+  double predicted_seconds = 0;  ///< 0: nothing is predicted
+  double predicted_sigma = 1.5;  ///< how sure that is: standard deviation of log2 of the time
+  bool is_start = false;         ///< what `auto` takes: the search begins with it
 };
 
 /// Asks for this many more samples of a candidate.
@@ -70,9 +73,9 @@ struct SearchOptions {
   std::size_t final_count = 4;  ///< and at least this many stay until their intervals separate them
   double precision = 0.01;  ///< half-width of the interval to reach for those that stay to the end
   int most_samples = 60;    ///< the most samples of one candidate in the race
-  double random_share = 0.2;       ///< `random` screens this share,
-  double local_share = 0.3;        ///< `local` visits at most this share of the candidates,
-  std::size_t least_visited = 24;  ///< but at least this many
+  std::size_t looks_at_once = 8;    ///< `guided` looks at so many before it thinks again,
+  std::size_t least_looks = 16;     ///< so many in all where there are as many,
+  double least_improvement = 0.01;  ///< and ends where none is expected to be so much faster
   /// `exhaustive` takes samples of each until its noise is small enough by this, 100 at most
   TimingPolicy timing;
 };
@@ -106,10 +109,10 @@ class Searcher {
   virtual double best_seconds() const = 0;
 };
 
-/// Makes a searcher for the candidates of one problem. halving: takes one sample of each, then more
-/// and more of those that are not clearly slower than the best. exhaustive: samples all by the
-/// timing policy. random: runs halving among some of them. local: moves from the best of some to
-/// its neighbours along one axis, with restarts, then runs halving among the visited.
+/// Makes a searcher for the candidates of one problem. guided: looks at those that predictions
+/// promise most of, corrects the predictions by what it sees, then runs halving's race. halving:
+/// takes one sample of each, then more and more of those that are not clearly slower than the best.
+/// exhaustive: samples all by the timing policy.
 std::unique_ptr<Searcher> make_searcher(Strategy strategy, std::vector<SearchCandidate> candidates,
                                         const SearchOptions& options);
 

@@ -10,11 +10,10 @@
 namespace gla_bench::search {
 namespace {
 
-constexpr std::array<std::pair<Strategy, std::string_view>, 4> strategy_names{
-    {{Strategy::halving, "halving"},
-     {Strategy::exhaustive, "exhaustive"},
-     {Strategy::random, "random"},
-     {Strategy::local, "local"}}};
+constexpr std::array<std::pair<Strategy, std::string_view>, 3> strategy_names{
+    {{Strategy::guided, "guided"},
+     {Strategy::halving, "halving"},
+     {Strategy::exhaustive, "exhaustive"}}};
 
 constexpr std::array<std::pair<Left, std::string_view>, 7> left_names{
     {{Left::searched, "searched"},
@@ -64,11 +63,6 @@ Batch PoolSearcher::batch(const std::vector<std::size_t>& candidates, int sample
     batch.asks.push_back({candidate, samples});
   }
   return batch;
-}
-
-std::vector<std::size_t> PoolSearcher::shuffled(std::vector<std::size_t> list) {
-  for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[draw(i)]);
-  return list;
 }
 
 Exhaustive::Exhaustive(std::vector<SearchCandidate> candidates, const SearchOptions& options)
@@ -148,25 +142,13 @@ std::vector<std::size_t> HalveAll::look() {
   return std::exchange(looked_, true) ? std::vector<std::size_t>{} : pool_.by_traffic();
 }
 
-std::vector<std::size_t> Random::look() {
-  if (std::exchange(looked_, true)) return {};
-  const SearchOptions& options = pool_.options();
-  const auto share =
-      static_cast<std::size_t>(options.random_share * static_cast<double>(pool_.size()));
-  auto order = shuffled(pool_.by_traffic());
-  order.resize(std::min(order.size(), std::max(options.least_visited, share)));
-  return order;
-}
-
 std::unique_ptr<Searcher> make_searcher(Strategy strategy, std::vector<SearchCandidate> candidates,
                                         const SearchOptions& options) {
   switch (strategy) {
     case Strategy::exhaustive:
       return std::make_unique<Exhaustive>(std::move(candidates), options);
-    case Strategy::random:
-      return std::make_unique<Random>(std::move(candidates), options);
-    case Strategy::local:
-      return std::make_unique<Local>(std::move(candidates), options);
+    case Strategy::guided:
+      return std::make_unique<Guided>(std::move(candidates), options);
     case Strategy::halving:
       break;
   }

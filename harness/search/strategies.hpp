@@ -1,9 +1,10 @@
 #pragma once
 // The strategies behind make_searcher().
 
-#include <random>
+#include <limits>
 
 #include "harness/search/pool.hpp"
+#include "harness/search/surrogate.hpp"
 
 namespace gla_bench::search {
 
@@ -11,7 +12,7 @@ namespace gla_bench::search {
 class PoolSearcher : public Searcher {
  public:
   PoolSearcher(std::vector<SearchCandidate> candidates, const SearchOptions& options)
-      : pool_(std::move(candidates), options), random_(options.seed) {}
+      : pool_(std::move(candidates), options) {}
 
   std::vector<std::size_t> outlook() const override { return {}; }
   bool wanted(std::size_t candidate) override { return pool_.wanted(candidate); }
@@ -28,13 +29,8 @@ class PoolSearcher : public Searcher {
  protected:
   /// A batch with the same number of samples of each candidate.
   Batch batch(const std::vector<std::size_t>& candidates, int samples, bool joint);
-  /// A random number below `count`. It is the same on every platform, unlike the standard's
-  /// distributions.
-  std::size_t draw(std::size_t count) { return static_cast<std::size_t>(random_() % count); }
-  std::vector<std::size_t> shuffled(std::vector<std::size_t> list);
 
   Pool pool_;
-  std::mt19937_64 random_;
   bool joint_ = false;  ///< whether the present batch is joint
 };
 
@@ -70,6 +66,22 @@ class Halving : public PoolSearcher {
   int samples_ = 2, taken_ = 0;
 };
 
+class Guided final : public Halving {
+ public:
+  Guided(std::vector<SearchCandidate> candidates, const SearchOptions& options);
+  std::vector<std::size_t> outlook() const override;
+
+ private:
+  std::vector<std::size_t> look() override;
+  std::size_t first() const;
+  std::vector<std::size_t> most_promising(std::size_t count, double least) const;
+
+  Surrogate surrogate_;
+  std::vector<bool> visited_;
+  std::vector<std::size_t> outlook_;
+  double best_log_ = std::numeric_limits<double>::infinity();  ///< log2 of the best time seen
+};
+
 class HalveAll final : public Halving {
  public:
   using Halving::Halving;
@@ -77,29 +89,6 @@ class HalveAll final : public Halving {
  private:
   std::vector<std::size_t> look() override;
   bool looked_ = false;
-};
-
-class Random final : public Halving {
- public:
-  using Halving::Halving;
-
- private:
-  std::vector<std::size_t> look() override;
-  bool looked_ = false;
-};
-
-class Local final : public Halving {
- public:
-  Local(std::vector<SearchCandidate> candidates, const SearchOptions& options);
-
- private:
-  std::vector<std::size_t> look() override;
-  std::vector<std::size_t> start();
-  std::vector<std::size_t> neighbours(std::size_t of) const;
-  std::vector<std::size_t> unvisited() const;
-  std::size_t visits_left() const;
-  std::vector<bool> visited_;
-  std::optional<std::size_t> centre_;  ///< the candidate whose neighbours were screened last
 };
 
 }  // namespace gla_bench::search

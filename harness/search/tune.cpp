@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "harness/support/numbers.hpp"
@@ -20,12 +21,20 @@ struct Interrupted {
   int signal;
 };
 
-std::vector<SearchCandidate> search_candidates(const Assignment& work) {
+std::vector<SearchCandidate> search_candidates(const Assignment& work, const TuneRequest& request) {
+  const auto start = request.start ? request.start(work) : std::nullopt;
   std::vector<SearchCandidate> list;
   for (const Candidate& candidate : work.accepted) {
     const Traffic traffic = candidate.variant->traffic(candidate.problem, candidate.tile);
-    list.push_back(
-        {candidate.variant->name, candidate.tile, traffic.read_bytes + traffic.write_bytes});
+    SearchCandidate one{candidate.variant->name, candidate.tile,
+                        traffic.read_bytes + traffic.write_bytes};
+    if (request.predictor) {
+      const cost_model::Prediction prediction = request.predictor->predict(candidate);
+      one.predicted_seconds = prediction.seconds;
+      one.predicted_sigma = prediction.sigma;
+    }
+    one.is_start = start && start->variant == candidate.variant && start->tile == candidate.tile;
+    list.push_back(std::move(one));
   }
   return list;
 }
@@ -63,9 +72,9 @@ class ProblemSearch {
         request_(request),
         journal_(journal),
         progress_(progress),
-        searcher_(
-            make_searcher(request.strategy, search_candidates(work), search_options(request))),
-        search_(*searcher_, request.budget, [this] { return seconds(); }),
+        searcher_(make_searcher(request.strategy, search_candidates(work, request),
+                                search_options(request))),
+        search_(*searcher_, request.budget, [this] { return budgeted_seconds(); }),
         measurer_(client, work, request.conditions, hooks_, request.seed) {
     hooks_.starting = [this](const Candidate& candidate, RunStep step) {
       starting(candidate, step);
@@ -80,6 +89,7 @@ class ProblemSearch {
     try {
       run_search(*searcher_, search_, measurer_);
       measurer_.check(contenders(*searcher_, request_.strategy), search_);
+      check_the_next_best();
     } catch (const Interrupted& interrupted) {
       signal = interrupted.signal;
       searcher_->stop();
@@ -105,6 +115,21 @@ class ProblemSearch {
  private:
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
+  /// Before the first candidate is verified, the reference is made, which no choice of candidates
+  /// can shorten.
+  double budgeted_seconds() const {
+    return first_ ? std::chrono::duration<double>(Clock::now() - *first_).count() : 0;
+  }
+
+  /// Where all that stayed to the end failed their last check, those that left before come next.
+  void check_the_next_best() {
+    for (std::size_t i = 0; i < work_.accepted.size(); ++i) {
+      const auto best = searcher_->best();
+      if (!best || measurer_.records()[*best].status != Status::verified) return;
+      measurer_.check({*best}, search_);
+    }
+  }
+
   void starting(const Candidate& candidate, RunStep step) {
     std::string text;
     if (const auto best = searcher_->best())
@@ -116,6 +141,7 @@ class ProblemSearch {
   }
 
   void recorded(const Record& record) {
+    if (!first_) first_ = Clock::now();
     if (is_failure(record.status)) progress_.message(describe(record));
     if (seen_.insert(key_of(record)).second) progress_.advance();
     if (journal_.record) journal_.record(record);
@@ -127,6 +153,7 @@ class ProblemSearch {
   Progress& progress_;
   LiveHooks hooks_;
   Clock::time_point start_ = Clock::now();
+  std::optional<Clock::time_point> first_;  ///< when the first candidate was verified, or failed
   std::unique_ptr<Searcher> searcher_;
   Search search_;
   LiveMeasurer measurer_;

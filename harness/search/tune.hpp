@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "harness/cost_model/predictor.hpp"
 #include "harness/search/live.hpp"
 #include "harness/support/progress.hpp"
 
@@ -12,8 +13,13 @@ namespace gla_bench::search {
 /// What is searched for, at what cost, and where.
 struct TuneRequest {
   WorkConditions conditions;
-  Strategy strategy = Strategy::halving;
-  Budget budget;         ///< of each problem
+  Strategy strategy = Strategy::guided;
+  /// What predicts the candidates' times; nothing: the search knows nothing of them.
+  std::optional<cost_model::Predictor> predictor;
+  /// What `auto` takes for a problem, with which its search begins; may be null. Nothing where it
+  /// takes none of the candidates.
+  std::function<std::optional<Candidate>(const Assignment&)> start;
+  Budget budget;         ///< of each problem, from the first verified candidate on
   SearchOptions search;  ///< its seed, rates and timing are those of the request; the timing
                          ///< policy's max_samples bounds its most_samples
   std::uint64_t seed = 1;

@@ -60,7 +60,7 @@ TEST_F(TuneCommand, FindsTheBestRightCandidateAndAccountsForAll) {
   std::size_t winners = 0;
   for (const Json& record : file["records"]) {
     if (record["status"] == "rejected") continue;
-    EXPECT_EQ(record["search"]["strategy"], "halving");
+    EXPECT_EQ(record["search"]["strategy"], "guided");
     winners += record["status"] == "measured" && record["search"]["left"] == "end" ? 1 : 0;
   }
   EXPECT_GE(winners, 1u);
@@ -119,7 +119,7 @@ TEST_F(TuneCommand, BadUsageIsSaid) {
   EXPECT_EQ(run("tune"), 2);
   EXPECT_NE(printed_.find("takes one of a config"), std::string::npos) << printed_;
   EXPECT_EQ(tune("--strategy guessing"), 2);
-  EXPECT_NE(printed_.find("halving, exhaustive, random, local"), std::string::npos) << printed_;
+  EXPECT_NE(printed_.find("guided, halving, exhaustive"), std::string::npos) << printed_;
   EXPECT_EQ(tune("--budget-seconds -1"), 2);
   ASSERT_EQ(tune("--budget-candidates 2"), 0) << printed_;
   ASSERT_EQ(run("tune --replay " + out_), 2);

@@ -107,10 +107,9 @@ TEST(AllStrategies, FailuresNeverWinAndEverybodyIsAccountedFor) {
   std::vector<double> times(30, 2e-3);
   times[3] = 1e-4;  // fast and wrong
   times[4] = 1.5e-3;
-  for (const Strategy strategy :
-       {Strategy::halving, Strategy::exhaustive, Strategy::random, Strategy::local}) {
+  for (const Strategy strategy : {Strategy::guided, Strategy::halving, Strategy::exhaustive}) {
     SearchOptions options;
-    options.least_visited = 30;
+    options.least_looks = 30;
     const auto searcher = make_searcher(strategy, line(30), options);
     run(*searcher, times, {3});
     EXPECT_EQ(searcher->best(), 4u) << name(strategy);
@@ -121,8 +120,7 @@ TEST(AllStrategies, FailuresNeverWinAndEverybodyIsAccountedFor) {
 }
 
 TEST(AllStrategies, WithoutOneThatIsRightThereIsNoBest) {
-  for (const Strategy strategy :
-       {Strategy::halving, Strategy::exhaustive, Strategy::random, Strategy::local}) {
+  for (const Strategy strategy : {Strategy::guided, Strategy::halving, Strategy::exhaustive}) {
     const auto searcher = make_searcher(strategy, line(3), {});
     run(*searcher, {1, 1, 1}, {0, 1, 2});
     EXPECT_FALSE(searcher->best()) << name(strategy);

@@ -31,6 +31,7 @@ class Synthetic {
         made.candidates.push_back(
             {"variant" + std::to_string(variant), {{"a", at[0]}, {"b", at[1]}, {"c", at[2]}}, 1e8});
         made.samples.push_back(samples(time));
+        made.compile_seconds.push_back(1);
       }
     }
     return made;

@@ -1,0 +1,98 @@
+// The search by predictions: looks at the candidates that promise most, corrects what it believes
+// by what it sees, and races the best.
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/search/strategies.hpp"
+
+namespace gla_bench::search {
+namespace {
+
+double log2_of_share(double share) {
+  return std::log2(1 + share);
+}
+
+}  // namespace
+
+Guided::Guided(std::vector<SearchCandidate> candidates, const SearchOptions& options)
+    : Halving(std::move(candidates), options),
+      surrogate_(pool_.candidates()),
+      visited_(pool_.size(), false) {}
+
+/// The candidate that `auto` takes, else the one that is predicted to be fastest.
+std::size_t Guided::first() const {
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < pool_.size(); ++i) {
+    if (pool_.candidates()[i].is_start) return i;
+    if (surrogate_.predicted(i) < surrogate_.predicted(best)) best = i;
+  }
+  return best;
+}
+
+/// The candidates with the greatest expected improvement, one after the other. Each is then taken
+/// to be as fast as it is believed to be, so that the next is not its twin.
+std::vector<std::size_t> Guided::most_promising(std::size_t count, double least) const {
+  Surrogate assumed = surrogate_;
+  double best = best_log_;
+  std::vector<std::size_t> list;
+  std::vector<bool> taken = visited_;
+  const auto take = [&](std::size_t candidate, double mean) {
+    list.push_back(candidate);
+    taken[candidate] = true;
+    assumed.observe(candidate, std::exp2(mean));
+    best = std::min(best, mean);
+  };
+  if (pool_.size() == 0) return list;
+  if (!std::isfinite(best) && !visited_[first()]) take(first(), surrogate_.predicted(first()));
+  while (list.size() < count) {
+    const auto beliefs = assumed.beliefs();
+    std::size_t next = pool_.size();
+    double most = least > 0 ? least : -1;
+    for (std::size_t i = 0; i < pool_.size(); ++i) {
+      if (taken[i] || !pool_.is_open(i)) continue;
+      const double expected = expected_improvement(beliefs[i], best);
+      if (expected > most) {
+        most = expected;
+        next = i;
+      }
+    }
+    if (next == pool_.size()) break;
+    take(next, beliefs[next].mean);
+  }
+  return list;
+}
+
+std::vector<std::size_t> Guided::look() {
+  bool stopped = false;
+  for (std::size_t i = 0; i < pool_.size(); ++i) {
+    const Finding& finding = pool_.findings()[i];
+    stopped = stopped || finding.left == Left::stopped;
+    if (!visited_[i] || finding.samples.empty()) continue;
+    if (finding.left == Left::failed)
+      surrogate_.forget(i);
+    else
+      surrogate_.observe(i, pool_.seconds(i));
+  }
+  outlook_.clear();
+  if (stopped) return {};  // the budget allows no other candidate
+  if (const auto best = pool_.best()) best_log_ = std::log2(pool_.seconds(*best));
+  const SearchOptions& options = pool_.options();
+  const auto looked_at =
+      static_cast<std::size_t>(std::count(visited_.begin(), visited_.end(), true));
+  const bool enough = looked_at >= options.least_looks;
+  // What would come next is compiled meanwhile.
+  auto list = most_promising(2 * options.looks_at_once,
+                             enough ? log2_of_share(options.least_improvement) : 0);
+  const auto now = static_cast<std::ptrdiff_t>(std::min(options.looks_at_once, list.size()));
+  outlook_.assign(list.begin() + now, list.end());
+  list.resize(static_cast<std::size_t>(now));
+  for (const std::size_t i : list) visited_[i] = true;
+  return list;
+}
+
+std::vector<std::size_t> Guided::outlook() const {
+  return outlook_;
+}
+
+}  // namespace gla_bench::search
