@@ -44,13 +44,21 @@ inline Record sample_record(int number, std::size_t samples = 3) {
   record.io = {100, 200, 300, 400};
   record.io.measured =
       CounterReading{CounterSource::cupti, "", 210, 310, 10, 900, 1, {{"lts__t_bytes.sum", 900}}};
+  record.predicted_ms = 0.75;
   record.energy = Energy{0.25, 500, 0.31, 620, ""};
   record.flops = 1e9;
   record.build = BuildInfo{32, 4, 1024, 0.5, true, {{"chunk_fused", 32, 4, 1024}}, "warned"};
   record.source_hash = "0123456789abcdef";
   record.verifier_hash = "0123456789abcdef-fedcba9876543210";
-  record.chosen_by =
-      ChosenBy{"nearest", "tuned.json", "T~4096", 1.5, "passed over: chunk_pipeline"};
+  record.chosen_by = ChosenBy{"nearest",
+                              "tuned.json",
+                              "T~4096",
+                              1.5,
+                              "passed over: chunk_pipeline",
+                              "h200.model.json (NVIDIA H200)",
+                              0.75,
+                              "chunk_sm90 stages=3",
+                              0.8125};
   record.against =
       Against{Status::verified, "",   "fedcba9876543210", verification, 2, {1, 1.125, 2, 4},
               {1, 2, 3, 4},     "bn", "precision"};
