@@ -16,8 +16,6 @@ constexpr std::int64_t few_keys = 8;  // keys, or queries, where the other side 
 /// far independent errors stray, and the errors of a few rows are not independent. The gradient of
 /// a query that attends to a single key is a difference of equal numbers; among others it is small.
 constexpr std::int64_t least_rows = 16;
-/// Of a peaked regime one query in so many is large, and those alone make up the gradients.
-constexpr std::int64_t queries_of_a_peak = 16;
 /// The gradient of a constant decay is one sum for each head, in which nearly everything cancels.
 /// How far rounding takes a single sum is luck, also in the plain computation that gives the bound.
 constexpr std::int64_t least_constants = 8;
@@ -225,9 +223,8 @@ bool ProblemSpace::has_bits_for_attention(const Problem& problem) const {
   const bool few = s.seq < least_rows || s.keys_seq() < s.seq;
   const bool weights_one_key = regime == "strong" || regime == "spikes" || regime == "resets";
   if (!backward) return logits <= most_float32_logits;
-  if (regime == "peaked" && s.batch * s.heads * seeing < least_rows * queries_of_a_peak)
-    return false;
-  if (few) return logits <= few_queries_logits && !weights_one_key;
+  if (regime == "peaked") return false;
+  if (few) return logits <= few_queries_logits && !weights_one_key && regime != "typical";
   return logits <= (weights_one_key               ? few_keys_logits
                     : has_constant_decay(problem) ? constant_decay_logits
                                                   : most_float32_logits);
