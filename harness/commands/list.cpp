@@ -12,7 +12,9 @@
 #include "harness/commands/shared/drawn_table.hpp"
 #include "harness/commands/shared/dtype_argument.hpp"
 #include "harness/config/sweep.hpp"
+#include "harness/cost_model/predictor.hpp"
 #include "harness/support/json.hpp"
+#include "harness/support/numbers.hpp"
 #include "harness/support/text.hpp"
 
 namespace gla_bench::commands {
@@ -25,7 +27,26 @@ struct ListOptions {
   std::vector<std::int64_t> common;  ///< --shape: Operator{}.extents in their order
   std::string dtype = "bfloat16";
   std::string arch = "sm_90a";
+  std::string model;  ///< path of a cost model; empty: that of any device with CUDA
 };
+
+constexpr std::size_t most_predicted = 5;  // of a problem's candidates
+
+/// The candidates that a model predicts to be fastest on its own device.
+void print_predicted(const cost_model::Predictor& predictor, const Catalog& catalog,
+                     const Problem& problem, const Limits& limits) {
+  const auto ranked = predictor.rank(catalog, problem, [&](const Candidate& candidate) {
+    return !candidate.variant->reject(candidate.problem, candidate.tile, limits);
+  });
+  if (ranked.empty()) return;
+  std::cout << "  predicted to be fastest there, " << name(problem.direction) << ", by "
+            << predictor.source() << ":\n";
+  for (std::size_t i = 0; i < std::min(most_predicted, ranked.size()); ++i) {
+    const cost_model::Ranked& one = ranked[i];
+    std::cout << "    " << format_ms(1e3 * one.prediction.seconds) << " ms  "
+              << one.candidate.variant->name << " " << describe(one.candidate.tile) << "\n";
+  }
+}
 
 std::string values_of(const TileAxis& axis) {
   std::vector<std::string> texts;
@@ -154,6 +175,7 @@ void list(const ListOptions& options) {
   if (!options.op.empty() && !catalog.find_operator(options.op))
     throw InputError("unknown operator \"" + options.op + "\", expected one of " +
                      join(catalog.operator_names()));
+  const auto predictor = cost_model::open_predictor(options.model, BackendId::cuda, {});
   Problem problem;
   problem.dtype = *parse_dtype(options.dtype);
   for (const Operator& op : catalog.operators) {
@@ -176,6 +198,11 @@ void list(const ListOptions& options) {
       problem.direction = variant.direction;
       print_variant(variant, problem,
                     variant.backend == BackendId::cuda ? limits_of(*arch) : Limits{});
+    }
+    if (!predictor || options.op.empty()) continue;
+    for (const Direction direction : op.directions) {
+      problem.direction = direction;
+      print_predicted(*predictor, catalog, problem, limits_of(*arch));
     }
   }
 }
@@ -208,6 +235,11 @@ void add_list(CLI::App& program, Context&) {
       ->capture_default_str();
   command->add_option("--arch", options->arch, "the architecture that CUDA tiles are tried on")
       ->capture_default_str();
+  command
+      ->add_option("--model", options->model,
+                   "the cost model of the times that are predicted for one operator (default: the "
+                   "first that is found)")
+      ->type_name("MODEL");
   command->add_flag("--json", options->json,
                     "operators, options, variants and axes as JSON, whatever the problem");
   command->footer(

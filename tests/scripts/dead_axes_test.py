@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Tests of scripts/dead_axes.py on made-up records: dead_axes_test.py SOURCE_DIR"""
+import importlib.util
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+source = pathlib.Path(sys.argv.pop(1))
+spec = importlib.util.spec_from_file_location("dead_axes", source / "scripts/dead_axes.py")
+dead_axes = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(dead_axes)
+
+
+def record(seq, tile, ms, **more):
+    return {"variant": "v", "direction": "forward", "status": "measured", "operator": "gla",
+            "dtype": "bfloat16", "layout": "seq_first", "shape": {"seq": seq}, "initial_state": False,
+            "final_state": True, "tile": tile,
+            "timing": {"suspect": False, "cold": {"median_ms": ms}}, **more}
+
+
+def dead(records, first=None, by=0.01):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "r.json"
+        path.write_text(json.dumps({"records": records}))
+        rows = list(dead_axes.rows_of(dead_axes.times_of([path], first or {}), by))
+    return {(row["axis"], row["value"]) for row in rows if row["dead"]}
+
+
+class DeadAxes(unittest.TestCase):
+    def test_what_is_never_ahead_is_dead(self):
+        records = [record(seq, {"a": a}, 1 + a) for seq in (1, 2, 3) for a in (0, 1)]
+        self.assertEqual(dead(records), {("a", 1)})
+
+    def test_ahead_once_by_enough_is_alive(self):
+        records = [record(seq, {"a": a}, 1 + a) for seq in (1, 2, 3) for a in (0, 1)]
+        self.assertEqual(dead(records + [record(4, {"a": 0}, 1.02), record(4, {"a": 1}, 1.0)]), set())
+        self.assertEqual(dead(records + [record(4, {"a": 0}, 1.005), record(4, {"a": 1}, 1.0)]),
+                         {("a", 1)})
+
+    def test_two_problems_say_nothing(self):
+        self.assertEqual(dead([record(seq, {"a": a}, 1 + a) for seq in (1, 2) for a in (0, 1)]), set())
+
+    def test_wrong_and_suspect_times_do_not_count(self):
+        records = [record(seq, {"a": a}, 1 + a) for seq in (1, 2, 3) for a in (0, 1)]
+        wrong = record(4, {"a": 1}, 0.1, status="wrong")
+        suspect = record(4, {"a": 1}, 0.1, timing={"suspect": True, "cold": {"median_ms": 0.1}})
+        self.assertEqual(dead(records + [record(4, {"a": 0}, 1), wrong, suspect]), {("a", 1)})
+
+    def test_tiles_from_before_an_axis_have_its_first_value(self):
+        records = [record(seq, tile, ms) for seq in (1, 2, 3) for tile, ms in (({}, 1), ({"a": 1}, 2))]
+        self.assertEqual(dead(records), set())
+        self.assertEqual(dead(records, {("v", "forward"): {"a": 0}}), {("a", 1)})
+
+
+if __name__ == "__main__":
+    unittest.main()
