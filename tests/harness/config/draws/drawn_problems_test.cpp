@@ -267,9 +267,9 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
                              (of_wide_keys || second == "tokens");
       // Of a few peaked queries each may have all its weight on one key, and no gradient; logits of
       // 32 leave gradients in float32 too few bits.
-      const bool of_peaks = direction.find("backward") != std::string::npos &&
-                            (pair.starts_with("regime peaked, tokens ") ||
-                             pair == "dtype float32, regime peaked");
+      const bool of_peaks =
+          direction.find("backward") != std::string::npos &&
+          (pair.starts_with("regime peaked, tokens ") || pair == "dtype float32, regime peaked");
       EXPECT_TRUE(known.contains(first) || known.contains(second) || of_softmax || of_decays ||
                   of_peaks)
           << op << direction << ": " << pair;
