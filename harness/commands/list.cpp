@@ -9,10 +9,10 @@
 #include "core/extents.hpp"
 #include "harness/backends/sources/architecture.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/auto_choice.hpp"
 #include "harness/commands/shared/drawn_table.hpp"
 #include "harness/commands/shared/dtype_argument.hpp"
 #include "harness/config/sweep.hpp"
-#include "harness/cost_model/predictor.hpp"
 #include "harness/support/json.hpp"
 #include "harness/support/numbers.hpp"
 #include "harness/support/text.hpp"
@@ -175,7 +175,7 @@ void list(const ListOptions& options) {
   if (!options.op.empty() && !catalog.find_operator(options.op))
     throw InputError("unknown operator \"" + options.op + "\", expected one of " +
                      join(catalog.operator_names()));
-  const auto predictor = cost_model::open_predictor(options.model, BackendId::cuda, {});
+  const auto predictor = predictor_for(options.model, BackendId::cuda, {});
   Problem problem;
   problem.dtype = *parse_dtype(options.dtype);
   for (const Operator& op : catalog.operators) {

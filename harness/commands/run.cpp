@@ -18,7 +18,6 @@
 #include "harness/commands/shared/workers.hpp"
 #include "harness/config/part.hpp"
 #include "harness/config/sweep.hpp"
-#include "harness/cost_model/predictor.hpp"
 #include "harness/engine/extend.hpp"
 #include "harness/engine/run.hpp"
 #include "harness/engine/throttled.hpp"
@@ -211,7 +210,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
   WorkConditions conditions = session.conditions;
   if (options.most_seconds > 0) conditions.ends = begun + duration_of(options.most_seconds);
   conditions.until_failure = options.until_failure;
-  const auto predictor = cost_model::open_predictor(options.choice.model, place.backend, here);
+  const auto predictor = predictor_for(options.choice.model, place.backend, here);
   SupervisedEnd end =
       supervise(supervisor, work, conditions, predictor, file ? &*file : nullptr, results.records);
   if (file) finish_output(*file, config, why_ended(end), results);

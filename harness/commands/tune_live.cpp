@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "harness/commands/shared/auto_choice.hpp"
 #include "harness/commands/shared/named_files.hpp"
 #include "harness/commands/shared/workers.hpp"
 #include "harness/commands/tune_table.hpp"
@@ -99,8 +100,8 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   request.conditions = session.conditions;
   request.strategy = options.strategy;
   request.budget = options.budget;
-  request.predictor = cost_model::open_predictor(options.model, session.conditions.place.backend,
-                                                 session.environment);
+  request.predictor = predictor_for(options.model, session.conditions.place.backend,
+                                    session.environment);
   if (request.predictor)
     std::cerr << "times are predicted by " << request.predictor->source() << "\n";
   const Chooser chooser = start_chooser(options, catalog, session, request.predictor);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "harness/cost_model/predictor.hpp"
+#include "core/error.hpp"
 #include "harness/tuned_table/table_file.hpp"
 
 namespace gla_bench::commands {
@@ -24,6 +24,17 @@ void AutoOptions::add_to(CLI::App& command) {
       .add_option("--allow", allowed,
                   "facts of the table's environment that may differ (compare --help)")
       ->type_name("FACT");
+}
+
+std::optional<cost_model::Predictor> predictor_for(const std::string& path, BackendId backend,
+                                                   const Facts& environment) {
+  if (!path.empty()) return cost_model::open_predictor(path, backend, environment);
+  try {
+    return cost_model::open_predictor(path, backend, environment);
+  } catch (const InputError& error) {
+    std::cerr << "warning: no times are predicted: " << error.what() << "\n";
+    return std::nullopt;
+  }
 }
 
 bool asks_for_auto(const Config& config) {
@@ -68,7 +79,7 @@ std::optional<Chooser> open_chooser(const Config& config, const AutoOptions& opt
     return std::nullopt;
   }
   Chooser chooser = open_table(config, options, catalog, place, environment);
-  if (auto predictor = cost_model::open_predictor(options.model, place.backend, environment)) {
+  if (auto predictor = predictor_for(options.model, place.backend, environment)) {
     std::cerr << "times are predicted by " << predictor->source() << "\n";
     chooser.predict_by(std::move(*predictor));
   }

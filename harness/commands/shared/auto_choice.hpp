@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/commands/commands.hpp"
+#include "harness/cost_model/predictor.hpp"
 #include "harness/tuned_table/choose.hpp"
 
 namespace gla_bench::commands {
@@ -18,6 +19,12 @@ struct AutoOptions {
 
   void add_to(CLI::App& command);
 };
+
+/// The predictor of a device: by the model at `path`, else by the one that is found for the device,
+/// which is left out with a warning where it cannot be read. @throws InputError for a path that is
+/// no such model
+std::optional<cost_model::Predictor> predictor_for(const std::string& path, BackendId backend,
+                                                   const Facts& environment);
 
 /// True where a sweep asks for `auto`.
 bool asks_for_auto(const Config& config);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -92,6 +93,23 @@ TEST_F(TuneCommand, FitsAModelThatAutoGoesBy) {
       << printed_;
   EXPECT_NE(printed_.find("chunk_sm90"), std::string::npos) << printed_;
   EXPECT_EQ(run("plan " + config_ + " --backend host --model " + model), 2) << printed_;
+}
+
+/// A model from another version must not keep what needs no prediction from running.
+TEST_F(TuneCommand, AModelThatCannotBeReadIsAWarningUnlessItIsNamed) {
+  const std::string data = folder_.file("data");
+  std::filesystem::create_directories(data + "/gla-bench/tuned");
+  std::ofstream(data + "/gla-bench/tuned/nvidia-h200.model.json") << R"({"model_version": 7})";
+  ::setenv("XDG_DATA_HOME", data.c_str(), 1);
+  EXPECT_EQ(run("list gla"), 0);
+  EXPECT_NE(printed_.find("warning: no times are predicted: " + data), std::string::npos)
+      << printed_;
+  EXPECT_EQ(run("list gla --model " + data + "/gla-bench/tuned/nvidia-h200.model.json"), 2);
+  ::unsetenv("XDG_DATA_HOME");
+  EXPECT_EQ(run("list gla --shape 4 2048 16 128 128"), 0);
+  EXPECT_NE(printed_.find("predicted to be fastest there, forward, by nvidia-h200.model.json"),
+            std::string::npos)
+      << printed_;
 }
 
 TEST_F(TuneCommand, ReplaysWhatWasMeasuredInFull) {

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Tests of scripts/draw_tuning.py and of the configs that it wrote: draw_tuning_test.py SOURCE_DIR"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+source = pathlib.Path(sys.argv.pop(1))
+
+
+def drawn(*arguments):
+    done = subprocess.run([sys.executable, source / "scripts/draw_tuning.py", *map(str, arguments)],
+                          capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def pairs_of(config):
+    return {(shape["key_dim"], shape["value_dim"])
+            for sweep in config["sweeps"] for shape in sweep["shapes"]}
+
+
+class DrawTuning(unittest.TestCase):
+    def test_committed_configs_are_what_their_seed_gives(self):
+        for path in sorted((source / "configs/tuning").glob("*.json")):
+            config = json.loads(path.read_text())
+            arguments = re.search(r"draw_tuning.py (.*)[.]$", config["description"]).group(1).split()
+            self.assertEqual(drawn(*arguments), config, path)
+
+    def test_a_judged_pair_is_in_no_fit(self):
+        for seed in range(5):
+            fit, judge = (drawn("--seed", seed, "--part", part) for part in ("fit", "judge"))
+            self.assertFalse(pairs_of(fit) & pairs_of(judge))
+            shapes = [shape for config in (fit, judge) for sweep in config["sweeps"]
+                      for shape in sweep["shapes"]]
+            self.assertEqual(len(shapes), 50)
+
+    def test_shapes_are_of_all_sizes(self):
+        shapes = [shape for seed in range(8) for part in ("fit", "judge")
+                  for sweep in drawn("--seed", seed, "--part", part)["sweeps"] for shape in sweep["shapes"]]
+        blocks = [shape["batch"] * shape["heads"] for shape in shapes]
+        lengths = [shape["seq"] for shape in shapes]
+        self.assertLess(min(blocks), 4)
+        self.assertGreater(max(blocks), 1000)
+        self.assertLess(min(lengths), 100)
+        self.assertGreater(max(lengths), 50000)
+        self.assertTrue(any(shape["key_dim"] & (shape["key_dim"] - 1) for shape in shapes))
+
+    def test_another_seed_gives_others(self):
+        self.assertNotEqual(drawn("--seed", 1, "--part", "fit"), drawn("--seed", 2, "--part", "fit"))
+
+
+if __name__ == "__main__":
+    unittest.main()
