@@ -48,14 +48,15 @@ namespace {
 
 /// The chooser by a table, or without one.
 Chooser open_table(const Config& config, const AutoOptions& options, const Catalog& catalog,
-                   const Place& place, const Facts& environment) {
+                   const Place& place, const Facts& environment, bool is_predicted) {
   std::string path = options.tuned.empty() ? config.tuned : options.tuned;
   if (path.empty()) {
     const std::string device = fact_text(environment, "device");
     const std::optional<std::string> found = find_table(device);
     if (!found) {
       const std::string missing = "no tuned table " + table_name(device);
-      std::cerr << "warning: auto has no measured choices: there is " << missing
+      std::cerr << "warning: auto goes by " << (is_predicted ? "predictions alone" : "defaults")
+                << ": there is " << missing
                 << " of the user's, of the installation or of the source tree\n";
       return Chooser(catalog, place.backend, "there is " + missing);
     }
@@ -78,8 +79,9 @@ std::optional<Chooser> open_chooser(const Config& config, const AutoOptions& opt
       std::cerr << "warning: --tuned " << options.tuned << ": no sweep asks for the variant auto\n";
     return std::nullopt;
   }
-  Chooser chooser = open_table(config, options, catalog, place, environment);
-  if (auto predictor = predictor_for(options.model, place.backend, environment)) {
+  auto predictor = predictor_for(options.model, place.backend, environment);
+  Chooser chooser = open_table(config, options, catalog, place, environment, predictor.has_value());
+  if (predictor) {
     std::cerr << "times are predicted by " << predictor->source() << "\n";
     chooser.predict_by(std::move(*predictor));
   }
