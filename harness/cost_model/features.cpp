@@ -106,11 +106,10 @@ Features features_of(const Candidate& candidate, const DeviceRates& rates) {
   add("log2 bytes over cache", log_of(bytes / std::max(1.0, rates.last_level_cache)));
   add("launches", launches);
   const Load main = heaviest(loads);
-  double fewest = main.waves, worst_loss = 1, most_loss_of_all = 0;
+  double fewest = main.waves, worst_loss = 1;
   for (const Load& load : loads.kernels) {
     fewest = std::min(fewest, load.blocks / rates.multiprocessors);
     worst_loss = std::max(worst_loss, load.loss());
-    most_loss_of_all += load.loss();
   }
   add("log2 waves", log_of(main.waves));
   add("log2 loss", log_of(main.loss()));

@@ -116,7 +116,8 @@ Regret regret_of(const std::vector<Example>& examples) {
   std::map<Problem, std::vector<const Example*>> problems;
   for (const Example& example : examples) problems[example.candidate.problem].push_back(&example);
   std::vector<double> regrets;
-  for (const auto& [problem, list] : problems) {
+  for (const auto& problem : problems) {
+    const std::vector<const Example*>& list = problem.second;
     if (list.size() < least_candidates) continue;
     const auto by = [&](double Example::*time) {
       return (*std::min_element(
