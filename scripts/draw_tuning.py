@@ -17,9 +17,11 @@ import random
 import sys
 
 LINEAR = ["gla", "rwkv6", "simple_gla", "retention", "linear_attention"]
-ATTENTION = ["attention", "decay_attention"]
+ATTENTION = ["attention", "decay_attention", "attention"]
+SOFTMAX_VARIANTS = ["three_pass", "online", "online_blocked"]
 LINEAR_VARIANTS = ["chunk_sm90", "chunk_fused", "chunk_materialized", "recurrent"]
 DIMS = [32, 48, 64, 80, 96, 112, 128, 160, 192, 256]
+DTYPES = ["bfloat16"] * 8 + ["float16", "float32"]
 ATTENTION_VARIANTS = {"forward": ["flash1", "flash2", "flash_decoding"],
                       "backward": ["flash2", "flash2_deterministic"]}
 # What scripts/dead_axes.py finds nowhere ahead in the records so far, and terms of float32.
@@ -39,6 +41,27 @@ def rounded(value, step):
     return max(1, round(value / step) * step) if value >= 4 * step else max(1, round(value))
 
 
+def rows_of(draws, limits):
+    """A shape of softmax."""
+    while True:
+        columns = rounded(log_uniform(draws, 64, 131072), draws.choice([1, 8, 64, 1024]))
+        batch = round(log_uniform(draws, 1, 65536))
+        if 4e-9 * batch * columns <= limits.most_gigabytes:
+            return {"batch": batch, "columns": columns}
+
+
+def decoding_of(draws, key_dim, value_dim, limits):
+    """A few queries over many keys, whose heads may be shared by a group of query heads."""
+    while True:
+        heads = draws.choice([8, 16, 24, 32, 40, 64])
+        batch = round(log_uniform(draws, 1, 64))
+        key_seq = rounded(log_uniform(draws, 256, 131072), draws.choice([1, 64, 128]))
+        key_heads = heads // draws.choice([1, 4, 8])
+        if 2e-9 * batch * key_heads * key_seq * (key_dim + value_dim) <= limits.most_gigabytes:
+            return {"batch": batch, "seq": draws.choice([1, 1, 1, 4, 16]), "heads": heads, "key_dim": key_dim,
+                    "value_dim": value_dim, "key_seq": key_seq, "key_heads": key_heads}
+
+
 def shape_of(draws, operator, key_dim, value_dim, limits):
     while True:
         blocks = log_uniform(draws, 1, 4096)
@@ -55,24 +78,36 @@ def shape_of(draws, operator, key_dim, value_dim, limits):
 
 def dims_of(draws, operator, drawn):
     """A pair of head dimensions that no other sweep has."""
-    while True:
-        key_dim = draws.choice([dim for dim in DIMS if operator in LINEAR or dim <= 128])
-        same = operator in ATTENTION or draws.random() < 0.5
-        dims = key_dim, key_dim if same else draws.choice(DIMS)
-        if dims not in drawn:
-            return dims
+    dims = [dim for dim in DIMS if operator in LINEAR or dim <= 128]
+    left = [(key, value) for key in dims for value in dims if (key, value) not in drawn]
+    if not left:
+        sys.exit("draw_tuning.py: --pairs: there are no more pairs of head dimensions for " + operator)
+    same = [(key, value) for key, value in left if key == value]
+    return draws.choice(same if same and draws.random() < 0.6 else left)
 
 
-def sweep_of(draws, operator, shapes):
-    sweep = {"operator": operator, "refusals_allowed": True, "dtypes": ["bfloat16"], "max_tiles": 0}
+def sweep_of(draws, operator, drawn, limits):
+    """The problems of one pair of head dimensions, or of softmax."""
+    sweep = {"operator": operator, "refusals_allowed": True, "dtypes": [draws.choice(DTYPES)], "max_tiles": 0}
+    count = range(limits.problems)
+    if operator == "softmax":
+        return {**sweep, "variants": SOFTMAX_VARIANTS, "shapes": [rows_of(draws, limits) for _ in count]}
+    dims = dims_of(draws, operator, drawn)
+    drawn.add(dims)
     if operator in LINEAR:
         sweep.update(variants=LINEAR_VARIANTS, tiles=TILES)
-    else:
-        direction = "backward" if draws.random() < 0.4 else "forward"
-        variants = [one for one in ATTENTION_VARIANTS[direction]
-                    if operator == "attention" or one != "flash1"]
-        sweep.update(direction=direction, variants=variants)
-    return {**sweep, "shapes": shapes}
+        return {**sweep, "shapes": [shape_of(draws, operator, *dims, limits) for _ in count]}
+    kind = draws.choice(["backward", "forward", "forward", "decoding"] if operator == "attention" else
+                        ["backward", "forward"])
+    sweep["direction"] = "backward" if kind == "backward" else "forward"
+    sweep["variants"] = [one for one in ATTENTION_VARIANTS[sweep["direction"]]
+                         if operator == "attention" or one != "flash1"]
+    if kind == "decoding":
+        return {**sweep, "options": {"causal": ["false"]},
+                "shapes": [decoding_of(draws, *dims, limits) for _ in count]}
+    if operator == "attention":
+        sweep["options"] = {"causal": [draws.choice(["true", "true", "false"])]}
+    return {**sweep, "shapes": [shape_of(draws, operator, *dims, limits) for _ in count]}
 
 
 def main():
@@ -82,20 +117,18 @@ def main():
     parser.add_argument("--problems", type=int, default=5, help="of each pair")
     parser.add_argument("--judged", type=float, default=1 / 3, help="share of the pairs that judge")
     parser.add_argument("--part", choices=["fit", "judge"], required=True)
-    parser.add_argument("--operators", nargs="+", default=LINEAR + ATTENTION)
-    parser.add_argument("--most-gigabytes", type=float, default=2)
-    parser.add_argument("--most-teraflop", type=float, default=2)
+    parser.add_argument("--operators", nargs="+", default=[*LINEAR, *ATTENTION, "softmax"])
+    parser.add_argument("--most-gigabytes", type=float, default=1)
+    parser.add_argument("--most-teraflop", type=float, default=0.7)
     options = parser.parse_args()
     draws = random.Random(options.seed)
     sweeps = {"fit": [], "judge": []}
     drawn = set()
     for number in range(options.pairs):
         operator = options.operators[number % len(options.operators)]
-        dims = dims_of(draws, operator, drawn)
-        drawn.add(dims)
-        shapes = [shape_of(draws, operator, *dims, options) for _ in range(options.problems)]
+        sweep = sweep_of(draws, operator, drawn, options)
         part = "judge" if draws.random() < options.judged else "fit"
-        sweeps[part].append(sweep_of(draws, operator, shapes))
+        sweeps[part].append(sweep)
     what = {"fit": "that a cost model is fitted on", "judge": "that choices are judged by"}[options.part]
     json.dump({"description": f"Problems {what}, drawn by scripts/draw_tuning.py --seed {options.seed} "
                               f"--pairs {options.pairs} --problems {options.problems} --part {options.part}.",

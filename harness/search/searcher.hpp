@@ -112,7 +112,7 @@ class Searcher {
 /// Makes a searcher for the candidates of one problem. guided: looks at those that predictions
 /// promise most of, corrects the predictions by what it sees, then runs halving's race. halving:
 /// takes one sample of each, then more and more of those that are not clearly slower than the best.
-/// exhaustive: samples all by the timing policy.
+/// exhaustive: samples all by the timing policy, in an order that the seed draws.
 std::unique_ptr<Searcher> make_searcher(Strategy strategy, std::vector<SearchCandidate> candidates,
                                         const SearchOptions& options);
 

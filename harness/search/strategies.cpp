@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <numeric>
+#include <string>
 #include <utility>
 
+#include "harness/support/hash.hpp"
 #include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench::search {
@@ -66,7 +69,17 @@ Batch PoolSearcher::batch(const std::vector<std::size_t>& candidates, int sample
 }
 
 Exhaustive::Exhaustive(std::vector<SearchCandidate> candidates, const SearchOptions& options)
-    : PoolSearcher(std::move(candidates), options), waiting_(pool_.by_traffic()) {}
+    : PoolSearcher(std::move(candidates), options), waiting_(pool_.size()) {
+  // A candidate's place depends on its name and the seed alone: problems that are cut short try the
+  // same tiles, which are compiled once.
+  std::vector<std::uint64_t> places;
+  for (const SearchCandidate& candidate : pool_.candidates())
+    places.push_back(hash_bytes(candidate.variant + " " + describe(candidate.tile),
+                                hash_bytes(std::to_string(options.seed))));
+  std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
+  std::stable_sort(waiting_.begin(), waiting_.end(),
+                   [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+}
 
 std::vector<std::size_t> Exhaustive::unsettled() const {
   const TimingPolicy& timing = pool_.options().timing;

@@ -34,7 +34,8 @@ class PoolSearcher : public Searcher {
   bool joint_ = false;  ///< whether the present batch is joint
 };
 
-/// Takes candidates in blocks and samples each in turns until the timing policy is satisfied.
+/// Takes candidates in blocks and samples each in turns until the timing policy is satisfied. Their
+/// order is drawn, so that what a budget lets through is a sample of the space.
 class Exhaustive final : public PoolSearcher {
  public:
   Exhaustive(std::vector<SearchCandidate> candidates, const SearchOptions& options);

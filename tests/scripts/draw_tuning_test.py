@@ -18,7 +18,7 @@ def drawn(*arguments):
 
 def pairs_of(config):
     return {(shape["key_dim"], shape["value_dim"])
-            for sweep in config["sweeps"] for shape in sweep["shapes"]}
+            for sweep in config["sweeps"] for shape in sweep["shapes"] if "key_dim" in shape}
 
 
 class DrawTuning(unittest.TestCase):
@@ -38,7 +38,8 @@ class DrawTuning(unittest.TestCase):
 
     def test_shapes_are_of_all_sizes(self):
         shapes = [shape for seed in range(8) for part in ("fit", "judge")
-                  for sweep in drawn("--seed", seed, "--part", part)["sweeps"] for shape in sweep["shapes"]]
+                  for sweep in drawn("--seed", seed, "--part", part)["sweeps"]
+                  if sweep["operator"] != "softmax" for shape in sweep["shapes"]]
         blocks = [shape["batch"] * shape["heads"] for shape in shapes]
         lengths = [shape["seq"] for shape in shapes]
         self.assertLess(min(blocks), 4)
@@ -46,6 +47,25 @@ class DrawTuning(unittest.TestCase):
         self.assertLess(min(lengths), 100)
         self.assertGreater(max(lengths), 50000)
         self.assertTrue(any(shape["key_dim"] & (shape["key_dim"] - 1) for shape in shapes))
+
+    def test_every_operator_and_direction_is_drawn(self):
+        sweeps = [sweep for seed in range(4) for part in ("fit", "judge")
+                  for sweep in drawn("--seed", seed, "--pairs", 36, "--part", part)["sweeps"]]
+        self.assertEqual({sweep["operator"] for sweep in sweeps},
+                         {"linear_attention", "retention", "simple_gla", "gla", "rwkv6", "attention",
+                          "decay_attention", "softmax"})
+        for operator in ("attention", "decay_attention"):
+            self.assertEqual({sweep["direction"] for sweep in sweeps if sweep["operator"] == operator},
+                             {"forward", "backward"})
+        self.assertTrue(any("key_seq" in shape for sweep in sweeps for shape in sweep["shapes"]))
+        self.assertEqual({dtype for sweep in sweeps for dtype in sweep["dtypes"]},
+                         {"bfloat16", "float16", "float32"})
+
+    def test_pairs_that_run_out_are_an_error(self):
+        done = subprocess.run([sys.executable, source / "scripts/draw_tuning.py", "--seed", "1", "--part", "fit",
+                               "--pairs", "60", "--operators", "attention"], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("no more pairs", done.stderr)
 
     def test_another_seed_gives_others(self):
         self.assertNotEqual(drawn("--seed", 1, "--part", "fit"), drawn("--seed", 2, "--part", "fit"))
