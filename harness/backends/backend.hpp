@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/operator.hpp"
 #include "core/variant.hpp"
+#include "harness/backends/comparison.hpp"
 
 namespace gla_bench {
 
@@ -97,6 +98,13 @@ class Workset {
   virtual void poison_outputs() = 0;
   /// Returns the outputs in logical order. They stay valid until the next call.
   virtual const HostTensors& download_outputs() = 0;
+  /// Holds an output against expected values where it lies. Valid until the outputs are written
+  /// again. Null where the backend leaves that to the host, or lacks the memory. @throws RunError
+  virtual std::unique_ptr<OutputComparison> compare(const TensorSpec& spec, const Chunks& chunks,
+                                              const ExpectedValues& expected) {
+    static_cast<void>(spec), static_cast<void>(chunks), static_cast<void>(expected);
+    return nullptr;
+  }
   /// A 64-bit hash of every bit of the outputs and its place. Different outputs have the same hash
   /// with a chance of 2^-64. Hashes are comparable for the same problem on the same backend.
   virtual std::uint64_t outputs_fingerprint();

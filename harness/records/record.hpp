@@ -102,7 +102,8 @@ void fields(Visitor& visit, Of<Record>) {
                   "before it was compiled; missing where there was none.",
          .unit = "milliseconds",
          .presence = sparse,
-         .least = 0});
+         .least = 0,
+         .column = "predicted_ms"});
   visit("io", &Record::io, {"What a call moves through device memory."});
   visit("energy", &Record::energy,
         {.about = "What a call takes; missing where it was not asked for or not measured.",

@@ -15,57 +15,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are stored little-endian");
 
-// A tensor seen as rows of contiguous elements, [batch, seq, heads, row] with token axes and one
-// axis of rows without.
-struct Rows {
-  std::int64_t batch = 1, seq = 1, heads = 1, length = 1;
-  bool swapped = false;     ///< stored as [batch, heads, seq, row]
-  std::int64_t pitch = 0;   ///< elements from one stored row to the next; 0: the row's length
-  std::int64_t offset = 0;  ///< elements before the first row
-
-  std::int64_t count() const { return batch * seq * heads; }
-
-  // Element of the memory at which logical row `index` begins.
-  std::int64_t begin(std::int64_t index) const {
-    return offset + stored(index) * (pitch > 0 ? pitch : length);
-  }
-
- private:
-  // Place among the stored rows of logical row `index`.
-  std::int64_t stored(std::int64_t index) const {
-    if (!swapped) return index;
-    const std::int64_t head = index % heads;
-    const std::int64_t token = index / heads;
-    return (token / seq * heads + head) * seq + token % seq;
-  }
-};
-
-Rows rows_of(const TensorSpec& spec, Layout layout) {
-  if (spec.token_pitch > 0) {  // a row is all that a token has
-    if (!spec.tokens || layout != Layout::seq_first)
-      throw std::logic_error("tensor '" + spec.name + "' has a token pitch without token rows");
-    const std::int64_t tokens = spec.extents.at(0) * spec.extents.at(1);
-    return {tokens, 1, 1, spec.elements() / tokens, false, spec.token_pitch, spec.token_offset};
-  }
-  if (spec.value_first) {  // [.., K, V] with its last two axes exchanged
-    const std::int64_t values = spec.extents.back(),
-                       keys = spec.extents.at(spec.extents.size() - 2);
-    return {spec.elements() / (keys * values), keys, values, 1, true};
-  }
-  if (!spec.tokens || layout == Layout::seq_first) {
-    // Where nothing moves, any division into rows will do. The widest that divides evenly makes
-    // loops that are worth vectorising.
-    for (std::int64_t length : {4096, 64})
-      if (spec.elements() % length == 0) return {spec.elements() / length, 1, 1, length, false};
-    return {spec.elements(), 1, 1, 1, false};
-  }
-  if (spec.extents.size() < 3)
-    throw std::logic_error("tensor '" + spec.name + "' has token axes but fewer than three axes");
-  Rows rows{spec.extents[0], spec.extents[1], spec.extents[2], 1, true};
-  for (std::size_t axis = 3; axis < spec.extents.size(); ++axis) rows.length *= spec.extents[axis];
-  return rows;
-}
-
 void check_sizes(const TensorSpec& spec, std::size_t values, std::size_t bytes) {
   if (values != static_cast<std::size_t>(spec.elements()) ||
       bytes != static_cast<std::size_t>(spec.memory_bytes()))
@@ -76,7 +25,7 @@ void check_sizes(const TensorSpec& spec, std::size_t values, std::size_t bytes) 
 }
 
 template <class Bits, class Convert>
-void pack_rows(const Rows& rows, const float* values, std::byte* stored, Convert convert) {
+void pack_rows(const StoredRows& rows, const float* values, std::byte* stored, Convert convert) {
   const std::int64_t length = rows.length;
 #pragma omp parallel for schedule(static) if (rows.count() * length > 65536)
   for (std::int64_t row = 0; row < rows.count(); ++row) {
@@ -90,7 +39,7 @@ void pack_rows(const Rows& rows, const float* values, std::byte* stored, Convert
 }
 
 template <class Bits, class Convert>
-void unpack_rows(const Rows& rows, const std::byte* stored, float* values, Convert convert) {
+void unpack_rows(const StoredRows& rows, const std::byte* stored, float* values, Convert convert) {
   const std::int64_t length = rows.length;
 #pragma omp parallel for schedule(static) if (rows.count() * length > 65536)
   for (std::int64_t row = 0; row < rows.count(); ++row) {
@@ -114,7 +63,7 @@ constexpr auto from_int32 = [](std::int32_t value) { return static_cast<float>(v
 constexpr auto from_bfloat16 = [](std::uint16_t bits) { return bfloat16_value(bits); };
 constexpr auto from_float16 = [](std::uint16_t bits) { return float16_value(bits); };
 
-void pack_as(DType dtype, const Rows& rows, const float* values, std::byte* stored) {
+void pack_as(DType dtype, const StoredRows& rows, const float* values, std::byte* stored) {
   switch (dtype) {
     case DType::float32:
       return pack_rows<float>(rows, values, stored, same);
@@ -127,7 +76,7 @@ void pack_as(DType dtype, const Rows& rows, const float* values, std::byte* stor
   }
 }
 
-void unpack_as(DType dtype, const Rows& rows, const std::byte* stored, float* values) {
+void unpack_as(DType dtype, const StoredRows& rows, const std::byte* stored, float* values) {
   switch (dtype) {
     case DType::float32:
       return unpack_rows<float>(rows, stored, values, same);
@@ -165,17 +114,43 @@ constexpr std::byte gap_byte{0xff};
 
 }  // namespace
 
+StoredRows stored_rows(const TensorSpec& spec, Layout layout) {
+  if (spec.token_pitch > 0) {  // a row is all that a token has
+    if (!spec.tokens || layout != Layout::seq_first)
+      throw std::logic_error("tensor '" + spec.name + "' has a token pitch without token rows");
+    const std::int64_t tokens = spec.extents.at(0) * spec.extents.at(1);
+    return {tokens, 1, 1, spec.elements() / tokens, false, spec.token_pitch, spec.token_offset};
+  }
+  if (spec.value_first) {  // [.., K, V] with its last two axes exchanged
+    const std::int64_t values = spec.extents.back(),
+                       keys = spec.extents.at(spec.extents.size() - 2);
+    return {spec.elements() / (keys * values), keys, values, 1, true};
+  }
+  if (!spec.tokens || layout == Layout::seq_first) {
+    // Where nothing moves, any division into rows will do. The widest that divides evenly makes
+    // loops that are worth vectorising.
+    for (std::int64_t length : {4096, 64})
+      if (spec.elements() % length == 0) return {spec.elements() / length, 1, 1, length, false};
+    return {spec.elements(), 1, 1, 1, false};
+  }
+  if (spec.extents.size() < 3)
+    throw std::logic_error("tensor '" + spec.name + "' has token axes but fewer than three axes");
+  StoredRows rows{spec.extents[0], spec.extents[1], spec.extents[2], 1, true};
+  for (std::size_t axis = 3; axis < spec.extents.size(); ++axis) rows.length *= spec.extents[axis];
+  return rows;
+}
+
 void pack(const TensorSpec& spec, Layout layout, std::span<const float> values,
           std::span<std::byte> stored) {
   check_sizes(spec, values.size(), stored.size());
   if (spec.token_pitch > 0) std::fill(stored.begin(), stored.end(), gap_byte);
-  pack_as(spec.dtype, rows_of(spec, layout), values.data(), stored.data());
+  pack_as(spec.dtype, stored_rows(spec, layout), values.data(), stored.data());
 }
 
 void unpack(const TensorSpec& spec, Layout layout, std::span<const std::byte> stored,
             std::span<float> values) {
   check_sizes(spec, values.size(), stored.size());
-  unpack_as(spec.dtype, rows_of(spec, layout), stored.data(), values.data());
+  unpack_as(spec.dtype, stored_rows(spec, layout), stored.data(), values.data());
 }
 
 void encode(DType dtype, std::span<const float> values, std::span<std::byte> bytes) {

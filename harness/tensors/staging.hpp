@@ -28,6 +28,35 @@ void pack(const TensorSpec& spec, Layout layout, std::span<const float> values,
 void unpack(const TensorSpec& spec, Layout layout, std::span<const std::byte> stored,
             std::span<float> values);
 
+/// Where the elements of a tensor lie in its memory, as rows of contiguous elements: [batch, seq,
+/// heads, length] with token axes, otherwise in whatever division fits.
+struct StoredRows {
+  std::int64_t batch = 1, seq = 1, heads = 1, length = 1;
+  bool swapped = false;     ///< stored as [batch, heads, seq, length]
+  std::int64_t pitch = 0;   ///< elements from one stored row to the next; 0: the row's length
+  std::int64_t offset = 0;  ///< elements before the first row
+
+  std::int64_t count() const { return batch * seq * heads; }
+  /// Element of the memory at which logical row `index` begins.
+  std::int64_t begin(std::int64_t index) const {
+    return offset + stored(index) * (pitch > 0 ? pitch : length);
+  }
+  /// Element of the memory that holds logical element `index`.
+  std::int64_t element(std::int64_t index) const { return begin(index / length) + index % length; }
+
+ private:
+  // Place among the stored rows of logical row `index`.
+  std::int64_t stored(std::int64_t index) const {
+    if (!swapped) return index;
+    const std::int64_t head = index % heads;
+    const std::int64_t token = index / heads;
+    return (token / seq * heads + head) * seq + token % seq;
+  }
+};
+
+/// @throws std::logic_error where the spec contradicts itself
+StoredRows stored_rows(const TensorSpec& spec, Layout layout);
+
 /// The name of the tensor that owns the memory: the spec's own name, or that of the input that it
 /// updates in place.
 const std::string& memory_name(const TensorSpec& spec);

@@ -137,6 +137,7 @@ Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output, i
   const Tolerance::PerArithmetic& policy = tolerance.of(arithmetic);
   const SignedMeans& signs = baseline.signs;
   result.common = {policy.factor * std::abs(signs.along), policy.factor * std::abs(signs.plain)};
+  if (rounded_factors > 1) result.decayed = unit_roundoff(arithmetic) / 4;
   result.computed = clamp_to(
       size.rel_l2, rounded.computed(policy.factor, baseline.computed.rel_l2, baseline.elements));
   result.rounding = rounded.of_output(rounding.rel_l2, baseline.elements);

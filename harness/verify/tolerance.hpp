@@ -50,6 +50,12 @@ struct Bounds : OutputErrors {
   /// What may have a common sign: an error of float32's size, or `factor` times what the plain
   /// computation's errors have (whole numbers plus a half, all rounded away from zero).
   SignedMeans common = {};
+  /// How far errors may go along the values, away from zero, because decayed operands are rounded. A
+  /// value that is on the grid already, times a decay just below 1, rounds back to the value: all
+  /// batches, keys and values of a token then err by what the decay lacks to 1, and no number of
+  /// them averages that out. A chunk's decays are powers of one, so that the mean over its tokens is
+  /// a quarter of the unit roundoff at most. Truncation errs towards zero, where there is no room.
+  double decayed = 0;
 };
 
 /// The policy of configs/tolerance.json. Two bounds are computed, and the smaller one counts.

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/tensor.hpp"
+#include "harness/backends/comparison.hpp"
 #include "harness/verify/tolerance.hpp"
 
 namespace gla_bench {
@@ -31,11 +32,16 @@ struct SignedMean {
 /// would give: `sigmas` standard deviations, for the output's own rounding with every element
 /// independent of the others, and for rounded factors with as many independent errors as a chunk of
 /// tokens has tokens or values, whichever are fewer. Where energies are concentrated in few
-/// elements, these count and not the others. Bounds::common is added. Elements that are not finite
+/// elements, these count and not the others. Bounds::common is added, and to
+/// the first mean Bounds::decayed where it is positive. Elements that are not finite
 /// in the reference, and outputs without a finite one, say nothing.
 /// @throws std::invalid_argument when a size does not fit the spec
 SignedMean signed_mean(const TensorSpec& spec, std::span<const float> got,
                        std::span<const double> expected, const Bounds& bounds, double sigmas);
+
+/// The same of an output that lies elsewhere.
+SignedMean signed_mean(const TensorSpec& spec, OutputComparison& comparison, const Bounds& bounds,
+                       double sigmas);
 
 /// Both means of `got` against the exact result, rounded to `stored`.
 /// @throws std::invalid_argument when a size does not fit the spec
@@ -52,5 +58,8 @@ CoarseShares coarse_shares(std::span<const float> values);
 /// @throws std::invalid_argument when a size does not fit the spec
 std::optional<int> kept_bits(const TensorSpec& spec, std::span<const float> got,
                              std::span<const double> expected, const CoarseShares& plain);
+/// The same of an output that lies elsewhere.
+std::optional<int> kept_bits(const TensorSpec& spec, OutputComparison& comparison,
+                             const CoarseShares& plain);
 
 }  // namespace gla_bench

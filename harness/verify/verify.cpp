@@ -1,6 +1,7 @@
 #include "harness/verify/verify.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "core/error.hpp"
 #include "harness/backends/other_inputs.hpp"
 #include "harness/measure/checks.hpp"
+#include "harness/verify/host_comparison.hpp"
 #include "harness/verify/value_tests.hpp"
 
 namespace gla_bench {
@@ -17,6 +19,19 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 // Work above which the device computes the reference: about a second of one host core.
 constexpr double large_flops = 4e9;
+
+// Elements of all outputs above which the device compares them: some milliseconds of one host core.
+constexpr std::int64_t many_elements = 1 << 18;
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+// Work on the device that the config leaves to the program.
+bool may_use(Backend* device, ReferencePlace place) {
+  return place != ReferencePlace::host && device != nullptr && device->can_run();
+}
 
 template <class Values>
 bool has_nan(const Values& values) {
@@ -81,10 +96,10 @@ Explanation explain(const TensorSpec& spec, const ErrorMetrics& metrics,
 }
 
 // The tests of an output whose errors are within their bounds. Returns what failed, if anything.
-std::optional<Explanation> test_values(const Expected& expected, std::span<const float> got,
+std::optional<Explanation> test_values(const Expected& expected, OutputComparison& comparison,
                                        double sigmas, TensorVerdict& verdict) {
   const TensorSpec& spec = expected.spec;
-  const SignedMean mean = signed_mean(spec, got, expected.values, expected.bound, sigmas);
+  const SignedMean mean = signed_mean(spec, comparison, expected.bound, sigmas);
   verdict.signed_mean = mean.value;
   verdict.signed_mean_bound = mean.bound;
   if (!(std::abs(mean.value) <= mean.bound))
@@ -92,7 +107,7 @@ std::optional<Explanation> test_values(const Expected& expected, std::span<const
                                                number(mean.value) + " beyond its bound " +
                                                number(mean.bound) +
                                                ", so the errors have a common sign"};
-  if (const auto bits = kept_bits(spec, got, expected.values, expected.baseline.coarse))
+  if (const auto bits = kept_bits(spec, comparison, expected.baseline.coarse))
     return Explanation{check::kept_bits, "'" + spec.name + "': a float32 output of which " +
                                              std::to_string(*bits) +
                                              " bits were kept, where the reference has more"};
@@ -133,13 +148,24 @@ BaselineError baseline_error(const TensorSpec& spec, std::vector<float> plain,
 
 ProblemTruth::ProblemTruth(const Operator& op, const Problem& problem, HostTensors inputs,
                            Backend* device, ReferencePlace place)
-    : op_(&op), problem_(problem), inputs_(std::move(inputs)), device_(device) {
-  for (const TensorSpec& spec : op.tensors(problem))
-    if (spec.role == TensorSpec::Role::output) outputs_.push_back(spec);
+    : op_(&op),
+      problem_(problem),
+      inputs_(std::move(inputs)),
+      backend_(device),
+      device_(device),
+      place_(place),
+      id_(next_id()) {
+  std::int64_t elements = 0;
+  for (const TensorSpec& spec : op.tensors(problem)) {
+    if (spec.role != TensorSpec::Role::output) continue;
+    outputs_.push_back(spec);
+    elements += spec.elements();
+  }
+  compares_on_device_ = may_use(device, place) && elements >= many_elements;
   const bool wanted = place == ReferencePlace::device ||
                       (place == ReferencePlace::automatic && op.work(problem).flops >= large_flops);
   std::optional<ReferenceTensors> computed;
-  if (wanted && device && device->can_run()) computed = device->reference(op, problem, inputs_);
+  if (wanted && may_use(device, place)) computed = device->reference(op, problem, inputs_);
   if (!computed && place == ReferencePlace::device)
     throw InputError("no float64 reference on the device for " + describe(problem));
   if (!computed) device_ = nullptr;
@@ -152,8 +178,7 @@ ProblemTruth::ProblemTruth(const Operator& op, const Problem& problem, HostTenso
 }
 
 ProblemTruth ProblemTruth::with_inputs(HostTensors inputs) const {
-  return {*op_, problem_, std::move(inputs), device_,
-          device_ ? ReferencePlace::device : ReferencePlace::host};
+  return {*op_, problem_, std::move(inputs), backend_, place_};
 }
 
 ProblemTruth* ProblemTruth::others() {
@@ -185,6 +210,19 @@ void add_fault(Verification& verification, std::string_view check, const std::st
 
 Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic arithmetic,
                    const Tolerance& tolerance) {
+  const auto compare = [&](const TensorSpec& spec,
+                           ExpectedValues expected) -> std::unique_ptr<OutputComparison> {
+    const auto found = outputs.find(spec.name);
+    if (found == outputs.end() ||
+        static_cast<std::int64_t>(found->second.size()) != spec.elements())
+      return nullptr;
+    return std::make_unique<HostComparison>(spec, found->second, expected.values);
+  };
+  return judge(truth, compare, arithmetic, tolerance);
+}
+
+Verification judge(ProblemTruth& truth, const Compare& compare, Arithmetic arithmetic,
+                   const Tolerance& tolerance) {
   Verification verification;
   verification.ok = !truth.outputs().empty();
   verification.arithmetic = arithmetic;
@@ -198,21 +236,20 @@ Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic a
         spec, truth.expected().at(spec.name), baseline,
         bounds(tolerance, arithmetic, spec.dtype, spec.rounded_factors, baseline)};
     TensorVerdict& verdict = verification.tensors[spec.name];
-    const auto found = outputs.find(spec.name);
-    if (found == outputs.end() ||
-        static_cast<std::int64_t>(found->second.size()) != spec.elements()) {
+    const auto comparison = compare(spec, truth.expected_values(spec.name));
+    if (!comparison) {
       verdict = missing_verdict(expected);
       add_fault(verification, check::missing_output,
                 "'" + spec.name + "' is missing or of the wrong size");
       continue;
     }
-    const ErrorMetrics metrics = tensor_errors(spec, found->second, expected.values);
+    const ErrorMetrics metrics = tensor_errors(spec, *comparison, expected.values);
     verdict = judge_errors(metrics, expected);
     std::optional<Explanation> why;
     if (!verdict.ok)
       why = explain(spec, metrics, verdict);
     else
-      why = test_values(expected, found->second, tolerance.sigmas, verdict);
+      why = test_values(expected, *comparison, tolerance.sigmas, verdict);
     if (!why) continue;
     verdict.ok = false;
     add_fault(verification, why->check, why->fault);

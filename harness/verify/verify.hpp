@@ -29,10 +29,10 @@ constexpr std::int64_t chunk_tokens = 64;
 constexpr std::int64_t few_tokens = 16;
 
 /// The smallest share of the norm at the tensor's RMS that a chunk's reference norm counts as, so
-/// that the error of a chunk near zero is not divided by almost nothing. Factors in float16, such as
-/// the weights of far keys, have fewer digits where they are that small. A chunk of n elements
-/// counts as 1/n at least: a single number may be near zero by chance, and its error is then that of
-/// what was added up to it.
+/// that the error of a chunk near zero is not divided by almost nothing. Factors in float16, such
+/// as the weights of far keys, have fewer digits where they are that small. A chunk of n elements
+/// counts as 1/n at least: a single number may be near zero by chance, and its error is then that
+/// of what was added up to it.
 constexpr double chunk_norm_floor(DType dtype) {
   return dtype == DType::float16 ? 0.01 : 1e-4;
 }
@@ -62,6 +62,9 @@ struct ErrorMetrics {
 /// @throws std::invalid_argument when a size does not fit the spec.
 ErrorMetrics tensor_errors(const TensorSpec& spec, std::span<const float> got,
                            std::span<const double> expected);
+/// The same of an output that lies elsewhere.
+ErrorMetrics tensor_errors(const TensorSpec& spec, OutputComparison& comparison,
+                           std::span<const double> expected);
 
 /// rel_l2 of each chunk as tensor_errors() takes it, [B, H, chunks of T]; NaN where one is not
 /// finite.
@@ -90,6 +93,13 @@ class ProblemTruth {
   const Problem& problem() const { return problem_; }
   const HostTensors& inputs() const { return inputs_; }
   const ReferenceTensors& expected() const { return expected_; }
+  /// The expected values of an output, which backends may keep a copy of.
+  ExpectedValues expected_values(const std::string& output) const {
+    return {id_, expected_.at(output)};
+  }
+  /// Whether outputs are held against them where they lie, on the device, and not on the host:
+  /// where they are many, and the config does not ask for the host's reference.
+  bool compares_on_device() const { return compares_on_device_; }
   /// "host" or "cuda".
   const std::string& reference_place() const { return reference_place_; }
   /// An output of which the reference holds NaN although no input does, so that no candidate can
@@ -122,11 +132,14 @@ class ProblemTruth {
   const Operator* op_;
   Problem problem_;
   HostTensors inputs_;
-  Backend* device_;
+  Backend *backend_, *device_;  // the second is null where the host computes
+  ReferencePlace place_;
   std::string reference_place_;
   std::vector<TensorSpec> outputs_;
   ReferenceTensors expected_;
   std::string unexplained_nan_;
+  std::uint64_t id_;
+  bool compares_on_device_ = false;
   std::map<Arithmetic, std::map<std::string, BaselineError>> baselines_;
   std::map<std::pair<Arithmetic, std::uint64_t>, Verification> right_;
   std::unique_ptr<ProblemTruth> others_;
@@ -136,6 +149,12 @@ class ProblemTruth {
 /// bounds. `check` names the first check that failed, in the order of checks.hpp. The caller sets
 /// `deterministic` and `last_timed_ok`.
 Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic arithmetic,
+                   const Tolerance& tolerance);
+
+/// An output beside what is expected of it; null where it is missing or of the wrong size.
+using Compare = std::function<std::unique_ptr<OutputComparison>(const TensorSpec&, ExpectedValues)>;
+/// The same for outputs that lie elsewhere.
+Verification judge(ProblemTruth& truth, const Compare& compare, Arithmetic arithmetic,
                    const Tolerance& tolerance);
 
 /// Adds a reason why it is not ok. `check` is that of the first reason.

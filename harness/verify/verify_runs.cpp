@@ -5,6 +5,7 @@
 
 #include "harness/backends/other_inputs.hpp"
 #include "harness/measure/checks.hpp"
+#include "harness/verify/chunks.hpp"
 #include "harness/verify/judged.hpp"
 #include "harness/verify/verify.hpp"
 
@@ -95,7 +96,19 @@ void check_one_more(Workset& workset, Plan& plan, ProblemTruth& truth, const Tol
 Verification judge_outputs(Workset& workset, ProblemTruth& truth, std::uint64_t fingerprint,
                            Arithmetic arithmetic, const Tolerance& tolerance) {
   if (const Verification* known = truth.known_right(arithmetic, fingerprint)) return *known;
-  Verification verification = judge(truth, workset.download_outputs(), arithmetic, tolerance);
+  bool on_device = truth.compares_on_device();
+  Verification verification;
+  if (on_device) {
+    const auto compare = [&](const TensorSpec& spec, ExpectedValues expected) {
+      auto comparison = workset.compare(spec, chunks_of(spec), expected);
+      on_device = on_device && comparison;
+      return comparison;
+    };
+    verification = judge(truth, compare, arithmetic, tolerance);
+  }
+  // The backend has none of this, or no memory for it.
+  if (!on_device) verification = judge(truth, workset.download_outputs(), arithmetic, tolerance);
+  verification.compared = on_device ? "cuda" : "host";
   verification.fingerprint = fingerprint;
   truth.remember(verification);
   return verification;

@@ -8,6 +8,7 @@ import * as error from './error.js';
 import * as headroom from './headroom.js';
 import * as pareto from './pareto.js';
 import * as peers from './peers.js';
+import * as predicted from './predicted.js';
 import * as roofline from './roofline.js';
 import * as stages from './stages.js';
 import * as tally from './tally.js';
@@ -18,7 +19,7 @@ import * as wins from './wins.js';
 export const sections = {
   wins: [tally, wins, time, crossover],
   why: [roofline, bytes, stages, tiles],
-  cost: [pareto, error],
+  cost: [pareto, error, predicted],
   peers: [peers, headroom],
   comparison: [comparison]
 };

@@ -6,6 +6,7 @@ import * as crossoverFigure from '../../page/figures/crossover.js';
 import * as headroomFigure from '../../page/figures/headroom.js';
 import * as paretoFigure from '../../page/figures/pareto.js';
 import * as peersFigure from '../../page/figures/peers.js';
+import * as predictedFigure from '../../page/figures/predicted.js';
 import {problemKey} from '../../page/figures/problem.js';
 import * as rooflineFigure from '../../page/figures/roofline.js';
 import * as stagesFigure from '../../page/figures/stages.js';
@@ -69,6 +70,7 @@ function withDecision(figure) {
 export const bytes = withDecision(bytesFigure);
 export const crossover = withDecision(crossoverFigure);
 export const headroom = withDecision(headroomFigure);
+export const predicted = withDecision(predictedFigure);
 export const pareto = withDecision(paretoFigure);
 export const peers = withDecision(peersFigure);
 export const roofline = withDecision(rooflineFigure);

@@ -104,7 +104,7 @@ void fields(Visitor& visit, Of<LaunchLooks>) {
 struct Verification {
   bool ok = false;
   Arithmetic arithmetic = Arithmetic::float32;
-  std::string reference;
+  std::string reference, compared;
   std::map<std::string, TensorVerdict> tensors;
   bool deterministic = false;
   std::optional<bool> last_timed_ok;
@@ -128,6 +128,8 @@ void fields(Visitor& visit, Of<Verification>) {
          .column = "arithmetic"});
   visit("reference", &Verification::reference,
         {.about = "Where the float64 reference was computed: host or cuda.", .presence = added});
+  visit("compared", &Verification::compared,
+        {.about = "Where the outputs were held against it: host or cuda.", .presence = added});
   visit("tensors", &Verification::tensors, {"The verdict on each output."});
   visit("deterministic", &Verification::deterministic,
         {.about = "Whether every further call that was looked at gave the same bits.",

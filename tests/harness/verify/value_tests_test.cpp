@@ -99,6 +99,35 @@ TEST(SignedMean, ErrorsThatRowsShareHaveRoom) {
   }
 }
 
+// Values on float16's grid times a decay just below 1 round back to the values, in every batch.
+TEST(SignedMean, DecaysThatRoundAwayHaveRoomAndTruncatedOnesHaveNone) {
+  const TensorSpec spec = tokens(4, 700, 8, 64);
+  const double decay = 1 - std::exp2(-13);
+  std::vector<double> expected = normals(spec, 1);
+  std::vector<float> rounded, cut;
+  for (double& value : expected) {
+    const float on_grid = round_to(DType::float16, value);
+    value = on_grid * decay;
+    rounded.push_back(round_to(DType::float16, value));
+    cut.push_back(static_cast<float>(on_grid * (1 - 2 * std::exp2(-13))));
+    ASSERT_EQ(rounded.back(), on_grid);
+  }
+  BaselineError baseline;
+  baseline.elements = spec.elements();
+  const auto of = [&](int rounded_factors) {
+    return bounds(default_tolerance(), Arithmetic::float16, DType::float32, rounded_factors,
+                  baseline);
+  };
+  TensorSpec state = spec;
+  state.dtype = DType::float32;
+  EXPECT_TRUE(passes(state, rounded, expected, of(3)));
+  EXPECT_FALSE(passes(state, rounded, expected, of(1)));  // no operand is decayed
+  EXPECT_FALSE(passes(state, cut, expected, of(3)));
+  EXPECT_EQ(of(3).decayed, std::exp2(-13));
+  EXPECT_EQ(bounds(default_tolerance(), Arithmetic::float32, DType::float32, 3, baseline).decayed,
+            0);
+}
+
 TEST(SignedMean, WhatThePlainComputationHasIsNoFault) {
   const TensorSpec spec = tokens(1, 700, 2, 64);
   const std::vector<double> expected = normals(spec, 1);

@@ -125,7 +125,7 @@ TEST(Verify, NothingToJudgeIsNotOk) {
   Operator empty = *find_operator("gla");
   empty.tensors = [](const Problem&) { return std::vector<TensorSpec>{}; };
   ProblemTruth truth(empty, small_problem(), find_operator("gla")->draw(small_problem()));
-  EXPECT_FALSE(judge(truth, {}, Arithmetic::float32, default_tolerance()).ok);
+  EXPECT_FALSE(judge(truth, HostTensors{}, Arithmetic::float32, default_tolerance()).ok);
 }
 
 TEST(Verify, AFaultOfTheRunIsPassedOn) {

@@ -55,6 +55,8 @@ struct LoadParams {
 // A NaN as float32, and as two values of 16 bits. It is none of those in guard zones and outputs.
 constexpr unsigned leftovers_pattern = 0x7fff7fffu;
 
+constexpr unsigned compare_threads = 256;  // as in compare.cuh
+
 template <class Params>
 void launch_on(BoundKernel kernel, unsigned blocks, const Params& params, cudaStream_t stream) {
   kernel.grid.x = blocks;
@@ -83,7 +85,9 @@ Helpers::Helpers(CodePtr code, int multiprocessors, std::size_t shared_bytes)
       flip_signs_(kernel("flip_signs", 512, sizeof(SignsParams))),
       count_poison_(kernel("count_poison", 512, sizeof(PoisonParams))),
       poison_leftovers_(kernel("poison_leftovers", 1024, sizeof(LeftoversParams), shared_bytes)),
-      keep_busy_(kernel("keep_busy", 256, sizeof(LoadParams), shared_bytes / 2)) {}
+      keep_busy_(kernel("keep_busy", 256, sizeof(LoadParams), shared_bytes / 2)),
+      compare_sums_(kernel("compare_sums", compare_threads, sizeof(CompareParams))),
+      compare_worsts_(kernel("compare_worsts", compare_threads, sizeof(CompareParams))) {}
 
 BoundKernel Helpers::kernel(const std::string& entry, unsigned threads, std::size_t param_bytes,
                             std::size_t shared_bytes) const {
@@ -138,6 +142,12 @@ void Helpers::flip_signs(void* data, std::size_t bytes, DType dtype, SignStream 
   const auto step = static_cast<unsigned>(size_of(dtype) / 2);  // in half words
   launch_on(flip_signs_, 4 * multiprocessors_,
             SignsParams{data, bytes / size_of(dtype), signs.key, step, step - 1, exponent}, stream);
+}
+
+void Helpers::compare(const CompareParams& params, bool worsts, std::int64_t blocks,
+                      cudaStream_t stream) const {
+  launch_on(worsts ? compare_worsts_ : compare_sums_, static_cast<unsigned>(blocks), params,
+            stream);
 }
 
 void Helpers::poison_leftovers(cudaStream_t stream) const {

@@ -236,3 +236,5 @@ extern "C" __global__ void keep_busy(const __grid_constant__ helpers::LoadParams
     }
   }
 }
+
+#include "harness/backends/cuda/device/compare.cuh"

@@ -20,6 +20,34 @@ struct Zone {
   unsigned long long bytes = 0;
 };
 
+/// What the kernels of compare.cuh take; a copy of their struct. Sizes and places are in elements.
+struct CompareParams {
+  const void* got = nullptr;
+  const double* expected = nullptr;
+  void* parts = nullptr;                           // PartSums or PartWorst of each block
+  std::int64_t seq, heads, length, pitch, offset;  // of StoredRows; a pitch of 0 is the length
+  std::int64_t outer, tokens, inner, row, chunk, pieces, chunk_heads;  // of Chunks
+  std::int64_t part, parts_of_chunk;  // elements of a part, and the most parts of a chunk
+  double rms = 0;
+  int swapped = 0, rows = 0;
+  int dtype = 0;  // 0: float32, 1: bfloat16, 2: float16
+  int padding = 0;
+};
+
+/// What compare_sums leaves of each part.
+struct PartSums {
+  double error_squared, norm_squared, along, plain, squares, fourths, absolutes;
+  std::int64_t elements, unwritten, not_finite, first_bad;
+  std::int64_t got_all, got_bfloat16, got_float16;
+  std::int64_t expected_all, expected_bfloat16, expected_float16;
+};
+
+/// What compare_worsts leaves of each part.
+struct PartWorst {
+  double error;
+  std::int64_t at;
+};
+
 class Helpers {
  public:
   /// Loads all kernels at once, because a kernel that is loaded at its first launch could wait for
@@ -54,6 +82,10 @@ class Helpers {
   void flip_signs(void* data, std::size_t bytes, DType dtype, SignStream signs,
                   cudaStream_t stream) const;
 
+  /// Comparisons (compare.cuh). Grid: all parts of all chunks.
+  void compare(const CompareParams& params, bool worsts, std::int64_t blocks,
+               cudaStream_t stream) const;
+
   /// Fills shared memory and registers with NaN, for as much as one block of each SM may have.
   void poison_leftovers(cudaStream_t stream) const;
   /// Reads and writes the buffer from a quarter of the SMs for some time. They have half of their
@@ -68,7 +100,8 @@ class Helpers {
   Library library_;
   unsigned multiprocessors_;
   BoundKernel fill_zones_, check_zones_, checksum_, hold_stream_, read_buffer_, copy_buffer_,
-      fill_random_, flip_signs_, count_poison_, poison_leftovers_, keep_busy_;
+      fill_random_, flip_signs_, count_poison_, poison_leftovers_, keep_busy_, compare_sums_,
+      compare_worsts_;
 };
 
 }  // namespace gla_bench::cuda

@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "harness/backends/cuda/device/check.hpp"
+#include "harness/backends/cuda/run/comparison.hpp"
 #include "harness/backends/other_inputs.hpp"
 #include "harness/tensors/staging.hpp"
 
@@ -133,6 +134,24 @@ const HostTensors& CudaWorkset::download_outputs() {
     unpack(spec, layout_, std::span(stored_).first(bytes), values);
   }
   return downloaded_;
+}
+
+std::unique_ptr<OutputComparison> CudaWorkset::compare(const TensorSpec& spec, const Chunks& chunks,
+                                                       const ExpectedValues& expected) {
+  DeviceMemory& copy = expected_[{expected.id, spec.name}];
+  if (copy.data() == nullptr) {
+    const std::size_t bytes = expected.values.size_bytes();
+    std::size_t free = 0, all = 0;
+    check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+    if (bytes > free / 4) return nullptr;
+    copy = DeviceMemory(bytes, "expected values of '" + spec.name + "'");
+    check(cudaMemcpyAsync(copy.data(), expected.values.data(), bytes, cudaMemcpyHostToDevice,
+                          device_.stream()),
+          "cudaMemcpyAsync to the device");
+    device_.synchronize();
+  }
+  return std::make_unique<CudaComparison>(device_, spec, layout_, chunks, find(spec.name),
+                                          copy.as<double>());
 }
 
 std::uint64_t CudaWorkset::outputs_fingerprint() {

@@ -26,6 +26,8 @@ class CudaWorkset : public Workset {
   std::unique_ptr<Workset> copy() override { return std::make_unique<CudaWorkset>(*this); }
   void poison_outputs() override;
   const HostTensors& download_outputs() override;
+  std::unique_ptr<OutputComparison> compare(const TensorSpec& spec, const Chunks& chunks,
+                                            const ExpectedValues& expected) override;
   std::uint64_t outputs_fingerprint() override;
   bool poison_left() override;
   std::optional<std::string> damage() override;
@@ -71,6 +73,8 @@ class CudaWorkset : public Workset {
   Sums staged_sums_;
   std::vector<std::byte> stored_;  // the downloaded bytes, kept because allocating them is slow
   HostTensors downloaded_;
+  // Copies of expected values, by their id and the output's name.
+  std::map<std::pair<std::uint64_t, std::string>, DeviceMemory> expected_;
 };
 
 }  // namespace gla_bench::cuda

@@ -1,0 +1,38 @@
+#pragma once
+// The comparison of an output that lies on the host.
+
+#include <span>
+
+#include "core/tensor.hpp"
+#include "harness/backends/comparison.hpp"
+
+namespace gla_bench {
+
+CoarseCounts coarse_counts(std::span<const float> values);
+
+/// Results do not depend on the number of threads: sums stay inside a chunk.
+class HostComparison final : public OutputComparison {
+ public:
+  /// Both in logical order. `stored` is the dtype that value_sums() rounds to.
+  /// @throws std::invalid_argument when a size does not fit the spec
+  HostComparison(const TensorSpec& spec, DType stored, std::span<const float> got,
+                 std::span<const double> expected);
+  HostComparison(const TensorSpec& spec, std::span<const float> got,
+                 std::span<const double> expected)
+      : HostComparison(spec, spec.dtype, got, expected) {}
+
+  std::vector<ErrorSums> error_sums() override;
+  std::vector<ValueSums> value_sums() override;
+  std::vector<WorstOfChunk> worsts(double rms) override;
+  CoarseCounts coarse_output() override;
+  CoarseCounts coarse_expected() override;
+  float output(std::int64_t element) override { return got_[static_cast<std::size_t>(element)]; }
+
+ private:
+  Chunks chunks_;
+  DType stored_;
+  std::span<const float> got_;
+  std::span<const double> expected_;
+};
+
+}  // namespace gla_bench
