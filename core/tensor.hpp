@@ -31,6 +31,10 @@ struct TensorSpec {
   /// tensors with token axes in seq_first.
   std::int64_t token_pitch = 0;
   std::int64_t token_offset = 0;  ///< elements of such a row before the tensor's own
+  /// How many of the rounded factors are operands times a decay, such as the keys of a chunk.
+  int decayed_factors = 0;
+  /// About how many products the longest sum adds up on the way to this output: tokens or keys.
+  std::int64_t longest_sum = 0;
 
   std::int64_t elements() const;
   /// Of the elements alone.

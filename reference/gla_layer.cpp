@@ -75,6 +75,11 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
     list.push_back({"final_state", Role::output, DType::float32, state});
     list.back().rounded_factors = 2;  // keys as the product with W_k leaves them, decayed keys
   }
+  for (TensorSpec& spec : list) {
+    if (spec.role != Role::output) continue;
+    spec.longest_sum = s.seq;
+    spec.decayed_factors = spec.name == "y" ? 2 : 1;
+  }
   return list;
 }
 

@@ -209,6 +209,12 @@ std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem) {
   if (problem.initial_state) add_states("initial", Role::input, "");
   list.push_back({"o", Role::output, d, values, true});
   if (problem.final_state) add_states("final", Role::output, in_place ? "initial" : "");
+  for (TensorSpec& spec : list) {
+    if (spec.role != Role::output) continue;
+    spec.longest_sum = s.seq;
+    // The keys of a state, and the queries that read it.
+    if (traits.decay != Decay::none) spec.decayed_factors = spec.name == "o" ? 2 : 1;
+  }
   return list;
 }
 

@@ -137,7 +137,6 @@ Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output, i
   const Tolerance::PerArithmetic& policy = tolerance.of(arithmetic);
   const SignedMeans& signs = baseline.signs;
   result.common = {policy.factor * std::abs(signs.along), policy.factor * std::abs(signs.plain)};
-  if (rounded_factors > 1) result.decayed = unit_roundoff(arithmetic) / 4;
   result.computed = clamp_to(
       size.rel_l2, rounded.computed(policy.factor, baseline.computed.rel_l2, baseline.elements));
   result.rounding = rounded.of_output(rounding.rel_l2, baseline.elements);
@@ -148,6 +147,16 @@ Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output, i
       std::hypot(rounded.computed(policy.chunk_factor, baseline.computed.worst_chunk_rel_l2,
                                   baseline.smallest_chunk),
                  rounded.of_output(rounding.worst_chunk_rel_l2, baseline.smallest_chunk)));
+  return result;
+}
+
+Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, const TensorSpec& output,
+              const BaselineError& baseline) {
+  Bounds result = bounds(tolerance, arithmetic, output.dtype, output.rounded_factors, baseline);
+  if (result.as_float32) return result;
+  result.outwards = output.decayed_factors * unit_roundoff(arithmetic) / 4;
+  const double terms_of_product = arithmetic == Arithmetic::tf32 ? 8 : 16;
+  result.inwards = std::exp2(-24) * static_cast<double>(output.longest_sum) / terms_of_product;
   return result;
 }
 

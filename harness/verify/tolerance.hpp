@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/problem.hpp"
+#include "core/tensor.hpp"
 
 namespace gla_bench {
 
@@ -50,12 +51,16 @@ struct Bounds : OutputErrors {
   /// What may have a common sign: an error of float32's size, or `factor` times what the plain
   /// computation's errors have (whole numbers plus a half, all rounded away from zero).
   SignedMeans common = {};
-  /// How far errors may go along the values, away from zero, because decayed operands are rounded. A
-  /// value that is on the grid already, times a decay just below 1, rounds back to the value: all
-  /// batches, keys and values of a token then err by what the decay lacks to 1, and no number of
-  /// them averages that out. A chunk's decays are powers of one, so that the mean over its tokens is
-  /// a quarter of the unit roundoff at most. Truncation errs towards zero, where there is no room.
-  double decayed = 0;
+  /// What errors along the values may have in common on top, away from zero and towards it.
+  ///
+  /// Away from zero: a value that is on the grid already, times a decay just below 1, rounds back
+  /// to the value. All batches, keys and values of a token then err by what the decay lacks to 1,
+  /// and no number of them averages that out. A chunk's decays are powers of one, so that the mean
+  /// over its tokens is a quarter of the unit roundoff at most, for each decayed factor.
+  ///
+  /// Towards zero: a tensor core drops what does not fit its sum of float32. A sum of n products is
+  /// added to in n / 16 steps (n / 8 in tf32), each of which loses half a unit of the last place.
+  double outwards = 0, inwards = 0;
 };
 
 /// The policy of configs/tolerance.json. Two bounds are computed, and the smaller one counts.
@@ -131,6 +136,9 @@ double cap(const Tolerance& tolerance, Arithmetic arithmetic, DType output);
 
 /// The bounds of an output with this dtype, of which `rounded_factors` factors may be rounded.
 Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output, int rounded_factors,
+              const BaselineError& baseline);
+/// The same with what the output's sums and decays give errors in common.
+Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, const TensorSpec& output,
               const BaselineError& baseline);
 
 }  // namespace gla_bench

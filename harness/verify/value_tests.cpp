@@ -78,8 +78,8 @@ SignedMean signed_mean(const TensorSpec& spec, OutputComparison& comparison, con
   const double plain_of_elements = std::sqrt(all.squares) / all.absolutes;
   const double plain_of_chunks = std::sqrt(sums.absolutes_squared) / all.absolutes;
   const SignedMeans means = sums.means();
-  const double decayed = means.along > 0 ? bounds.decayed : 0;
-  const SignedMean along{means.along, bounds.common.along + decayed +
+  const double one_sided = means.along > 0 ? bounds.outwards : bounds.inwards;
+  const SignedMean along{means.along, bounds.common.along + one_sided +
                                           sigmas * std::hypot(rounding * along_of_elements,
                                                               factors * along_of_chunks)};
   const SignedMean plain{means.plain,

@@ -232,9 +232,8 @@ Verification judge(ProblemTruth& truth, const Compare& compare, Arithmetic arith
               "'" + truth.unexplained_nan() + "': the reference is NaN, and no input is");
   for (const TensorSpec& spec : truth.outputs()) {
     const BaselineError& baseline = truth.baseline(arithmetic).at(spec.name);
-    const Expected expected{
-        spec, truth.expected().at(spec.name), baseline,
-        bounds(tolerance, arithmetic, spec.dtype, spec.rounded_factors, baseline)};
+    const Expected expected{spec, truth.expected().at(spec.name), baseline,
+                            bounds(tolerance, arithmetic, spec, baseline)};
     TensorVerdict& verdict = verification.tensors[spec.name];
     const auto comparison = compare(spec, truth.expected_values(spec.name));
     if (!comparison) {

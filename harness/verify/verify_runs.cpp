@@ -38,7 +38,7 @@ bool plain_is_right(ProblemTruth& truth, Arithmetic arithmetic, const Tolerance&
   const auto& baselines = truth.baseline(arithmetic);
   return std::all_of(truth.outputs().begin(), truth.outputs().end(), [&](const TensorSpec& spec) {
     const BaselineError& plain = baselines.at(spec.name);
-    const Bounds bound = bounds(tolerance, arithmetic, spec.dtype, spec.rounded_factors, plain);
+    const Bounds bound = bounds(tolerance, arithmetic, spec, plain);
     return within(plain.stored, 1, bound) &&
            (!bound.as_float32 || within(plain.computed, 2, bound));
   });

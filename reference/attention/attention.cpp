@@ -67,6 +67,11 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
     list.push_back({"lse", given, DType::float32, rows, true});
     list.back().rounded_factors = 0;
   }
+  const auto sum_over_tokens = [&] {
+    for (TensorSpec& spec : list)
+      if (spec.role == Role::output) spec.longest_sum = std::max(s.seq, s.keys_seq());
+  };
+  sum_over_tokens();
   if (!backward(problem)) return list;
   list.push_back({"do", Role::input, d, outputs, true});
   list.push_back({"dq", Role::output, d, queries, true});
@@ -76,6 +81,7 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
     if (spec.role == Role::output) spec.rounded_factors = 1;  // the probabilities' gradients
   add_decay("dlog_decay", Role::output, DType::float32);
   if (decays(problem)) list.back().rounded_factors = 0;  // a sum of unrounded gradients
+  sum_over_tokens();
   return list;
 }
 

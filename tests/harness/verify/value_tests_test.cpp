@@ -114,18 +114,39 @@ TEST(SignedMean, DecaysThatRoundAwayHaveRoomAndTruncatedOnesHaveNone) {
   }
   BaselineError baseline;
   baseline.elements = spec.elements();
-  const auto of = [&](int rounded_factors) {
-    return bounds(default_tolerance(), Arithmetic::float16, DType::float32, rounded_factors,
-                  baseline);
-  };
   TensorSpec state = spec;
   state.dtype = DType::float32;
-  EXPECT_TRUE(passes(state, rounded, expected, of(3)));
-  EXPECT_FALSE(passes(state, rounded, expected, of(1)));  // no operand is decayed
-  EXPECT_FALSE(passes(state, cut, expected, of(3)));
-  EXPECT_EQ(of(3).decayed, std::exp2(-13));
-  EXPECT_EQ(bounds(default_tolerance(), Arithmetic::float32, DType::float32, 3, baseline).decayed,
-            0);
+  const auto of = [&](int decayed_factors) {
+    state.decayed_factors = decayed_factors;
+    return bounds(default_tolerance(), Arithmetic::float16, state, baseline);
+  };
+  EXPECT_TRUE(passes(state, rounded, expected, of(1)));
+  EXPECT_FALSE(passes(state, rounded, expected, of(0)));
+  EXPECT_FALSE(passes(state, cut, expected, of(1)));
+  EXPECT_EQ(of(1).outwards, std::exp2(-13));
+  EXPECT_EQ(of(2).outwards, std::exp2(-12));
+  EXPECT_EQ(of(2).inwards, 0);
+}
+
+// A tensor core's sums lose half a unit of float32's last place at each of their steps.
+TEST(SignedMean, LongSumsMayShrinkByTheirSteps) {
+  TensorSpec spec = tokens(4, 700, 8, 64);
+  spec.dtype = DType::float32;
+  spec.longest_sum = 16 * 1024;
+  const std::vector<double> expected = normals(spec, 1);
+  const auto scaled = [&](double by) {
+    return stored(expected, [by](double value) { return static_cast<float>(value * by); });
+  };
+  BaselineError baseline;
+  baseline.elements = spec.elements();
+  const Bounds bound = bounds(default_tolerance(), Arithmetic::bfloat16, spec, baseline);
+  EXPECT_EQ(bound.inwards, std::exp2(-14));
+  EXPECT_EQ(bounds(default_tolerance(), Arithmetic::tf32, spec, baseline).inwards, std::exp2(-13));
+  EXPECT_EQ(bounds(default_tolerance(), Arithmetic::float32, spec, baseline).inwards, 0);
+  // Independent errors have 1.5e-4 on both sides.
+  EXPECT_TRUE(passes(spec, scaled(1 - 1.8e-4), expected, bound));
+  EXPECT_FALSE(passes(spec, scaled(1 - 2.5e-4), expected, bound));
+  EXPECT_FALSE(passes(spec, scaled(1 + 1.8e-4), expected, bound));
 }
 
 TEST(SignedMean, WhatThePlainComputationHasIsNoFault) {
