@@ -75,7 +75,8 @@ void fields(Visitor& visit, Of<VerificationPolicy>) {
   visit.of("verification_policy", "How candidates are verified.");
   visit("reference", &VerificationPolicy::reference,
         {.about = "Where the float64 reference is computed. auto: on the device where it has one "
-                  "and the problem is large.",
+                  "and the problem is large. Unless this is host, large outputs are also compared "
+                  "with it on the device.",
          .presence = Presence::added});
 }
 
