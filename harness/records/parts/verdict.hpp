@@ -129,7 +129,8 @@ void fields(Visitor& visit, Of<Verification>) {
   visit("reference", &Verification::reference,
         {.about = "Where the float64 reference was computed: host or cuda.", .presence = added});
   visit("compared", &Verification::compared,
-        {.about = "Where the outputs were held against it: host or cuda.", .presence = added});
+        {.about = "Where the outputs were held against it: host or cuda; missing in older records.",
+         .presence = sparse});
   visit("tensors", &Verification::tensors, {"The verdict on each output."});
   visit("deterministic", &Verification::deterministic,
         {.about = "Whether every further call that was looked at gave the same bits.",
