@@ -72,6 +72,9 @@ int execute(const TuneOptions& options, const std::string& command_line) {
   live.budget = budget_of(options);
   live.allowed = options.table.allowed;
   live.model = options.table.model;
+  live.markdown = options.table.markdown;
+  live.most_median = options.table.most_median;
+  live.most_worst = options.table.most_worst;
   if (!options.no_table) live.table = options.table.tuned;
   return tune_live(std::move(live), command_line);
 }
@@ -91,6 +94,13 @@ void add_live_options(CLI::App& command, LiveTuneOptions& live) {
   command.add_flag("--force", live.output.force, "replace the results file where there is one")
       ->excludes(resume);
   command.add_flag("-q,--quiet", live.quiet, "no table of the problems");
+  command
+      .add_option("--exhaustive-of", live.exhaustive_of,
+                  "draw so many of the config's problems (--seed), search them, then measure every "
+                  "candidate of each: what auto and the search cost over the best of all. Makes no "
+                  "table")
+      ->check(CLI::PositiveNumber)
+      ->excludes(resume);
   live.backend.add_to(command);
 }
 
@@ -144,7 +154,8 @@ void add_tune(CLI::App& program, Context& context) {
       "  gla-bench tune --fit results/h200/gla.json results/h200/search/tuning.json -o "
       "h200.model.json\n"
       "  gla-bench tune --tuned h200.json --export-header tuned.hpp\n"
-      "  gla-bench tune --tuned h200.json --evaluate others.json --most-median 5 --most-worst 20");
+      "  gla-bench tune --tuned h200.json --evaluate others.json --most-median 5 --most-worst 20\n"
+      "  gla-bench tune configs/tuning/judge.json --exhaustive-of 12 --seed 4711 -o judged.json");
   command->callback([options, &context] {
     context.exit_code = or_interrupted([&] { return execute(*options, context.command_line); });
   });

@@ -3,6 +3,7 @@
 #include "harness/commands/tune_live.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -10,9 +11,11 @@
 #include "core/error.hpp"
 #include "harness/commands/shared/auto_choice.hpp"
 #include "harness/commands/shared/named_files.hpp"
+#include "harness/commands/shared/output_width.hpp"
 #include "harness/commands/shared/workers.hpp"
 #include "harness/commands/tune_table.hpp"
 #include "harness/records/environment.hpp"
+#include "harness/search/regret.hpp"
 #include "harness/search/tune.hpp"
 #include "harness/tuned_table/choose.hpp"
 #include "harness/tuned_table/table_file.hpp"
@@ -79,6 +82,46 @@ int exit_code(const search::TuneEnd& end) {
   return done;
 }
 
+/// Keeps those of the problems that the seed draws, of all that have a candidate.
+void draw_problems(std::vector<Assignment>& work, std::size_t count, std::uint64_t seed) {
+  std::erase_if(work, [](const Assignment& point) { return point.accepted.empty(); });
+  std::vector<Assignment> drawn;
+  for (const std::size_t place : search::drawn_places(work.size(), count, seed))
+    drawn.push_back(std::move(work[place]));
+  work = std::move(drawn);
+}
+
+bool is_within(const search::Regrets& regrets, const LiveTuneOptions& options) {
+  if (!std::isfinite(options.most_median) && !std::isfinite(options.most_worst)) return true;
+  return regrets.problems > 0 && regrets.unknown == 0 &&
+         100 * regrets.median <= options.most_median && 100 * regrets.worst <= options.most_worst;
+}
+
+/// Measures every candidate of the problems that were searched, and says what `auto` and the search
+/// cost over the best of them. Returns how that measuring ended; `good`: within the limits.
+search::TuneEnd judge(WorkerClient& client, std::span<const Assignment> work,
+                      search::TuneRequest request, const search::TuneEnd& searched,
+                      std::span<const std::optional<Candidate>> choices,
+                      const LiveTuneOptions& options, search::LiveHooks journal, Progress& progress,
+                      bool& good) {
+  request.strategy = search::Strategy::exhaustive;
+  request.budget = {};
+  request.start = nullptr;
+  search::MeasuredAll all;
+  const auto write = journal.record;
+  journal.record = [&](const Record& record) {
+    all[key_of(record)] = record;
+    write(record);
+  };
+  search::TuneEnd end = search::tune(client, work, request, journal, progress);
+  // A problem that a signal cut short was not measured whole.
+  const std::size_t whole = end.problems.size() - (end.signal != 0 ? 1 : 0);
+  const auto rows = search::judge_searches(searched.problems, choices, whole, all);
+  std::cout << search::judgement_report(rows, options.markdown, output_width());
+  good = is_within(search::regrets_of(rows, &search::JudgedProblem::by_auto), options);
+  return end;
+}
+
 }  // namespace
 
 int tune_live(LiveTuneOptions options, const std::string& command_line) {
@@ -100,8 +143,8 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   request.conditions = session.conditions;
   request.strategy = options.strategy;
   request.budget = options.budget;
-  request.predictor = predictor_for(options.model, session.conditions.place.backend,
-                                    session.environment);
+  request.predictor =
+      predictor_for(options.model, session.conditions.place.backend, session.environment);
   if (request.predictor)
     std::cerr << "times are predicted by " << request.predictor->source() << "\n";
   const Chooser chooser = start_chooser(options, catalog, session, request.predictor);
@@ -110,6 +153,10 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   Results results;
   results.environment = session.environment;
   auto work = assignments(config, catalog, session.conditions.place);
+  if (options.exhaustive_of > 0) {
+    draw_problems(work, options.exhaustive_of, options.seed);
+    results.environment["judged_seed"] = static_cast<double>(options.seed);
+  }
   RecordFile file =
       open_output(options.output, config, session.environment, session.conditions.place, results);
   const std::size_t problems = work.size();
@@ -127,7 +174,16 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
     cost_model::note_prediction(request.predictor, record);
     file.append(record);
   };
-  const search::TuneEnd end = search::tune(client, work, request, journal, progress);
+  std::vector<std::optional<Candidate>> choices;
+  for (const Assignment& point : work) choices.push_back(start_of(chooser, point));
+  search::TuneEnd end = search::tune(client, work, request, journal, progress);
+  bool good = true;
+  if (options.exhaustive_of > 0 && end.signal == 0) {
+    if (!options.quiet) std::cout << search::tune_report(end);
+    Progress measuring(std::cerr, candidates, stderr_style());
+    end = judge(client, work, request, end, choices, options, journal, measuring, good);
+    measuring.finish();
+  }
   progress.finish();
   const std::string why = end.signal == 0 ? "" : signal_text(end.signal);
   if (end.problems.empty() && why.empty()) {  // all were searched before: it keeps what that took
@@ -144,11 +200,13 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
     print_early_end(why, file.path(),
                     std::to_string(searched + end.problems.size()) + " of " +
                         std::to_string(problems) + " problems");
-  if (options.table && end.signal == 0 && has_winner(end)) {
+  // What is judged does not learn from what judges it.
+  if (options.table && options.exhaustive_of == 0 && end.signal == 0 && has_winner(end)) {
     const Results written = read_results(file.path());
     update_table(std::span(&written, 1), *options.table, options.allowed, false);
   }
-  return exit_code(end);
+  const int code = exit_code(end);
+  return code == done && !good ? check_failed : code;
 }
 
 }  // namespace gla_bench::commands

@@ -1,6 +1,7 @@
 #pragma once
 // The searches of `tune CONFIG`: a worker, a results file, and the table made of it.
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,13 @@ struct LiveTuneOptions {
   /// The table that is made of the results. An empty path means the device's own; without a value
   /// no table is made.
   std::optional<std::string> table;
-  std::string model;                 ///< path of a cost model; empty: the device's own
+  std::string model;  ///< path of a cost model; empty: the device's own
+  /// Problems that are drawn from the config, searched, and then measured whole to judge `auto` and
+  /// the search; 0: all problems are searched, and nothing is judged.
+  std::size_t exhaustive_of = 0;
+  bool markdown = false;                                         ///< of the judgement
+  double most_median = std::numeric_limits<double>::infinity();  ///< limits of `auto`, in percent:
+  double most_worst = std::numeric_limits<double>::infinity();   ///< above them the exit code is 1
   std::vector<std::string> allowed;  ///< facts that may differ from the table's
 };
 

@@ -9,11 +9,13 @@
 #include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/named_files.hpp"
+#include "harness/config/sweep.hpp"
 #include "harness/cost_model/predictor.hpp"
 #include "harness/support/output_file.hpp"
 #include "harness/support/text.hpp"
 #include "harness/tuned_table/build.hpp"
 #include "harness/tuned_table/evaluate.hpp"
+#include "harness/tuned_table/foretell.hpp"
 #include "harness/tuned_table/header.hpp"
 #include "harness/tuned_table/table_file.hpp"
 
@@ -44,22 +46,50 @@ void print_counts(const MergeCounts& counts, const TunedTable& table, const std:
   std::cout << ")\n";
 }
 
-void write_header(const TunedTable& table, const std::string& path) {
-  write_output(path, export_header(table));
-  std::cout << path << ": a C++ header of " << table.entries.size() << " entries\n";
+/// The chooser of a table and the model that the options name, for the table's own device or that
+/// of other records.
+Chooser chooser_of(const TuneTableOptions& options, const TunedTable& table,
+                   const Facts& environment) {
+  const BackendId backend = parse_backend(table.backend).value_or(BackendId::host);
+  Chooser chooser(program_catalog(), backend, table, environment,
+                  {options.allowed.begin(), options.allowed.end()},
+                  [](const Variant& variant) { return source_hash(variant); });
+  if (!options.model.empty())
+    if (auto predictor = cost_model::open_predictor(options.model, backend, environment))
+      chooser.predict_by(std::move(*predictor));
+  for (const std::string& warning : chooser.warnings()) std::cerr << "warning: " << warning << "\n";
+  return chooser;
+}
+
+void write_header(const TuneTableOptions& options, const TunedTable& table) {
+  TunedTable exported = table;
+  if (!options.model.empty()) {
+    if (table.entries.empty()) throw InputError(table.path + ": has no entries to export");
+    const Facts& environment = table.environments.front();
+    const Chooser chooser = chooser_of(options, table, environment);
+    auto like = tuned_examples(table);
+    if (!options.also.empty())
+      for (const Sweep& sweep : load_config(options.also, program_catalog()).sweeps)
+        for (Problem& problem : problems(sweep)) like.push_back(std::move(problem));
+    const Limits limits = recorded_limits(environment);
+    exported =
+        with_choices(chooser, problem_grid(like, usual_memory), [&](const Candidate& candidate) {
+          return candidate.variant->reject(candidate.problem, candidate.tile, limits);
+        });
+  } else if (!options.also.empty()) {
+    throw InputError("tune: --for needs a model, which chooses for those problems: --model MODEL");
+  }
+  write_output(options.header, export_header(exported));
+  std::cout << options.header << ": a C++ header of " << exported.entries.size() << " entries";
+  if (!options.model.empty())
+    std::cout << ", " << exported.entries.size() - table.entries.size() << " of them by "
+              << options.model;
+  std::cout << "\n";
 }
 
 int evaluate_table(const TuneTableOptions& options, const TunedTable& table) {
   const std::vector<Results> files = read_all(options.evaluate);
-  const auto backend = parse_backend(table.backend);
-  Chooser chooser(program_catalog(), backend.value_or(BackendId::host), table,
-                  files.front().environment, {options.allowed.begin(), options.allowed.end()},
-                  [](const Variant& variant) { return source_hash(variant); });
-  if (!options.model.empty())
-    if (auto predictor = cost_model::open_predictor(
-            options.model, backend.value_or(BackendId::host), files.front().environment))
-      chooser.predict_by(std::move(*predictor));
-  for (const std::string& warning : chooser.warnings()) std::cerr << "warning: " << warning << "\n";
+  const Chooser chooser = chooser_of(options, table, files.front().environment);
   const Evaluation evaluation = evaluate(files, chooser);
   std::cout << evaluation_report(evaluation, options.markdown);
   bool good = true;
@@ -94,8 +124,13 @@ void TuneTableOptions::add_to(CLI::App& command) {
       .add_option(
           "--model", model,
           "the cost model that a search goes by (default: as for auto), and with --evaluate "
-          "the choices, besides the table (default: none)")
+          "and --export-header the choices, besides the table (default: none)")
       ->type_name("MODEL");
+  command
+      .add_option("--for", also,
+                  "with --export-header and --model: a config whose problems the header is for as "
+                  "well, in all sizes (default: those that the table was made from)")
+      ->type_name("CONFIG");
   command.add_option(
       "--most-median", most_median,
       "with --evaluate and --fit: exit with 1 above this median regret, percent; with "
@@ -148,7 +183,7 @@ int tune_table(const TuneTableOptions& options, const std::string& output) {
   else if (options.tuned.empty())
     throw InputError("tune: --export-header and --evaluate need a table: --tuned TABLE");
   if (!options.tuned.empty()) table = load_table(options.tuned);
-  if (!options.header.empty()) write_header(table, options.header);
+  if (!options.header.empty()) write_header(options, table);
   return options.evaluate.empty() ? done : evaluate_table(options, table);
 }
 

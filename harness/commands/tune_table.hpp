@@ -18,8 +18,9 @@ struct TuneTableOptions {
   std::vector<std::string> evaluate;  ///< results files to evaluate a table on
   std::vector<std::string> allowed;   ///< facts that may differ
   std::string tuned;                  ///< the table to read
-  std::string model;                  ///< the cost model to evaluate the table with; empty: none
-  std::string header;                 ///< file to write the C++ header to
+  std::string model;   ///< the cost model to choose by besides the table; empty: none
+  std::string also;    ///< config whose problems a header is for as well
+  std::string header;  ///< file to write the C++ header to
   bool markdown = false;
   /// The limit in percent; above it `--evaluate` fails.
   double most_median = std::numeric_limits<double>::infinity();

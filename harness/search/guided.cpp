@@ -5,9 +5,12 @@
 #include <cmath>
 
 #include "harness/search/strategies.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench::search {
 namespace {
+
+constexpr int samples_of_a_look = 1;
 
 double log2_of_share(double share) {
   return std::log2(1 + share);
@@ -16,7 +19,7 @@ double log2_of_share(double share) {
 }  // namespace
 
 Guided::Guided(std::vector<SearchCandidate> candidates, const SearchOptions& options)
-    : Halving(std::move(candidates), options),
+    : PoolSearcher(std::move(candidates), options),
       surrogate_(pool_.candidates()),
       visited_(pool_.size(), false) {}
 
@@ -91,8 +94,47 @@ std::vector<std::size_t> Guided::look() {
   return list;
 }
 
-std::vector<std::size_t> Guided::outlook() const {
-  return outlook_;
+Batch Guided::next() {
+  if (!racing_) {
+    const auto list = look();
+    if (!list.empty()) return batch(list, samples_of_a_look, false);
+    racing_ = true;
+    const SearchOptions& options = pool_.options();
+    pool_.drop_the_slower(options.drift);
+    const auto looked_at =
+        std::count_if(pool_.findings().begin(), pool_.findings().end(),
+                      [](const Finding& finding) { return !finding.samples.empty(); });
+    most_ = std::max(options.keep_least,
+                     static_cast<std::size_t>(options.keep_share * static_cast<double>(looked_at)));
+    pool_.crowd_out(most_);
+  } else {
+    pool_.drop_the_slower(0);
+    pool_.crowd_out(most_);
+  }
+  return race();
+}
+
+Batch Guided::race() {
+  const SearchOptions& options = pool_.options();
+  const auto field = pool_.open_and_measured();
+  if (field.empty() || is_settled(field)) {
+    pool_.close(Left::end, Left::unvisited);
+    return {};
+  }
+  const int samples = std::min(samples_, options.most_samples - taken_);
+  taken_ += samples;
+  samples_ *= 2;
+  most_ = std::max(options.final_count, (field.size() + 1) / 2);
+  return batch(field, samples, true);
+}
+
+bool Guided::is_settled(const std::vector<std::size_t>& field) const {
+  const SearchOptions& options = pool_.options();
+  if (taken_ >= options.most_samples) return true;
+  return taken_ > 0 && field.size() <= options.final_count &&
+         std::all_of(field.begin(), field.end(), [&](std::size_t i) {
+           return relative_half_width(pool_.judged(i)) <= options.precision;
+         });
 }
 
 }  // namespace gla_bench::search

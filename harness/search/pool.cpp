@@ -1,7 +1,6 @@
 #include "harness/search/pool.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "harness/measure/measure.hpp"
 #include "harness/support/statistics/statistics.hpp"
@@ -13,15 +12,6 @@ Pool::Pool(std::vector<SearchCandidate> candidates, const SearchOptions& options
       options_(options),
       findings_(candidates_.size()),
       joint_(candidates_.size()) {}
-
-std::vector<std::size_t> Pool::by_traffic() const {
-  std::vector<std::size_t> order(size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return candidates_[a].model_bytes < candidates_[b].model_bytes;
-  });
-  return order;
-}
 
 std::vector<std::size_t> Pool::open_and_measured() const {
   std::vector<std::size_t> list;

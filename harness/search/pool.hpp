@@ -14,10 +14,6 @@ class Pool {
   const std::vector<Finding>& findings() const { return findings_; }
   std::size_t size() const { return candidates_.size(); }
 
-  /// The candidates by modelled bytes, the fewest first. The best is likely to be among the first,
-  /// and later ones can then be left out because of their bytes.
-  std::vector<std::size_t> by_traffic() const;
-
   bool is_open(std::size_t candidate) const { return findings_[candidate].left == Left::searched; }
   bool is_measured(std::size_t candidate) const { return !findings_[candidate].samples.empty(); }
   std::vector<std::size_t> open_and_measured() const;

@@ -104,6 +104,11 @@ void predict_without_own_shape(std::vector<RecordedProblem>& problems,
                                std::span<const Results> files, std::span<const Results> others) {
   std::vector<Results> all(others.begin(), others.end());
   all.insert(all.end(), files.begin(), files.end());
+  // Only of a CUDA device are the rates known that predictions start from.
+  std::erase_if(all, [](const Results& one) {
+    return fact_text(one.environment, "backend") != name(BackendId::cuda);
+  });
+  if (all.empty()) return;
   auto examples = cost_model::examples_of(all);
   const cost_model::CostModel model = cost_model::learn(all, examples);
   using Key = std::tuple<Problem, std::string, Tile>;

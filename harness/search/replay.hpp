@@ -30,7 +30,8 @@ struct RecordedProblem {
 };
 
 /// Gives the candidates predictions of models that saw no problem of their shape: learnt from the
-/// files and from `others`, by cross-validation (cost_model/learn.hpp).
+/// files and from `others`, by cross-validation (cost_model/learn.hpp). Candidates of the host get
+/// none.
 void predict_without_own_shape(std::vector<RecordedProblem>& problems,
                                std::span<const Results> files, std::span<const Results> others);
 

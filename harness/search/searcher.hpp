@@ -16,10 +16,10 @@
 
 namespace gla_bench::search {
 
-enum class Strategy { guided, halving, exhaustive };
+enum class Strategy { guided, exhaustive };
 std::string_view name(Strategy strategy);
 std::optional<Strategy> parse_strategy(std::string_view text);
-/// "halving, exhaustive, ..."
+/// "guided, exhaustive"
 std::string strategy_list();
 
 /// What the search knows of a candidate before it is measured.
@@ -110,9 +110,9 @@ class Searcher {
 };
 
 /// Makes a searcher for the candidates of one problem. guided: looks at those that predictions
-/// promise most of, corrects the predictions by what it sees, then runs halving's race. halving:
-/// takes one sample of each, then more and more of those that are not clearly slower than the best.
-/// exhaustive: samples all by the timing policy, in an order that the seed draws.
+/// promise most of, corrects the predictions by what it sees, then races those that are not clearly
+/// slower than the best. exhaustive: samples all by the timing policy, in an order that the seed
+/// draws.
 std::unique_ptr<Searcher> make_searcher(Strategy strategy, std::vector<SearchCandidate> candidates,
                                         const SearchOptions& options);
 

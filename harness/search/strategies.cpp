@@ -13,10 +13,8 @@
 namespace gla_bench::search {
 namespace {
 
-constexpr std::array<std::pair<Strategy, std::string_view>, 3> strategy_names{
-    {{Strategy::guided, "guided"},
-     {Strategy::halving, "halving"},
-     {Strategy::exhaustive, "exhaustive"}}};
+constexpr std::array<std::pair<Strategy, std::string_view>, 2> strategy_names{
+    {{Strategy::guided, "guided"}, {Strategy::exhaustive, "exhaustive"}}};
 
 constexpr std::array<std::pair<Left, std::string_view>, 7> left_names{
     {{Left::searched, "searched"},
@@ -27,7 +25,6 @@ constexpr std::array<std::pair<Left, std::string_view>, 7> left_names{
      {Left::failed, "failed"},
      {Left::stopped, "stopped"}}};
 
-constexpr int samples_of_a_look = 1;
 constexpr int most_samples_of_all = 100;  // of each, when all are measured
 constexpr std::size_t block_length = 16;  // whose tensors' workspaces are there at the same time
 
@@ -108,64 +105,11 @@ Batch Exhaustive::next() {
   return {};
 }
 
-Batch Halving::next() {
-  if (!racing_) {
-    const auto list = look();
-    if (!list.empty()) return batch(list, samples_of_a_look, false);
-    racing_ = true;
-    const SearchOptions& options = pool_.options();
-    pool_.drop_the_slower(options.drift);
-    const auto looked_at =
-        std::count_if(pool_.findings().begin(), pool_.findings().end(),
-                      [](const Finding& finding) { return !finding.samples.empty(); });
-    most_ = std::max(options.keep_least,
-                     static_cast<std::size_t>(options.keep_share * static_cast<double>(looked_at)));
-    pool_.crowd_out(most_);
-  } else {
-    pool_.drop_the_slower(0);
-    pool_.crowd_out(most_);
-  }
-  return race();
-}
-
-Batch Halving::race() {
-  const SearchOptions& options = pool_.options();
-  const auto field = pool_.open_and_measured();
-  if (field.empty() || is_settled(field)) {
-    pool_.close(Left::end, Left::unvisited);
-    return {};
-  }
-  const int samples = std::min(samples_, options.most_samples - taken_);
-  taken_ += samples;
-  samples_ *= 2;
-  most_ = std::max(options.final_count, (field.size() + 1) / 2);
-  return batch(field, samples, true);
-}
-
-bool Halving::is_settled(const std::vector<std::size_t>& field) const {
-  const SearchOptions& options = pool_.options();
-  if (taken_ >= options.most_samples) return true;
-  return taken_ > 0 && field.size() <= options.final_count &&
-         std::all_of(field.begin(), field.end(), [&](std::size_t i) {
-           return relative_half_width(pool_.judged(i)) <= options.precision;
-         });
-}
-
-std::vector<std::size_t> HalveAll::look() {
-  return std::exchange(looked_, true) ? std::vector<std::size_t>{} : pool_.by_traffic();
-}
-
 std::unique_ptr<Searcher> make_searcher(Strategy strategy, std::vector<SearchCandidate> candidates,
                                         const SearchOptions& options) {
-  switch (strategy) {
-    case Strategy::exhaustive:
-      return std::make_unique<Exhaustive>(std::move(candidates), options);
-    case Strategy::guided:
-      return std::make_unique<Guided>(std::move(candidates), options);
-    case Strategy::halving:
-      break;
-  }
-  return std::make_unique<HalveAll>(std::move(candidates), options);
+  if (strategy == Strategy::exhaustive)
+    return std::make_unique<Exhaustive>(std::move(candidates), options);
+  return std::make_unique<Guided>(std::move(candidates), options);
 }
 
 }  // namespace gla_bench::search

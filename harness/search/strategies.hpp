@@ -47,49 +47,30 @@ class Exhaustive final : public PoolSearcher {
   std::vector<std::size_t> waiting_, block_;
 };
 
-/// Screens some candidates cheaply, then races them. A race has batches sampled in turns, each
-/// twice as long as the one before. Candidates that are not clearly slower than the best go on, at
-/// most half of them each time.
-class Halving : public PoolSearcher {
- public:
-  using PoolSearcher::PoolSearcher;
-  Batch next() final;
-
- protected:
-  /// The candidates to screen next; none: enough have been screened.
-  virtual std::vector<std::size_t> look() = 0;
-
- private:
-  Batch race();
-  bool is_settled(const std::vector<std::size_t>& field) const;
-  bool racing_ = false;
-  std::size_t most_ = 0;  ///< the most candidates that may go on
-  int samples_ = 2, taken_ = 0;
-};
-
-class Guided final : public Halving {
+/// Looks at the candidates that promise most, once each, until nothing better is expected. Then
+/// races them: a race has batches sampled in turns, each twice as long as the one before.
+/// Candidates that are not clearly slower than the best go on, at most half of them each time.
+class Guided final : public PoolSearcher {
  public:
   Guided(std::vector<SearchCandidate> candidates, const SearchOptions& options);
-  std::vector<std::size_t> outlook() const override;
+  Batch next() override;
+  std::vector<std::size_t> outlook() const override { return outlook_; }
 
  private:
-  std::vector<std::size_t> look() override;
+  /// The candidates to look at next; none: enough have been looked at.
+  std::vector<std::size_t> look();
   std::size_t first() const;
   std::vector<std::size_t> most_promising(std::size_t count, double least) const;
+  Batch race();
+  bool is_settled(const std::vector<std::size_t>& field) const;
 
   Surrogate surrogate_;
   std::vector<bool> visited_;
   std::vector<std::size_t> outlook_;
   double best_log_ = std::numeric_limits<double>::infinity();  ///< log2 of the best time seen
-};
-
-class HalveAll final : public Halving {
- public:
-  using Halving::Halving;
-
- private:
-  std::vector<std::size_t> look() override;
-  bool looked_ = false;
+  bool racing_ = false;
+  std::size_t most_ = 0;  ///< the most candidates that may go on
+  int samples_ = 2, taken_ = 0;
 };
 
 }  // namespace gla_bench::search

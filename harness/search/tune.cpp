@@ -161,7 +161,7 @@ class ProblemSearch {
 };
 
 SearchedProblem searched_problem(const Assignment& work, const std::vector<Record>& records) {
-  SearchedProblem tuned{work.problem, work.accepted.size(), 0, {}, 0};
+  SearchedProblem tuned{work.problem, work.accepted.size(), 0, {}, 0, 0};
   std::size_t stayed = 0;
   for (const Record& record : records) {
     tuned.tried += was_tried(record) ? 1 : 0;
@@ -200,6 +200,7 @@ TuneEnd tune(WorkerClient& client, std::span<const Assignment> work, const TuneR
       if (journal.record) journal.record(record);
     end.breakdown += problem_search.breakdown();
     end.problems.push_back(searched_problem(point, records));
+    end.problems.back().seconds = problem_search.breakdown().total;
     if (end.signal != 0) break;
   }
   client.while_waiting({});

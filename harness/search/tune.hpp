@@ -34,6 +34,7 @@ struct SearchedProblem {
   std::size_t candidates = 0, tried = 0;
   std::optional<Record> best;  ///< the fastest that is right and measured; nothing where none is
   std::size_t ties = 0;        ///< number of other candidates that stayed to the end
+  double seconds = 0;          ///< that the search took, with reference, compiling and verifying
 };
 
 struct TuneEnd {

@@ -117,7 +117,7 @@ struct Entry {
   double margin, margin_low, margin_high;
   double error;               ///< the largest relative error (L2) of an output against float64
   double regret;              ///< the worst of using it on the problems that it was measured on
-  std::string_view measured;  ///< when, UTC
+  std::string_view measured;  ///< when, UTC; empty: not measured, chosen by predicted times
   std::size_t environment;    ///< row of the facts that it holds for
   double multiprocessors;     ///< of the device that it holds for; 0: unknown
 };
@@ -173,8 +173,11 @@ std::string export_header(const TunedTable& table) {
   std::map<std::string, std::vector<const TunedEntry*>> operators;
   for (const TunedEntry& entry : table.entries) operators[entry.bucket.op].push_back(&entry);
   std::ostringstream out;
-  out << "// Which variant and tile to use for a problem on one device, as measured. Written by\n"
-         "// gla-bench tune --export-header: a change is lost with the next export.\n";
+  out << "// Which variant and tile to use for a problem on one device, as measured, or as "
+         "predicted\n"
+         "// where an entry has no time of measurement. Written by gla-bench tune --export-header: "
+         "a\n"
+         "// change is lost with the next export.\n";
   out << nearest_text() << "\nnamespace gla_bench_tuned {\n";
   write_types(out);
   write_environments(out, table);

@@ -123,7 +123,7 @@ struct SearchNote {
 template <class Visitor>
 void fields(Visitor& visit, Of<SearchNote>) {
   visit.of("search", "How a search (`tune`) came to its end with the candidate.");
-  visit("strategy", &SearchNote::strategy, {"The search's strategy: halving, exhaustive, ..."});
+  visit("strategy", &SearchNote::strategy, {"The search's strategy: guided, exhaustive; others in older records."});
   visit("left", &SearchNote::left,
         {.about = "end: it was among the last. slower: its interval lay clear of the best's, or "
                   "too many were better. traffic: its modelled bytes alone take longer than the "

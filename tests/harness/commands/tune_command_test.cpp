@@ -115,9 +115,25 @@ TEST_F(TuneCommand, AModelThatCannotBeReadIsAWarningUnlessItIsNamed) {
 TEST_F(TuneCommand, ReplaysWhatWasMeasuredInFull) {
   ASSERT_EQ(tune("--strategy exhaustive --quiet --no-table"), 0) << printed_;
   EXPECT_FALSE(std::ifstream(table_).good());
-  ASSERT_EQ(run("tune --replay " + out_ + " --strategy halving --seeds 3"), 0) << printed_;
+  ASSERT_EQ(run("tune --replay " + out_ + " --seeds 3"), 0) << printed_;
   EXPECT_NE(printed_.find("regret"), std::string::npos) << printed_;
   EXPECT_NE(printed_.find("gla forward float32"), std::string::npos) << printed_;
+}
+
+TEST_F(TuneCommand, WhatAutoAndTheSearchCostIsJudgedByMeasuringAll) {
+  ASSERT_EQ(tune("--exhaustive-of 1 --seed 7 --most-worst 1e9"), 0) << printed_;
+  EXPECT_NE(printed_.find("best of all candidates, 1 problems measured whole"), std::string::npos)
+      << printed_;
+  EXPECT_NE(printed_.find("auto: median "), std::string::npos) << printed_;
+  EXPECT_NE(printed_.find("search: median "), std::string::npos) << printed_;
+  EXPECT_FALSE(std::ifstream(table_).good());  // what is judged does not learn from it
+  const Results results = read_results(out_);
+  EXPECT_EQ(fact_number(results.environment, "judged_seed"), 7);
+  std::size_t measured = 0;
+  for (const Record& record : results.records)
+    measured += record.search && record.search->strategy == "exhaustive" ? 1 : 0;
+  EXPECT_GT(measured, 1u);
+  EXPECT_EQ(tune("--exhaustive-of 1 --force --most-worst -1"), 1) << printed_;
 }
 
 TEST_F(TuneCommand, AutoIsNoCandidateOfASearch) {
@@ -137,8 +153,13 @@ TEST_F(TuneCommand, BadUsageIsSaid) {
   EXPECT_EQ(run("tune"), 2);
   EXPECT_NE(printed_.find("takes one of a config"), std::string::npos) << printed_;
   EXPECT_EQ(tune("--strategy guessing"), 2);
-  EXPECT_NE(printed_.find("guided, halving, exhaustive"), std::string::npos) << printed_;
+  EXPECT_NE(printed_.find("guided, exhaustive"), std::string::npos) << printed_;
   EXPECT_EQ(tune("--budget-seconds -1"), 2);
+  EXPECT_EQ(tune("--exhaustive-of 0"), 2);
+  EXPECT_EQ(run("tune --tuned " + std::string(places::source_dir) +
+                "/results/tuned/nvidia-h200.json --for " + config_ + " --export-header " + out_),
+            2);
+  EXPECT_NE(printed_.find("--for needs a model"), std::string::npos) << printed_;
   ASSERT_EQ(tune("--budget-candidates 2"), 0) << printed_;
   ASSERT_EQ(run("tune --replay " + out_), 2);
   EXPECT_NE(printed_.find("measured in full"), std::string::npos) << printed_;

@@ -43,7 +43,7 @@ class LiveTest : public testing::Test {
     return read_config(JsonNode(document, "c.json"), catalog_, "");
   }
 
-  static TuneRequest request(const Config& config, Strategy strategy = Strategy::halving) {
+  static TuneRequest request(const Config& config, Strategy strategy = Strategy::guided) {
     TuneRequest request;
     request.conditions.place.source_hash = [](const Variant& variant) {
       return "hash of " + variant.name;
@@ -56,7 +56,7 @@ class LiveTest : public testing::Test {
     return request;
   }
 
-  Tuned tune_these(const std::string& variants, Strategy strategy = Strategy::halving,
+  Tuned tune_these(const std::string& variants, Strategy strategy = Strategy::guided,
                    const std::function<void(TuneRequest&)>& change = {}) {
     const Config asked = config(variants);
     TuneRequest how = request(asked, strategy);
@@ -117,9 +117,9 @@ TEST_F(LiveTest, WhatIsWrongOrCrashesCostsARowAndNeverWins) {
 }
 
 TEST_F(LiveTest, AHangCostsACandidateAndTheSearchGoesOn) {
-  const Tuned tuned = tune_these(
-      R"(["hang", "good"])", Strategy::halving,
-      [](TuneRequest& request) { request.conditions.settings.policy.limits.least_seconds = 1.5; });
+  const Tuned tuned = tune_these(R"(["hang", "good"])", Strategy::guided, [](TuneRequest& request) {
+    request.conditions.settings.policy.limits.least_seconds = 1.5;
+  });
   for (const int chunk : {16, 32}) {
     const Record& hung = tuned.of("hang", chunk);
     EXPECT_EQ(hung.status, Status::timeout);
@@ -165,7 +165,7 @@ TEST_F(LiveTest, WithoutACandidateThatIsRightThereIsNoBest) {
 }
 
 TEST_F(LiveTest, ABudgetOfCandidatesLeavesTheOthersOutAndSaysSo) {
-  const Tuned tuned = tune_these(R"(["good", "also_good"])", Strategy::halving,
+  const Tuned tuned = tune_these(R"(["good", "also_good"])", Strategy::guided,
                                  [](TuneRequest& request) { request.budget.candidates = 2; });
   std::size_t left_out = 0;
   for (const auto& [key, record] : tuned.records) {
@@ -182,7 +182,7 @@ TEST_F(LiveTest, ABudgetOfCandidatesLeavesTheOthersOutAndSaysSo) {
 TEST_F(LiveTest, ASignalKeepsWhatIsKnownAndResumeSearchesAgain) {
   int looks = 0;
   const Tuned tuned =
-      tune_these(R"(["good", "wrong", "also_good"])", Strategy::halving, [&](TuneRequest& request) {
+      tune_these(R"(["good", "wrong", "also_good"])", Strategy::guided, [&](TuneRequest& request) {
         request.signal = [&]() -> std::optional<int> {
           return ++looks > 8 ? std::optional(SIGINT) : std::nullopt;
         };

@@ -18,6 +18,13 @@ std::vector<SearchCandidate> line(int count) {
   return list;
 }
 
+/// A search that looks at all of so many before it races them.
+SearchOptions looking_at(std::size_t count) {
+  SearchOptions options;
+  options.least_looks = count;
+  return options;
+}
+
 /// Answers every ask with the candidate's own time, without noise; `faulty` ones fail.
 std::size_t run(Searcher& searcher, const std::vector<double>& times,
                 const std::set<std::size_t>& faulty = {}) {
@@ -71,8 +78,8 @@ TEST(Interval, ClearOfTheBestOnlyBeyondTheDrift) {
   EXPECT_FALSE(is_clear_of({std::nan(""), 2}, best, 0));
 }
 
-TEST(Halving, LooksAtAllOnceAndGivesItsEffortToTheBest) {
-  const auto searcher = make_searcher(Strategy::halving, line(40), {});
+TEST(Race, LooksAtAllOnceAndGivesItsEffortToTheBest) {
+  const auto searcher = make_searcher(Strategy::guided, line(40), looking_at(40));
   std::vector<double> times;
   for (int i = 0; i < 40; ++i) times.push_back(1e-3 * (1 + 0.2 * std::abs(i - 17)));
   times[18] = 1.004e-3;
@@ -91,8 +98,8 @@ TEST(Halving, LooksAtAllOnceAndGivesItsEffortToTheBest) {
   EXPECT_TRUE(is_clear_of(*findings[0].own, *findings[0].best, 0.03));
 }
 
-TEST(Halving, ManyThatAreAlikeAreCrowdedOut) {
-  const auto searcher = make_searcher(Strategy::halving, line(200), {});
+TEST(Race, ManyThatAreAlikeAreCrowdedOut) {
+  const auto searcher = make_searcher(Strategy::guided, line(200), looking_at(200));
   run(*searcher, std::vector<double>(200, 1e-3));
   std::size_t stayed = 0, crowded = 0;
   for (const Finding& finding : searcher->findings()) {
@@ -107,10 +114,8 @@ TEST(AllStrategies, FailuresNeverWinAndEverybodyIsAccountedFor) {
   std::vector<double> times(30, 2e-3);
   times[3] = 1e-4;  // fast and wrong
   times[4] = 1.5e-3;
-  for (const Strategy strategy : {Strategy::guided, Strategy::halving, Strategy::exhaustive}) {
-    SearchOptions options;
-    options.least_looks = 30;
-    const auto searcher = make_searcher(strategy, line(30), options);
+  for (const Strategy strategy : {Strategy::guided, Strategy::exhaustive}) {
+    const auto searcher = make_searcher(strategy, line(30), looking_at(30));
     run(*searcher, times, {3});
     EXPECT_EQ(searcher->best(), 4u) << name(strategy);
     EXPECT_EQ(searcher->findings()[3].left, Left::failed) << name(strategy);
@@ -120,7 +125,7 @@ TEST(AllStrategies, FailuresNeverWinAndEverybodyIsAccountedFor) {
 }
 
 TEST(AllStrategies, WithoutOneThatIsRightThereIsNoBest) {
-  for (const Strategy strategy : {Strategy::guided, Strategy::halving, Strategy::exhaustive}) {
+  for (const Strategy strategy : {Strategy::guided, Strategy::exhaustive}) {
     const auto searcher = make_searcher(strategy, line(3), {});
     run(*searcher, {1, 1, 1}, {0, 1, 2});
     EXPECT_FALSE(searcher->best()) << name(strategy);
@@ -130,7 +135,7 @@ TEST(AllStrategies, WithoutOneThatIsRightThereIsNoBest) {
 }
 
 TEST(AllStrategies, AWinnerThatTurnsOutWrongGivesWayToTheNext) {
-  const auto searcher = make_searcher(Strategy::halving, line(3), {});
+  const auto searcher = make_searcher(Strategy::guided, line(3), {});
   run(*searcher, {1e-3, 2e-3, 3e-3});
   EXPECT_EQ(searcher->best(), 0u);
   searcher->fail(0);
@@ -147,7 +152,7 @@ TEST(Traffic, WhatMovesTooMuchIsLeftOutAndOnlyThat) {
   options.copy_bytes_per_second = 4e12;
   options.last_level_cache = 6e7;
   // At 4 TB/s: 0.25, 0.5 and 2.25 ms; less by the margin that reading alone may gain.
-  const auto searcher = make_searcher(Strategy::halving, candidates, options);
+  const auto searcher = make_searcher(Strategy::guided, candidates, options);
   run(*searcher, {1e-3, 0.9e-3, 1e-9, 1e-9});
   EXPECT_EQ(searcher->best(), 1u);
   EXPECT_EQ(searcher->findings()[2].left, Left::traffic);
@@ -157,12 +162,12 @@ TEST(Traffic, WhatMovesTooMuchIsLeftOutAndOnlyThat) {
        {&SearchOptions::copy_bytes_per_second, &SearchOptions::last_level_cache}) {
     SearchOptions without = options;
     without.*unknown = 0;
-    const auto all = make_searcher(Strategy::halving, candidates, without);
+    const auto all = make_searcher(Strategy::guided, candidates, without);
     run(*all, {1e-3, 0.9e-3, 5e-3, 5e-3});
     EXPECT_EQ(all->findings()[2].left, Left::slower);
   }
   options.last_level_cache = 1e10;  // it may all lie in the cache
-  const auto cached = make_searcher(Strategy::halving, candidates, options);
+  const auto cached = make_searcher(Strategy::guided, candidates, options);
   run(*cached, {1e-3, 0.9e-3, 5e-3, 5e-3});
   EXPECT_EQ(cached->findings()[2].left, Left::slower);
 }
@@ -199,7 +204,7 @@ TEST(StopConditions, SecondsKeepATenthForTheRace) {
 }
 
 TEST(StopConditions, SkippedCandidatesAreStoppedAndTheSearchSaysWhy) {
-  const auto searcher = make_searcher(Strategy::halving, line(5), {});
+  const auto searcher = make_searcher(Strategy::guided, line(5), {});
   Budget budget;
   budget.candidates = 2;
   Search search(*searcher, budget, [] { return 0.0; });

@@ -238,7 +238,8 @@ extern "C" __global__ void __launch_bounds__(256) compare_sums(const __grid_cons
   static_cast<PartSums*>(p.parts)[blockIdx.x] = all;
 }
 
-extern "C" __global__ void __launch_bounds__(256) compare_worsts(const __grid_constant__ compare::Params p) {
+// Three blocks of a multiprocessor: left to itself, the compiler keeps to fewer registers than there are, and spills.
+extern "C" __global__ void __launch_bounds__(256, 3) compare_worsts(const __grid_constant__ compare::Params p) {
   using namespace compare;
   const Part part(p);
   PartWorst worst{-1, -1};

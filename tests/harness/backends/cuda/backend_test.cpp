@@ -134,7 +134,7 @@ TEST(CudaSources, TheBackendsOwnKernelsCompile) {
   Compiler compiler(options_in(folder), {});
   for (int arch : {80, 90}) {
     const CodePtr code = compiler.get(Helpers::text(), Helpers::source(), arch);
-    EXPECT_EQ(code->kernels.size(), 11u);
+    EXPECT_EQ(code->kernels.size(), 13u);
     EXPECT_EQ(code->warnings, "");
     for (const KernelBuild& kernel : code->kernels)
       EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry;
