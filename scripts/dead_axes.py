@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Says which values of tile axes win nowhere.
 
-    dead_axes.py FILE... [--program GLA_BENCH] [--by PERCENT] [--json]
+    dead_axes.py FILE... [--program GLA_BENCH] [--by PERCENT] [--least-problems N] [--json]
+    dead_axes.py FILE... --program GLA_BENCH --write harness/config/space/rare_tiles.inc
 
 FILE holds records with many tiles of a problem, such as results/h200/search/*.json. For each value of each
 axis it compares, problem by problem, the fastest tile of the variant that has the value with the fastest that
 has not. A value is alive where it is ahead by --by (1 %) on a problem, or no tile without it ran. It is dead
-where it was tried on three problems or more and is never ahead. Axes with one value are left out. With
+where it was tried on --least-problems (10) or more and is never ahead. Axes with one value are left out. With
 --program, a tile from before an axis existed counts as having that axis' first value, as it does there.
 
 The output is a table: variant, axis, value, on how many problems it was tried, on how many it was ahead, and
-what leaving it out would cost at most. What is dead should not be in the variant's default space.
+what leaving it out would cost at most. --write writes what is dead as the file by which sweeps leave it out (JSON in a C++ literal).
+Not written: the first value of an axis, which stands for tiles from before there was the axis, and values of
+axes that decide the arithmetic of products (terms, tf32), which a config may ask for.
 """
 import argparse
 import collections
@@ -19,7 +22,7 @@ import pathlib
 import subprocess
 import sys
 
-LEAST_PROBLEMS = 3
+ARITHMETIC_AXES = ("terms", "tf32")
 
 
 def first_values(program):
@@ -60,7 +63,11 @@ def judge(problems, axis, value, by):
     for tiles in problems.values():
         having = [ms for tile, ms in tiles.items() if dict(tile).get(axis) == value]
         others = [ms for tile, ms in tiles.items() if dict(tile).get(axis) not in (value, None)]
-        if not having or not others:
+        if not having or len(having) + len(others) < 2:
+            continue
+        if not others:  # nothing else ran there
+            tried += 1
+            ahead += 1
             continue
         tried += 1
         cost = min(others) / min(having) - 1
@@ -69,7 +76,7 @@ def judge(problems, axis, value, by):
     return tried, ahead, most
 
 
-def rows_of(times, by):
+def rows_of(times, by, least_problems):
     for (variant, direction), problems in sorted(times.items()):
         values = collections.defaultdict(set)
         for tiles in problems.values():
@@ -83,7 +90,20 @@ def rows_of(times, by):
                 tried, ahead, most = judge(problems, axis, value, by)
                 yield {"variant": variant, "direction": direction, "axis": axis, "value": value,
                        "problems": tried, "ahead": ahead, "most_cost": most,
-                       "dead": tried >= LEAST_PROBLEMS and ahead == 0}
+                       "dead": tried >= least_problems and ahead == 0}
+
+
+def rare(rows, first):
+    """{variant: {direction: {axis: [dead values]}}} of the program's own axes."""
+    found = {}
+    for row in rows:
+        axes = first.get((row["variant"], row["direction"]), {})
+        axis, value = row["axis"], row["value"]
+        if not row["dead"] or axis in ARITHMETIC_AXES or axes.get(axis, value) == value:
+            continue
+        directions = found.setdefault(row["variant"], {}).setdefault(row["direction"], {})
+        directions.setdefault(axis, []).append(value)
+    return found
 
 
 def main():
@@ -91,10 +111,19 @@ def main():
     parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--by", type=float, default=1, help="percent by which a value has to be ahead")
     parser.add_argument("--program", help="gla-bench, whose axes the tiles are completed with")
+    parser.add_argument("--least-problems", type=int, default=10,
+                        help="on how many problems a value has to be tried before it can be dead")
     parser.add_argument("--json", action="store_true", help="as JSON, all values")
+    parser.add_argument("--write", metavar="FILE", help="write what is dead for the program (needs --program)")
     options = parser.parse_args()
-    rows = list(rows_of(times_of(options.files, first_values(options.program)),
-                        options.by / 100))
+    if options.write and not options.program:
+        parser.error("--write needs --program, which says what the first value of an axis is")
+    first = first_values(options.program)
+    rows = list(rows_of(times_of(options.files, first), options.by / 100, options.least_problems))
+    if options.write:
+        pathlib.Path(options.write).write_text(
+            'R"json(\n' + json.dumps(rare(rows, first), indent=1) + '\n)json"\n')
+        return
     if options.json:
         json.dump(rows, sys.stdout, indent=1)
         print()

@@ -12,6 +12,7 @@
 #include "harness/commands/shared/auto_choice.hpp"
 #include "harness/commands/shared/drawn_table.hpp"
 #include "harness/commands/shared/dtype_argument.hpp"
+#include "harness/config/space/rare_tiles.hpp"
 #include "harness/config/sweep.hpp"
 #include "harness/support/json.hpp"
 #include "harness/support/numbers.hpp"
@@ -48,10 +49,16 @@ void print_predicted(const cost_model::Predictor& predictor, const Catalog& cata
   }
 }
 
-std::string values_of(const TileAxis& axis) {
-  std::vector<std::string> texts;
-  for (const int value : axis.values) texts.push_back(std::to_string(value));
-  return join(texts);
+/// The values of an axis that a sweep tries unless it asks for more, and those besides.
+std::string values_of(const Variant& variant, std::size_t axis) {
+  const std::vector<int>& all = variant.space[axis].values;
+  const std::vector<int> usual = usual_space(variant, {}, rare_tiles())[axis].values;
+  std::vector<std::string> texts, rare;
+  for (const int value : all) {
+    const bool is_usual = std::find(usual.begin(), usual.end(), value) != usual.end();
+    (is_usual ? texts : rare).push_back(std::to_string(value));
+  }
+  return join(texts) + (rare.empty() ? "" : "; rare: " + join(rare));
 }
 
 void print_constraints(const Variant& variant, const Problem& problem, const Limits& limits) {
@@ -73,8 +80,11 @@ void print_variant(const Variant& variant, const Problem& problem, const Limits&
   std::cout << "    " << variant.name << " [" << name(variant.backend)
             << (variant.direction == Direction::backward ? ", backward] " : "] ") << variant.summary
             << "\n";
-  for (const TileAxis& axis : variant.space)
-    std::cout << "      " << axis.name << ": " << values_of(axis) << "  (" << axis.meaning << ")\n";
+  for (std::size_t i = 0; i < variant.space.size(); ++i) {
+    const TileAxis& axis = variant.space[i];
+    std::cout << "      " << axis.name << ": " << values_of(variant, i) << "  (" << axis.meaning
+              << ")\n";
+  }
   print_constraints(variant, problem, limits);
 }
 
@@ -189,8 +199,7 @@ void list(const ListOptions& options) {
               << "\n  extents: " << extents_of(op) << "\n  gates: " << join(op.gates) << "\n";
     for (const OptionAxis& axis : op.options)
       std::cout << "  " << axis.name << ": " << join(axis.values) << "  (" << axis.meaning << ")\n";
-    for (const Direction direction : op.directions)
-      std::cout << drawn_axes(catalog, op, direction);
+    for (const Direction direction : op.directions) std::cout << drawn_axes(catalog, op, direction);
     std::cout << "  variants, with their tiles for " << describe(problem) << " on the host and "
               << options.arch << ":\n";
     for (const Variant& variant : catalog.variants) {

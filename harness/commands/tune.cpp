@@ -101,6 +101,8 @@ void add_live_options(CLI::App& command, LiveTuneOptions& live) {
                   "table")
       ->check(CLI::PositiveNumber)
       ->excludes(resume);
+  command.add_flag("--all", live.all_tiles,
+                   "tries also the values of tile axes that were nowhere ahead in records");
   live.backend.add_to(command);
 }
 

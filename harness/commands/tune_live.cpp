@@ -126,7 +126,9 @@ search::TuneEnd judge(WorkerClient& client, std::span<const Assignment> work,
 
 int tune_live(LiveTuneOptions options, const std::string& command_line) {
   const Catalog catalog = program_catalog();
-  const Config config = load_session_config(options.config, catalog);
+  Config config = load_session_config(options.config, catalog);
+  if (options.all_tiles)
+    for (Sweep& sweep : config.sweeps) sweep.rare_tiles = true;
   refuse_auto(options.config);
   if (options.output.path.empty())
     options.output.path = std::filesystem::path(options.config).stem().string() + "-tuned.json";

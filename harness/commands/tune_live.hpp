@@ -23,7 +23,8 @@ struct LiveTuneOptions {
   /// The table that is made of the results. An empty path means the device's own; without a value
   /// no table is made.
   std::optional<std::string> table;
-  std::string model;  ///< path of a cost model; empty: the device's own
+  bool all_tiles = false;  ///< tries values of tiles that were nowhere ahead in records too
+  std::string model;       ///< path of a cost model; empty: the device's own
   /// Problems that are drawn from the config, searched, and then measured whole to judge `auto` and
   /// the search; 0: all problems are searched, and nothing is judged.
   std::size_t exhaustive_of = 0;

@@ -313,6 +313,7 @@ Sweep read_sweep(const JsonNode& node, const Operator& op, Direction direction,
   if (const auto list = node.find("arithmetic")) sweep.arithmetic = read_arithmetic(*list);
   if (const auto most = node.find("max_tiles"); most)
     sweep.max_tiles = static_cast<int>(most->integer(0, 1000000));
+  if (const auto flag = node.find("rare_tiles")) sweep.rare_tiles = flag->boolean();
   if (sweep.random) sweep.drawn = draw_problems(sweep, op);
   if (!(problem_count(sweep) <= most_problems))
     node.fail("a sweep of at most " + std::to_string(most_problems) + " problems");
@@ -336,7 +337,7 @@ std::vector<Sweep> read_sweeps(const JsonNode& node, const Catalog& catalog,
                                const std::string& folder) {
   node.expect_keys({"operator", "direction", "variants", "refusals_allowed", "dtypes", "layouts",
                     "gates", "shapes", "initial_state", "final_state", "scale", "seed", "tiles",
-                    "arithmetic", "max_tiles", "tensors", "options", "random"});
+                    "arithmetic", "max_tiles", "rare_tiles", "tensors", "options", "random"});
   std::vector<Sweep> sweeps;
   for (const Operator* op : read_operators(node.at("operator"), catalog))
     for (const Direction direction : read_directions(node, *op))

@@ -23,6 +23,7 @@ struct Narrowing {
   std::map<std::string, std::vector<int>> axes;  ///< values of some axes
   std::vector<Condition> where;                  ///< all of them must hold
   std::set<Arithmetic> arithmetic = {};          ///< that the products may have; empty: any
+  bool rare = false;  ///< values that were nowhere ahead in records are tried too (rare_tiles.hpp)
   /// The T1 document that it was read from; empty: it stands in the config.
   std::string file = {};
 };
@@ -86,6 +87,8 @@ struct Sweep {
   std::map<std::string, Narrowing> tiles;  ///< by variant
   std::set<Arithmetic> arithmetic;         ///< that products may have; empty: any
   int max_tiles = 0;                       ///< the most tiles of a variant per problem; 0: all
+  /// Values of tiles that were nowhere ahead in records are tried too. Drawn sweeps always do.
+  bool rare_tiles = false;
   std::optional<TensorSource> tensors;
   /// The sweep's axes are what problems are drawn from, and `seed` decides the draw. Tiles come in
   /// a drawn order, one of each variant unless `max_tiles` says otherwise.

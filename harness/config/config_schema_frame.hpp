@@ -111,6 +111,10 @@ inline constexpr std::string_view config_schema_frame = R"json(
           "maximum": 1000000,
           "description": "At most so many tiles of a variant per problem, in the order of its space (of drawn problems: in a drawn order); 0: all."
         },
+        "rare_tiles": {
+          "type": "boolean",
+          "description": "Also tries the values of tile axes that were nowhere ahead in records (gla-bench list says which). They are left out where this is false or missing, unless `tiles` names their axis, a variant takes the problem with no others, or problems are drawn."
+        },
         "tensors": {
           "description": "Inputs from a .safetensors file in place of drawn ones, with the names that they have there."
         },

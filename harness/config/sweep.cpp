@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "harness/config/draws/drawn_tiles.hpp"
+#include "harness/config/space/rare_tiles.hpp"
 #include "harness/config/tiles.hpp"
 #include "harness/support/text.hpp"
 #include "harness/tensors/tensor_file.hpp"
@@ -99,6 +100,7 @@ std::vector<Point> points(const Config& config) {
         const auto found = sweep.tiles.find(variant);
         Narrowing narrowing = found == sweep.tiles.end() ? Narrowing{} : found->second;
         narrowing.arithmetic = sweep.arithmetic;
+        narrowing.rare = sweep.rare_tiles;
         list[place->second].requests.push_back(
             {variant, std::move(narrowing), sweep.max_tiles, sweep.refusals_allowed,
              sweep.random ? std::optional(sweep.seed) : std::nullopt,
@@ -122,11 +124,12 @@ std::optional<std::string> refuse_tile(const Variant& variant, const Problem& pr
          join(asked, " or ");
 }
 
-Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
-                      const Limits& limits, int max_tiles, std::optional<std::uint64_t> draw) {
-  if (draw) return drawn_candidates(variant, problem, narrowing, limits, max_tiles, *draw);
+namespace {
+
+Candidates candidates_in(const TileSpace& space, const Variant& variant, const Problem& problem,
+                         const Narrowing& narrowing, const Limits& limits, int max_tiles) {
   Candidates result;
-  std::vector<Tile> tiles = all_tiles(narrowed(variant.space, narrowing));
+  std::vector<Tile> tiles = all_tiles(narrowed(space, narrowing));
   std::erase_if(tiles, [&](const Tile& tile) { return !allows(narrowing, tile); });
   result.narrowed = tile_count(variant.space) - tiles.size();
   for (const Tile& tile : tiles) {
@@ -141,6 +144,18 @@ Candidates candidates(const Variant& variant, const Problem& problem, const Narr
   return result;
 }
 
+}  // namespace
+
+Candidates candidates(const Variant& variant, const Problem& problem, const Narrowing& narrowing,
+                      const Limits& limits, int max_tiles, std::optional<std::uint64_t> draw) {
+  if (draw) return drawn_candidates(variant, problem, narrowing, limits, max_tiles, *draw);
+  if (!narrowing.rare) {
+    Candidates usual = candidates_in(usual_space(variant, narrowing, rare_tiles()), variant,
+                                     problem, narrowing, limits, max_tiles);
+    if (!usual.accepted.empty()) return usual;
+  }
+  return candidates_in(variant.space, variant, problem, narrowing, limits, max_tiles);
+}
 MemoryNeed memory_need(const Operator& op, const Problem& problem) {
   MemoryNeed need;
   for (const TensorSpec& spec : op.tensors(problem)) {

@@ -68,6 +68,7 @@ Json sweep_to_json(const Sweep& sweep) {
   }
   for (const Arithmetic one : sweep.arithmetic) json["arithmetic"].push_back(name(one));
   json["max_tiles"] = sweep.max_tiles;
+  if (sweep.rare_tiles) json["rare_tiles"] = true;
   return json;
 }
 

@@ -20,12 +20,15 @@ def record(seq, tile, ms, **more):
             "timing": {"suspect": False, "cold": {"median_ms": ms}}, **more}
 
 
-def dead(records, first=None, by=0.01):
+def rows_of(records, first=None, by=0.01):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "r.json"
         path.write_text(json.dumps({"records": records}))
-        rows = list(dead_axes.rows_of(dead_axes.times_of([path], first or {}), by))
-    return {(row["axis"], row["value"]) for row in rows if row["dead"]}
+        return list(dead_axes.rows_of(dead_axes.times_of([path], first or {}), by, 3))
+
+
+def dead(records, first=None, by=0.01):
+    return {(row["axis"], row["value"]) for row in rows_of(records, first, by) if row["dead"]}
 
 
 class DeadAxes(unittest.TestCase):
@@ -52,6 +55,20 @@ class DeadAxes(unittest.TestCase):
         records = [record(seq, tile, ms) for seq in (1, 2, 3) for tile, ms in (({}, 1), ({"a": 1}, 2))]
         self.assertEqual(dead(records), set())
         self.assertEqual(dead(records, {("v", "forward"): {"a": 0}}), {("a", 1)})
+
+    def test_what_alone_runs_somewhere_is_alive(self):
+        records = [record(seq, {"a": a}, 1 + a) for seq in (1, 2, 3) for a in (0, 1)]
+        alone = [record(4, {"a": 1, "b": b}, 1) for b in (0, 1)]
+        self.assertNotIn(("a", 1), dead(records + alone))
+
+    def test_what_is_dead_is_written_but_for_first_values_and_arithmetic(self):
+        records = [record(seq, {"a": a, "terms": terms}, 1 + a + terms)
+                   for seq in (1, 2, 3) for a in (0, 1) for terms in (1, 3)]
+        first = {("v", "forward"): {"a": 0, "terms": 1}}
+        self.assertEqual(dead_axes.rare(rows_of(records, first), first), {"v": {"forward": {"a": [1]}}})
+        first = {("v", "forward"): {"a": 1, "terms": 1}}
+        self.assertEqual(dead_axes.rare(rows_of(records, first), first), {})
+        self.assertEqual(dead_axes.rare(rows_of(records), {}), {})  # none of the program's variants
 
 
 if __name__ == "__main__":
