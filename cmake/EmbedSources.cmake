@@ -34,9 +34,16 @@ function(gla_bench_embed_sources target)
     ${CMAKE_SOURCE_DIR}/harness/backends/cuda/*.cuh
     ${CMAKE_SOURCE_DIR}/harness/selftest/*.cuh ${CMAKE_SOURCE_DIR}/harness/selftest/*.h
     ${CMAKE_SOURCE_DIR}/configs/tolerance.json ${CMAKE_SOURCE_DIR}/configs/schema/*.json)
-  # These two are made by the program itself.
-  list(FILTER sources EXCLUDE REGEX "configs/schema/(config|results)\\.schema")
+  # These are made by the program itself.
+  list(FILTER sources EXCLUDE REGEX "configs/schema/(candidates|config|results)\\.schema")
   gla_bench_embed_table(${target} embedded_sources ${sources})
+endfunction()
+
+# The kernels that `init` writes.
+function(gla_bench_embed_examples target)
+  file(GLOB sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS
+    ${CMAKE_SOURCE_DIR}/examples/*.cu ${CMAKE_SOURCE_DIR}/examples/*.json)
+  gla_bench_embed_table(${target} embedded_examples ${sources})
 endfunction()
 
 # What decides whether a candidate is right: its inputs, the references, the comparison with them,

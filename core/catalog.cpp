@@ -34,10 +34,11 @@ std::vector<std::string> Catalog::variant_names(std::string_view op, Direction d
   return names;
 }
 
-std::vector<std::string> input_names(const Operator& op) {
-  // Which inputs exist depends on the options of a problem, not on its sizes.
+std::vector<TensorSpec> possible_tensors(const Operator& op, Direction direction) {
+  // Which tensors exist depends on the options of a problem, not on its sizes.
   Problem most;
   most.op = op.name;
+  most.direction = direction;
   most.initial_state = true;
   std::vector<Problem> kinds{most};
   kinds.push_back(most);
@@ -47,15 +48,22 @@ std::vector<std::string> input_names(const Operator& op) {
       kinds.push_back(most);
       kinds.back().options[axis.name] = value;
     }
+  std::vector<TensorSpec> specs;
+  for (const Problem& problem : kinds)
+    for (TensorSpec& spec : op.tensors(problem))
+      if (std::none_of(specs.begin(), specs.end(),
+                       [&](const TensorSpec& known) { return known.name == spec.name; }))
+        specs.push_back(std::move(spec));
+  return specs;
+}
+
+std::vector<std::string> input_names(const Operator& op) {
   std::vector<std::string> names;
-  for (Problem& problem : kinds)
-    for (const Direction direction : op.directions) {
-      problem.direction = direction;
-      for (const TensorSpec& spec : op.tensors(problem))
-        if (spec.role == TensorSpec::Role::input &&
-            std::find(names.begin(), names.end(), spec.name) == names.end())
-          names.push_back(spec.name);
-    }
+  for (const Direction direction : op.directions)
+    for (const TensorSpec& spec : possible_tensors(op, direction))
+      if (spec.role == TensorSpec::Role::input &&
+          std::find(names.begin(), names.end(), spec.name) == names.end())
+        names.push_back(spec.name);
   return names;
 }
 

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,7 +57,21 @@ struct Dim3 {
   auto operator<=>(const Dim3&) const = default;
 };
 
-/// A kernel launch: extern "C" entry(const __grid_constant__ Params).
+/// As an argument of a kernel: the address of a tensor or workspace region, null for a tensor that
+/// the problem lacks.
+struct BufferAddress {
+  std::string name;
+  auto operator<=>(const BufferAddress&) const = default;
+};
+
+/// One argument of a kernel that takes several.
+using Argument = std::variant<BufferAddress, std::int32_t, std::int64_t, float>;
+
+/// The most arguments that a launch may pass.
+constexpr std::size_t most_arguments = 64;
+
+/// A kernel launch: extern "C" entry(const __grid_constant__ Params), or extern "C" entry(arguments
+/// one by one).
 struct KernelLaunch {
   std::string entry;
   Dim3 grid, block;
@@ -65,6 +81,7 @@ struct KernelLaunch {
   /// Whether it may begin while the previous launch runs. The kernel then waits (griddepcontrol)
   /// for the results that it needs, and the previous kernel must signal them.
   bool overlaps = false;
+  std::vector<Argument> arguments = {};  ///< empty: the kernel takes the Params of its module
 };
 
 /// A matrix in a tensor or workspace region, row-major.
@@ -98,7 +115,8 @@ using Step = std::variant<KernelLaunch, MatrixProduct, Zero>;
 /// does.
 const std::string& stage_of(const Step& step);
 
-/// A constant in the generated prologue: namespace `scope` { constexpr int name = value; }.
+/// A constant in the generated prologue: namespace `scope` { constexpr int name = value; }, or
+/// #define name (value) where the scope is empty.
 struct Constant {
   std::string scope;
   std::string name;
@@ -127,13 +145,17 @@ struct TensorMap {
   int swizzle_bytes = 0;              ///< 0, 32, 64 or 128
 };
 
+/// Texts of sources by path. Null: the sources are those of the program.
+using SourceTexts = std::shared_ptr<const std::map<std::string, std::string>>;
+
 /// A CUDA candidate described as data: what to compile and launch, in order, on one stream.
 struct Recipe {
-  std::string source;               ///< path of the .cuh below kernels/
+  std::string source;               ///< path of the .cuh below kernels/, or in `texts`
   std::vector<Constant> constants;  ///< besides dtype, which the compiler adds as io_t
   std::vector<Step> steps;
   std::vector<Module> imports = {};  ///< KernelLaunch::module counts them from 1
   std::vector<TensorMap> tensor_maps = {};
+  SourceTexts texts = {};  ///< all that `source` may include, where it is not the program's
 };
 
 /// A host candidate: plain code over the same Params.
@@ -161,8 +183,8 @@ struct Variant {
   BackendId backend = BackendId::host;
   Direction direction = Direction::forward;
   TileSpace space;
-  std::vector<std::string>
-      sources;  ///< below kernels/; with what they include they make source_hash
+  /// Below kernels/, or in `texts`; with what they include they make source_hash.
+  std::vector<std::string> sources;
   std::function<Arithmetic(const Problem&, const Tile&)> arithmetic;
   /// Returns the reason for a refusal, or nothing. Never throws, for any problem and tile.
   std::function<std::optional<std::string>(const Problem&, const Tile&, const Limits&)> reject;
@@ -178,6 +200,10 @@ struct Variant {
   /// Whether a repeated run gives the same bits. False where sums form in any order (atomic
   /// additions). If true, other bits in a repeated run are a failure.
   bool reproducible = true;
+  /// Of a variant from outside the program: the path of the manifest that describes it
+  /// (config/candidates/manifest.hpp), as it was given, and the texts of its sources.
+  std::string manifest = {};
+  SourceTexts texts = {};
 };
 
 /// The only list of variants (kernels/variants.cpp).

@@ -18,7 +18,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Json written = cost_model::model_to_json(model);
   const cost_model::CostModel again = cost_model::read_model(JsonNode(written, "written"));
   if (cost_model::model_to_json(again) != written) std::abort();
-  for (const cost_model::VariantModel& one : model.variants)
-    if (!std::isfinite(one.log_factor({1.0, {{"log2 waves", 2.0}}}))) std::abort();
+  const cost_model::Features features{1.0, {{"log2 waves", 2.0}}};
+  const auto predicts_a_number = [&](const cost_model::NamedRegression& one) {
+    if (!std::isfinite(one.predict(features))) std::abort();
+  };
+  predicts_a_number(model.common);
+  predicts_a_number(model.behind);
+  for (const cost_model::VariantModel& one : model.variants) predicts_a_number(one.factor);
   return 0;
 }

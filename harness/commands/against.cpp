@@ -46,9 +46,9 @@ void expect_same_place(const std::string& program, const Hello& base, const Hell
                        fact_text(fresh.environment, key) + "\"");
 }
 
-Contestants start_contestants(const AgainstOptions& options, std::optional<BackendId> configured) {
+Contestants start_contestants(const AgainstOptions& options, const Config& config) {
   Contestants both;
-  WorkerCommand own = worker_command(options.backend, configured);
+  WorkerCommand own = worker_command(options.backend, config);
   if (options.planted > 0) {
     own.arguments.push_back("--plant-slowdown");
     own.arguments.push_back(std::to_string(options.planted));
@@ -56,7 +56,7 @@ Contestants start_contestants(const AgainstOptions& options, std::optional<Backe
   both.fresh = std::make_unique<WorkerClient>("worker", own);
   BackendOptions others = options.backend;
   others.cuda.source_dir.clear();  // a folder of kernels is what this program is to be tried with
-  both.base = start_other(options.other, worker_command(others, configured));
+  both.base = start_other(options.other, worker_command(others, config));
   expect_same_place(options.other, both.base->hello(), both.fresh->hello());
   return both;
 }
@@ -86,13 +86,14 @@ bool is_results_file(const std::string& path) {
 }
 
 int run_against_program(const AgainstOptions& options, const std::string& command_line) {
-  const Catalog catalog = program_catalog();
-  const Config config = with_seeds(load_session_config(options.config, catalog), options.seeds);
+  const Config config =
+      with_seeds(load_session_config(options.config, options.candidates.catalog()), options.seeds);
+  const Catalog& catalog = config.catalog;
   expect_apart(together(config_files(config),
                         {{"--against", options.other}, {"--tuned", options.choice.tuned}}),
                results_file("--output", options.output));
   const SignalWatch signals;
-  Contestants both = start_contestants(options, config.backend);
+  Contestants both = start_contestants(options, config);
   if (!config.policy.counters.metrics.empty())
     both.fresh->plan_counters(config.policy.counters, options.config);
   expect_device(both.fresh->hello(), "--against");

@@ -16,6 +16,7 @@ struct AgainstOptions {
   bool force = false, quiet = false;
   double planted = 0;  ///< percent by which this program's times are lengthened, for the self-test
   BackendOptions backend;
+  CandidateOptions candidates;
   AutoOptions choice;
 };
 

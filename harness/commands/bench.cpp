@@ -22,6 +22,7 @@ struct Options {
   std::string config;
   bool hot = false;
   BackendOptions backend;
+  CandidateOptions candidates;
   AutoOptions choice;
 };
 
@@ -52,8 +53,8 @@ constexpr const char* other_program = "gla-bench-google";
 int execute(const Options& options, const std::vector<std::string>& arguments,
             const Context& context) {
   if (context.bench == nullptr) become_other_program(context.arguments);
-  const Catalog catalog = program_catalog();
-  const Config config = load_config(options.config, catalog);
+  const Config config = load_config(options.config, options.candidates.catalog());
+  const Catalog& catalog = config.catalog;
   NamedFiles outputs;
   for (const std::string& argument : arguments)
     if (constexpr std::string_view flag = "--benchmark_out="; argument.starts_with(flag))
@@ -91,6 +92,7 @@ void add_bench(CLI::App& program, Context& context) {
   command->add_option("config", options->config, "the config")->required();
   command->add_flag("--hot", options->hot, "each candidate a second time with warm caches");
   options->backend.add_to(*command);
+  options->candidates.add_to(*command);
   options->choice.add_to(*command);
   command->allow_extras();  // Google Benchmark's own options
   command->footer(

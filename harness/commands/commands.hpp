@@ -52,6 +52,7 @@ void add_selftest(CLI::App& program, Context& context);
 void add_repeat(CLI::App& program, Context& context);
 void add_profile(CLI::App& program, Context& context);
 void add_schema(CLI::App& program, Context& context);
+void add_init(CLI::App& program, Context& context);
 void add_sanitize(CLI::App& program, Context& context);
 /// Hidden command. The build installs what it prints: the manual page and the completions of
 /// shells.
@@ -70,6 +71,18 @@ struct BackendOptions {
   /// The same options for a worker's command line.
   std::vector<std::string> arguments() const;
 };
+
+/// Kernels from outside the program, shared by the commands that take variants.
+struct CandidateOptions {
+  std::vector<std::string> manifests;
+
+  void add_to(CLI::App& command);
+  /// The program's own catalog with the variants of these manifests. @throws InputError
+  Catalog catalog() const;
+};
+
+/// The same option for another command line of this program.
+std::vector<std::string> candidate_arguments(const std::vector<std::string>& manifests);
 
 /// The argument of commands that take one recorded candidate (read_selection() reads it).
 void add_row_option(CLI::App& command, std::string& row);

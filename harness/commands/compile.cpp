@@ -24,6 +24,7 @@ struct CompileOptions {
   std::string config, architectures = "sm_80,sm_90a", emit;
   ConfigPart part;
   BackendOptions backend;
+  CandidateOptions candidates;
   AutoOptions choice;
 };
 
@@ -94,8 +95,8 @@ std::size_t compile_for(int arch, const CompileOptions& options, const Config& c
   place.host_memory = 0;
   // No environment is given, since this is meant for devices other than the table's. What the
   // architecture cannot do is refused all the same.
-  const auto chooser = open_chooser(config, options.choice, program_catalog(), place, {});
-  const auto work = assignments(config, program_catalog(), place, pointer_to(chooser));
+  const auto chooser = open_chooser(config, options.choice, config.catalog, place, {});
+  const auto work = assignments(config, config.catalog, place, pointer_to(chooser));
   const auto jobs = compile_jobs(work);
   if (!options.emit.empty()) emit(jobs, options.emit);
   tried += jobs.size();
@@ -133,7 +134,8 @@ std::size_t compile_for(int arch, const CompileOptions& options, const Config& c
 }
 
 int compile(const CompileOptions& options) {
-  const Config config = part_of(load_config(options.config, program_catalog()), options.part);
+  const Config config =
+      part_of(load_config(options.config, options.candidates.catalog()), options.part);
   std::size_t failed = 0, tried = 0;
   for (const int arch : parse_architectures(options.architectures))
     failed += compile_for(arch, options, config, tried);
@@ -160,6 +162,7 @@ void add_compile(CLI::App& program, Context& context) {
   only("--operators", options->part.operators, "only these operators, separated by commas");
   only("--variants", options->part.variants, "only these variants");
   options->backend.add_to(*command);
+  options->candidates.add_to(*command);
   options->choice.add_to(*command);
   command->footer(
       "Examples:\n  gla-bench compile configs/ci.json --arch sm_80,sm_90a\n"

@@ -21,6 +21,7 @@ struct ExecOptions {
   std::optional<double> scale;
   bool no_final_state = false;
   BackendOptions backend;
+  CandidateOptions candidates;
 };
 
 /// Splits "key=value" into its two halves.
@@ -63,8 +64,9 @@ std::map<std::string, std::string> choices_of(const Operator& op,
 }
 
 void execute(const ExecOptions& options) {
-  expect_apart(NamedFiles{{"--input", options.input}}, NamedFiles{{"--output", options.output}});
-  const Catalog catalog = program_catalog();
+  const Catalog catalog = options.candidates.catalog();
+  expect_apart(together(candidate_files(catalog), {{"--input", options.input}}),
+               NamedFiles{{"--output", options.output}});
   const Operator* op = catalog.find_operator(options.op);
   if (op == nullptr)
     throw InputError("--operator: found \"" + options.op + "\", expected one of " +
@@ -130,6 +132,7 @@ void add_exec(CLI::App& program, Context&) {
   command->add_option("--scale", options->scale, "scale of q (default: the operator's)");
   command->add_flag("--no-final-state", options->no_final_state, "do not write the final state");
   options->backend.add_to(*command);
+  options->candidates.add_to(*command);
   command->footer(
       "Examples:\n"
       "  gla-bench exec in.safetensors -o out.safetensors --variant chunk_fused\n"

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/candidate_name.hpp"
 #include "core/error.hpp"
 #include "core/extents.hpp"
 #include "harness/backends/sources/architecture.hpp"
@@ -29,6 +30,7 @@ struct ListOptions {
   std::string dtype = "bfloat16";
   std::string arch = "sm_90a";
   std::string model;  ///< path of a cost model; empty: that of any device with CUDA
+  CandidateOptions candidates;
 };
 
 constexpr std::size_t most_predicted = 5;  // of a problem's candidates
@@ -45,7 +47,7 @@ void print_predicted(const cost_model::Predictor& predictor, const Catalog& cata
   for (std::size_t i = 0; i < std::min(most_predicted, ranked.size()); ++i) {
     const cost_model::Ranked& one = ranked[i];
     std::cout << "    " << format_ms(1e3 * one.prediction.seconds) << " ms  "
-              << one.candidate.variant->name << " " << describe(one.candidate.tile) << "\n";
+              << candidate_name(one.candidate.variant->name, one.candidate.tile) << "\n";
   }
 }
 
@@ -175,13 +177,13 @@ Json catalog_to_json(const Catalog& catalog) {
 }
 
 void list(const ListOptions& options) {
+  const Catalog catalog = options.candidates.catalog();
   if (options.json) {
-    std::cout << catalog_to_json(program_catalog()).dump(1) << "\n";
+    std::cout << catalog_to_json(catalog).dump(1) << "\n";
     return;
   }
   const auto arch = parse_architecture(options.arch);
   if (!arch) throw InputError("--arch: found \"" + options.arch + "\", expected one like sm_90a");
-  const Catalog catalog = program_catalog();
   if (!options.op.empty() && !catalog.find_operator(options.op))
     throw InputError("unknown operator \"" + options.op + "\", expected one of " +
                      join(catalog.operator_names()));
@@ -249,6 +251,7 @@ void add_list(CLI::App& program, Context&) {
                    "the cost model of the times that are predicted for one operator (default: the "
                    "first that is found)")
       ->type_name("MODEL");
+  options->candidates.add_to(*command);
   command->add_flag("--json", options->json,
                     "operators, options, variants and axes as JSON, whatever the problem");
   command->footer(

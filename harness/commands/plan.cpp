@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/candidate_name.hpp"
 #include "harness/backends/sources/prologue.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/auto_choice.hpp"
@@ -110,19 +111,19 @@ void print_choices(const std::vector<Assignment>& work) {
     for (const auto& [candidate, by] : point.chosen) {
       std::ostringstream distance;
       distance << std::setprecision(3) << by.distance;
-      table.rows.push_back(
-          {describe(point.problem),
-           candidate.first + (candidate.second.empty() ? "" : " " + describe(candidate.second)),
-           by.how + (by.entry.empty() ? "" : ": " + by.entry),
-           by.entry.empty() ? "" : distance.str(),
-           by.predicted_ms > 0 ? format_ms(by.predicted_ms) : "", by.note});
+      table.rows.push_back({describe(point.problem),
+                            candidate_name(candidate.first, candidate.second),
+                            by.how + (by.entry.empty() ? "" : ": " + by.entry),
+                            by.entry.empty() ? "" : distance.str(),
+                            by.predicted_ms > 0 ? format_ms(by.predicted_ms) : "", by.note});
     }
   if (!table.rows.empty()) std::cout << "\n" << table.text();
 }
 
-void plan(const std::string& path, const BackendOptions& options, const AutoOptions& choice) {
-  const Catalog catalog = program_catalog();
-  const Config config = load_config(path, catalog);
+void plan(const std::string& path, const BackendOptions& options,
+          const CandidateOptions& candidates, const AutoOptions& choice) {
+  const Config config = load_config(path, candidates.catalog());
+  const Catalog& catalog = config.catalog;
   const auto backend = open_backend(options, config.backend);
   const Place place = place_of(*backend, options);
   const auto chooser =
@@ -170,6 +171,7 @@ void add_plan(CLI::App& program, Context&) {
   struct Options {
     std::string config;
     BackendOptions backend;
+    CandidateOptions candidates;
     AutoOptions choice;
   };
   auto options = std::make_shared<Options>();
@@ -179,11 +181,13 @@ void add_plan(CLI::App& program, Context&) {
       "memory");
   command->add_option("config", options->config, "the config")->required();
   options->backend.add_to(*command);
+  options->candidates.add_to(*command);
   options->choice.add_to(*command);
   command->footer(
       "Examples:\n  gla-bench plan configs/h200/gla.json\n"
       "  gla-bench plan configs/ci.json --backend cuda");
-  command->callback([options] { plan(options->config, options->backend, options->choice); });
+  command->callback(
+      [options] { plan(options->config, options->backend, options->candidates, options->choice); });
 }
 
 }  // namespace gla_bench::commands

@@ -21,6 +21,7 @@ struct ToolOptions {
   bool print = false;
   std::vector<std::string> more;
   BackendOptions backend;
+  CandidateOptions candidates;
 };
 
 bool is_program(const std::string& path) {
@@ -45,6 +46,8 @@ std::vector<std::string> repeat_arguments(const ToolOptions& options) {
   if (selection.backend != BackendId::cuda)
     throw InputError(options.row + ": ran on the host, and the tool looks at GPUs");
   std::vector<std::string> arguments = options.backend.arguments();
+  for (std::string& argument : candidate_arguments(options.candidates.manifests))
+    arguments.push_back(std::move(argument));
   arguments.push_back(selection_text(selection));
   return arguments;
 }
@@ -70,6 +73,7 @@ CLI::App* add_tool(CLI::App& program, const std::shared_ptr<ToolOptions>& option
   command->add_option("--tool-option", options->more, "goes to the tool (may be given often)")
       ->allow_extra_args(false);
   options->backend.add_to(*command);
+  options->candidates.add_to(*command);
   return command;
 }
 

@@ -73,6 +73,7 @@ int run_program(int argc, char** argv, BenchFunction bench) {
   add_profile(program, context);
   add_sanitize(program, context);
   add_schema(program, context);
+  add_init(program, context);
   add_worker(program, context);
   add_manual(program, context);
   add_completion(program, context);

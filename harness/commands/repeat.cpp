@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/config/candidates/candidates.hpp"
 #include "harness/engine/run.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/records/record_file.hpp"
@@ -21,6 +22,7 @@ struct RepeatOptions {
   std::string row, keep_wrong;
   bool verify_only = false, profile = false, json = false;
   BackendOptions backend;
+  CandidateOptions candidates;
 };
 
 /// One call and nothing else, inside the range that profilers look at. Another call comes before
@@ -62,12 +64,22 @@ Results run_one(Backend& backend, const Candidate& candidate, const RepeatOption
   return results;
 }
 
+/// With the variant of the record's manifest, where the options name no other manifest of it.
+Catalog catalog_of(const Selection& selection, const CandidateOptions& candidates) {
+  Catalog catalog = candidates.catalog();
+  const Problem& problem = selection.problem;
+  const bool has_variant = catalog.find_variant(problem.op, selection.variant, selection.backend,
+                                                problem.direction) != nullptr;
+  if (has_variant || selection.manifest.empty()) return catalog;
+  return with_manifest(catalog, selection.manifest);
+}
+
 int execute(const RepeatOptions& options, const std::string& command_line) {
   Selection selection = read_selection(options.row);
   const auto backend = open_backend(options.backend, selection.backend);
   selection.backend = backend->id();
   if (!backend->can_run()) throw InputError("nothing can run on " + where(*backend) + " here");
-  const Catalog catalog = program_catalog();
+  const Catalog catalog = catalog_of(selection, options.candidates);
   const Candidate candidate = find_candidate(selection, catalog, backend->limits());
   if (options.profile) {
     call_once(*backend, *catalog.find_operator(candidate.problem.op), candidate);
@@ -99,6 +111,7 @@ void add_repeat(CLI::App& program, Context& context) {
   command->add_flag("--profile", options->profile,
                     "one call and nothing else, marked for a profiler");
   options->backend.add_to(*command);
+  options->candidates.add_to(*command);
   command->footer(
       "Examples:\n  gla-bench repeat results/h200/gla.json#12\n"
       "  gla-bench repeat run.json#3 --verify --keep-wrong wrong/");

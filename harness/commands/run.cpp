@@ -36,6 +36,7 @@ struct RunOptions {
   int seeds = 1;
   double planted = 0, most_seconds = 0;
   BackendOptions backend;
+  CandidateOptions candidates;
   AutoOptions choice;
   RandomOptions random;
 };
@@ -168,10 +169,10 @@ int execute(const RunOptions& options, const std::string& command_line) {
         {options.config, options.against,
          options.output.path.empty() ? default_output(options.config) : options.output.path,
          options.seeds, options.output.force, options.quiet, options.planted, options.backend,
-         options.choice},
+         options.candidates, options.choice},
         command_line);
-  const Catalog catalog = program_catalog();
-  Config config = with_seeds(config_of(options, catalog), options.seeds);
+  Config config = with_seeds(config_of(options, options.candidates.catalog()), options.seeds);
+  const Catalog& catalog = config.catalog;
   if (!options.keep_wrong.empty())
     config.policy.keep_wrong.folder = std::filesystem::absolute(options.keep_wrong).string();
   tolerance_of(config);  // a bad file is reported before any worker starts
@@ -181,7 +182,7 @@ int execute(const RunOptions& options, const std::string& command_line) {
   expect_output(options.output);
   const SignalWatch signals;  // from now on a signal finds something that can be kept, or says so
   Supervisor supervisor;
-  start_workers(supervisor, options.backend, config.backend, options.gpus);
+  start_workers(supervisor, options.backend, config, options.gpus);
   const Hello& hello = supervisor.hello();
   // A metric that does not exist would leave every row without counts.
   if (options.measure && !config.policy.counters.metrics.empty())
@@ -269,6 +270,7 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
     command->add_flag("--until-failure", options->until_failure,
                       "end after the first candidate that fails, with everything kept");
   options->backend.add_to(*command);
+  options->candidates.add_to(*command);
   options->choice.add_to(*command);
   command
       ->add_option("--gpus", options->gpus,

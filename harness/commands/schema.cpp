@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "harness/backends/sources/source_store.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/config/candidates/manifest.hpp"
 #include "harness/config/config_schema.hpp"
 #include "harness/records/results_schema.hpp"
 #include "harness/support/json.hpp"
@@ -29,7 +30,7 @@ std::vector<std::string> embedded_schemas() {
 
 std::vector<std::string> schema_names() {
   std::vector<std::string> names = embedded_schemas();
-  names.insert(names.end(), {"config", "results"});
+  names.insert(names.end(), {"candidates", "config", "results"});
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -37,6 +38,7 @@ std::vector<std::string> schema_names() {
 /// A schema as it stands in its file. @throws InputError for an unknown name
 std::string schema_text(const std::string& name, VariantNames variants = VariantNames::known) {
   if (name == "config") return config_schema(program_catalog(), variants).dump(1) + "\n";
+  if (name == "candidates") return manifest_schema().dump(1) + "\n";
   if (name == "results") return results_schema().dump(1) + "\n";
   const std::string path = std::string(folder) + name + std::string(ending);
   for (const Source& source : embedded_sources())

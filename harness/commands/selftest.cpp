@@ -56,7 +56,7 @@ std::vector<Assignment> work_of(const Catalog& catalog, BackendId backend) {
 
 int execute(const SelftestOptions& options) {
   using Clock = std::chrono::steady_clock;
-  WorkerCommand command = worker_command(options.backend, std::nullopt);
+  WorkerCommand command = worker_command(options.backend, Config{});
   command.arguments.emplace_back("--planted");
   Supervisor supervisor;
   const Hello& hello = supervisor.add("selftest", command);

@@ -64,8 +64,9 @@ int execute(const TuneOptions& options, const std::string& command_line) {
         "tune: takes one of a config, --replay, --fit, or --from, --export-header and --evaluate");
   if (fits)
     return tune_fit(options.fit, options.live.output.path, options.table.markdown,
-                    options.table.most_median, options.table.most_worst);
-  if (options.table.asked()) return tune_table(options.table, options.live.output.path);
+                    options.table.limits);
+  if (options.table.asked())
+    return tune_table(options.table, options.live.output.path, options.live.candidates.catalog());
   if (replays) return replay_files(options);
   LiveTuneOptions live = options.live;
   live.strategy = *search::parse_strategy(options.strategy);
@@ -73,8 +74,7 @@ int execute(const TuneOptions& options, const std::string& command_line) {
   live.allowed = options.table.allowed;
   live.model = options.table.model;
   live.markdown = options.table.markdown;
-  live.most_median = options.table.most_median;
-  live.most_worst = options.table.most_worst;
+  live.limits = options.table.limits;
   if (!options.no_table) live.table = options.table.tuned;
   return tune_live(std::move(live), command_line);
 }
@@ -104,6 +104,7 @@ void add_live_options(CLI::App& command, LiveTuneOptions& live) {
   command.add_flag("--all", live.all_tiles,
                    "tries also the values of tile axes that were nowhere ahead in records");
   live.backend.add_to(command);
+  live.candidates.add_to(command);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::string default_path(const std::string& device) {
 }  // namespace
 
 int tune_fit(const std::vector<std::string>& paths, std::string output, bool markdown,
-             double most_median, double most_worst) {
+             const RegretLimits& limits) {
   expect_apart(results_files("--fit", paths), NamedFiles{{"--output", output}});
   std::vector<Results> files;
   for (const std::string& path : paths) files.push_back(read_results(path));
@@ -39,10 +39,8 @@ int tune_fit(const std::vector<std::string>& paths, std::string output, bool mar
   cost_model::write_model(model, output);
   std::cout << cost_model::model_report(model, markdown) << output << ": a model of "
             << examples.size() << " times on " << model.device << "\n";
-  const auto within = [](double share, double limit) { return 100 * share <= limit; };
-  return within(model.regret.median, most_median) && within(model.regret.worst, most_worst)
-             ? done
-             : check_failed;
+  const auto& regret = model.regret;
+  return limits.hold(regret.problems, 0, regret.median, regret.worst) ? done : check_failed;
 }
 
 }  // namespace gla_bench::commands

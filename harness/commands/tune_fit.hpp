@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/commands/shared/regret_limits.hpp"
+
 namespace gla_bench::commands {
 
 /// Fits a model to the files, writes it to `output` (empty: the device's own in the user's data
@@ -11,6 +13,6 @@ namespace gla_bench::commands {
 /// the predicted best, of problems whose shapes were left out, is above a limit (percent).
 /// @throws InputError where the files hold no times, or are of several devices
 int tune_fit(const std::vector<std::string>& files, std::string output, bool markdown,
-             double most_median, double most_worst);
+             const RegretLimits& limits);
 
 }  // namespace gla_bench::commands

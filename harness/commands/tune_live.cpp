@@ -3,7 +3,6 @@
 #include "harness/commands/tune_live.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -82,6 +81,12 @@ int exit_code(const search::TuneEnd& end) {
   return done;
 }
 
+std::size_t candidates_of(std::span<const Assignment> work) {
+  std::size_t count = 0;
+  for (const Assignment& point : work) count += point.accepted.size();
+  return count;
+}
+
 /// Keeps those of the problems that the seed draws, of all that have a candidate.
 void draw_problems(std::vector<Assignment>& work, std::size_t count, std::uint64_t seed) {
   std::erase_if(work, [](const Assignment& point) { return point.accepted.empty(); });
@@ -91,19 +96,17 @@ void draw_problems(std::vector<Assignment>& work, std::size_t count, std::uint64
   work = std::move(drawn);
 }
 
-bool is_within(const search::Regrets& regrets, const LiveTuneOptions& options) {
-  if (!std::isfinite(options.most_median) && !std::isfinite(options.most_worst)) return true;
-  return regrets.problems > 0 && regrets.unknown == 0 &&
-         100 * regrets.median <= options.most_median && 100 * regrets.worst <= options.most_worst;
-}
+struct Judgement {
+  search::TuneEnd end;  ///< of measuring all
+  std::vector<search::JudgedProblem> problems;
+};
 
-/// Measures every candidate of the problems that were searched, and says what `auto` and the search
-/// cost over the best of them. Returns how that measuring ended; `good`: within the limits.
-search::TuneEnd judge(WorkerClient& client, std::span<const Assignment> work,
-                      search::TuneRequest request, const search::TuneEnd& searched,
-                      std::span<const std::optional<Candidate>> choices,
-                      const LiveTuneOptions& options, search::LiveHooks journal, Progress& progress,
-                      bool& good) {
+/// Measures every candidate of the problems that were searched by `request`, and holds against the
+/// best of them what `auto` takes and what the search found.
+Judgement judge(WorkerClient& client, std::span<const Assignment> work, search::TuneRequest request,
+                std::span<const search::SearchedProblem> searched, search::LiveHooks journal) {
+  std::vector<std::optional<Candidate>> choices;
+  for (const Assignment& point : work) choices.push_back(request.start(point));
   request.strategy = search::Strategy::exhaustive;
   request.budget = {};
   request.start = nullptr;
@@ -113,20 +116,21 @@ search::TuneEnd judge(WorkerClient& client, std::span<const Assignment> work,
     all[key_of(record)] = record;
     write(record);
   };
-  search::TuneEnd end = search::tune(client, work, request, journal, progress);
+  Progress progress(std::cerr, candidates_of(work), stderr_style());
+  Judgement judgement{search::tune(client, work, request, journal, progress), {}};
+  progress.finish();
+  const search::TuneEnd& end = judgement.end;
   // A problem that a signal cut short was not measured whole.
   const std::size_t whole = end.problems.size() - (end.signal != 0 ? 1 : 0);
-  const auto rows = search::judge_searches(searched.problems, choices, whole, all);
-  std::cout << search::judgement_report(rows, options.markdown, output_width());
-  good = is_within(search::regrets_of(rows, &search::JudgedProblem::by_auto), options);
-  return end;
+  judgement.problems = search::judge_searches(searched, choices, whole, all);
+  return judgement;
 }
 
 }  // namespace
 
 int tune_live(LiveTuneOptions options, const std::string& command_line) {
-  const Catalog catalog = program_catalog();
-  Config config = load_session_config(options.config, catalog);
+  Config config = load_session_config(options.config, options.candidates.catalog());
+  const Catalog& catalog = config.catalog;
   if (options.all_tiles)
     for (Sweep& sweep : config.sweeps) sweep.rare_tiles = true;
   refuse_auto(options.config);
@@ -136,7 +140,7 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
                                               {{"--tuned", options.table.value_or("")}}));
   expect_output(options.output);
   SignalWatch signals;
-  WorkerClient client("worker", worker_command(options.backend, config.backend));
+  WorkerClient client("worker", worker_command(options.backend, config));
   expect_device(client.hello(), "tune");
   const Session session = open_session(client.hello(), client.measure_ceilings(), config,
                                        options.backend, command_line, true);
@@ -164,9 +168,7 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   const std::size_t problems = work.size();
   const std::size_t searched = search::drop_searched(work, results.records);
   if (options.output.resume) std::cerr << searched << " problems are searched already\n";
-  std::size_t candidates = 0;
-  for (const Assignment& point : work) candidates += point.accepted.size();
-  Progress progress(std::cerr, candidates, stderr_style());
+  Progress progress(std::cerr, candidates_of(work), stderr_style());
   request.signal = [&] { return signals.take(); };
   search::LiveHooks journal;
   journal.starting = [&](const Candidate& candidate, RunStep step) {
@@ -176,17 +178,17 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
     cost_model::note_prediction(request.predictor, record);
     file.append(record);
   };
-  std::vector<std::optional<Candidate>> choices;
-  for (const Assignment& point : work) choices.push_back(start_of(chooser, point));
   search::TuneEnd end = search::tune(client, work, request, journal, progress);
+  progress.finish();
   bool good = true;
   if (options.exhaustive_of > 0 && end.signal == 0) {
     if (!options.quiet) std::cout << search::tune_report(end);
-    Progress measuring(std::cerr, candidates, stderr_style());
-    end = judge(client, work, request, end, choices, options, journal, measuring, good);
-    measuring.finish();
+    Judgement judgement = judge(client, work, request, end.problems, journal);
+    end = std::move(judgement.end);
+    std::cout << search::judgement_report(judgement.problems, options.markdown, output_width());
+    const auto by_auto = search::regrets_of(judgement.problems, &search::JudgedProblem::by_auto);
+    good = options.limits.hold(by_auto.problems, by_auto.unknown, by_auto.median, by_auto.worst);
   }
-  progress.finish();
   const std::string why = end.signal == 0 ? "" : signal_text(end.signal);
   if (end.problems.empty() && why.empty()) {  // all were searched before: it keeps what that took
     file.finish();
@@ -205,7 +207,7 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   // What is judged does not learn from what judges it.
   if (options.table && options.exhaustive_of == 0 && end.signal == 0 && has_winner(end)) {
     const Results written = read_results(file.path());
-    update_table(std::span(&written, 1), *options.table, options.allowed, false);
+    update_table(std::span(&written, 1), *options.table, options.allowed, false, catalog);
   }
   const int code = exit_code(end);
   return code == done && !good ? check_failed : code;

@@ -1,11 +1,11 @@
 #pragma once
 // The searches of `tune CONFIG`: a worker, a results file, and the table made of it.
 
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/commands/shared/regret_limits.hpp"
 #include "harness/commands/shared/session.hpp"
 #include "harness/search/searcher.hpp"
 #include "harness/search/stop_condition.hpp"
@@ -20,6 +20,7 @@ struct LiveTuneOptions {
   std::uint64_t seed = 1;
   bool quiet = false;
   BackendOptions backend;
+  CandidateOptions candidates;
   /// The table that is made of the results. An empty path means the device's own; without a value
   /// no table is made.
   std::optional<std::string> table;
@@ -28,9 +29,8 @@ struct LiveTuneOptions {
   /// Problems that are drawn from the config, searched, and then measured whole to judge `auto` and
   /// the search; 0: all problems are searched, and nothing is judged.
   std::size_t exhaustive_of = 0;
-  bool markdown = false;                                         ///< of the judgement
-  double most_median = std::numeric_limits<double>::infinity();  ///< limits of `auto`, in percent:
-  double most_worst = std::numeric_limits<double>::infinity();   ///< above them the exit code is 1
+  bool markdown = false;             ///< of the judgement
+  RegretLimits limits;               ///< of `auto`, where it is judged
   std::vector<std::string> allowed;  ///< facts that may differ from the table's
 };
 

@@ -1,6 +1,5 @@
 #include "harness/commands/tune_table.hpp"
 
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 
@@ -28,9 +27,9 @@ std::vector<Results> read_all(const std::vector<std::string>& paths) {
   return files;
 }
 
-CurrentSource current_sources(const std::string& backend) {
+CurrentSource current_sources(const std::string& backend, const Catalog& catalog) {
   const auto id = parse_backend(backend);
-  return [id, catalog = program_catalog()](const Bucket& bucket, const TunedChoice& choice) {
+  return [id, catalog](const Bucket& bucket, const TunedChoice& choice) {
     const Variant* variant =
         id ? catalog.find_variant(bucket.op, choice.variant, *id, bucket.direction) : nullptr;
     return variant == nullptr ? std::string() : source_hash(*variant);
@@ -49,9 +48,9 @@ void print_counts(const MergeCounts& counts, const TunedTable& table, const std:
 /// The chooser of a table and the model that the options name, for the table's own device or that
 /// of other records.
 Chooser chooser_of(const TuneTableOptions& options, const TunedTable& table,
-                   const Facts& environment) {
+                   const Facts& environment, const Catalog& catalog) {
   const BackendId backend = parse_backend(table.backend).value_or(BackendId::host);
-  Chooser chooser(program_catalog(), backend, table, environment,
+  Chooser chooser(catalog, backend, table, environment,
                   {options.allowed.begin(), options.allowed.end()},
                   [](const Variant& variant) { return source_hash(variant); });
   if (!options.model.empty())
@@ -61,15 +60,16 @@ Chooser chooser_of(const TuneTableOptions& options, const TunedTable& table,
   return chooser;
 }
 
-void write_header(const TuneTableOptions& options, const TunedTable& table) {
+void write_header(const TuneTableOptions& options, const TunedTable& table,
+                  const Catalog& catalog) {
   TunedTable exported = table;
   if (!options.model.empty()) {
     if (table.entries.empty()) throw InputError(table.path + ": has no entries to export");
     const Facts& environment = table.environments.front();
-    const Chooser chooser = chooser_of(options, table, environment);
+    const Chooser chooser = chooser_of(options, table, environment, catalog);
     auto like = tuned_examples(table);
     if (!options.also.empty())
-      for (const Sweep& sweep : load_config(options.also, program_catalog()).sweeps)
+      for (const Sweep& sweep : load_config(options.also, catalog).sweeps)
         for (Problem& problem : problems(sweep)) like.push_back(std::move(problem));
     const Limits limits = recorded_limits(environment);
     exported =
@@ -87,18 +87,16 @@ void write_header(const TuneTableOptions& options, const TunedTable& table) {
   std::cout << "\n";
 }
 
-int evaluate_table(const TuneTableOptions& options, const TunedTable& table) {
+int evaluate_table(const TuneTableOptions& options, const TunedTable& table,
+                   const Catalog& catalog) {
   const std::vector<Results> files = read_all(options.evaluate);
-  const Chooser chooser = chooser_of(options, table, files.front().environment);
+  const Chooser chooser = chooser_of(options, table, files.front().environment, catalog);
   const Evaluation evaluation = evaluate(files, chooser);
   std::cout << evaluation_report(evaluation, options.markdown);
   bool good = true;
   for (const EvaluatedProblem& row : evaluation.problems) good = good && !row.failed;
-  const bool limited = std::isfinite(options.most_median) || std::isfinite(options.most_worst);
-  // A problem without a time cannot be below a limit.
-  if (limited && (evaluation.judged == 0 || evaluation.unknown > 0)) good = false;
-  if (limited && !(100 * evaluation.median_regret <= options.most_median)) good = false;
-  if (limited && !(100 * evaluation.worst_regret <= options.most_worst)) good = false;
+  good = good && options.limits.hold(evaluation.judged, evaluation.unknown,
+                                     evaluation.median_regret, evaluation.worst_regret);
   return good ? done : check_failed;
 }
 
@@ -131,11 +129,7 @@ void TuneTableOptions::add_to(CLI::App& command) {
                   "with --export-header and --model: a config whose problems the header is for as "
                   "well, in all sizes (default: those that the table was made from)")
       ->type_name("CONFIG");
-  command.add_option(
-      "--most-median", most_median,
-      "with --evaluate and --fit: exit with 1 above this median regret, percent; with "
-      "--evaluate also where a choice has no time");
-  command.add_option("--most-worst", most_worst, "the same for the worst regret");
+  limits.add_to(command);
   command
       .add_option("--allow", allowed, "facts of the environment that may differ (compare --help)")
       ->type_name("FACT");
@@ -143,7 +137,8 @@ void TuneTableOptions::add_to(CLI::App& command) {
 }
 
 TunedTable update_table(std::span<const Results> files, std::string path,
-                        const std::vector<std::string>& allowed, bool markdown) {
+                        const std::vector<std::string>& allowed, bool markdown,
+                        const Catalog& catalog) {
   const TunedTable fresh = build_table(files);
   if (fresh.entries.empty())
     throw InputError(files.empty() ? std::string("no results files")
@@ -163,14 +158,14 @@ TunedTable update_table(std::span<const Results> files, std::string path,
   for (const std::string& label :
        differing_environments(table, fresh, {allowed.begin(), allowed.end()}))
     std::cerr << "warning: " << path << ": entries of other places: " << label << "\n";
-  const MergeCounts counts = merge_tables(table, fresh, current_sources(fresh.backend));
+  const MergeCounts counts = merge_tables(table, fresh, current_sources(fresh.backend, catalog));
   write_table(table, path);
   std::cout << table_report(fresh, markdown);
   print_counts(counts, table, path);
   return table;
 }
 
-int tune_table(const TuneTableOptions& options, const std::string& output) {
+int tune_table(const TuneTableOptions& options, const std::string& output, const Catalog& catalog) {
   const NamedFiles records = together(results_files("--from", options.from),
                                       results_files("--evaluate", options.evaluate));
   expect_apart(records, NamedFiles{{"--output", options.from.empty() ? "" : output},
@@ -179,12 +174,13 @@ int tune_table(const TuneTableOptions& options, const std::string& output) {
                NamedFiles{{"--export-header", options.header}});
   TunedTable table;
   if (!options.from.empty())
-    table = update_table(read_all(options.from), output, options.allowed, options.markdown);
+    table =
+        update_table(read_all(options.from), output, options.allowed, options.markdown, catalog);
   else if (options.tuned.empty())
     throw InputError("tune: --export-header and --evaluate need a table: --tuned TABLE");
   if (!options.tuned.empty()) table = load_table(options.tuned);
-  if (!options.header.empty()) write_header(options, table);
-  return options.evaluate.empty() ? done : evaluate_table(options, table);
+  if (!options.header.empty()) write_header(options, table, catalog);
+  return options.evaluate.empty() ? done : evaluate_table(options, table, catalog);
 }
 
 }  // namespace gla_bench::commands

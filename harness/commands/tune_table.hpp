@@ -3,11 +3,12 @@
 // None of this needs a GPU.
 
 #include <CLI/CLI.hpp>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/catalog.hpp"
+#include "harness/commands/shared/regret_limits.hpp"
 #include "harness/records/record_file.hpp"
 #include "harness/tuned_table/table.hpp"
 
@@ -22,9 +23,7 @@ struct TuneTableOptions {
   std::string also;    ///< config whose problems a header is for as well
   std::string header;  ///< file to write the C++ header to
   bool markdown = false;
-  /// The limit in percent; above it `--evaluate` fails.
-  double most_median = std::numeric_limits<double>::infinity();
-  double most_worst = std::numeric_limits<double>::infinity();
+  RegretLimits limits;  ///< of what `--evaluate` judges
 
   void add_to(CLI::App& command);
   /// Whether any of it was asked for.
@@ -32,13 +31,15 @@ struct TuneTableOptions {
 };
 
 /// Makes entries of the records and puts them into the table at `path` (empty: the device's own in
-/// results/tuned/). Prints the entries and what became of the table, and returns the table. @throws
-/// InputError where no record may win, and for a table of another place; OutputError
+/// results/tuned/). Prints the entries and what became of the table, and returns the table. Entries
+/// whose variant is not in the catalog are dropped. @throws InputError where no record may win, and
+/// for a table of another place; OutputError
 TunedTable update_table(std::span<const Results> files, std::string path,
-                        const std::vector<std::string>& allowed, bool markdown);
+                        const std::vector<std::string>& allowed, bool markdown,
+                        const Catalog& catalog);
 
 /// Does everything that the options ask for and returns the exit code. `output`: the path of the
 /// table made of `from`.
-int tune_table(const TuneTableOptions& options, const std::string& output);
+int tune_table(const TuneTableOptions& options, const std::string& output, const Catalog& catalog);
 
 }  // namespace gla_bench::commands

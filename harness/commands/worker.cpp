@@ -21,14 +21,15 @@ struct Planted {
   double slowdown = 0;  ///< percent
 };
 
-int work(const BackendOptions& options, const Planted& plant, const std::string& command_line) {
+int work(const BackendOptions& options, const CandidateOptions& candidates, const Planted& plant,
+         const std::string& command_line) {
   struct stat descriptor {};
   if (::fstat(protocol_descriptor, &descriptor) != 0 || !S_ISSOCK(descriptor.st_mode))
     throw InputError("worker: is started by `run` and `verify`, not by hand");
   WorkerSetup setup;
-  setup.catalog = plant.faults ? planted::catalog() : program_catalog();
   setup.command_line = command_line;
   setup.open = [&] {
+    setup.catalog = plant.faults ? planted::catalog() : candidates.catalog();
     auto backend = open_backend(options);
     if (plant.faults) return planted::with_cheating_timer(std::move(backend));
     return plant.slowdown > 0 ? slowed(std::move(backend), plant.slowdown / 100)
@@ -45,11 +46,13 @@ void add_worker(CLI::App& program, Context& context) {
   CLI::App* command = program.add_subcommand("worker", "Works for `run` and `verify`");
   command->group("");  // not listed
   options->add_to(*command);
+  auto candidates = std::make_shared<CandidateOptions>();
+  candidates->add_to(*command);
   auto plant = std::make_shared<Planted>();
   command->add_option("--plant-slowdown", plant->slowdown, "times are longer by so many percent");
   command->add_flag("--planted", plant->faults, "with the self-test's faults for variants");
-  command->callback([options, plant, &context] {
-    context.exit_code = work(*options, *plant, context.command_line);
+  command->callback([options, candidates, plant, &context] {
+    context.exit_code = work(*options, *candidates, *plant, context.command_line);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/extents.hpp"
+#include "harness/config/candidates/candidates.hpp"
 #include "harness/config/draws/drawn_problems.hpp"
 #include "harness/config/policy.hpp"
 #include "harness/config/shapes.hpp"
@@ -352,16 +353,20 @@ std::string_view name(Cover cover) {
 }
 
 Config read_config(const JsonNode& node, const Catalog& catalog, const std::string& folder) {
-  node.expect_keys({"$schema", "description", "backend", "sweeps", "policy", "tuned"});
+  node.expect_keys(
+      {"$schema", "description", "backend", "candidates", "sweeps", "policy", "tuned"});
   Config config;
   config.path = node.file();
   if (const auto schema = node.find("$schema")) schema->text();
   if (const auto description = node.find("description")) config.description = description->text();
   if (const auto backend = node.find("backend"))
     config.backend = parse_backend(backend->one_of({"auto", "host", "cuda"}, "a backend"));
+  const auto candidates = node.find("candidates");
+  config.catalog = candidates ? with_manifests(catalog, *candidates, folder) : catalog;
+  config.candidates = manifests_of(config.catalog);
   double count = 0;
   for (const JsonNode& node_of_sweep : node.at("sweeps").items(1))
-    for (Sweep& sweep : read_sweeps(node_of_sweep, catalog, folder)) {
+    for (Sweep& sweep : read_sweeps(node_of_sweep, config.catalog, folder)) {
       count += problem_count(sweep);
       if (!(count <= most_problems))
         node_of_sweep.fail("sweeps of at most " + std::to_string(most_problems) +
@@ -374,18 +379,6 @@ Config read_config(const JsonNode& node, const Catalog& catalog, const std::stri
     if (config.tuned.empty()) tuned->fail("the path of a tuned table");
   }
   return config;
-}
-
-std::vector<std::string> files_of(const Config& config) {
-  std::vector<std::string> files{config.path};
-  for (const std::string& named : {config.policy.tolerance, config.tuned})
-    if (!named.empty()) files.push_back(named);
-  for (const Sweep& sweep : config.sweeps) {
-    if (sweep.tensors) files.push_back(sweep.tensors->file);
-    for (const auto& [variant, narrowing] : sweep.tiles)
-      if (!narrowing.file.empty()) files.push_back(narrowing.file);
-  }
-  return files;
 }
 
 Config load_config(const std::string& name, const Catalog& catalog) {

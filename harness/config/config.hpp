@@ -149,15 +149,18 @@ struct Config {
   std::vector<Sweep> sweeps;
   Policy policy;
   std::string tuned;  ///< path of the table that "auto" consults; empty: the device's own
+  /// Paths of the manifests of variants from outside (candidates/candidates.hpp).
+  std::vector<std::string> candidates;
+  Catalog catalog;  ///< what it was read by, with the variants of those manifests
 };
 
 /// Reads a config file, or the installed config of that path where there is no such file. Relative
-/// paths in it start at its folder.
+/// paths in it start at its folder. The manifests that it names are read as well.
 /// @throws InputError with the file, the JSON pointer, what stood there and what was expected
 Config load_config(const std::string& path, const Catalog& catalog);
 
 /// The files that a config was read from, and those that it has a run read: itself, the tensors,
-/// the tolerances, the tuned table, the spaces of tiles.
+/// the tolerances, the tuned table, the spaces of tiles, the manifests and their sources.
 std::vector<std::string> files_of(const Config& config);
 
 /// Reads a config that is part of a document. Relative paths start at `folder`.

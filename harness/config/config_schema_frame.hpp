@@ -18,6 +18,12 @@ inline constexpr std::string_view config_schema_frame = R"json(
       "enum": ["auto", "host", "cuda"],
       "description": "auto: the GPU where there is one, else the host."
     },
+    "candidates": {
+      "type": "array",
+      "items": {"type": "string", "minLength": 1},
+      "minItems": 1,
+      "description": "Paths of the manifests of kernels from outside the program (candidates.schema.json), from this file's folder. Their variants may then be named in sweeps."
+    },
     "sweeps": {"type": "array", "items": {"$ref": "#/$defs/sweep"}, "minItems": 1},
     "policy": {"$ref": "#/$defs/policy"},
     "tuned": {

@@ -78,6 +78,7 @@ Json config_to_json(const Config& config) {
   Json json;
   json["description"] = config.description;
   json["backend"] = config.backend ? Json(name(*config.backend)) : Json("auto");
+  if (!config.candidates.empty()) json["candidates"] = config.candidates;
   json["sweeps"] = Json::array();
   for (const Sweep& sweep : config.sweeps) json["sweeps"].push_back(sweep_to_json(sweep));
   json["policy"] = policy_to_json(config.policy);

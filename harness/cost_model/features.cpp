@@ -1,6 +1,7 @@
 #include "harness/cost_model/features.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -124,6 +125,10 @@ Features features_of(const Candidate& candidate, const DeviceRates& rates) {
   add("log2 seconds per block", log_of(byte_seconds * rates.multiprocessors / main.blocks));
   add("log2 operation seconds per block",
       log_of(flop_seconds * rates.multiprocessors / main.blocks));
+  add("log2 seconds per thread",
+      log_of(byte_seconds * rates.multiprocessors / main.blocks / main.threads));
+  add("log2 operation seconds per thread",
+      log_of(flop_seconds * rates.multiprocessors / main.blocks / main.threads));
   add("log2 seq", log_of(static_cast<double>(std::max<std::int64_t>(s.seq, 1))));
   add("log2 key_seq", log_of(static_cast<double>(s.keys_seq())));
   add("log2 batch heads", log_of(static_cast<double>(s.batch * s.heads)));
@@ -138,10 +143,20 @@ Features features_of(const Candidate& candidate, const DeviceRates& rates) {
   add("element bytes", static_cast<double>(size_of(problem.dtype)));
   add("initial_state", problem.initial_state ? 1 : 0);
   add("final_state", problem.final_state ? 1 : 0);
+  // A tree asks of one feature at a time: what matters as a ratio has to be one.
+  const std::array<std::pair<const char*, double>, 5> extents{
+      {{"seq", static_cast<double>(s.seq)},
+       {"key_seq", static_cast<double>(s.keys_seq())},
+       {"key_dim", static_cast<double>(s.key_dim)},
+       {"value_dim", static_cast<double>(s.value_dim)},
+       {"columns", static_cast<double>(s.columns)}}};
   for (const TileAxis& axis : candidate.variant->space) {
-    const auto value = candidate.tile.find(axis.name);
-    add("tile " + axis.name,
-        value == candidate.tile.end() ? 0 : static_cast<double>(value->second));
+    const auto found = candidate.tile.find(axis.name);
+    const double value = found == candidate.tile.end() ? 0 : static_cast<double>(found->second);
+    add("tile " + axis.name, value);
+    for (const auto& [extent, size] : extents)
+      add("log2 " + std::string(extent) + " over tile " + axis.name,
+          value > 0 && size > 0 ? log_of(size / value) : missing_feature);
   }
   double number = 0;
   for (const Operator& one : operators()) {
@@ -154,6 +169,11 @@ Features features_of(const Candidate& candidate, const DeviceRates& rates) {
         static_cast<double>(std::find(axis.values.begin(), axis.values.end(), value) -
                             axis.values.begin()));
   }
+  return features;
+}
+
+Features choice_features(Features features, const Variant& variant) {
+  features.list.push_back({"is " + variant.name + " " + std::string(name(variant.direction)), 1});
   return features;
 }
 

@@ -29,4 +29,7 @@ struct Features {
 /// A pure function. Candidates of one variant and direction have features of the same names.
 Features features_of(const Candidate& candidate, const DeviceRates& rates);
 
+/// The features of a candidate among those of other variants: its own, and which variant it is.
+Features choice_features(Features features, const Variant& variant);
+
 }  // namespace gla_bench::cost_model

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -22,6 +24,8 @@ namespace {
 constexpr int rounds = 10;  // of the cross-validation
 /// With fewer rows there is nothing to learn from, and their mean is taken.
 constexpr std::size_t least_rows = 8;
+/// Of regressions over all variants, which have more to learn from than one of them.
+constexpr int trees_of_all = 400, depth_of_all = 6;
 /// Problems with fewer candidates say nothing about a choice.
 constexpr std::size_t least_candidates = 8;
 
@@ -54,62 +58,155 @@ int round_of(const Example& example) {
 
 using Group = std::vector<Example*>;
 
-Regression fit_group(const Group& group, const std::vector<std::string>& names, int left_out) {
+/// What a regression learns from, by example.
+struct Lessons {
+  std::vector<std::string> names;  ///< of the features
   Rows rows;
   std::vector<double> targets;
-  for (const Example* example : group) {
-    if (round_of(*example) == left_out) continue;
-    std::map<std::string_view, double> values;
-    for (const Feature& feature : example->features.list) values[feature.name] = feature.value;
-    std::vector<double>& row = rows.emplace_back();
-    for (const std::string& name : names) {
-      const auto found = values.find(name);
-      row.push_back(found == values.end() ? missing_feature : found->second);
+  std::vector<int> rounds;
+
+  void add(const Features& features, double target, int round) {
+    std::vector<double> row(names.size(), missing_feature);
+    for (const Feature& feature : features.list) {
+      const auto [place, fresh] = places_.try_emplace(feature.name, names.size());
+      if (fresh) {
+        names.push_back(feature.name);
+        row.push_back(missing_feature);
+        for (std::vector<double>& earlier : rows) earlier.push_back(missing_feature);
+      }
+      row[place->second] = feature.value;
     }
-    targets.push_back(std::log2(example->seconds / example->features.bound));
+    rows.push_back(std::move(row));
+    targets.push_back(target);
+    rounds.push_back(round);
   }
-  RegressionOptions options;
-  if (rows.size() < least_rows) options.trees = 0;
-  return fit(rows, targets, options);
+
+  /// Fits all examples but those of the round that is left out.
+  NamedRegression fit_without(int left_out, RegressionOptions options) const {
+    Rows kept;
+    std::vector<double> kept_targets;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rounds[i] == left_out) continue;
+      kept.push_back(rows[i]);
+      kept_targets.push_back(targets[i]);
+    }
+    if (kept.size() < least_rows) options.trees = 0;
+    return {names, fit(kept, kept_targets, options)};
+  }
+
+ private:
+  std::map<std::string, std::size_t, std::less<>> places_;
+};
+
+/// Fits to all but the shapes of each round in turn, and says of each example what such a fit
+/// predicts for it: `say(example, prediction)`. Returns the fit to all.
+template <typename FeaturesOf, typename Say>
+NamedRegression cross_validate(std::span<Example* const> examples, const Lessons& lessons,
+                               const RegressionOptions& options, FeaturesOf features, Say say) {
+#pragma omp parallel for schedule(dynamic)
+  for (int left_out = 0; left_out < rounds; ++left_out) {
+    if (std::none_of(examples.begin(), examples.end(),
+                     [&](const Example* one) { return round_of(*one) == left_out; }))
+      continue;
+    const NamedRegression fitted = lessons.fit_without(left_out, options);
+    const bool empty = fitted.regression.weights.empty();
+    for (Example* example : examples)
+      if (round_of(*example) == left_out)
+        say(*example, empty ? std::nullopt : std::optional(fitted.predict(features(*example))));
+  }
+  return lessons.fit_without(-1, options);
 }
 
+double log_factor_of(const Example& example) {
+  return std::log2(example.seconds / example.features.bound);
+}
+
+/// Sets Example::predicted to what the variant's own regression says.
 VariantModel learn_variant(const Group& group) {
   VariantModel model;
   const Candidate& first = group.front()->candidate;
   model.variant = first.variant->name;
   model.direction = first.variant->direction;
-  std::set<std::string> seen;
   std::set<Problem> problems;
+  Lessons lessons;
   for (const Example* example : group) {
     problems.insert(example->candidate.problem);
     model.tiles.insert(example->candidate.tile);
-    for (const Feature& feature : example->features.list)
-      if (seen.insert(feature.name).second) model.features.push_back(feature.name);
+    lessons.add(example->features, log_factor_of(*example), round_of(*example));
   }
   model.rows = group.size();
   model.problems = problems.size();
+  model.factor = cross_validate(
+      group, lessons, {}, [](const Example& one) -> const Features& { return one.features; },
+      [](Example& one, std::optional<double> said) {
+        one.predicted = one.features.bound * (said ? std::exp2(*said) : unknown_factor);
+      });
+  return model;
+}
+
+Features features_among_all(const Example& example) {
+  return choice_features(example.features, *example.candidate.variant);
+}
+
+RegressionOptions options_among_all() {
+  RegressionOptions options;
+  options.trees = trees_of_all;
+  options.depth = depth_of_all;
+  // Most of the features are ratios of which few matter for one variant.
+  options.features_per_split = 0.3;
+  options.rows_per_tree = 0.6;
+  return options;
+}
+
+/// The regression of times over all variants. Example::predicted becomes the mean with it.
+NamedRegression learn_common(const Group& all) {
+  Lessons lessons;
+  for (const Example* one : all)
+    lessons.add(features_among_all(*one), log_factor_of(*one), round_of(*one));
+  return cross_validate(all, lessons, options_among_all(), features_among_all,
+                        [](Example& one, std::optional<double> said) {
+                          if (said)
+                            one.predicted =
+                                std::sqrt(one.predicted * one.features.bound * std::exp2(*said));
+                        });
+}
+
+/// The regression of how far behind candidates are. Sets Example::behind.
+NamedRegression learn_behind(const Group& all) {
+  struct Known {
+    std::size_t candidates = 0;
+    double best = std::numeric_limits<double>::infinity();
+  };
+  std::map<Problem, Known> problems;
+  for (const Example* one : all) {
+    Known& known = problems[one->candidate.problem];
+    known.best = std::min(known.best, one->seconds);
+    ++known.candidates;
+  }
+  Lessons lessons;
+  for (const Example* one : all) {
+    const Known& known = problems[one->candidate.problem];
+    // The only candidate of a problem is its best, and says nothing.
+    if (known.candidates > 1)
+      lessons.add(features_among_all(*one), std::sqrt(std::log2(one->seconds / known.best)),
+                  round_of(*one));
+  }
+  return cross_validate(all, lessons, options_among_all(), features_among_all,
+                        [](Example& one, std::optional<double> said) {
+                          one.behind = std::max(0.0, said.value_or(0));
+                        });
+}
+
+void judge_variant(VariantModel& model, const Group& group) {
   std::vector<double> errors;
   double squares = 0;
-  for (int left_out = 0; left_out < rounds; ++left_out) {
-    if (std::none_of(group.begin(), group.end(),
-                     [&](const Example* one) { return round_of(*one) == left_out; }))
-      continue;
-    model.factor = fit_group(group, model.features, left_out);
-    for (Example* example : group) {
-      if (round_of(*example) != left_out) continue;
-      const bool empty = model.factor.weights.empty();
-      const double log_factor =
-          empty ? std::log2(unknown_factor) : model.log_factor(example->features);
-      example->predicted = example->features.bound * std::exp2(log_factor);
-      const double apart = std::log2(example->predicted / example->seconds);
-      errors.push_back(std::exp2(std::abs(apart)) - 1);
-      squares += apart * apart;
-    }
+  for (const Example* example : group) {
+    const double apart = std::log2(example->predicted / example->seconds);
+    errors.push_back(std::exp2(std::abs(apart)) - 1);
+    squares += apart * apart;
   }
-  model.factor = fit_group(group, model.features, -1);
   model.error = {quantile_of(errors, 0.5), quantile_of(errors, 0.9)};
   model.sigma = std::sqrt(squares / static_cast<double>(errors.size()));
-  return model;
 }
 
 Regret regret_of(const std::vector<Example>& examples) {
@@ -119,13 +216,16 @@ Regret regret_of(const std::vector<Example>& examples) {
   for (const auto& problem : problems) {
     const std::vector<const Example*>& list = problem.second;
     if (list.size() < least_candidates) continue;
-    const auto by = [&](double Example::*time) {
+    const auto least = [&](const auto& of) {
       return (*std::min_element(
                   list.begin(), list.end(),
-                  [&](const Example* a, const Example* b) { return a->*time < b->*time; }))
+                  [&](const Example* a, const Example* b) { return of(*a) < of(*b); }))
           ->seconds;
     };
-    regrets.push_back(by(&Example::predicted) / by(&Example::seconds) - 1);
+    const auto rank = [](const Example& one) {
+      return Prediction{one.predicted, 0, true, one.behind}.rank();
+    };
+    regrets.push_back(least(rank) / least([](const Example& one) { return one.seconds; }) - 1);
   }
   return {regrets.size(), quantile_of(regrets, 0.5), quantile_of(regrets, 0.9),
           quantile_of(regrets, 1)};
@@ -189,10 +289,17 @@ CostModel learn(std::span<const Results> files, std::vector<Example>& examples) 
   model.backend = parse_backend(fact_text(model.environment, "backend")).value_or(BackendId::host);
   for (const Results& results : files) model.sources.push_back(results.file);
   std::map<std::pair<std::string, Direction>, Group> groups;
-  for (Example& example : examples)
+  Group all;
+  for (Example& example : examples) {
     groups[{example.candidate.variant->name, example.candidate.variant->direction}].push_back(
         &example);
+    all.push_back(&example);
+  }
   for (const auto& [key, group] : groups) model.variants.push_back(learn_variant(group));
+  model.common = learn_common(all);
+  model.behind = learn_behind(all);
+  std::size_t place = 0;
+  for (const auto& [key, group] : groups) judge_variant(model.variants[place++], group);
   model.regret = regret_of(examples);
   return model;
 }

@@ -14,7 +14,8 @@ struct Example {
   Candidate candidate;
   Features features;
   double seconds = 0;
-  double predicted = 0;  ///< by a regression that saw no problem of the same shape
+  double predicted = 0;  ///< seconds, by a regression that saw no problem of the same shape
+  double behind = 0;     ///< the same for CostModel::behind
 };
 
 /// A problem without what no launch depends on: the regime, seed, scale and source of its inputs.

@@ -12,7 +12,7 @@ constexpr double least_sigma = 0.02;
 
 }  // namespace
 
-double VariantModel::log_factor(const Features& of_candidate) const {
+double NamedRegression::predict(const Features& of_candidate) const {
   std::vector<double> row;
   row.reserve(features.size());
   std::size_t next = 0;  // mostly both are in the same order
@@ -26,7 +26,11 @@ double VariantModel::log_factor(const Features& of_candidate) const {
       }
     row.push_back(value);
   }
-  return factor.predict(row);
+  return regression.predict(row);
+}
+
+double Prediction::rank() const {
+  return seconds * std::exp2(behind);
 }
 
 const VariantModel* CostModel::find(std::string_view variant, Direction direction) const {
@@ -42,8 +46,11 @@ Prediction predict(const CostModel* model, const Candidate& candidate, const Dev
       model == nullptr ? nullptr
                        : model->find(candidate.variant->name, candidate.variant->direction);
   if (known == nullptr) return {features.bound * unknown_factor, unknown_sigma, false};
-  return {features.bound * std::exp2(known->log_factor(features)),
-          std::max(known->sigma, least_sigma), true};
+  const double own = known->factor.predict(features);
+  const Features among_all = choice_features(features, *candidate.variant);
+  const double log_factor = (own + model->common.predict(among_all)) / 2;
+  return {features.bound * std::exp2(log_factor), std::max(known->sigma, least_sigma), true,
+          std::max(0.0, model->behind.predict(among_all))};
 }
 
 }  // namespace gla_bench::cost_model

@@ -24,19 +24,24 @@ struct PredictionError {
   double median = 0, p90 = 0;
 };
 
+/// A regression and the names of its features, in its order.
+struct NamedRegression {
+  std::vector<std::string> features;
+  Regression regression;
+
+  double predict(const Features& features_of_candidate) const;
+};
+
 /// The regression of one variant, for all operators that have it.
 struct VariantModel {
   std::string variant;
   Direction direction = Direction::forward;
-  std::vector<std::string> features;   ///< names, in the regression's order
-  Regression factor;                   ///< log2 of the time over the bound
+  NamedRegression factor;              ///< log2 of the time over the bound
   std::size_t rows = 0, problems = 0;  ///< that it was learnt from
   /// The tiles that it was learnt from. What is said of others is a guess.
   std::set<Tile> tiles;
   PredictionError error;
   double sigma = 1;  ///< root mean square of the error in log2 of the time
-
-  double log_factor(const Features& features_of_candidate) const;
 };
 
 /// What the predicted best costs over the best of a problem's records (0.02: 2 % more), of problems
@@ -54,6 +59,14 @@ struct CostModel {
   std::vector<std::string> sources;  ///< the results files that it was learnt from
   Regret regret;
   std::vector<VariantModel> variants;
+  /// A regression over all variants of what VariantModel::factor is for one: what is alike in them
+  /// is learnt from all. A predicted time is the geometric mean of both.
+  NamedRegression common;
+  /// Another one over all variants: the root of log2 of the time over that of the problem's
+  /// best candidate. What it says of a time is little; what it says of which candidates are close
+  /// to the best is more than the times' regressions, which spend their questions on how long
+  /// problems take.
+  NamedRegression behind;
 
   const VariantModel* find(std::string_view variant, Direction direction) const;
 };
@@ -62,6 +75,11 @@ struct Prediction {
   double seconds = 0;
   double sigma = 1;     ///< of log2 of the time
   bool learnt = false;  ///< false: no record of the variant was at hand
+  double behind = 0;    ///< CostModel::behind; 0 where nothing is known
+
+  /// What candidates of one problem are ranked by, the least first: the predicted time, more the
+  /// farther it seems to be behind the best. In seconds, but no time.
+  double rank() const;
 };
 
 /// A variant that the model does not know is expected at `unknown_factor` times its bound.

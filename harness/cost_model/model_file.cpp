@@ -72,9 +72,37 @@ std::set<Tile> read_tiles(const JsonNode& node) {
   return tiles;
 }
 
-Json variant_to_json(const VariantModel& one) {
+Json regression_to_json(const NamedRegression& one) {
   Json trees = Json::array();
-  for (const Tree& tree : one.factor.trees) trees.push_back(tree_to_json(tree));
+  for (const Tree& tree : one.regression.trees) trees.push_back(tree_to_json(tree));
+  return {{"features", one.features},
+          {"constant", one.regression.constant},
+          {"weights", numbers_to_json(one.regression.weights)},
+          {"low", numbers_to_json(one.regression.low)},
+          {"high", numbers_to_json(one.regression.high)},
+          {"trees", std::move(trees)}};
+}
+
+NamedRegression read_regression(const JsonNode& node, std::size_t least_features) {
+  node.expect_keys({"features", "constant", "weights", "low", "high", "trees"});
+  NamedRegression one;
+  for (const JsonNode& item : node.at("features").items(least_features))
+    one.features.push_back(item.text());
+  const std::size_t count = one.features.size();
+  Regression& regression = one.regression;
+  regression.constant = node.at("constant").number(-1e30, 1e30);
+  regression.weights = read_numbers(node.at("weights"), count);
+  regression.low = read_numbers(node.at("low"), count);
+  regression.high = read_numbers(node.at("high"), count);
+  for (std::size_t i = 0; i < count; ++i)
+    if (regression.low[i] > regression.high[i])
+      node.at("high").items()[i].fail("a number that is not below that of \"low\"");
+  for (const JsonNode& item : node.at("trees").items())
+    regression.trees.push_back(read_tree(item, count));
+  return one;
+}
+
+Json variant_to_json(const VariantModel& one) {
   return {{"variant", one.variant},
           {"direction", name(one.direction)},
           {"rows", one.rows},
@@ -82,12 +110,7 @@ Json variant_to_json(const VariantModel& one) {
           {"error", {{"median", one.error.median}, {"p90", one.error.p90}}},
           {"sigma", one.sigma},
           {"tiles", tiles_to_json(one.tiles)},
-          {"features", one.features},
-          {"constant", one.factor.constant},
-          {"weights", numbers_to_json(one.factor.weights)},
-          {"low", numbers_to_json(one.factor.low)},
-          {"high", numbers_to_json(one.factor.high)},
-          {"trees", std::move(trees)}};
+          {"factor", regression_to_json(one.factor)}};
 }
 
 std::size_t read_count(const JsonNode& node) {
@@ -95,8 +118,8 @@ std::size_t read_count(const JsonNode& node) {
 }
 
 VariantModel read_variant(const JsonNode& node) {
-  node.expect_keys({"variant", "direction", "rows", "problems", "error", "sigma", "tiles",
-                    "features", "constant", "weights", "low", "high", "trees"});
+  node.expect_keys(
+      {"variant", "direction", "rows", "problems", "error", "sigma", "tiles", "factor"});
   VariantModel one;
   one.variant = node.at("variant").text();
   one.direction =
@@ -108,17 +131,7 @@ VariantModel read_variant(const JsonNode& node) {
   one.error = {error.at("median").number(0, 1e30), error.at("p90").number(0, 1e30)};
   one.sigma = node.at("sigma").number(0, 100);
   one.tiles = read_tiles(node.at("tiles"));
-  for (const JsonNode& item : node.at("features").items(1)) one.features.push_back(item.text());
-  const std::size_t count = one.features.size();
-  one.factor.constant = node.at("constant").number(-1e30, 1e30);
-  one.factor.weights = read_numbers(node.at("weights"), count);
-  one.factor.low = read_numbers(node.at("low"), count);
-  one.factor.high = read_numbers(node.at("high"), count);
-  for (std::size_t i = 0; i < count; ++i)
-    if (one.factor.low[i] > one.factor.high[i])
-      node.at("high").items()[i].fail("a number that is not below that of \"low\"");
-  for (const JsonNode& item : node.at("trees").items())
-    one.factor.trees.push_back(read_tree(item, count));
+  one.factor = read_regression(node.at("factor"), 1);
   return one;
 }
 
@@ -135,14 +148,16 @@ Json model_to_json(const CostModel& model) {
                     {"median", model.regret.median},
                     {"p90", model.regret.p90},
                     {"worst", model.regret.worst}};
+  json["common"] = regression_to_json(model.common);
+  json["behind"] = regression_to_json(model.behind);
   json["variants"] = Json::array();
   for (const VariantModel& one : model.variants) json["variants"].push_back(variant_to_json(one));
   return json;
 }
 
 CostModel read_model(const JsonNode& node) {
-  node.expect_keys(
-      {"model_version", "device", "backend", "environment", "sources", "regret", "variants"});
+  node.expect_keys({"model_version", "device", "backend", "environment", "sources", "regret",
+                    "common", "behind", "variants"});
   if (const JsonNode version = node.at("model_version");
       version.integer(0, 1000000) != model_version)
     version.fail("version " + std::to_string(model_version) + " of the cost model");
@@ -156,6 +171,8 @@ CostModel read_model(const JsonNode& node) {
   regret.expect_keys({"problems", "median", "p90", "worst"});
   model.regret = {read_count(regret.at("problems")), regret.at("median").number(0, 1e30),
                   regret.at("p90").number(0, 1e30), regret.at("worst").number(0, 1e30)};
+  model.common = read_regression(node.at("common"), 0);
+  model.behind = read_regression(node.at("behind"), 0);
   for (const JsonNode& item : node.at("variants").items()) {
     model.variants.push_back(read_variant(item));
     const VariantModel& fresh = model.variants.back();
@@ -191,10 +208,12 @@ std::optional<CostModel> find_model(const std::string& device, BackendId backend
 void write_model(const CostModel& model, const std::string& path) {
   Json head = model_to_json(model);
   const Json variants = std::move(head["variants"]);
-  head.erase("variants");
-  // Each variant is on its own line.
+  const Json common = std::move(head["common"]), behind = std::move(head["behind"]);
+  for (const char* key : {"variants", "common", "behind"}) head.erase(key);
+  // Each regression is on its own line.
   std::string text = head.dump(1);
   text.resize(text.size() - 2);  // the closing "\n}"
+  text += ",\n \"common\": " + common.dump() + ",\n \"behind\": " + behind.dump();
   text += ",\n \"variants\": [";
   for (std::size_t i = 0; i < variants.size(); ++i)
     text += (i == 0 ? "\n  " : ",\n  ") + variants[i].dump();

@@ -44,7 +44,7 @@ std::vector<Ranked> Predictor::all_admitted(const Catalog& catalog, const Proble
     }
   }
   std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) {
-    return a.prediction.seconds < b.prediction.seconds;
+    return a.prediction.rank() < b.prediction.rank();
   });
   return list;
 }

@@ -31,8 +31,8 @@ class Predictor {
   Prediction predict(const Candidate& candidate) const;
 
   /// What `auto` chooses among: all that are admitted of the tiles that the model has seen, or of
-  /// all tiles where it has seen none of a problem's variants. The fastest predicted comes first;
-  /// those with the same prediction stand in the catalog's order.
+  /// all tiles where it has seen none of a problem's variants. In the order of Prediction::rank();
+  /// those of the same rank stand in the catalog's order.
   std::vector<Ranked> rank(const Catalog& catalog, const Problem& problem,
                            const Admits& admits) const;
 

@@ -98,15 +98,17 @@ class Boosting {
       : options_(options), left_(std::move(left)), random_(options.seed) {
     const std::size_t features = rows.front().size();
     thresholds_.resize(features);
-    bins_.assign(features, std::vector<std::uint8_t>(rows.size()));
+    columns_.resize(features);
     std::vector<double> column(rows.size());
     for (std::size_t j = 0; j < features; ++j) {
       for (std::size_t i = 0; i < rows.size(); ++i) column[i] = rows[i][j];
       thresholds_[j] = thresholds_of(column, options.thresholds);
+      columns_[j].bins.resize(rows.size());
       for (std::size_t i = 0; i < rows.size(); ++i)
-        bins_[j][i] = static_cast<std::uint8_t>(
+        columns_[j].bins[i] = static_cast<std::uint8_t>(
             std::lower_bound(thresholds_[j].begin(), thresholds_[j].end(), column[i]) -
             thresholds_[j].begin());
+      find_usual(columns_[j], thresholds_[j].size() + 1);
     }
   }
 
@@ -120,6 +122,41 @@ class Boosting {
  private:
   struct Cell {
     double sum = 0, count = 0;
+
+    void add(const Cell& other) {
+      sum += other.sum;
+      count += other.count;
+    }
+    void take(const Cell& other) {
+      sum -= other.sum;
+      count -= other.count;
+    }
+  };
+
+  /// A feature of all examples. Where most of them are in one interval, such as a feature of one
+  /// variant among all, only the others are looked at.
+  struct Column {
+    std::vector<std::uint8_t> bins;  ///< by example: its interval
+    std::size_t usual = 0;           ///< the interval of most
+    bool sparse = false;
+    std::vector<std::uint32_t> others;  ///< where sparse: the examples in other intervals
+  };
+
+  static void find_usual(Column& column, std::size_t bins) {
+    std::vector<std::size_t> counts(bins);
+    for (const std::uint8_t bin : column.bins) ++counts[bin];
+    column.usual =
+        static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+    column.sparse = 2 * counts[column.usual] > column.bins.size();
+    if (!column.sparse) return;
+    for (std::size_t i = 0; i < column.bins.size(); ++i)
+      if (column.bins[i] != column.usual) column.others.push_back(static_cast<std::uint32_t>(i));
+  }
+
+  /// An example of a tree's sample, kept together for the loop that all time goes into.
+  struct Sampled {
+    double left = 0;
+    std::uint32_t leaf = 0, example = 0;
   };
 
   double share() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
@@ -139,7 +176,7 @@ class Boosting {
       const auto [feature, bin] = *best;
       tree.splits.push_back({feature, thresholds_[feature][bin]});
       for (std::size_t i = 0; i < left_.size(); ++i)
-        leaf[i] |= (bins_[feature][i] > bin ? 1u : 0u) << depth;
+        leaf[i] |= (columns_[feature].bins[i] > bin ? 1u : 0u) << depth;
     }
     std::vector<Cell> cells(std::size_t{1} << tree.splits.size());
     for (const std::size_t i : sample) {
@@ -160,20 +197,32 @@ class Boosting {
     std::optional<std::pair<std::size_t, std::size_t>> best;
     double most = 1e-9;
     std::vector<Cell> cells, all(leaves);
+    sampled_.clear();
+    in_sample_.assign(left_.size(), {});
     for (const std::size_t i : sample) {
-      all[leaf[i]].sum += left_[i];
-      ++all[leaf[i]].count;
+      in_sample_[i] = {left_[i], 1};
+      all[leaf[i]].add(in_sample_[i]);
+      sampled_.push_back({left_[i], leaf[i], static_cast<std::uint32_t>(i)});
     }
     double before = 0;
     for (const Cell& cell : all) before += score(cell);
-    for (std::size_t j = 0; j < bins_.size(); ++j) {
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
       const std::size_t bins = thresholds_[j].size() + 1;
       if (bins < 2 || share() >= options_.features_per_split) continue;
       cells.assign(leaves * bins, {});
-      for (const std::size_t i : sample) {
-        Cell& cell = cells[leaf[i] * bins + bins_[j][i]];
-        cell.sum += left_[i];
-        ++cell.count;
+      const Column& column = columns_[j];
+      const std::uint8_t* const bin_of = column.bins.data();
+      if (column.sparse) {
+        for (const std::uint32_t i : column.others)
+          cells[leaf[i] * bins + bin_of[i]].add(in_sample_[i]);
+        for (std::size_t l = 0; l < leaves; ++l) {
+          Cell usual = all[l];
+          for (std::size_t b = 0; b < bins; ++b) usual.take(cells[l * bins + b]);
+          cells[l * bins + column.usual] = usual;
+        }
+      } else {
+        for (const Sampled& one : sampled_)
+          cells[one.leaf * bins + bin_of[one.example]].add({one.left, 1});
       }
       for (std::size_t l = 0; l < leaves; ++l)  // sums up to each threshold
         for (std::size_t b = 1; b < bins; ++b) {
@@ -198,8 +247,10 @@ class Boosting {
   RegressionOptions options_;
   std::vector<double> left_;  ///< what is not explained yet, by example
   std::mt19937_64 random_;
+  std::vector<Sampled> sampled_;
+  std::vector<Cell> in_sample_;  ///< by example: nothing of those that are not in a tree's sample
   std::vector<std::vector<double>> thresholds_;  ///< by feature
-  std::vector<std::vector<std::uint8_t>> bins_;  ///< by feature and example
+  std::vector<Column> columns_;                  ///< by feature
 };
 
 }  // namespace

@@ -185,7 +185,7 @@ void judge_shares(const Results& results, const Policy& asked, std::vector<Verdi
   }
 }
 
-void judge_file(const Results& results, const GatePolicy& policy, std::vector<Verdict>& verdicts) {
+void judge_file(const Results& results, GatePolicy policy, std::vector<Verdict>& verdicts) {
   Verdict whole{results.file, "the file", {}, {}, ""};
   if (results.records.empty()) whole.failures.push_back("no records");
   if (results.unfinished) whole.warnings.push_back(describe(*results.unfinished, results.file));
@@ -201,6 +201,7 @@ void judge_file(const Results& results, const GatePolicy& policy, std::vector<Ve
     verdicts.push_back({results.file, "its config", {error.what()}, {}, ""});
   }
   const Policy asked = config ? config->policy : Policy{};
+  if (config) policy.catalog = config->catalog;
   for (const Record& record : results.records)
     verdicts.push_back(judge_record(record, results.file, policy, asked));
   if (!config) return;

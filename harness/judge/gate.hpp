@@ -1,6 +1,6 @@
 #pragma once
-// Turns records into the verdicts that CI relies on. Pure functions: they read no files and need no
-// GPU.
+// Turns records into the verdicts that CI relies on. Pure functions, except that the manifests of a
+// file's config are read. They need no GPU.
 
 #include <functional>
 #include <optional>

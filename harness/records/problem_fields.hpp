@@ -164,6 +164,7 @@ void fields(Visitor& visit, Of<Selection>) {
   tile.presence = Presence::added;
   visit.of("selection", "One candidate by its names.");
   visit("variant", &Selection::variant, about_variant);
+  visit("manifest", &Selection::manifest, about_manifest);
   visit("backend", &Selection::backend, about_backend);
   visit("tile", &Selection::tile, tile);
   visit.inlined(

@@ -19,6 +19,7 @@ namespace gla_bench {
 struct Record {
   Problem problem;
   std::string variant;
+  std::string manifest;  ///< path of the manifest of a variant from outside; empty: the program's
   BackendId backend = BackendId::host;
   std::string device;
   Tile tile;
@@ -52,6 +53,9 @@ std::string repeat_command(const Record& record);
 // What is said of a candidate's name wherever it stands.
 inline constexpr FieldInfo about_variant{.about = "The variant that was tried.",
                                          .column = "variant"};
+inline constexpr FieldInfo about_manifest{
+    .about = "The path of the manifest that describes the variant; missing for the program's own.",
+    .presence = Presence::sparse};
 inline constexpr FieldInfo about_backend{.about = "Where it ran.", .column = "backend"};
 inline constexpr FieldInfo about_tile{"The value of each of the variant's axes."};
 
@@ -60,6 +64,7 @@ void fields(Visitor& visit, Of<Record>) {
   using enum Presence;
   visit.of("record", "What happened to one candidate on one problem.");
   visit("variant", &Record::variant, about_variant);
+  visit("manifest", &Record::manifest, about_manifest);
   visit("backend", &Record::backend, about_backend);
   visit("device", &Record::device,
         {.about = "The UUID of the GPU that it ran on (GPU-...); missing on the host.",

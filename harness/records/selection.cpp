@@ -31,7 +31,7 @@ Selection read_row(const std::string& text, std::size_t hash) {
 }  // namespace
 
 Selection selection_of(const Record& record) {
-  return {record.problem, record.variant, record.backend, record.tile};
+  return {record.problem, record.variant, record.backend, record.tile, record.manifest};
 }
 
 std::string selection_text(const Selection& selection) {

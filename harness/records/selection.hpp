@@ -14,6 +14,7 @@ struct Selection {
   std::string variant;
   BackendId backend = BackendId::host;
   Tile tile;
+  std::string manifest = {};  ///< as in the record
 };
 
 Selection selection_of(const Record& record);

@@ -5,28 +5,42 @@
 #include <tuple>
 
 #include "core/catalog.hpp"
+#include "core/error.hpp"
 #include "harness/backends/sources/source_hash.hpp"
+#include "harness/config/candidates/candidates.hpp"
 
 namespace gla_bench {
 namespace {
 
-/// The hashes of this program's variants; empty for a variant that it lacks.
+/// The hashes of this program's variants and of those that records' manifests describe now; empty
+/// for a variant that is not there.
 class OwnHashes {
  public:
   const std::string& of(const Record& record) {
-    const Key key{record.problem.op, record.variant, record.backend, record.problem.direction};
+    const Key key{record.problem.op, record.variant, record.backend, record.problem.direction,
+                  record.manifest};
     const auto [place, fresh] = known_.try_emplace(key);
     if (!fresh) return place->second;
-    const Variant* variant = catalog_.find_variant(record.problem.op, record.variant,
-                                                   record.backend, record.problem.direction);
+    const Catalog catalog = catalog_of(record.manifest);
+    const Variant* variant = catalog.find_variant(record.problem.op, record.variant, record.backend,
+                                                  record.problem.direction);
     if (variant != nullptr) place->second = hashes_.of(*variant);
     return place->second;
   }
 
  private:
-  using Key = std::tuple<std::string, std::string, BackendId, Direction>;
+  using Key = std::tuple<std::string, std::string, BackendId, Direction, std::string>;
 
-  Catalog catalog_ = program_catalog();
+  /// Of a manifest that cannot be read any more: nothing, as of a variant that is gone.
+  static Catalog catalog_of(const std::string& manifest) {
+    if (manifest.empty()) return program_catalog();
+    try {
+      return with_manifest(program_catalog(), manifest);
+    } catch (const InputError&) {
+      return {};
+    }
+  }
+
   SourceHashes hashes_{SourceStore()};
   std::map<Key, std::string> known_;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "core/candidate_name.hpp"
 #include "harness/measure/checks.hpp"
 #include "harness/measure/series.hpp"
 #include "harness/search/tune.hpp"
@@ -119,7 +120,7 @@ std::string tune_report(const TuneEnd& end) {
       if (const auto& ms = best.search->interval_ms)
         interval = format_ms((*ms)[0]) + ".." + format_ms((*ms)[1]);
       row.insert(row.end(),
-                 {best.variant + " " + describe(best.tile), format_ms(best.timing->cold.median_ms),
+                 {candidate_name(best.variant, best.tile), format_ms(best.timing->cold.median_ms),
                   interval, std::to_string(tuned.ties)});
     } else {
       row.insert(row.end(), {"none that is right", "-", "-", "-"});

@@ -6,6 +6,7 @@
 #include <random>
 #include <sstream>
 
+#include "core/candidate_name.hpp"
 #include "harness/records/contest.hpp"
 #include "harness/support/numbers.hpp"
 #include "harness/support/statistics/statistics.hpp"
@@ -16,14 +17,10 @@ namespace {
 
 constexpr double close = 0.02;
 
-std::string name_of(const std::string& variant, const Tile& tile) {
-  return variant + (tile.empty() ? "" : " " + describe(tile));
-}
-
 Cost cost_of(const std::string& variant, const Tile& tile,
              const std::map<std::pair<std::string, Tile>, const Record*>& rows, double best_ms) {
   Cost cost;
-  cost.choice = name_of(variant, tile);
+  cost.choice = candidate_name(variant, tile);
   const auto found = rows.find({variant, tile});
   if (found == rows.end())
     cost.unknown = "it is none of the candidates";
@@ -87,7 +84,7 @@ std::vector<JudgedProblem> judge_searches(std::span<const SearchedProblem> searc
       const double ms = record->timing->cold.median_ms;
       if (!(ms < judged.best_ms)) continue;
       judged.best_ms = ms;
-      judged.best = name_of(name.first, name.second);
+      judged.best = candidate_name(name.first, name.second);
     }
     if (judged.candidates == 0) continue;
     if (choices[i])

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "core/candidate_name.hpp"
 #include "core/tile_space.hpp"
 #include "harness/cost_model/learn.hpp"
 #include "harness/records/environment.hpp"
@@ -216,7 +217,7 @@ std::string replay_table(std::span<const RecordedProblem> problems, Strategy str
     }
     const SearchCandidate& best = problem.candidates[problem.best()];
     table.rows.push_back({describe(problem.problem), std::to_string(problem.candidates.size()),
-                          best.variant + " " + describe(best.tile), percent(median(regrets)),
+                          candidate_name(best.variant, best.tile), percent(median(regrets)),
                           percent(quantile(regrets, 1)),
                           std::to_string(hits) + "/" + std::to_string(seeds), whole(median(tried)),
                           whole(median(compiling)) + " s", whole(median(samples)),

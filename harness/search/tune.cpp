@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "core/candidate_name.hpp"
 #include "harness/support/numbers.hpp"
 #include "harness/support/printable.hpp"
 #include "harness/support/statistics/statistics.hpp"
@@ -134,8 +135,7 @@ class ProblemSearch {
     std::string text;
     if (const auto best = searcher_->best())
       text = "best " + format_ms(1e3 * searcher_->best_seconds()) + " ms " +
-             work_.accepted[*best].variant->name + " " + describe(work_.accepted[*best].tile) +
-             "; ";
+             candidate_name(work_.accepted[*best].variant->name, work_.accepted[*best].tile) + "; ";
     progress_.at(text + std::string(name(step)) + " " + describe(candidate));
     if (journal_.starting) journal_.starting(candidate, step);
   }

@@ -1,7 +1,6 @@
 // The recurrence of gla in float32, column by column of a head's state, with one fault.
 
 #include <array>
-#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <random>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -144,27 +144,23 @@ class Column {
   std::array<float, keys> state_{};
 };
 
-// Two writers of the first tokens of a head, whose sums differ in the last bits. The scheduler and
-// the clock decide which of them comes last at a token.
+// Two writers of the first tokens of a head, whose sums differ in the last bits. Which of them
+// comes last at a token is drawn in each call. Two threads would leave that to the scheduler, which
+// on a busy machine may order them alike in both calls, so that there is no fault to see.
 void run_race(const Call& call) {
   constexpr long long tokens = 24;
-  std::atomic<int> arrived{0};
-  const auto write = [&](bool late) {
-    std::vector<Column> columns;
-    for (long long j = 0; j < call.p.value_dim; ++j) columns.emplace_back(call, 0, j, late);
-    for (long long t = 0; t < tokens; ++t) {
-      ++arrived;
-      while (arrived < 2 * (t + 1)) std::this_thread::yield();  // both stand at the line
-      if (steady_clock::now().time_since_epoch().count() % 2 == 0) std::this_thread::yield();
-      for (Column& column : columns) {
+  std::mt19937 random{std::random_device{}()};
+  std::array<std::vector<Column>, 2> writers;
+  for (const bool late : {false, true})
+    for (long long j = 0; j < call.p.value_dim; ++j) writers[late].emplace_back(call, 0, j, late);
+  for (long long t = 0; t < tokens; ++t) {
+    const bool last = random() % 2 == 1;
+    for (const bool writer : {!last, last})
+      for (Column& column : writers[writer]) {
         const float o = column.step(t);
-        std::atomic_ref(*column.output(t)).store(o, std::memory_order_relaxed);
+        *column.output(t) = o;
       }
-    }
-  };
-  std::thread other(write, true);
-  write(false);
-  other.join();
+  }
 }
 
 void answer_with(const Call& call, const Answer& answer) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/candidate_name.hpp"
 #include "core/error.hpp"
 #include "core/tile_space.hpp"
 #include "harness/records/comparability.hpp"
@@ -255,15 +256,15 @@ Choice Chooser::by_prediction(Choice remembered, const Problem& problem,
       found = list.insert(
           std::upper_bound(list.begin(), list.end(), one,
                            [](const cost_model::Ranked& a, const cost_model::Ranked& b) {
-                             return a.prediction.seconds < b.prediction.seconds;
+                             return a.prediction.rank() < b.prediction.rank();
                            }),
           one);
     }
     known = {static_cast<std::size_t>(found - list.begin()), remembered.by.distance};
   }
-  std::vector<double> predicted;
-  for (const cost_model::Ranked& one : list) predicted.push_back(one.prediction.seconds);
-  const std::size_t place = settle(predicted, known);
+  std::vector<double> ranks;
+  for (const cost_model::Ranked& one : list) ranks.push_back(one.prediction.rank());
+  const std::size_t place = settle(ranks, known);
   Choice choice;
   if (known && place == known->ranked) {
     choice = std::move(remembered);
@@ -279,14 +280,13 @@ Choice Chooser::by_prediction(Choice remembered, const Problem& problem,
     if (known)
       add_note(choice.by.note, "the entry's " + describe(remembered.candidate->tile) + " of " +
                                    remembered.candidate->variant->name + " is predicted at " +
-                                   format_ms(1e3 * predicted[known->ranked]) + " ms");
+                                   format_ms(1e3 * list[known->ranked].prediction.seconds) + " ms");
   }
   choice.by.model = predictor_->source();
-  choice.by.predicted_ms = 1e3 * predicted[place];
+  choice.by.predicted_ms = 1e3 * list[place].prediction.seconds;
   if (list.size() > 1) {
     const cost_model::Ranked& second = list[place == 0 ? 1 : 0];
-    choice.by.second = second.candidate.variant->name +
-                       (second.candidate.tile.empty() ? "" : " " + describe(second.candidate.tile));
+    choice.by.second = candidate_name(second.candidate.variant->name, second.candidate.tile);
     choice.by.second_predicted_ms = 1e3 * second.prediction.seconds;
   }
   return choice;

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/candidate_name.hpp"
 #include "core/tile_space.hpp"
 #include "harness/backends/sources/architecture.hpp"
 #include "harness/records/contest.hpp"
@@ -73,10 +74,6 @@ std::string milliseconds(double value) {
   std::ostringstream text;
   text << std::setprecision(4) << value;
   return text.str();
-}
-
-std::string name_of(const std::string& variant, const Tile& tile) {
-  return variant + (tile.empty() ? "" : " " + describe(tile));
 }
 
 std::string how_of(const EvaluatedProblem& row) {
@@ -157,10 +154,10 @@ std::string evaluation_report(const Evaluation& evaluation, bool markdown, std::
   for (const EvaluatedProblem& row : evaluation.problems) {
     const auto& chosen = row.choice.candidate;
     table.rows.push_back({describe(row.problem), (row.tuned ? "tuned, " : "") + how_of(row),
-                          chosen ? name_of(chosen->variant->name, chosen->tile) : "none",
+                          chosen ? candidate_name(chosen->variant->name, chosen->tile) : "none",
                           row.regret ? milliseconds(row.chosen_ms) : "",
-                          name_of(row.best_variant, row.best_tile), milliseconds(row.best_ms),
-                          std::to_string(row.candidates),
+                          candidate_name(row.best_variant, row.best_tile),
+                          milliseconds(row.best_ms), std::to_string(row.candidates),
                           row.regret ? format_percent(*row.regret) : row.unknown});
   }
   std::string text = markdown ? table.markdown() : table.text(width);

@@ -4,6 +4,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "core/candidate_name.hpp"
 #include "harness/support/numbers.hpp"
 #include "harness/support/table.hpp"
 #include "harness/tuned_table/table_file.hpp"
@@ -39,7 +40,7 @@ std::string notes_of(const TunedEntry& entry) {
 }  // namespace
 
 std::string describe(const TunedChoice& choice) {
-  return choice.variant + (choice.tile.empty() ? "" : " " + describe(choice.tile));
+  return candidate_name(choice.variant, choice.tile);
 }
 
 std::string table_report(const TunedTable& table, bool markdown, std::size_t width) {

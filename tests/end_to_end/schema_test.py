@@ -103,6 +103,7 @@ tuned_schema = validator("tuned.schema.json")
 model_schema = validator("model.schema.json")
 t1_schema = validator("t1.schema.json")
 t4_schema = validator("t4.schema.json")
+candidates_schema = validator("candidates.schema.json")
 map_schema = validator("map.schema.json")
 
 
@@ -199,7 +200,6 @@ def check_produced():
     counted = changed(results, {"change": {measured: figures, record + "energy": energy}})
     expect(True, results_schema, counted, "counted bytes and energy")
 
-
     extended = {"git_commit": "abc", "git_dirty": False, "started": "2026-11-21T17:11:38Z",
                 "driver": "", "records_kept": 3, "records_dropped": 0, "records_stale": 1}
     expect(True, results_schema, changed(results, {"change": {"/extended": [extended]}}),
@@ -275,14 +275,14 @@ def check_model():
     expect(True, model_schema, model, "a cost model")
     first = "/variants/0/"
     planted = {
-        "a model of another version": {"change": {"/model_version": 2}},
-        "a model without an environment": {"remove": ["/environment"]},
+        "a model of another version": {"change": {"/model_version": 1}},
+        "a model that ranks by nothing": {"remove": ["/behind"]},
         "a variant of no direction": {"change": {first + "direction": "up"}},
         "a variant without tiles": {"remove": [first + "tiles"]},
-        "a variant without features": {"change": {first + "features": []}},
-        "a weight as text": {"change": {first + "weights/0": "1"}},
-        "a tree without leaves": {"remove": [first + "trees/0/leaves"]},
-        "a tree of too many questions": {"change": {first + "trees/0/features": list(range(13))}},
+        "a variant without features": {"change": {first + "factor/features": []}},
+        "a weight as text": {"change": {first + "factor/weights/0": "1"}},
+        "a tree without leaves": {"remove": [first + "factor/trees/0/leaves"]},
+        "a tree of too many questions": {"change": {first + "factor/trees/0/features": list(range(13))}},
     }
     for name, change in planted.items():
         expect(False, model_schema, changed(model, change), name)
@@ -305,6 +305,29 @@ def check_t1():
     }
     for name, entry in planted.items():
         expect(False, t1_schema, changed(space, entry), "T1: " + name)
+
+
+def check_candidates():
+    for path in (source / "examples").glob("*.json"):
+        manifest = load(path)
+        expect(True, candidates_schema, manifest, path)
+        launch = "/launches/0/"
+        planted = {
+            "no variant": {"remove": ["/variant"]},
+            "a variant of another alphabet": {"change": {"/variant": "My-kernel"}},
+            "no source": {"remove": ["/source"]},
+            "no launches": {"remove": ["/launches"]},
+            "an unknown dtype": {"change": {"/dtypes": {"float8": "float32"}}},
+            "an unknown arithmetic": {"change": {"/dtypes": {"float32": "int8"}}},
+            "no dtypes": {"change": {"/dtypes": {}}},
+            "a refusal without a reason": {"remove": ["/requires/0/message"]},
+            "an axis without values": {"remove": ["/tile/0/values"]},
+            "a size as truth": {"change": {launch + "grid/0": True}},
+            "an argument of an unknown type": {"change": {launch + "arguments/0": {"int8": "seq"}}},
+            "an unknown member of a launch": {"change": {launch + "stream": 1}},
+        }
+        for name, entry in planted.items():
+            expect(False, candidates_schema, changed(manifest, entry), f"{path.name}: {name}")
 
 
 def check_export():
@@ -368,6 +391,7 @@ check_comparison()
 check_tuned()
 check_model()
 check_t1()
+check_candidates()
 check_export()
 check_committed()
 for failure in failures:

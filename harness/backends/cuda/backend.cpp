@@ -221,7 +221,7 @@ std::unique_ptr<Plan> CudaBackend::build(const Candidate& candidate) {
   try {
     std::vector<CodePtr> codes;
     for (const Unit& unit : units_of(candidate.problem.dtype, recipe))
-      codes.push_back(compiler_.get(unit.text, unit.source, arch_));
+      codes.push_back(compiler_.get(unit.text, unit.source, arch_, unit.texts));
     BuildInfo info = check_recipe(recipe, codes, limits());
     Device* on = can_run() ? &device() : nullptr;
     return std::make_unique<CudaPlan>(candidate, std::move(recipe), std::move(codes),
@@ -245,7 +245,7 @@ void CudaBackend::build_ahead(std::span<const Candidate> candidates) {
     if (candidate.variant->backend != BackendId::cuda) continue;
     const Recipe recipe = recipe_of(candidate);
     for (const Unit& unit : units_of(candidate.problem.dtype, recipe))
-      compiler_.start(unit.text, unit.source, arch_);
+      compiler_.start(unit.text, unit.source, arch_, unit.texts);
   }
 }
 

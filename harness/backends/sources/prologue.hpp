@@ -10,17 +10,18 @@
 
 namespace gla_bench {
 
-/// One text for the compiler, and the file below kernels/ that it includes.
+/// One text for the compiler, and the file that it includes.
 struct Unit {
-  std::string source;
-  std::string text;
+  std::string source;      ///< below kernels/, or in `texts`
+  std::string text;        ///< different for different `texts`
+  SourceTexts texts = {};  ///< as in the recipe
 };
 
-/// Defines `io_t` with a using declaration and each constant in its namespace, then includes
-/// "<source>". It depends only on the dtype and the constants, so problems with the same ones share
-/// a binary.
-std::string prologue(DType dtype, const std::string& source,
-                     const std::vector<Constant>& constants);
+/// Defines `io_t` with a using declaration and each constant in its namespace or as a macro, then
+/// includes "<source>". It depends only on the dtype, the constants and the texts, so problems with
+/// the same ones share a binary.
+std::string prologue(DType dtype, const std::string& source, const std::vector<Constant>& constants,
+                     const SourceTexts& texts = {});
 
 /// The text of a device reference: real_t and rounding::mantissa for the arithmetic (without one:
 /// float64), the recipe's constants, then its source.

@@ -51,17 +51,25 @@ const std::string& SourceHashes::of_source(const std::string& path) {
 
 const std::string& SourceHashes::of(const Variant& variant) {
   if (variant.sources.empty()) throw InputError("variant '" + variant.name + "' names no sources");
-  const auto known = of_list_.find(variant.sources);
+  if (!variant.texts) return of_list(variant.sources);
+  const auto known = of_texts_.find(variant.texts);
+  if (known != of_texts_.end()) return known->second;
+  return of_texts_[variant.texts] =
+             SourceHashes(SourceStore(*variant.texts)).of_list(variant.sources);
+}
+
+const std::string& SourceHashes::of_list(const std::vector<std::string>& sources) {
+  const auto known = of_list_.find(sources);
   if (known != of_list_.end()) return known->second;
   std::vector<std::string> paths;
-  for (const Source& source : store_.closure(variant.sources)) paths.emplace_back(source.path);
+  for (const Source& source : store_.closure(sources)) paths.emplace_back(source.path);
   const StandIn named = [&](const std::string& literal) -> std::optional<std::string> {
     if (!std::binary_search(paths.begin(), paths.end(), literal)) return without_path(literal);
     return "<source " + of_source(literal) + ">";
   };
   std::vector<std::string> hashes;
   for (const std::string& path : paths) hashes.push_back(code_hash(code_of(path), named));
-  return of_list_[variant.sources] = hash_of_all(std::move(hashes));
+  return of_list_[sources] = hash_of_all(std::move(hashes));
 }
 
 std::string source_hash(const Variant& variant, const SourceStore& store) {

@@ -38,18 +38,21 @@ class SourceHashes {
 
   /// 16 hexadecimal digits over the code of the variant's sources and everything that they include
   /// transitively. Paths and order do not count. A literal that names one of these sources (the
-  /// file that a recipe compiles) counts as that source's code. @throws InputError for a listed
-  /// source that the store lacks, or when the variant lists none
+  /// file that a recipe compiles) counts as that source's code. The sources of a variant from
+  /// outside are its own texts, its manifest among them. @throws InputError for a listed source
+  /// that the store lacks, or when the variant lists none
   const std::string& of(const Variant& variant);
 
  private:
   const std::vector<Token>& code_of(const std::string& path);
   std::optional<std::string> without_path(const std::string& literal) const;
+  const std::string& of_list(const std::vector<std::string>& sources);
 
   SourceStore store_;
   std::map<std::string, std::vector<Token>> code_;
   std::map<std::string, std::string> of_source_;
   std::map<std::vector<std::string>, std::string> of_list_;
+  std::map<SourceTexts, std::string> of_texts_;
 };
 
 /// SourceHashes::of() with the given sources.

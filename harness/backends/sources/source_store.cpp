@@ -140,6 +140,17 @@ std::vector<Source> SourceStore::closure(std::span<const std::string> paths) con
   return list;
 }
 
+std::vector<std::string> SourceStore::missing_includes(const Source& source) const {
+  std::vector<std::string> missing;
+  for_each_line(source.text, [&](std::string_view line) {
+    const auto name = quoted_include(line);
+    if (!name) return;
+    const std::string_view written = line.substr(name->begin, name->length);
+    if (!resolve(source.path, written)) missing.emplace_back(written);
+  });
+  return missing;
+}
+
 std::string SourceStore::with_full_includes(const Source& source) const {
   std::string text;
   text.reserve(source.text.size() + 256);

@@ -27,6 +27,10 @@ std::span<const Source> embedded_sources();
 /// them.
 std::span<const Source> embedded_verifier();
 
+/// The example kernels and their manifests, below examples/, which `gla-bench init` writes. No store
+/// contains them.
+std::span<const Source> embedded_examples();
+
 /// Sources by path, and which of them include each other. Immutable after construction.
 class SourceStore {
  public:
@@ -56,6 +60,9 @@ class SourceStore {
   /// The given sources and everything that they include transitively, each once, sorted by path.
   /// @throws InputError naming a given path that the store lacks
   std::vector<Source> closure(std::span<const std::string> paths) const;
+
+  /// What a source includes in quotes and the store does not have, as it is written there.
+  std::vector<std::string> missing_includes(const Source& source) const;
 
   /// The text of a source in which every include that the store resolves is replaced by its path in
   /// the store, on the same line. NVRTC finds in-memory headers only by exactly this path.

@@ -1,5 +1,6 @@
 #include "harness/commands/shared/named_files.hpp"
 
+#include "harness/config/candidates/candidates.hpp"
 #include "harness/records/journal.hpp"
 
 namespace gla_bench::commands {
@@ -20,6 +21,13 @@ NamedFiles config_files(const Config& config) {
   NamedFiles files;
   for (const std::string& path : files_of(config))
     files.push_back({path == config.path ? "the config" : "the config's file", path});
+  return files;
+}
+
+NamedFiles candidate_files(const Catalog& catalog) {
+  NamedFiles files;
+  for (const Variant& variant : catalog.variants)
+    for (const std::string& path : manifest_files(variant)) files.push_back({"--candidates", path});
   return files;
 }
 

@@ -19,6 +19,9 @@ NamedFiles results_file(const std::string& what, const std::string& path);
 /// A config and the files that it names.
 NamedFiles config_files(const Config& config);
 
+/// The manifests and sources of a catalog's variants from outside the program.
+NamedFiles candidate_files(const Catalog& catalog);
+
 /// All of them in one list.
 NamedFiles together(NamedFiles first, const NamedFiles& second);
 

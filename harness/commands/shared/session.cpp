@@ -46,7 +46,7 @@ RecordFile open_output(const OutputOptions& output, const Config& config, const 
     return create_run(output.path, environment, config, existing_of(output.force));
   std::string note;
   RecordFile file =
-      resume_run(output.path, environment, config, program_catalog(), place, results, note);
+      resume_run(output.path, environment, config, config.catalog, place, results, note);
   if (!note.empty()) std::cerr << "warning: " << note << "\n";
   return file;
 }

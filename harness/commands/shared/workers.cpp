@@ -21,25 +21,27 @@ BackendOptions on_gpu(BackendOptions options, int gpu, std::size_t gpus) {
 
 }  // namespace
 
-WorkerCommand worker_command(const BackendOptions& options, std::optional<BackendId> configured) {
+WorkerCommand worker_command(const BackendOptions& options, const Config& config) {
   BackendOptions given = options;
-  if (given.backend.empty() && configured) given.backend = name(*configured);
+  if (given.backend.empty() && config.backend) given.backend = name(*config.backend);
   WorkerCommand command{this_program(), {"worker"}};
   for (std::string& argument : given.arguments()) command.arguments.push_back(std::move(argument));
+  for (std::string& argument : candidate_arguments(config.candidates))
+    command.arguments.push_back(std::move(argument));
   return command;
 }
 
-void start_workers(Supervisor& supervisor, const BackendOptions& options,
-                   std::optional<BackendId> configured, const std::string& gpus) {
+void start_workers(Supervisor& supervisor, const BackendOptions& options, const Config& config,
+                   const std::string& gpus) {
   if (gpus.empty()) {
-    supervisor.add("worker", worker_command(options, configured));
+    supervisor.add("worker", worker_command(options, config));
     return;
   }
   if (options.backend == "host") throw InputError("--gpus: the backend host has none");
   std::vector<int> list = parse_gpus(gpus);
   const auto add = [&](int gpu, std::size_t count) {
     return supervisor.add("GPU " + std::to_string(gpu),
-                          worker_command(on_gpu(options, gpu, count), configured));
+                          worker_command(on_gpu(options, gpu, count), config));
   };
   const Hello first = add(list.empty() ? 0 : list.front(), std::max<std::size_t>(1, list.size()));
   if (!first.can_run)

@@ -161,6 +161,11 @@ class Evaluation {
       const Number only = number(expression.parts[0]);
       return only < 0 ? arithmetic("-", 0, only) : only;
     }
+    if (expression.name == "ceil_div") {
+      if (expression.parts.size() != 2) throw ExpressionError("two arguments of ceil_div");
+      const Number a = number(expression.parts[0]), b = number(expression.parts[1]);
+      return arithmetic("+", floor_divide(a, b), modulo(a, b) != 0 ? 1 : 0);
+    }
     List arguments =
         expression.parts.size() == 1 ? list(expression.parts[0]) : elements(expression);
     if (arguments.empty())

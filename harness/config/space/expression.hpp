@@ -1,7 +1,8 @@
 #pragma once
-// Small expressions over whole numbers, as search spaces write them: values of an axis
-// ("[2**i for i in range(5, 9)]") and constraints ("block_v <= chunk and chunk % 16 == 0"). The
-// precedence is Python's; &&, || and ! are taken as well.
+// Small expressions over whole numbers, as search spaces and manifests write them: values of an
+// axis ("[2**i for i in range(5, 9)]"), constraints ("block_v <= chunk and chunk % 16 == 0") and
+// sizes ("ceil_div(value_dim, block_v)"). The precedence is Python's; &&, || and ! are taken as
+// well.
 
 #include <cstdint>
 #include <functional>
@@ -37,8 +38,9 @@ using ExpressionValue = std::variant<std::int64_t, std::vector<std::int64_t>>;
 using NameValues = std::function<std::optional<std::int64_t>(const std::string&)>;
 
 /// Numbers, names, lists, comprehensions with one `for`, + - * // % **, comparisons (chained, and
-/// `in`), and, or, not, and the functions range, list, min, max, abs. A single / is refused: tuners
-/// do not agree on it. @throws ExpressionError, also beyond 2000 characters or 64 levels
+/// `in`), and, or, not, and the functions range, list, min, max, abs, ceil_div. A single / is
+/// refused: tuners do not agree on it. @throws ExpressionError, also beyond 2000 characters or 64
+/// levels
 Expression parse_expression(std::string_view text);
 
 /// @throws ExpressionError for a name without a value, a division by 0, a number beyond 64 bits, a

@@ -203,9 +203,10 @@ class Parser {
   }
 
   Expression call(const Token& function) {
-    constexpr std::array<std::string_view, 5> known{"range", "list", "min", "max", "abs"};
+    constexpr std::array<std::string_view, 6> known{"range", "list", "min",
+                                                    "max",   "abs",  "ceil_div"};
     if (std::find(known.begin(), known.end(), function.text) == known.end())
-      fail(function, "a name, or one of the functions range, list, min, max, abs");
+      fail(function, "a name, or one of the functions range, list, min, max, abs, ceil_div");
     Expression whole = make(Kind::call, function.text, {});
     if (take(")")) fail(function, "an argument of " + function.text);
     do whole.parts.push_back(either());

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/candidate_name.hpp"
 #include "core/error.hpp"
 
 namespace gla_bench {
@@ -69,7 +70,7 @@ std::pair<std::size_t, Record> Held::hold(Backend& backend, const Assignment& wo
 Prepared& Held::at(const NamedCandidate& candidate) {
   const auto found = held_.find(key(candidate.variant, candidate.tile));
   if (found == held_.end())
-    throw InputError(candidate.variant + " " + describe(candidate.tile) + ": is not held");
+    throw InputError(candidate_name(candidate.variant, candidate.tile) + ": is not held");
   return found->second;
 }
 

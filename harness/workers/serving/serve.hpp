@@ -13,7 +13,7 @@
 namespace gla_bench {
 
 struct WorkerSetup {
-  Catalog catalog;
+  Catalog catalog;  ///< may be set by `open`
   /// Opens the backend. May throw InputError, which is passed on to the parent.
   std::function<std::unique_ptr<Backend>()> open;
   std::function<Place(const Backend&)> place;

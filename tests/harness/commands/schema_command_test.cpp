@@ -62,7 +62,7 @@ TEST(SchemaCommand, ListsThemAllWithoutAName) {
 TEST(SchemaCommand, RefusesAnotherName) {
   const Outcome outcome = program("schema result");
   EXPECT_EQ(outcome.code, 2) << outcome.text;
-  EXPECT_TRUE(outcome.has("found \"result\", expected one of accuracy, comparison, config"))
+  EXPECT_TRUE(outcome.has("found \"result\", expected one of accuracy, candidates, comparison, config"))
       << outcome.text;
   EXPECT_TRUE(outcome.has("did you mean \"results\"?")) << outcome.text;
 }

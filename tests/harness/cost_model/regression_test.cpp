@@ -73,6 +73,21 @@ TEST(Regression, BeyondWhatItHasSeenItsLinesEnd) {
   EXPECT_EQ(regression.predict({4000, 1, 1}), regression.predict({4, 1, 1}));
 }
 
+/// As a feature that only one variant has: -1 for nine in ten examples.
+TEST(Regression, LearnsFromFeaturesThatFewHave) {
+  Rows rows;
+  std::vector<double> targets;
+  for (int i = 0; i < 600; ++i) {
+    const bool has = i % 10 == 0;
+    const double own = has ? i / 10 % 3 : -1.0, other = i % 7;
+    rows.push_back({own, other});
+    targets.push_back((has ? own == 1 ? 5.0 : 1.0 : 0.0) + (other > 3 ? 2.0 : 0.0));
+  }
+  const Regression regression = fit(rows, targets);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    EXPECT_NEAR(regression.predict(rows[i]), targets[i], 0.5) << rows[i][0] << " " << rows[i][1];
+}
+
 /// Features that are the same everywhere, as most options are.
 TEST(Regression, ConstantFeaturesDoNoHarm) {
   Rows rows;

@@ -52,6 +52,7 @@ TEST(ResultsSchema, DescribesWhatARecordHas) {
   record.wrong_tensors = "wrong.safetensors";
   record.refused_tiles = 2;
   record.seconds = 0.25;
+  record.manifest = "my_kernel.json";
   const Json written = record_to_json(record);
   expect_described(schema, schema["properties"]["records"]["items"], written, "");
   for (const auto& [key, property] : schema["$defs"]["record"]["properties"].items())

@@ -44,14 +44,26 @@ void check_resources(const KernelLaunch& launch, const KernelBuild& kernel, cons
                      " threads; a block may have 65536 (__launch_bounds__ tells the compiler)");
 }
 
+/// The kernels that a source has, for a message: a name without extern "C" is a longer one.
+std::string names_of(const std::vector<KernelBuild>& kernels) {
+  std::string text;
+  for (const KernelBuild& kernel : kernels) text += (text.empty() ? "" : ", ") + kernel.entry;
+  return text.empty() ? "none" : text;
+}
+
 KernelBuild kernel_of(const KernelLaunch& launch, const Code& code, const Limits& limits) {
   check_grid(launch);
+  if (launch.arguments.size() > most_arguments)
+    throw BuildError("launch of '" + launch.entry +
+                     "': " + std::to_string(launch.arguments.size()) + " arguments; " +
+                     std::to_string(most_arguments) + " are the most");
   const auto kernel = std::find_if(code.kernels.begin(), code.kernels.end(),
                                    [&](const KernelBuild& k) { return k.entry == launch.entry; });
   if (kernel == code.kernels.end())
-    throw BuildError(launch.module == 0 ? "the source has no kernel '" + launch.entry + "'"
-                                        : "import " + std::to_string(launch.module) +
-                                              " has no kernel '" + launch.entry + "'");
+    throw BuildError(
+        (launch.module == 0 ? "the source" : "import " + std::to_string(launch.module)) +
+        " has no kernel '" + launch.entry + "' (extern \"C\" keeps a kernel's name); it has " +
+        names_of(code.kernels));
   KernelBuild result = *kernel;
   result.shared_bytes += static_cast<int>(launch.shared_bytes);
   check_resources(launch, result, limits);

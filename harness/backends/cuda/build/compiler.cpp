@@ -24,6 +24,13 @@ unsigned cores(int wanted) {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+std::vector<Header> headers_of(const SourceStore& store, const std::string& source) {
+  std::vector<Header> headers;
+  for (const Source& part : store.closure(std::vector{source}))
+    headers.push_back({std::string(part.path), store.with_full_includes(part)});
+  return headers;
+}
+
 void append_part(std::string& key, std::string_view name, std::string_view text) {
   key.append(name).append(" ").append(std::to_string(text.size())).append("\n");
   key.append(text).append("\n");
@@ -46,17 +53,20 @@ Compiler::~Compiler() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-std::string Compiler::key(const std::string& text, const std::string& source, int arch) const {
+std::string Compiler::key(const std::string& text, const std::string& source, int arch,
+                          const SourceTexts& texts) const {
   std::string key;
   append_part(key, "nvrtc", nvrtc_version());
   for (const std::string& option : nvrtc_options(arch)) append_part(key, "option", option);
   append_part(key, "text", text);
-  for (const Source& part : store_.closure(std::vector{source}))
+  const SourceStore own(texts ? *texts : std::map<std::string, std::string>{});
+  for (const Source& part : (texts ? own : store_).closure(std::vector{source}))
     append_part(key, part.path, part.text);
   return key;
 }
 
-Compiler::JobPtr Compiler::job(const std::string& text, const std::string& source, int arch) {
+Compiler::JobPtr Compiler::job(const std::string& text, const std::string& source, int arch,
+                               const SourceTexts& texts) {
   const std::lock_guard lock(mutex_);
   JobPtr& known = jobs_[{arch, text}];
   if (known) return known;
@@ -64,11 +74,13 @@ Compiler::JobPtr Compiler::job(const std::string& text, const std::string& sourc
   known->text = text;
   known->source = source;
   known->arch = arch;
+  known->texts = texts;
   return known;
 }
 
-void Compiler::start(const std::string& text, const std::string& source, int arch) {
-  const JobPtr wanted = job(text, source, arch);
+void Compiler::start(const std::string& text, const std::string& source, int arch,
+                     const SourceTexts& texts) {
+  const JobPtr wanted = job(text, source, arch, texts);
   {
     const std::lock_guard lock(mutex_);
     queue_.push_back(wanted);
@@ -83,8 +95,9 @@ bool Compiler::is_pending(const std::string& text, int arch) {
   return known != jobs_.end() && !known->second->done;
 }
 
-CodePtr Compiler::get(const std::string& text, const std::string& source, int arch) {
-  const JobPtr wanted = job(text, source, arch);
+CodePtr Compiler::get(const std::string& text, const std::string& source, int arch,
+                      const SourceTexts& texts) {
+  const JobPtr wanted = job(text, source, arch, texts);
   finish(*wanted);
   if (wanted->error) std::rethrow_exception(wanted->error);
   return wanted->code;
@@ -92,15 +105,15 @@ CodePtr Compiler::get(const std::string& text, const std::string& source, int ar
 
 CodePtr Compiler::make(const Job& job) {
   const auto begin = std::chrono::steady_clock::now();
-  const std::string full_key = key(job.text, job.source, job.arch);
+  const std::string full_key = key(job.text, job.source, job.arch, job.texts);
   auto code = std::make_shared<Code>();
   std::optional<Binary> binary = cache_.load(full_key);
   code->cached = binary.has_value();
   if (!binary) {
-    std::vector<Header> headers;
-    for (const Source& part : store_.closure(std::vector{job.source}))
-      headers.push_back({std::string(part.path), store_.with_full_includes(part)});
-    binary = compile_with_nvrtc(job.text, headers, job.arch);
+    binary = compile_with_nvrtc(job.text,
+                                job.texts ? headers_of(SourceStore(*job.texts), job.source)
+                                          : headers_of(store_, job.source),
+                                job.arch);
     cache_.store(full_key, *binary);
   }
   PtxasLog log = parse_ptxas_log(binary->log);

@@ -38,24 +38,29 @@ class Compiler {
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
 
-  /// Starts to compile a text (prologue.hpp) whose includes are in the store, unless it is known.
-  void start(const std::string& text, const std::string& source, int arch);
+  /// Starts to compile a text (prologue.hpp) unless it is known. What it includes is in `texts`, or
+  /// in the store where they are null.
+  void start(const std::string& text, const std::string& source, int arch,
+             const SourceTexts& texts = {});
 
   /// True from start() until the binary, or the reason for its failure, is available.
   bool is_pending(const std::string& text, int arch);
 
   /// Returns the binary. Waits for it, or compiles it in this thread if no other has begun. @throws
   /// BuildError with the compiler's log, at every call
-  CodePtr get(const std::string& text, const std::string& source, int arch);
+  CodePtr get(const std::string& text, const std::string& source, int arch,
+              const SourceTexts& texts = {});
 
   /// Everything that determines the binary, as one text: format, NVRTC's version, options, the
   /// sources that the text includes transitively, and the text itself.
-  std::string key(const std::string& text, const std::string& source, int arch) const;
+  std::string key(const std::string& text, const std::string& source, int arch,
+                  const SourceTexts& texts = {}) const;
 
  private:
   struct Job {
     std::string text, source;
     int arch = 0;
+    SourceTexts texts;
     std::once_flag once;
     CodePtr code;
     std::exception_ptr error;
@@ -63,7 +68,8 @@ class Compiler {
   };
   using JobPtr = std::shared_ptr<Job>;
 
-  JobPtr job(const std::string& text, const std::string& source, int arch);
+  JobPtr job(const std::string& text, const std::string& source, int arch,
+             const SourceTexts& texts);
   void finish(Job& job);
   CodePtr make(const Job& job);
   void work();
@@ -74,7 +80,7 @@ class Compiler {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::map<std::pair<int, std::string>, JobPtr>
-      jobs_;  // by architecture and text, because the store never changes
+      jobs_;  // by architecture and text, which is another one for other sources
   std::deque<JobPtr> queue_;
   std::vector<std::thread> threads_;
   bool stop_ = false;

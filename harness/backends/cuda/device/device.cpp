@@ -57,6 +57,11 @@ cublasHandle_t Device::cublas() {
     cublas_workspace_ = DeviceMemory(cublas_workspace_bytes, "cuBLAS's workspace");
     check(call.set_workspace(cublas_, cublas_workspace_.data(), cublas_workspace_bytes),
           "cublasSetWorkspace");
+    // Without it cuBLAS may round the parts of a split sum to the type of its results, 16 bits.
+    check(call.set_math_mode(
+              cublas_, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
+                                                 CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+          "cublasSetMathMode");
   }
   return cublas_;
 }

@@ -1,9 +1,43 @@
 #include "harness/backends/cuda/device/library.hpp"
 
+#include <array>
+#include <optional>
+
 #include "core/error.hpp"
 #include "harness/backends/cuda/device/check.hpp"
+#include "harness/backends/cuda/run/arguments.hpp"
 
 namespace gla_bench::cuda {
+namespace {
+
+/// The bytes of what the kernel takes in this place, or nothing where it takes fewer arguments.
+std::optional<std::size_t> size_taken(cudaKernel_t kernel, std::size_t index) {
+  std::size_t offset = 0, size = 0;
+  const cudaError_t code =
+      cudaFuncGetParamInfo(static_cast<const void*>(kernel), index, &offset, &size);
+  if (code == cudaErrorInvalidValue) {
+    ignore(cudaGetLastError());
+    return std::nullopt;
+  }
+  check(code, "cudaFuncGetParamInfo");
+  return size;
+}
+
+void check_arguments(cudaKernel_t kernel, const KernelLaunch& launch) {
+  const std::string who = "kernel '" + launch.entry + "' ";
+  for (std::size_t i = 0; i <= launch.arguments.size(); ++i) {
+    const std::optional<std::size_t> taken = size_taken(kernel, i);
+    if (taken.has_value() != (i < launch.arguments.size()))
+      throw BuildError(who + "takes " + (taken ? "more" : "fewer") + " than the " +
+                       std::to_string(launch.arguments.size()) + " arguments that are passed");
+    if (taken && *taken != size_of(launch.arguments[i]))
+      throw BuildError(who + "takes " + std::to_string(*taken) + " bytes as argument " +
+                       std::to_string(i + 1) + ", " + std::to_string(size_of(launch.arguments[i])) +
+                       " are passed");
+  }
+}
+
+}  // namespace
 
 Library::Library(CodePtr code) : code_(std::move(code)) {
   try {
@@ -37,11 +71,14 @@ BoundKernel bind_kernel(const Library& library, const KernelLaunch& launch,
   BoundKernel bound{library.kernel(launch.entry), launch.grid,  launch.block,
                     launch.shared_bytes,          launch.entry, launch.overlaps};
   const void* function = bound.kernel;
-  std::size_t offset = 0, size = 0;
-  check(cudaFuncGetParamInfo(function, 0, &offset, &size), "cudaFuncGetParamInfo");
-  if (size != param_bytes)
+  if (!launch.arguments.empty()) {
+    check_arguments(bound.kernel, launch);
+    bound.arguments = launch.arguments.size();
+  } else if (const std::size_t size = size_taken(bound.kernel, 0).value_or(0);
+             size != param_bytes) {
     throw BuildError("kernel '" + launch.entry + "' takes " + std::to_string(size) +
                      " bytes of parameters, the host passes " + std::to_string(param_bytes));
+  }
   check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(launch.shared_bytes)),
         "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
@@ -49,7 +86,9 @@ BoundKernel bind_kernel(const Library& library, const KernelLaunch& launch,
 }
 
 void launch(const BoundKernel& kernel, const void* params, cudaStream_t stream) {
-  void* arguments[] = {const_cast<void*>(params)};
+  std::array<void*, most_arguments> arguments{};
+  for (std::size_t i = 0; i < kernel.arguments; ++i)
+    arguments[i] = static_cast<std::byte*>(const_cast<void*>(params)) + i * argument_slot;
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
@@ -61,7 +100,7 @@ void launch(const BoundKernel& kernel, const void* params, cudaStream_t stream) 
   config.attrs = &overlap;
   config.numAttrs = kernel.overlaps ? 1 : 0;
   const cudaError_t code =
-      cudaLaunchKernelExC(&config, static_cast<const void*>(kernel.kernel), arguments);
+      cudaLaunchKernelExC(&config, static_cast<const void*>(kernel.kernel), arguments.data());
   if (code != cudaSuccess) check(code, ("launch of '" + kernel.entry + "'").c_str());
 }
 

@@ -27,22 +27,24 @@ class Library {
   cudaLibrary_t library_ = nullptr;
 };
 
-/// A kernel that takes one struct by value, ready to launch.
+/// A kernel that takes one struct by value, or several arguments, ready to launch.
 struct BoundKernel {
   cudaKernel_t kernel = nullptr;
   Dim3 grid, block;
   std::size_t shared_bytes = 0;
   std::string entry;
-  bool overlaps = false;  ///< as KernelLaunch
+  bool overlaps = false;      ///< as KernelLaunch
+  std::size_t arguments = 1;  ///< how many it takes
 };
 
-/// Looks up the kernel and allows it its dynamic shared memory. Compares the size of its single
-/// parameter with the size that will be passed, so that neither side reads past the other. @throws
-/// BuildError, RunError
+/// Looks up the kernel and allows it its dynamic shared memory. Compares the sizes of what it takes
+/// with those of what will be passed, so that neither side reads past the other: the launch's
+/// arguments, or one struct of `param_bytes`. @throws BuildError, RunError
 BoundKernel bind_kernel(const Library& library, const KernelLaunch& launch,
                         std::size_t param_bytes);
 
-/// Enqueues the kernel. @throws RunError
+/// Enqueues the kernel. `params` is its struct, or one slot (run/arguments.hpp) for each of its
+/// arguments. @throws RunError
 void launch(const BoundKernel& kernel, const void* params, cudaStream_t stream);
 
 }  // namespace gla_bench::cuda

@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "harness/backends/cuda/device/check.hpp"
+#include "harness/backends/cuda/run/arguments.hpp"
 #include "harness/backends/cuda/run/tensor_map.hpp"
 #include "harness/backends/cuda/toolkit/cublas_library.hpp"
 #include "harness/backends/stage_times.hpp"
@@ -90,11 +91,11 @@ void* CudaPlan::operand_address(const CudaWorkset& workset, const MatrixOperand&
 }
 
 CudaPlan::BoundStep CudaPlan::bind(const Step& step, const Binding& binding,
-                                   const CudaWorkset& workset) const {
+                                   const CudaWorkset& workset, const Address& find) const {
   if (const auto* launch = std::get_if<KernelLaunch>(&step)) {
     const auto module = static_cast<std::size_t>(launch->module);  // exists: check_recipe
     return BoundLaunch{bind_kernel(*libraries_[module], *launch, binding.params[module].size()),
-                       module};
+                       module, bytes_of(launch->arguments, find)};
   }
   if (const auto* product = std::get_if<MatrixProduct>(&step)) {
     device_->cublas();
@@ -127,7 +128,8 @@ CudaPlan::Binding CudaPlan::bind(const CudaWorkset& workset) const {
       throw RunError("tensor map: no tensor or workspace region '" + map.buffer + "'");
     encode_tensor_map(map, begin, binding.params.front());
   }
-  for (const Step& step : recipe_.steps) binding.steps.push_back(bind(step, binding, workset));
+  for (const Step& step : recipe_.steps)
+    binding.steps.push_back(bind(step, binding, workset, find));
   return binding;
 }
 
@@ -181,7 +183,9 @@ void CudaPlan::multiply(const BoundProduct& product) const {
 
 void CudaPlan::enqueue(const Binding& binding, const BoundStep& step) const {
   if (const auto* kernel = std::get_if<BoundLaunch>(&step))
-    launch(kernel->kernel, binding.params[kernel->module].data(), device_->stream());
+    launch(kernel->kernel,
+           (kernel->arguments.empty() ? binding.params[kernel->module] : kernel->arguments).data(),
+           device_->stream());
   else if (const auto* product = std::get_if<BoundProduct>(&step))
     multiply(*product);
   else if (const auto& zero = std::get<BoundZero>(step); zero.bytes > 0)

@@ -45,6 +45,7 @@ class CudaPlan : public Plan {
   struct BoundLaunch {
     BoundKernel kernel;
     std::size_t module = 0;
+    ParamBytes arguments;  // empty: it takes the parameters of its module
   };
   struct BoundProduct {
     ColumnMajorProduct call;
@@ -67,7 +68,8 @@ class CudaPlan : public Plan {
 
   CudaWorkset& staged_here(Workset& workset) const;
   Binding bind(const CudaWorkset& workset) const;
-  BoundStep bind(const Step& step, const Binding& binding, const CudaWorkset& workset) const;
+  BoundStep bind(const Step& step, const Binding& binding, const CudaWorkset& workset,
+                 const Address& find) const;
   void* address(const CudaWorkset& workset, const std::string& buffer) const;
   void* operand_address(const CudaWorkset& workset, const MatrixOperand& operand) const;
   void enqueue() const { enqueue(bound_); }

@@ -10,6 +10,7 @@ CublasFunctions::CublasFunctions(const Binder& bind) {
   bind(destroy, "cublasDestroy_v2");
   bind(set_stream, "cublasSetStream_v2");
   bind(set_workspace, "cublasSetWorkspace_v2");
+  bind(set_math_mode, "cublasSetMathMode");
   bind(gemm_strided_batched, "cublasGemmStridedBatchedEx_64");
 }
 

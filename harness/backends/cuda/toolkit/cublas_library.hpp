@@ -21,6 +21,7 @@ struct CublasFunctions {
   decltype(&::cublasDestroy_v2) destroy = nullptr;
   decltype(&::cublasSetStream_v2) set_stream = nullptr;
   decltype(&::cublasSetWorkspace_v2) set_workspace = nullptr;
+  decltype(&::cublasSetMathMode) set_math_mode = nullptr;
   decltype(&::cublasGemmStridedBatchedEx_64) gemm_strided_batched = nullptr;
 };
 

@@ -6,6 +6,7 @@
 
 #include "harness/backends/cuda/reference/reference_runner.hpp"
 #include "tests/harness/backends/cuda/gpu_device.hpp"
+#include "tests/harness/backends/cuda/relative_error.hpp"
 
 namespace gla_bench::cuda {
 namespace {
@@ -37,18 +38,6 @@ std::vector<Problem> problems() {
   return list;
 }
 
-template <class A, class B>
-double relative_l2_of_finite(const std::vector<A>& got, const std::vector<B>& expected) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const auto a = static_cast<double>(got.at(i)), b = static_cast<double>(expected[i]);
-    if (a == b && std::isinf(b)) continue;
-    difference += (a - b) * (a - b);
-    norm += b * b;
-  }
-  return std::sqrt(difference / norm);
-}
-
 TEST_F(GpuAttention, IsTheHostsReference) {
   for (const Problem& problem : problems()) {
     const Operator& op = *find_operator(problem.op);
@@ -58,7 +47,7 @@ TEST_F(GpuAttention, IsTheHostsReference) {
         ReferenceRunner(*device_, *compiler_).reference(op, problem, inputs);
     ASSERT_EQ(got.size(), expected.size());
     for (const auto& [tensor, values] : expected)
-      EXPECT_TRUE(relative_l2_of_finite(got.at(tensor), values) <= 1e-12)
+      EXPECT_TRUE(relative_l2(got.at(tensor), values) <= 1e-12)
           << describe(problem) << " " << tensor;
   }
 }
@@ -73,8 +62,8 @@ TEST_F(GpuAttention, PlainComputationErrsLikeTheHosts) {
       const HostTensors got =
           ReferenceRunner(*device_, *compiler_).baseline(op, problem, inputs, arithmetic);
       for (const auto& [tensor, values] : truth) {
-        const double error = relative_l2_of_finite(got.at(tensor), values);
-        const double host_error = relative_l2_of_finite(host.at(tensor), values);
+        const double error = relative_l2(got.at(tensor), values);
+        const double host_error = relative_l2(host.at(tensor), values);
         EXPECT_TRUE(error <= 3 * host_error + 1e-7 && host_error <= 3 * error + 1e-7)
             << describe(problem) << " " << tensor << ": " << error << ", " << host_error;
       }

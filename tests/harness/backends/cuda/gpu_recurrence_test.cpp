@@ -7,21 +7,12 @@
 #include <cmath>
 
 #include "tests/harness/backends/cuda/gpu_device.hpp"
+#include "tests/harness/backends/cuda/relative_error.hpp"
 
 namespace gla_bench::cuda {
 namespace {
 
 constexpr const char* members[] = {"linear_attention", "retention", "simple_gla", "gla", "rwkv6"};
-
-template <class A, class B>
-double relative_l2(const std::vector<A>& got, const std::vector<B>& expected) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    difference += std::pow(static_cast<double>(got.at(i)) - static_cast<double>(expected[i]), 2);
-    norm += std::pow(static_cast<double>(expected[i]), 2);
-  }
-  return norm > 0 ? std::sqrt(difference / norm) : std::sqrt(difference);
-}
 
 class GpuRecurrence : public GpuDevice {
  protected:

@@ -39,6 +39,24 @@ TEST(Prologue, AnImportIsAUnitWithItsConstantsAlone) {
   EXPECT_EQ(units[1].text, prologue(DType::float32, "y.cuh", {{"tile", "warps", 4}}));
 }
 
+TEST(Prologue, AConstantWithoutAScopeIsAMacro) {
+  const std::string text = prologue(DType::float32, "x.cu", {{"", "KEY_DIM", -64}});
+  EXPECT_NE(text.find("\n#define KEY_DIM (-64)\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("namespace"), std::string::npos) << text;
+}
+
+TEST(Prologue, OtherTextsOfTheSamePathAreAnotherUnit) {
+  const auto unit = [](const std::string& text) {
+    Recipe recipe{"x.cu", {}, {}};
+    recipe.texts = std::make_shared<const std::map<std::string, std::string>>(
+        std::map<std::string, std::string>{{"x.cu", text}});
+    return units_of(DType::float32, recipe).at(0);
+  };
+  EXPECT_EQ(unit("int a;").text, unit("int a;").text);
+  EXPECT_NE(unit("int a;").text, unit("int b;").text);
+  EXPECT_EQ(unit("int a;").texts->at("x.cu"), "int a;");
+}
+
 TEST(Prologue, SequenceLengthIsNotBakedIn) {
   Variant variant;
   variant.backend = BackendId::cuda;

@@ -68,6 +68,15 @@ TEST(SourceStore, ClosureIsTransitiveSortedAndEndsInCycles) {
   EXPECT_THROW(store.closure(std::vector<std::string>{"family/none.cuh"}), InputError);
 }
 
+TEST(SourceStore, NamesTheIncludesThatItLacks) {
+  const SourceStore store(example());
+  const auto missing = [&](const char* path) {
+    return store.missing_includes({path, *store.find(path)});
+  };
+  EXPECT_EQ(missing("family/params.h"), std::vector<std::string>{"harness/absent.hpp"});
+  EXPECT_EQ(missing("family/b.cuh"), std::vector<std::string>{});
+}
+
 TEST(SourceStore, FullIncludesKeepTheLines) {
   const SourceStore store(example());
   EXPECT_EQ(store.with_full_includes({"family/a.cuh", *store.find("family/a.cuh")}),

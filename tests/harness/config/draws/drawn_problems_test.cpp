@@ -9,28 +9,13 @@
 
 #include "harness/config/draws/problem_space.hpp"
 #include "harness/config/sweep.hpp"
+#include "tests/harness/config/draws/drawn_sweeps.hpp"
 #include "tests/support/distance.hpp"
 
 namespace gla_bench {
 namespace {
 
-Config config_of(const std::string& sweep) {
-  const Json document = Json::parse(R"({"sweeps": [)" + sweep + "]}");
-  return read_config(JsonNode(document, "c.json"), program_catalog(), "");
-}
-
-/// A sweep of the operator with the program's defaults.
-Sweep sweep_of(const std::string& op, const std::string& random, std::uint64_t seed = 7,
-               const std::string& more = "") {
-  return config_of(R"({"operator": ")" + op + R"(", "variants": "all", "random": {)" + random +
-                   R"(}, "seed": )" + std::to_string(seed) + more + "}")
-      .sweeps.front();
-}
-
-std::vector<Problem> free_problems(const std::string& op, int problems, std::uint64_t seed = 7,
-                                   const std::string& more = "") {
-  return sweep_of(op, R"("problems": )" + std::to_string(problems), seed, more).drawn.problems;
-}
+using drawn::config_of, drawn::free_problems, drawn::sweep_of;
 
 /// All operators in all their directions.
 std::vector<std::pair<std::string, std::string>> kinds() {
@@ -275,53 +260,6 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
           << op << direction << ": " << pair;
     }
   }
-}
-
-/// The gradients of a query whose weight lies on one key are zero, and what rounding leaves of them
-/// says nothing of a kernel.
-TEST(FreeProblems, OfGradientsOfFewQueriesSpreadTheirWeights) {
-  int few = 0;
-  for (const Problem& p : free_problems("attention", 400, 7, R"(, "direction": "backward")")) {
-    const std::int64_t keys = p.shape.keys_seq();
-    const auto causal = p.options.find("causal");
-    const bool all = causal != p.options.end() && causal->second == "false";
-    if ((all ? p.shape.seq : std::min(p.shape.seq, keys)) >= 16) continue;
-    ++few;
-    const double size = p.gate == "peaked" ? 32 : 1;
-    const double logits = size * std::abs(scale_of(*find_operator(p.op), p)) *
-                          std::sqrt(static_cast<double>(p.shape.key_dim));
-    EXPECT_LE(logits, 2 * std::sqrt(2 * std::log(std::max(8.0, static_cast<double>(keys)))))
-        << describe(p);
-    EXPECT_TRUE(p.dtype != DType::float32 || keys >= 8) << describe(p);
-  }
-  EXPECT_GT(few, 10);
-}
-
-/// What is far below float16's normal numbers keeps few bits in any arithmetic.
-TEST(FreeProblems, OfSoftmaxHaveOutputsThatFloat16Resolves) {
-  int long_rows = 0;
-  for (const Problem& p : free_problems("softmax", 2000, 7, R"(, "dtypes": ["float16"])")) {
-    if (p.shape.columns < 100000) continue;
-    ++long_rows;
-    EXPECT_FALSE(p.shape.columns > 131000 && std::abs(p.scale.value_or(1)) < 0.5) << describe(p);
-  }
-  EXPECT_GT(long_rows, 10);
-}
-
-/// Running sums of what sums to zero, whose sizes differ a hundredfold over a sequence.
-TEST(FreeProblems, OfGradientsOfDecaysHaveQueriesAndDecays) {
-  int gradients = 0;
-  for (const Problem& p :
-       free_problems("decay_attention", 1000, 7, R"(, "direction": "backward")")) {
-    const Operator& op = *find_operator(p.op);
-    for (const TensorSpec& spec : op.tensors(p)) {
-      if (spec.name != "dlog_decay" || !spec.tokens || spec.dtype != DType::float32) continue;
-      ++gradients;
-      EXPECT_GE(std::min(p.shape.seq, p.shape.keys_seq()), 16) << describe(p);
-      EXPECT_TRUE(p.gate != "none" || p.shape.seq < 128) << describe(p);
-    }
-  }
-  EXPECT_GT(gradients, 50);
 }
 
 TEST(CoveringProblems, HaveEveryValueOfEveryOption) {

@@ -50,6 +50,8 @@ TEST(Expression, HasPythonsPrecedence) {
                                                   {"a not in (range(0, 128, 64))", 0},
                                                   {"True + true + False", 2},
                                                   {"min(a, b) + max([1, 2]) + abs(-3)", 53},
+                                                  {"ceil_div(a, b) + ceil_div(b, a)", 3},
+                                                  {"ceil_div(-7, 2) + ceil_div(a, 64)", -2},
                                                   {"zero == 0 or a // zero == 1", 1}};
   for (const auto& [text, expected] : cases)
     EXPECT_EQ(std::get<std::int64_t>(value(text)), expected) << text;
@@ -85,6 +87,8 @@ TEST(Expression, SaysWhatStoodWhereAndWhatWasExpected) {
       {"c", "\"c\" has none"},
       {"1 // zero", "no division by 0"},
       {"1 % zero", "no division by 0"},
+      {"ceil_div(1, zero)", "no division by 0"},
+      {"ceil_div(1)", "two arguments of ceil_div"},
       {"2 ** 63", "within 64 bits"},
       {"9223372036854775807 + 1", "within 64 bits"},
       {"[1] < 2", "a number in place of a list"},

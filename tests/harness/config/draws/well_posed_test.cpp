@@ -1,0 +1,98 @@
+// Problems that no arithmetic can get right are not drawn.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/operator.hpp"
+#include "tests/harness/config/draws/drawn_sweeps.hpp"
+
+namespace gla_bench {
+namespace {
+
+using drawn::free_problems;
+
+/// The gradients of a query whose weight lies on one key are zero, and what rounding leaves of them
+/// says nothing of a kernel.
+TEST(WellPosedProblems, OfGradientsOfFewQueriesSpreadTheirWeights) {
+  int few = 0;
+  for (const Problem& p : free_problems("attention", 400, 7, R"(, "direction": "backward")")) {
+    const std::int64_t keys = p.shape.keys_seq();
+    const auto causal = p.options.find("causal");
+    const bool all = causal != p.options.end() && causal->second == "false";
+    if ((all ? p.shape.seq : std::min(p.shape.seq, keys)) >= 16) continue;
+    ++few;
+    const double size = p.gate == "peaked" ? 32 : 1;
+    const double logits = size * std::abs(scale_of(*find_operator(p.op), p)) *
+                          std::sqrt(static_cast<double>(p.shape.key_dim));
+    EXPECT_LE(logits, 2 * std::sqrt(2 * std::log(std::max(8.0, static_cast<double>(keys)))))
+        << describe(p);
+    EXPECT_TRUE(p.dtype != DType::float32 || keys >= 8) << describe(p);
+  }
+  EXPECT_GT(few, 10);
+}
+
+/// What is far below float16's normal numbers keeps few bits in any arithmetic.
+TEST(WellPosedProblems, OfSoftmaxHaveOutputsThatFloat16Resolves) {
+  int long_rows = 0;
+  for (const Problem& p : free_problems("softmax", 2000, 7, R"(, "dtypes": ["float16"])")) {
+    if (p.shape.columns < 100000) continue;
+    ++long_rows;
+    EXPECT_FALSE(p.shape.columns > 131000 && std::abs(p.scale.value_or(1)) < 0.5) << describe(p);
+  }
+  EXPECT_GT(long_rows, 10);
+}
+
+/// Running sums of what sums to zero, whose sizes differ a hundredfold over a sequence.
+TEST(WellPosedProblems, OfGradientsOfDecaysHaveQueriesAndDecays) {
+  int gradients = 0;
+  for (const Problem& p :
+       free_problems("decay_attention", 1000, 7, R"(, "direction": "backward")")) {
+    const Operator& op = *find_operator(p.op);
+    for (const TensorSpec& spec : op.tensors(p)) {
+      if (spec.name != "dlog_decay" || !spec.tokens || spec.dtype != DType::float32) continue;
+      ++gradients;
+      EXPECT_GE(std::min(p.shape.seq, p.shape.keys_seq()), 16) << describe(p);
+      EXPECT_TRUE(p.gate != "none" || p.shape.seq < 128) << describe(p);
+    }
+  }
+  EXPECT_GT(gradients, 50);
+}
+
+/// The first channel of shifted keys cancels in gradients, but for the rounding of the outputs.
+TEST(WellPosedProblems, OfShiftedGradientsHaveOtherChannels) {
+  int shifted = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed)  // each has twelve pairs of dimensions
+    for (const Problem& p : free_problems("attention", 200, seed, R"(, "direction": "backward")")) {
+      if (p.gate != "shifted" || p.dtype != DType::bfloat16) continue;
+      ++shifted;
+      EXPECT_GE(p.shape.key_dim, 16) << describe(p);
+    }
+  EXPECT_GT(shifted, 20);
+}
+
+/// Gradients that are zero are judged beside those of other heads, as chunks of few tokens are.
+TEST(WellPosedProblems, OfConstantResetsHaveGradientsOfFewTokens) {
+  int constant = 0;
+  for (const Problem& p :
+       free_problems("decay_attention", 2000, 7, R"(, "direction": "backward")")) {
+    const auto decay = p.options.find("decay");
+    if (decay == p.options.end() || decay->second != "constant") continue;
+    ++constant;
+    EXPECT_TRUE(p.gate != "resets" || std::max(p.shape.seq, p.shape.keys_seq()) < 16)
+        << describe(p);
+  }
+  EXPECT_GT(constant, 40);
+}
+
+/// The norm of a head's outputs makes those near zero as large as all others, errors included.
+TEST(WellPosedProblems, OfLayersHaveHeadsOfManyColumns) {
+  for (const Problem& p : free_problems("gla_layer", 300)) {
+    EXPECT_GE(p.shape.value_dim, 32) << describe(p);
+    EXPECT_GE(p.shape.key_dim, 32) << describe(p);
+  }
+}
+
+}  // namespace
+}  // namespace gla_bench
