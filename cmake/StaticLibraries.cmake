@@ -47,15 +47,18 @@ int main() {
   message(STATUS "No static OpenBLAS: gla-bench will need ${shared} where it runs")
 endfunction()
 
-# OpenMP: GCC's own runtime; another compiler's stays shared. Sets GLA_BENCH_STATIC_OPENMP.
+# OpenMP: GCC's own runtime; another compiler's stays shared. Sets GLA_BENCH_STATIC_OPENMP. Python's module
+# takes the shared one, since the archive's code cannot be part of a shared library.
 function(gla_bench_link_openmp_statically)
   set(archive "")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     gla_bench_find_archive(gomp "" archive)
   endif()
   if(archive)
+    set(is_module $<STREQUAL:$<TARGET_PROPERTY:TYPE>,MODULE_LIBRARY>)
+    set(runtime "$<IF:${is_module},${OpenMP_gomp_LIBRARY},${archive}>")
     set_target_properties(OpenMP::OpenMP_CXX PROPERTIES INTERFACE_LINK_LIBRARIES
-                                                        "${archive};Threads::Threads;${CMAKE_DL_LIBS}")
+                                                        "${runtime};Threads::Threads;${CMAKE_DL_LIBS}")
     set(GLA_BENCH_STATIC_OPENMP TRUE PARENT_SCOPE)
     return()
   endif()

@@ -109,7 +109,14 @@ struct Zero {
   std::string stage = {};  ///< as for KernelLaunch
 };
 
-using Step = std::variant<KernelLaunch, MatrixProduct, Zero>;
+/// Code on the host that enqueues its work on a stream of the device, such as a function of another
+/// language.
+struct StreamCall {
+  std::function<void(const ParamBytes& params, void* stream)> call;  ///< with the recipe's params
+  std::string stage = {};                                            ///< as for KernelLaunch
+};
+
+using Step = std::variant<KernelLaunch, MatrixProduct, Zero, StreamCall>;
 
 /// The stage that a step names, "" for none. Either all steps of a recipe name a stage, or none
 /// does.
@@ -150,7 +157,8 @@ using SourceTexts = std::shared_ptr<const std::map<std::string, std::string>>;
 
 /// A CUDA candidate described as data: what to compile and launch, in order, on one stream.
 struct Recipe {
-  std::string source;               ///< path of the .cuh below kernels/, or in `texts`
+  /// Path of the .cuh below kernels/, or in `texts`. Empty where no step launches a kernel of it.
+  std::string source;
   std::vector<Constant> constants;  ///< besides dtype, which the compiler adds as io_t
   std::vector<Step> steps;
   std::vector<Module> imports = {};  ///< KernelLaunch::module counts them from 1
@@ -200,6 +208,9 @@ struct Variant {
   /// Whether a repeated run gives the same bits. False where sums form in any order (atomic
   /// additions). If true, other bits in a repeated run are a failure.
   bool reproducible = true;
+  /// What follows a call, or several, outside of their time: what a function of another language
+  /// returned goes to the outputs. `stream` is null on the host. May be empty.
+  std::function<void(const ParamBytes& params, void* stream)> after_call = {};
   /// Of a variant from outside the program: the path of the manifest that describes it
   /// (config/candidates/manifest.hpp), as it was given, and the texts of its sources.
   std::string manifest = {};

@@ -41,6 +41,18 @@ install_missing() {
   fi
 }
 
+# What Python's module is built with, and NumPy for its tests, from PyPI into a folder of the build's own.
+# Without them the build does without the module, and says so.
+install_for_python() {
+  if [[ -d build-python/nanobind ]]; then return; fi
+  local headers
+  headers=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+  if [[ ! -e $headers/Python.h ]]; then install_missing python3-dev; fi
+  if ! python3 -m pip --version >/dev/null 2>&1; then install_missing python3-pip; fi
+  python3 -m pip install -q --target build-python 'nanobind>=2.4' numpy >>build-packages.log 2>&1 ||
+    echo "could not install nanobind and numpy (see build-packages.log)" >&2
+}
+
 what=everything
 case ${1:-} in
   --fuzz | --program)
@@ -54,6 +66,7 @@ if [[ "$*" != *-DGLA_BENCH_TESTS=OFF* ]]; then
   install_missing "${test_packages[@]}"
   install_missing "${page_test_packages[@]}"
 fi
+if [[ $what != program ]]; then install_for_python; fi
 if [[ $what == fuzz ]]; then install_missing "${fuzz_packages[@]}"; fi
 
 # A toolkit in the usual place counts even when nvcc is not on the PATH.

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/named_files.hpp"
+#include "harness/config/candidates/describe_function.hpp"
 #include "harness/engine/exec.hpp"
 #include "harness/support/text.hpp"
 #include "harness/tensors/tensor_file.hpp"
@@ -63,8 +64,9 @@ std::map<std::string, std::string> choices_of(const Operator& op,
   return choices;
 }
 
-void execute(const ExecOptions& options) {
+void execute(const ExecOptions& options, const std::vector<std::string>& arguments) {
   const Catalog catalog = options.candidates.catalog();
+  if (has_functions(catalog)) become_python(arguments);
   expect_apart(together(candidate_files(catalog), {{"--input", options.input}}),
                NamedFiles{{"--output", options.output}});
   const Operator* op = catalog.find_operator(options.op);
@@ -98,7 +100,7 @@ void execute(const ExecOptions& options) {
 
 }  // namespace
 
-void add_exec(CLI::App& program, Context&) {
+void add_exec(CLI::App& program, Context& context) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command = program.add_subcommand(
       "exec",
@@ -140,7 +142,7 @@ void add_exec(CLI::App& program, Context&) {
       "--backend host --name q=model.q\n"
       "  gla-bench exec --input in.safetensors --output out.safetensors --variant chunk_fused "
       "--tile chunk=64,block_v=64");
-  command->callback([options] { execute(*options); });
+  command->callback([options, &context] { execute(*options, context.arguments); });
 }
 
 }  // namespace gla_bench::commands

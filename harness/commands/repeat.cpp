@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/config/candidates/candidates.hpp"
+#include "harness/config/candidates/describe_function.hpp"
 #include "harness/engine/run.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/records/record_file.hpp"
@@ -74,18 +75,19 @@ Catalog catalog_of(const Selection& selection, const CandidateOptions& candidate
   return with_manifest(catalog, selection.manifest);
 }
 
-int execute(const RepeatOptions& options, const std::string& command_line) {
+int execute(const RepeatOptions& options, const Context& context) {
   Selection selection = read_selection(options.row);
   const auto backend = open_backend(options.backend, selection.backend);
   selection.backend = backend->id();
   if (!backend->can_run()) throw InputError("nothing can run on " + where(*backend) + " here");
   const Catalog catalog = catalog_of(selection, options.candidates);
+  if (has_functions(catalog)) become_python(context.arguments);
   const Candidate candidate = find_candidate(selection, catalog, backend->limits());
   if (options.profile) {
     call_once(*backend, *catalog.find_operator(candidate.problem.op), candidate);
     return done;
   }
-  const Results results = run_one(*backend, candidate, options, command_line);
+  const Results results = run_one(*backend, candidate, options, context.command_line);
   if (results.records.size() != 1) throw RunError(describe(candidate) + ": it has no record");
   const Record& record = results.records.front();
   if (options.json)
@@ -115,8 +117,7 @@ void add_repeat(CLI::App& program, Context& context) {
   command->footer(
       "Examples:\n  gla-bench repeat results/h200/gla.json#12\n"
       "  gla-bench repeat run.json#3 --verify --keep-wrong wrong/");
-  command->callback(
-      [options, &context] { context.exit_code = execute(*options, context.command_line); });
+  command->callback([options, &context] { context.exit_code = execute(*options, context); });
 }
 
 }  // namespace gla_bench::commands

@@ -3,11 +3,13 @@
 
 #include "harness/workers/serving/serve.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/config/candidates/describe_function.hpp"
 #include "harness/duel/slowed.hpp"
 #include "harness/selftest/planted.hpp"
 #include "harness/workers/protocol.hpp"
@@ -22,14 +24,20 @@ struct Planted {
 };
 
 int work(const BackendOptions& options, const CandidateOptions& candidates, const Planted& plant,
-         const std::string& command_line) {
+         const std::string& command_line, const std::vector<std::string>& arguments) {
   struct stat descriptor {};
   if (::fstat(protocol_descriptor, &descriptor) != 0 || !S_ISSOCK(descriptor.st_mode))
     throw InputError("worker: is started by `run` and `verify`, not by hand");
+  // A function's module may take seconds to import, so that it is asked only once what it is.
+  if (has_functions(candidates.manifests)) become_python(arguments);
   WorkerSetup setup;
   setup.command_line = command_line;
   setup.open = [&] {
     setup.catalog = plant.faults ? planted::catalog() : candidates.catalog();
+    if (has_functions(setup.catalog)) {
+      ::fcntl(protocol_descriptor, F_SETFD, 0);  // serve() would have it closed
+      become_python(arguments);
+    }
     auto backend = open_backend(options);
     if (plant.faults) return planted::with_cheating_timer(std::move(backend));
     return plant.slowdown > 0 ? slowed(std::move(backend), plant.slowdown / 100)
@@ -52,7 +60,8 @@ void add_worker(CLI::App& program, Context& context) {
   command->add_option("--plant-slowdown", plant->slowdown, "times are longer by so many percent");
   command->add_flag("--planted", plant->faults, "with the self-test's faults for variants");
   command->callback([options, candidates, plant, &context] {
-    context.exit_code = work(*options, *candidates, *plant, context.command_line);
+    context.exit_code =
+        work(*options, *candidates, *plant, context.command_line, context.arguments);
   });
 }
 

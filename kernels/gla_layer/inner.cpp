@@ -134,6 +134,7 @@ struct Renaming {
     return product;
   }
   Step operator()(Zero zero) const { return Zero{layers_name(zero.buffer), "gla"}; }
+  Step operator()(StreamCall call) const { return StreamCall{std::move(call.call), "gla"}; }
 };
 
 }  // namespace

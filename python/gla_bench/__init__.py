@@ -17,12 +17,14 @@ its records::
 docs/python.md shows more.
 """
 
+from gla_bench._candidate import candidate
+from gla_bench._checks import check, measure
 from gla_bench._commands import gate, run, verify
 from gla_bench._errors import GlaBenchError, InputError, MachineError
 from gla_bench._program import program, version
 from gla_bench._records import Record, Results, load
 
 __all__ = [
-    "GlaBenchError", "InputError", "MachineError", "Record", "Results", "gate", "load", "program",
-    "run", "verify", "version",
+    "GlaBenchError", "InputError", "MachineError", "Record", "Results", "candidate", "check", "gate",
+    "load", "measure", "program", "run", "verify", "version",
 ]

@@ -51,7 +51,10 @@ def call(arguments: Sequence[str]) -> "subprocess.CompletedProcess[str]":
         InputError, MachineError, GlaBenchError: for other exit codes.
     """
     command: List[str] = [str(program()), *arguments]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    # Functions that are candidates are called by this interpreter, with the packages that it has.
+    environment = {**os.environ, "GLA_BENCH_PYTHON": sys.executable,
+                   "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace") as process:
         try:
             output, log = process.communicate()

@@ -10,7 +10,6 @@ import tempfile
 import unittest
 
 built, source = sys.argv[1], pathlib.Path(sys.argv[2])
-sys.path.insert(0, str(source / "python"))
 os.environ["GLA_BENCH_PROGRAM"] = built
 
 import gla_bench  # noqa: E402 (after the path to it)

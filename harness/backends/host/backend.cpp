@@ -205,6 +205,7 @@ class HostPlan final : public Plan {
     std::optional<PoisonedLeftovers> leftovers;
     if (std::exchange(poisoned_, false)) leftovers.emplace();
     call(params_);
+    follow(params_);
   }
 
   double sample(CacheState cache, int calls) override {
@@ -212,7 +213,9 @@ class HostPlan final : public Plan {
     poisoned_ = false;  // it would cost the call time
     if (workset_ == nullptr || !workset_->restore_updated()) {
       if (cache == CacheState::cold) flush_.run();
-      return seconds_of(calls) / calls;
+      const double seconds = seconds_of(calls);
+      follow(params_);
+      return seconds / calls;
     }
     // With an input updated in place, each call runs separately from the original input.
     double sum = 0;
@@ -221,6 +224,7 @@ class HostPlan final : public Plan {
       if (cache == CacheState::cold) flush_.run();
       sum += seconds_of(1);
     }
+    follow(params_);
     return sum / calls;
   }
 
@@ -235,7 +239,9 @@ class HostPlan final : public Plan {
     make_rounds(1);
     const auto start = std::chrono::steady_clock::now();
     make_rounds(rounds);
-    return seconds_since(start) / (rounds * static_cast<double>(params.size()));
+    const double seconds = seconds_since(start);
+    for (const ParamBytes& each : params) follow(each);
+    return seconds / (rounds * static_cast<double>(params.size()));
   }
 
   std::vector<StageTime> stage_times(CacheState cache) override {
@@ -283,6 +289,11 @@ class HostPlan final : public Plan {
     if (params.empty()) throw RunError(describe(candidate_) + ": run before prepare");
     const auto& code = std::get<std::function<void(const HostCall&)>>(candidate_.variant->code);
     code({candidate_.problem, candidate_.tile, params, stage_ended});
+  }
+
+  /// What follows calls outside of their time (Variant::after_call).
+  void follow(const ParamBytes& params) const {
+    if (candidate_.variant->after_call) candidate_.variant->after_call(params, nullptr);
   }
 
   Candidate candidate_;

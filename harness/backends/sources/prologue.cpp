@@ -75,9 +75,10 @@ Unit unit_of(const ReferenceRecipe& recipe, std::optional<Arithmetic> arithmetic
 }
 
 std::vector<Unit> units_of(DType dtype, const Recipe& recipe) {
-  std::vector<Unit> units{{recipe.source,
-                           prologue(dtype, recipe.source, recipe.constants, recipe.texts),
-                           recipe.texts}};
+  std::vector<Unit> units;
+  if (!recipe.source.empty())
+    units.push_back({recipe.source, prologue(dtype, recipe.source, recipe.constants, recipe.texts),
+                     recipe.texts});
   for (const Module& module : recipe.imports)
     units.push_back({module.source, prologue(dtype, module.source, module.constants)});
   return units;

@@ -34,6 +34,8 @@ const std::vector<Token>& SourceHashes::code_of(const std::string& path) {
   if (known != code_.end()) return known->second;
   const std::string* text = store_.find(path);
   if (text == nullptr) throw InputError("no kernel source '" + path + "'");
+  // Tokens are those of C++. In other languages every character counts.
+  if (path.ends_with(".py")) return code_[path] = {{Token::Kind::code, *text}};
   return code_[path] = code_tokens(*text);
 }
 

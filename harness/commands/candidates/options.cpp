@@ -8,9 +8,10 @@ namespace gla_bench::commands {
 void CandidateOptions::add_to(CLI::App& command) {
   command
       .add_option("--candidates", manifests,
-                  "the manifest of a kernel of your own, which is then one variant more (may be "
-                  "given often; gla-bench init writes an example)")
-      ->type_name("MANIFEST")
+                  "the manifest of a kernel of your own, or a function in Python as file.py:name, "
+                  "which is then one variant more (may be given often; gla-bench init writes an "
+                  "example)")
+      ->type_name("MANIFEST|FUNCTION")
       ->allow_extra_args(false);
 }
 

@@ -7,6 +7,8 @@
 
 #include "core/error.hpp"
 #include "harness/backends/sources/source_store.hpp"
+#include "harness/config/candidates/describe_function.hpp"
+#include "harness/config/candidates/functions.hpp"
 #include "harness/config/candidates/manifest.hpp"
 #include "harness/config/candidates/manifest_variant.hpp"
 #include "harness/config/policy.hpp"
@@ -43,6 +45,17 @@ std::string read_source(const JsonNode& node, const std::string& manifest,
   return path;
 }
 
+/// The files of a function's code.
+std::vector<std::string> read_function(const JsonNode& node, Manifest& manifest,
+                                       std::map<std::string, std::string>& texts) {
+  const FunctionPlace place = *function_place(manifest.function);
+  const Json file = place.file;
+  std::vector<std::string> sources{
+      read_source(JsonNode(file, node.file(), "/function"), node.file(), texts)};
+  manifest.function = sources.front() + ":" + place.name;
+  return sources;
+}
+
 /// What a source includes has to be among the texts, or the hash would not know of it.
 void expect_known_includes(const JsonNode& node, const std::map<std::string, std::string>& texts,
                            const std::vector<std::string>& sources) {
@@ -58,15 +71,20 @@ Variant read_variant(const JsonNode& node, const std::string& text, const Catalo
   const std::string& path = node.file();
   const std::string own = fs::path(path).filename().generic_string();
   std::map<std::string, std::string> texts{{own, text}};
-  manifest.source = read_source(node.at("source"), path, texts);
-  std::vector<std::string> sources{manifest.source};
+  std::vector<std::string> sources;
+  if (manifest.function.empty()) {
+    manifest.source = read_source(node.at("source"), path, texts);
+    sources = {manifest.source};
+  } else {
+    sources = read_function(node, manifest, texts);
+  }
   if (const auto headers = node.find("headers"))
     for (const JsonNode& header : headers->items())
       sources.push_back(read_source(header, path, texts));
-  expect_known_includes(node.at("source"), texts, sources);
+  if (manifest.function.empty()) expect_known_includes(node.at("source"), texts, sources);
   sources.push_back(own);
   Variant variant =
-      variant_of(manifest, *catalog.find_operator(manifest.op),
+      variant_of(manifest, *catalog.find_operator(manifest.op), folder_of(path).string(),
                  std::make_shared<const std::map<std::string, std::string>>(std::move(texts)));
   variant.sources = std::move(sources);
   variant.manifest = path;
@@ -78,13 +96,15 @@ Variant read_variant(const JsonNode& node, const std::string& text, const Catalo
 Catalog with_manifest(const Catalog& catalog, const std::string& path) {
   for (const std::string& known : manifests_of(catalog))
     if (is_same_file(known, path)) return catalog;
-  const std::string text = read_text_file(path, most_source_bytes);
+  const std::string text =
+      function_place(path) ? described_function(path) : read_text_file(path, most_source_bytes);
   const Json document = parse_json(text, path);
   const JsonNode node(document, path);
   Variant variant = read_variant(node, text, catalog);
   if (catalog.find_variant(variant.op, variant.name, variant.backend, variant.direction) != nullptr)
     node.at("variant").fail("a name that no variant of " + variant.op + " " +
-                            std::string(name(variant.direction)) + " has on the backend cuda");
+                            std::string(name(variant.direction)) + " has on the backend " +
+                            std::string(name(variant.backend)));
   std::vector<Variant> all(catalog.variants.begin(), catalog.variants.end());
   all.push_back(std::move(variant));
   Catalog wider{
@@ -113,7 +133,7 @@ std::vector<std::string> manifest_files(const Variant& variant) {
   if (variant.manifest.empty()) return {};
   std::vector<std::string> files;
   for (const auto& [path, text] : *variant.texts)
-    files.push_back((folder_of(variant.manifest) / path).string());
+    if (!function_place(path)) files.push_back((folder_of(variant.manifest) / path).string());
   return files;
 }
 

@@ -46,9 +46,10 @@ class Check {
   void all() {
     tile();
     conditions();
-    constants();
-    workspace();
-    launches();
+    if (manifest_.function.empty())
+      kernel();
+    else
+      function();
     if (const auto bytes = node_.find("bytes")) moved(*bytes, *manifest_.bytes);
     if (const auto flops = node_.find("flops")) formula(*flops, *manifest_.flops);
   }
@@ -100,6 +101,45 @@ class Check {
       formula(nodes[i].at("condition"), manifest_.conditions[i].condition, true);
   }
 
+  /// Refuses keys that say something of kernels or of functions alone.
+  void refuse(std::initializer_list<std::string_view> keys, const std::string& owner) const {
+    for (const std::string_view key : keys)
+      if (const auto found = node_.find(key); found && !found->json().empty())
+        found->fail("no such key of " + owner);
+  }
+
+  void kernel() {
+    refuse({"arguments", "framework"}, "a kernel");
+    node_.at("source");
+    if (manifest_.backend != BackendId::cuda)
+      node_.at("backend").fail("\"cuda\", where kernels run");
+    constants();
+    workspace();
+    launches();
+  }
+
+  void function() const {
+    refuse({"source", "constants", "workspace", "launches"}, "a function");
+    const JsonNode function = node_.at("function");
+    const auto place = function_place(manifest_.function);
+    if (!place || place->file == ".py" || !is_identifier(place->name))
+      function.fail("a function in Python, as file.py:name");
+    const std::string_view framework = manifest_.framework;
+    if (const JsonNode node = node_.at("framework");
+        // JAX has streams of its own, whose work no event of this program's would time.
+        ((framework == "numpy" || framework == "jax") && manifest_.backend == BackendId::cuda) ||
+        (framework == "cupy" && manifest_.backend == BackendId::host))
+      node.fail("a framework with tensors on the backend " + std::string(name(manifest_.backend)));
+    Names known = names_;
+    known.insert(known.end(), buffers_.begin(), buffers_.end());
+    const JsonNode list = node_.at("arguments");
+    for (const JsonNode& item : list.items(1))
+      item.one_of(known, "a tensor, an extent, an option or a tile axis of " + manifest_.op);
+    if (manifest_.arguments.size() !=
+        std::set<std::string>(manifest_.arguments.begin(), manifest_.arguments.end()).size())
+      list.fail("names that differ");
+  }
+
   void constants() const {
     const auto given = node_.find("constants");
     if (!given) return;
@@ -134,7 +174,7 @@ class Check {
       if (nodes[i].find("zero"))
         zero(nodes[i]);
       else
-        kernel(nodes[i], launch);
+        launch_of(nodes[i], launch);
       any_kernel = any_kernel || launch.zero.empty();
     }
     if (!any_kernel) list.fail("a launch of a kernel");
@@ -145,7 +185,7 @@ class Check {
     node.at("zero").one_of(regions_, "a region of the workspace");
   }
 
-  void kernel(const JsonNode& node, const ManifestLaunch& launch) const {
+  void launch_of(const JsonNode& node, const ManifestLaunch& launch) const {
     identifier(node.at("entry"), "the name of a kernel");
     extents(node.at("grid"), launch.grid);
     extents(node.at("block"), launch.block);
@@ -178,6 +218,9 @@ class Check {
 }  // namespace
 
 bool passes(const Manifest& manifest, std::string_view name) {
+  if (!manifest.function.empty())
+    return std::find(manifest.arguments.begin(), manifest.arguments.end(), name) !=
+           manifest.arguments.end();
   return std::any_of(manifest.launches.begin(), manifest.launches.end(), [&](const auto& launch) {
     return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const auto& argument) {
       return argument.kind == Kind::named && argument.name == name;

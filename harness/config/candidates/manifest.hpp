@@ -1,6 +1,7 @@
 #pragma once
-// A manifest: what an author says of a CUDA kernel from outside the program, so that the harness
-// can take it as a variant. Its format: configs/schema/candidates.schema.json.
+// A manifest: what an author says of a CUDA kernel, or of a function in Python, from outside the
+// program, so that the harness can take it as a variant. Its format:
+// configs/schema/candidates.schema.json.
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -58,10 +59,14 @@ struct Manifest {
   std::string schema;  ///< "$schema", for editors
   std::string variant, summary, op;
   Direction direction = Direction::forward;
+  BackendId backend = BackendId::cuda;
   DtypeArithmetic dtypes;
   std::vector<Layout> layouts{Layout::seq_first};
-  std::vector<std::string> options;  ///< of which it takes every value
-  std::string source;                ///< from the manifest's folder, as are the headers
+  std::vector<std::string> options;    ///< of which it takes every value
+  std::string source;                  ///< from the manifest's folder, as are the headers
+  std::string function;                ///< "file.py:name" from there; empty: a CUDA kernel
+  std::string framework;               ///< what the function's tensors are (function_frameworks)
+  std::vector<std::string> arguments;  ///< of the function, by name
   std::vector<std::string> headers;
   std::map<std::string, Formula> constants;
   TileSpace tile;
@@ -76,7 +81,7 @@ struct Manifest {
 /// What stands for the problem's scale among a kernel's arguments.
 constexpr std::string_view scale_argument = "scale";
 
-/// Whether a launch passes the name to its kernel.
+/// Whether a launch passes the name to its kernel, or the function takes it.
 bool passes(const Manifest& manifest, std::string_view name);
 
 /// Reads a manifest of an operator of the catalog. @throws InputError, also for a name that no

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "harness/config/candidates/functions.hpp"
 #include "harness/config/candidates/manifest.hpp"
 #include "harness/records/problem_fields.hpp"
 #include "harness/support/fields/read.hpp"
@@ -170,8 +171,8 @@ template <class Visitor>
 void fields(Visitor& visit, Of<Manifest>) {
   using enum Presence;
   visit.of("manifest",
-           "A CUDA kernel from outside the program, for `--candidates` and a config's "
-           "\"candidates\". Made by `gla-bench schema candidates`.");
+           "A CUDA kernel or a function in Python from outside the program, for `--candidates` and "
+           "a config's \"candidates\". Made by `gla-bench schema candidates`.");
   visit("$schema", &Manifest::schema,
         {.about = "The path of this schema, for editors.", .presence = sparse});
   visit("variant", &Manifest::variant,
@@ -184,6 +185,8 @@ void fields(Visitor& visit, Of<Manifest>) {
   visit("operator", &Manifest::op, {"The operator that it computes."});
   visit("direction", &Manifest::direction,
         {.about = "Whether it computes the operator or its gradient.", .presence = added});
+  visit("backend", &Manifest::backend,
+        {.about = "Where it runs; a kernel only on cuda.", .presence = added});
   visit("dtypes", &Manifest::dtypes,
         {"The dtypes of the problems that it takes, each with what its products are computed in, "
          "which decides the bounds of errors."});
@@ -196,10 +199,27 @@ void fields(Visitor& visit, Of<Manifest>) {
          .presence = added});
   visit("source", &Manifest::source,
         {.about = "The CUDA source, from the manifest's folder.",
+         .presence = sparse,
          .expected = "the path of a source",
          .filled = true});
+  visit("function", &Manifest::function,
+        {.about = "In place of a source and its launches: a function in Python, as file.py:name "
+                  "from the manifest's folder.",
+         .presence = sparse,
+         .expected = "a function in Python, as file.py:name",
+         .filled = true});
+  visit("framework", &Manifest::framework,
+        {.about = "What the function's tensors are.",
+         .presence = sparse,
+         .names = function_frameworks,
+         .expected = "a framework of Python"});
+  visit("arguments", &Manifest::arguments,
+        {.about = "What the function takes, by name: tensors, `scale`, and numbers of the problem "
+                  "and the tile. It returns the outputs that are none of them, in the operator's "
+                  "order.",
+         .presence = sparse});
   visit("headers", &Manifest::headers,
-        {.about = "The files that it includes in quotes.",
+        {.about = "The files that it includes in quotes, or other files of the function's code.",
          .presence = added,
          .expected = "the path of a header",
          .filled = true});
@@ -212,7 +232,8 @@ void fields(Visitor& visit, Of<Manifest>) {
         {.about = "What has to hold; the first that does not is the reason of a refusal.",
          .presence = added});
   visit("workspace", &Manifest::workspace, {.about = "Scratch memory.", .presence = added});
-  visit("launches", &Manifest::launches, {"The steps of one call, in their order."});
+  visit("launches", &Manifest::launches,
+        {.about = "The steps of one call, in their order.", .presence = sparse});
   visit("bytes", &Manifest::bytes,
         {.about = "What a call moves; each input read once and each output written once where it "
                   "is not given.",
@@ -225,6 +246,8 @@ void fields(Visitor& visit, Of<Manifest>) {
         {.about = "Whether a repeated call gives the same bits; false where sums form in any "
                   "order.",
          .presence = added});
+  visit.rule(R"({"oneOf": [{"required": ["source", "launches"]},
+                           {"required": ["function", "framework", "arguments"]}]})");
 }
 
 }  // namespace gla_bench

@@ -1,11 +1,14 @@
 #include "harness/config/candidates/manifest_variant.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
+#include "core/catalog.hpp"
 #include "core/tile_space.hpp"
+#include "harness/config/candidates/functions.hpp"
 #include "harness/config/candidates/problem_numbers.hpp"
 #include "harness/support/printable.hpp"
 
@@ -56,9 +59,9 @@ class Numbers {
   NameValues values_;
 };
 
-class ManifestKernels {
+class ManifestCode {
  public:
-  ManifestKernels(Manifest manifest, const Operator& op, SourceTexts texts)
+  ManifestCode(Manifest manifest, const Operator& op, SourceTexts texts)
       : manifest_(std::move(manifest)), op_(op), texts_(std::move(texts)) {
     Problem plain;
     plain.op = op.name;
@@ -80,6 +83,7 @@ class ManifestKernels {
           return required.message;
       traffic(problem, tile);
       flops(problem, tile);
+      if (!manifest_.function.empty()) return std::nullopt;
       workspace(problem, tile);
       stages(problem, tile);
       for (const Step& step : recipe(problem, tile).steps)
@@ -132,6 +136,20 @@ class ManifestKernels {
     return list;
   }
 
+  /// The values of a function's arguments, of those that are numbers.
+  std::map<std::string, Number> arguments(const Problem& problem, const Tile& tile) const {
+    const NameValues values = numbers_of(op_, problem, tile);
+    const std::vector<TensorSpec> tensors = possible_tensors(op_, manifest_.direction);
+    std::map<std::string, Number> numbers;
+    for (const std::string& name : manifest_.arguments) {
+      const bool is_tensor = std::any_of(tensors.begin(), tensors.end(),
+                                         [&](const auto& spec) { return spec.name == name; });
+      if (is_tensor || name == scale_argument) continue;
+      if (const auto value = values(name)) numbers[name] = *value;
+    }
+    return numbers;
+  }
+
   Recipe recipe(const Problem& problem, const Tile& tile) const {
     const Numbers numbers(op_, problem, tile);
     Recipe recipe{manifest_.source, {}, {}};
@@ -172,7 +190,10 @@ class ManifestKernels {
   std::optional<std::string> refuse_tensors(const Problem& problem) const {
     for (const TensorSpec& spec : op_.tensors(problem)) {
       if (passes(manifest_, spec.name)) continue;
-      if (spec.role == TensorSpec::Role::output) return "does not write " + spec.name;
+      if (spec.role == TensorSpec::Role::output) {
+        if (manifest_.function.empty()) return "does not write " + spec.name;
+        continue;  // the function returns it
+      }
       if (std::find(always_.begin(), always_.end(), spec.name) == always_.end())
         return "does not read " + spec.name;
     }
@@ -231,39 +252,50 @@ class ManifestKernels {
 
 }  // namespace
 
-Variant variant_of(const Manifest& manifest, const Operator& op, SourceTexts texts) {
-  const auto kernels = std::make_shared<const ManifestKernels>(manifest, op, texts);
+Variant variant_of(const Manifest& manifest, const Operator& op, const std::string& folder,
+                   SourceTexts texts) {
+  const auto code = std::make_shared<const ManifestCode>(manifest, op, texts);
   Variant v;
   v.op = op.name;
   v.name = manifest.variant;
   v.summary = manifest.summary;
-  v.backend = BackendId::cuda;
+  v.backend = manifest.backend;
   v.direction = manifest.direction;
   v.space = manifest.tile;
   v.reproducible = manifest.reproducible;
   v.texts = std::move(texts);
-  v.arithmetic = [kernels](const Problem& problem, const Tile&) {
-    return kernels->manifest().dtypes.at(problem.dtype);
+  v.arithmetic = [code](const Problem& problem, const Tile&) {
+    return code->manifest().dtypes.at(problem.dtype);
   };
-  v.reject = [kernels](const Problem& problem, const Tile& tile, const Limits& limits) {
-    return kernels->reject(problem, tile, limits);
+  v.reject = [code](const Problem& problem, const Tile& tile, const Limits& limits) {
+    return code->reject(problem, tile, limits);
   };
-  v.traffic = [kernels](const Problem& problem, const Tile& tile) {
-    return kernels->traffic(problem, tile);
+  v.traffic = [code](const Problem& problem, const Tile& tile) {
+    return code->traffic(problem, tile);
   };
-  v.flops = [kernels](const Problem& problem, const Tile& tile) {
-    return kernels->flops(problem, tile);
+  v.flops = [code](const Problem& problem, const Tile& tile) { return code->flops(problem, tile); };
+  v.workspace = [code](const Problem& problem, const Tile& tile) {
+    return code->workspace(problem, tile);
   };
-  v.workspace = [kernels](const Problem& problem, const Tile& tile) {
-    return kernels->workspace(problem, tile);
-  };
+  if (!manifest.function.empty()) {
+    FunctionCall call;
+    call.function = (std::filesystem::path(folder) / manifest.function).string();
+    call.framework = manifest.framework;
+    call.backend = manifest.backend;
+    call.arguments = manifest.arguments;
+    for (const TensorSpec& spec : possible_tensors(op, manifest.direction))
+      if (spec.role == TensorSpec::Role::output && !passes(manifest, spec.name))
+        call.returned.push_back(spec.name);
+    call_function(v, op, call, [code](const Problem& problem, const Tile& tile) {
+      return code->arguments(problem, tile);
+    });
+    return v;
+  }
   v.bind = [](const Problem&, const Tile&, const Address&) { return ParamBytes{}; };
-  v.code = [kernels](const Problem& problem, const Tile& tile) {
-    return kernels->recipe(problem, tile);
-  };
+  v.code = [code](const Problem& problem, const Tile& tile) { return code->recipe(problem, tile); };
   if (!manifest.launches.front().stage.empty())
-    v.stages = [kernels](const Problem& problem, const Tile& tile) {
-      return kernels->stages(problem, tile);
+    v.stages = [code](const Problem& problem, const Tile& tile) {
+      return code->stages(problem, tile);
     };
   return v;
 }

@@ -68,22 +68,6 @@ std::optional<Number> option_number(const Operator& op, const Problem& problem,
   return std::nullopt;
 }
 
-/// Elements from one index of an axis to the next, as the tensor lies in memory.
-Number stride_of(const TensorSpec& spec, Layout layout, std::size_t axis) {
-  const std::size_t count = spec.extents.size();
-  std::vector<std::size_t> stored(count);  // the axes in their order in memory
-  for (std::size_t i = 0; i < count; ++i) stored[i] = i;
-  if (spec.tokens && layout == Layout::head_first && count > 2) std::swap(stored[1], stored[2]);
-  if (spec.value_first && count > 1) std::swap(stored[count - 2], stored[count - 1]);
-  Number elements = 1;
-  for (std::size_t i = count; i-- > 0 && stored[i] != axis;) {
-    // A token's row may be wider than what the tensor has of it.
-    const bool token = spec.token_pitch > 0 && stored[i] == 2;
-    elements = token ? spec.token_pitch : elements * spec.extents[stored[i]];
-  }
-  return elements;
-}
-
 std::optional<Number> stride_number(const Operator& op, const Problem& problem,
                                     const std::string& name) {
   const std::size_t at = name.rfind(stride);
@@ -98,6 +82,21 @@ std::optional<Number> stride_number(const Operator& op, const Problem& problem,
 }
 
 }  // namespace
+
+Number stride_of(const TensorSpec& spec, Layout layout, std::size_t axis) {
+  const std::size_t count = spec.extents.size();
+  std::vector<std::size_t> stored(count);  // the axes in their order in memory
+  for (std::size_t i = 0; i < count; ++i) stored[i] = i;
+  if (spec.tokens && layout == Layout::head_first && count > 2) std::swap(stored[1], stored[2]);
+  if (spec.value_first && count > 1) std::swap(stored[count - 2], stored[count - 1]);
+  Number elements = 1;
+  for (std::size_t i = count; i-- > 0 && stored[i] != axis;) {
+    // A token's row may be wider than what the tensor has of it.
+    const bool token = spec.token_pitch > 0 && stored[i] == 2;
+    elements = token ? spec.token_pitch : elements * spec.extents[stored[i]];
+  }
+  return elements;
+}
 
 std::vector<std::string> problem_names(const Operator& op, Direction direction) {
   std::vector<std::string> names = extents_of(op);

@@ -17,6 +17,9 @@ namespace gla_bench {
 /// elements from one index to the next ("q_stride_1"); 0 for a tensor that the problem lacks.
 std::vector<std::string> problem_names(const Operator& op, Direction direction);
 
+/// Elements from one index of a tensor's axis to the next, as it lies in memory.
+std::int64_t stride_of(const TensorSpec& spec, Layout layout, std::size_t axis);
+
 /// The names of what the device allows: arch (90 for sm_90a), shared_per_block (bytes),
 /// multiprocessors (0 where it is not known).
 std::vector<std::string> limit_names();

@@ -109,6 +109,7 @@ CudaPlan::BoundStep CudaPlan::bind(const Step& step, const Binding& binding,
                         static_cast<float>(product->beta),
                         product->arithmetic};
   }
+  if (const auto* call = std::get_if<StreamCall>(&step)) return *call;
   const auto& zero = std::get<Zero>(step);
   if (workspace_->find(zero.buffer) == nullptr)
     throw RunError("zeroing: no workspace region '" + zero.buffer + "'");
@@ -188,6 +189,8 @@ void CudaPlan::enqueue(const Binding& binding, const BoundStep& step) const {
            device_->stream());
   else if (const auto* product = std::get_if<BoundProduct>(&step))
     multiply(*product);
+  else if (const auto* call = std::get_if<StreamCall>(&step))
+    call->call(binding.params.front(), device_->stream());
   else if (const auto& zero = std::get<BoundZero>(step); zero.bytes > 0)
     check(cudaMemsetAsync(zero.data, 0, zero.bytes, device_->stream()), "cudaMemsetAsync");
 }
@@ -196,11 +199,19 @@ void CudaPlan::enqueue(const Binding& binding) const {
   for (const BoundStep& step : binding.steps) enqueue(binding, step);
 }
 
+void CudaPlan::follow(const Binding& binding) const {
+  const auto& after_call = candidate_.variant->after_call;
+  if (!after_call) return;
+  after_call(binding.params.front(), device_->stream());
+  device_->synchronize();
+}
+
 void CudaPlan::run() {
   with_context([&] {
     if (bound_.steps.empty()) throw RunError("run before prepare, or nothing to launch");
     enqueue();
     device_->synchronize();
+    follow(bound_);
     ran_ = true;
   });
 }
@@ -210,8 +221,10 @@ double CudaPlan::sample(CacheState cache, int calls) {
   return with_context([&] {
     std::function<void()> restore;
     if (workset_->updates()) restore = [this] { workset_->restore_updated(); };
-    return device_->timer().sample(
+    const double seconds = device_->timer().sample(
         cache, calls, bound_.steps.size(), [this] { enqueue(); }, restore);
+    follow(bound_);
+    return seconds;
   });
 }
 
@@ -266,6 +279,7 @@ void CudaPlan::repeat(int calls) {
   with_context([&] {
     for (int call = 0; call < calls; ++call) enqueue();
     device_->synchronize();
+    follow(bound_);
   });
 }
 
@@ -275,10 +289,13 @@ double CudaPlan::sustained(std::span<Workset* const> worksets, int rounds) {
     std::vector<Binding> bindings;
     for (Workset* each : worksets) bindings.push_back(bind(staged_here(*each)));
     std::size_t next = 0;
-    return device_->timer().round_and_round(bindings.size(), rounds, bound_.steps.size(), [&] {
-      enqueue(bindings[next]);
-      next = (next + 1) % bindings.size();
-    });
+    const double seconds =
+        device_->timer().round_and_round(bindings.size(), rounds, bound_.steps.size(), [&] {
+          enqueue(bindings[next]);
+          next = (next + 1) % bindings.size();
+        });
+    for (const Binding& binding : bindings) follow(binding);
+    return seconds;
   });
 }
 

@@ -58,7 +58,7 @@ class CudaPlan : public Plan {
     void* data = nullptr;
     std::size_t bytes = 0;
   };
-  using BoundStep = std::variant<BoundLaunch, BoundProduct, BoundZero>;
+  using BoundStep = std::variant<BoundLaunch, BoundProduct, BoundZero, StreamCall>;
 
   // The launches with the addresses of one workset.
   struct Binding {
@@ -75,6 +75,8 @@ class CudaPlan : public Plan {
   void enqueue() const { enqueue(bound_); }
   void enqueue(const Binding& binding) const;
   void enqueue(const Binding& binding, const BoundStep& step) const;
+  /// What follows calls outside of their time (Variant::after_call).
+  void follow(const Binding& binding) const;
   void multiply(const BoundProduct& product) const;
   Device& device() const;
   template <class Work>

@@ -86,7 +86,7 @@ Memory staged(const Operator& op, const Problem& problem, const HostTensors& inp
 void expect_reference(const Problem& problem) {
   const Operator& op = *find_operator("gla");
   const Manifest manifest = example::read(example::manifest());
-  const Variant variant = variant_of(manifest, op, {});
+  const Variant variant = variant_of(manifest, op, "", {});
   const Tile tile{{"block_v", 32}};
   ASSERT_EQ(variant.reject(problem, tile, {.arch = 90, .shared_per_block = 1 << 16}), std::nullopt);
   const HostTensors inputs = op.draw(problem);

@@ -81,6 +81,72 @@ TEST(Manifest, ComplaintsSayWhereAndWhat) {
   }
 }
 
+Json function_manifest() {
+  return {{"variant", "in_python"},
+          {"operator", "gla"},
+          {"backend", "host"},
+          {"dtypes", {{"float32", "float32"}}},
+          {"function", "mine.py:in_python"},
+          {"framework", "numpy"},
+          {"arguments", {"q", "k", "v", "g", "scale", "seq", "initial_state"}}};
+}
+
+TEST(Manifest, OfAFunctionIsWrittenAndReadsTheSame) {
+  const Json written = manifest_to_json(example::read(function_manifest()));
+  EXPECT_EQ(manifest_to_json(example::read(written)), written);
+  EXPECT_EQ(written["arguments"], function_manifest()["arguments"]);
+  EXPECT_FALSE(written.contains("source"));
+  EXPECT_FALSE(written.contains("launches"));
+}
+
+TEST(Manifest, ComplaintsOfFunctions) {
+  struct Case {
+    const char* key;
+    Json value;
+    const char* complaint;
+  };
+  const std::vector<Case> cases{
+      {"source", "a.cu", "m.json: /source: found \"a.cu\", expected no such key of a function"},
+      {"constants", {{"A", 1}}, "/constants: found an object, expected no such key of a function"},
+      {"function", "mine.py", "/function: found \"mine.py\", expected a function in Python"},
+      {"function", ".py:f", "/function: found \".py:f\", expected a function in Python"},
+      {"function", "mine.py:a b", "/function: found \"mine.py:a b\", expected a function in"},
+      {"function", "", "/function: found \"\", expected a function in Python, as file.py:name"},
+      {"framework", "tensorflow", "/framework: found \"tensorflow\", expected a framework"},
+      {"framework", "cupy", "/framework: found \"cupy\", expected a framework with tensors on"},
+      {"framework", nullptr, "framework"},
+      {"arguments", Json::array(), "/arguments: found an empty array"},
+      {"arguments", {"q", "q"}, "/arguments: found an array, expected names that differ"},
+      {"arguments", {"q", "gate"}, "/arguments/1: found \"gate\", expected a tensor, an extent"}};
+  for (const auto& [key, value, expected] : cases) {
+    Json json = function_manifest();
+    if (value.is_null())
+      json.erase(key);
+    else
+      json[key] = value;
+    const std::string said = complaint_of_manifest(json);
+    EXPECT_NE(said.find(expected), std::string::npos) << key << " " << value << ": " << said;
+  }
+  Json json = function_manifest();
+  json["backend"] = "cuda";
+  for (const char* framework : {"numpy", "jax"}) {
+    json["framework"] = framework;
+    EXPECT_NE(complaint_of_manifest(json).find("with tensors on the backend cuda"),
+              std::string::npos);
+  }
+}
+
+TEST(Manifest, AKernelHasNothingOfAFunction) {
+  EXPECT_NE(complaint_of_manifest(example::changed("/arguments", {"q"}))
+                .find("/arguments: found an array, expected no such key of a kernel"),
+            std::string::npos);
+  EXPECT_NE(complaint_of_manifest(example::changed("/backend", "host"))
+                .find("/backend: found \"host\", expected \"cuda\", where kernels run"),
+            std::string::npos);
+  EXPECT_NE(complaint_of_manifest(example::changed("/source", nullptr)).find("source"),
+            std::string::npos);
+}
+
 TEST(Manifest, StagesAreOfAllLaunchesOrOfNone) {
   Json json = example::manifest();
   json["launches"].push_back(json["launches"][0]);

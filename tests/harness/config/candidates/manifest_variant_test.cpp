@@ -13,7 +13,7 @@ namespace {
 
 Variant variant_of_json(const Json& json) {
   const Manifest manifest = example::read(json);
-  return variant_of(manifest, *find_operator(manifest.op),
+  return variant_of(manifest, *find_operator(manifest.op), "",
                     std::make_shared<const std::map<std::string, std::string>>());
 }
 
