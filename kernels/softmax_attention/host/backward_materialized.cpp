@@ -27,7 +27,7 @@ void walk(const Call& call, const Biases& biases, const Pair& at, const DecaySum
   float* ds = static_cast<float*>(call.p.work[1]) + start;
   std::vector<float> q = scratch(queries * keys), k = scratch(tokens * keys), dq(q);
   std::vector<float> v = scratch(tokens * values), d_o = scratch(queries * values);
-  std::vector<float> terms = scratch(queries);
+  std::vector<double> terms(static_cast<std::size_t>(queries));
   call.load_queries(at, 0, queries, q.data());
   for (float& x : q) x *= call.p.scale;
   call.load_keys(at, 0, tokens, k.data());

@@ -18,26 +18,30 @@ long long offset(const TokenStrides& strides, const Pair& at, long long token, l
 }  // namespace
 
 void row_terms(const Call& call, const Pair& at, long long first, long long count, const float* d_o,
-               float* terms) {
+               double* terms) {
   const long long values = call.p.value_dim;
   std::vector<float> o = scratch(count * values);
   call.load_outputs(call.p.o, at, first, count, o.data());
   for (long long r = 0; r < count; ++r) {
-    float sum = 0;
-    for (long long c = r * values; c < (r + 1) * values; ++c) sum += o[c] * d_o[c];
+    double sum = 0;
+    for (long long c = r * values; c < (r + 1) * values; ++c)
+      sum += static_cast<double>(o[c]) * d_o[c];
     terms[r] = sum;
   }
 }
 
 void form_gradients(const Call& call, const Pair& at, long long first_query, long long rows,
-                    long long first_key, long long keys, const float* terms, float* scores,
+                    long long first_key, long long keys, const double* terms, float* scores,
                     float* changes) {
   for (long long r = 0; r < rows; ++r) {
     const long long seen = std::clamp(call.seen(first_query + r) - first_key, 0LL, keys);
     const float lse = call.p.lse[call.lse_at(at, first_query + r)];
     float *weights = scores + r * keys, *row = changes + r * keys;
     for (long long j = 0; j < seen; ++j) weights[j] = exp_of_gate(weights[j] - lse);
-    for (long long j = 0; j < seen; ++j) row[j] = weights[j] * (row[j] - terms[r]);
+    // A key that is seen alone has all the weight, whatever its score is.
+    const bool alone = call.seen(first_query + r) == 1;
+    for (long long j = 0; j < seen; ++j)
+      row[j] = alone ? 0.0f : weights[j] * static_cast<float>(row[j] - terms[r]);
     std::fill(weights + seen, weights + keys, 0.0f);
     std::fill(row + seen, row + keys, 0.0f);
   }
@@ -48,8 +52,8 @@ GradientTile::GradientTile(const Call& call, const Biases& biases, long long row
     : scores(call, biases, rows_at_most, keys_at_most),
       d_o(scratch(rows_at_most * call.p.value_dim)),
       v(scratch(keys_at_most * call.p.value_dim)),
-      terms(scratch(rows_at_most)),
-      ds(scratch(rows_at_most * keys_at_most)) {}
+      ds(scratch(rows_at_most * keys_at_most)),
+      terms(static_cast<std::size_t>(rows_at_most)) {}
 
 void GradientTile::load_queries(const Pair& at, long long first, long long count) {
   scores.load_queries(at, first, count);
@@ -78,13 +82,13 @@ void DecaySums::add_rows(const Call& call, const Pair& at, long long first_query
   const long long start = (at.batch * call.p.heads + at.head) * call.p.seq + first_query;
   for (long long r = 0; r < row_count; ++r) {
     const long long distance = call.position(first_query + r) - first_key;
-    float sum = 0, far = 0;
+    double sum = 0, far = 0;  // a row of dS cancels to nearly nothing
     for (long long j = 0; j < keys; ++j) {
       sum += ds[r * keys + j];
-      far += static_cast<float>(distance - j) * ds[r * keys + j];
+      far += static_cast<double>(distance - j) * ds[r * keys + j];
     }
-    rows[start + r] += sum;
-    distances[start + r] += far;
+    rows[start + r] += static_cast<float>(sum);
+    distances[start + r] += static_cast<float>(far);
   }
 }
 

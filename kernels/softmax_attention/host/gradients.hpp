@@ -9,14 +9,15 @@
 
 namespace gla_bench::softmax_attention::host {
 
-/// Forms D = do . o for a block of queries, from rows [count, V].
+/// Forms D = do . o for a block of queries, from rows [count, V]. In double: an error of D is one
+/// of the same sign in every dS of its row, and sums over a row do not average it away.
 void row_terms(const Call& call, const Pair& at, long long first, long long count, const float* d_o,
-               float* terms);
+               double* terms);
 
 /// Turns scores into P = exp(scores - lse), and changes (do v^T on entry) into dS = P (changes -
 /// D). Rows have `keys` elements. The first seen(query) of them count, and the others become zeros.
 void form_gradients(const Call& call, const Pair& at, long long first_query, long long rows,
-                    long long first_key, long long keys, const float* terms, float* scores,
+                    long long first_key, long long keys, const double* terms, float* scores,
                     float* changes);
 
 /// A tile and the dense operands that its gradients need.
@@ -29,8 +30,9 @@ struct GradientTile {
   /// Forms P (in scores.scores) and dS.
   void form();
 
-  ScoreTile scores;                      ///< its q is already multiplied by the scale
-  std::vector<float> d_o, v, terms, ds;  ///< d_o [rows, V], v transposed [V, keys], ds [rows, keys]
+  ScoreTile scores;               ///< its q is already multiplied by the scale
+  std::vector<float> d_o, v, ds;  ///< d_o [rows, V], v transposed [V, keys], ds [rows, keys]
+  std::vector<double> terms;      ///< D of each row
 };
 
 /// Sums of dS for the log decays, in the workspace: over keys [pairs, T], over queries [pairs, Tk],
