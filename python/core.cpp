@@ -6,6 +6,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -113,6 +115,19 @@ class PythonRuntime final : public FunctionRuntime {
     }
   }
 
+  void expect(const std::string& framework) override { frameworks_.insert(framework); }
+
+  std::map<std::string, std::string> versions() override {
+    const nb::gil_scoped_acquire interpreter;
+    std::map<std::string, std::string> list;
+    nb::list expected;
+    for (const std::string& framework : frameworks_) expected.append(framework);
+    const nb::dict found = nb::cast<nb::dict>(functions().attr("versions")(expected));
+    for (const auto& [key, value] : found)
+      list[nb::cast<std::string>(key)] = nb::cast<std::string>(value);
+    return list;
+  }
+
   std::unique_ptr<BoundFunction> bind(const FunctionCall& call) override {
     const nb::gil_scoped_acquire interpreter;
     try {
@@ -132,6 +147,8 @@ class PythonRuntime final : public FunctionRuntime {
 
  private:
   static nb::object functions() { return nb::module_::import_("gla_bench._functions"); }
+
+  std::set<std::string> frameworks_;
 };
 
 int run(std::vector<std::string> arguments) {

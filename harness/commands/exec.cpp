@@ -1,6 +1,7 @@
 // gla-bench exec: one variant on tensors from a file.
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <map>
 
@@ -66,7 +67,8 @@ std::map<std::string, std::string> choices_of(const Operator& op,
 
 void execute(const ExecOptions& options, const std::vector<std::string>& arguments) {
   const Catalog catalog = options.candidates.catalog();
-  if (has_functions(catalog)) become_python(arguments);
+  if (has_functions(catalog))
+    become_python(arguments, {std::filesystem::absolute(options.output).parent_path().string()});
   expect_apart(together(candidate_files(catalog), {{"--input", options.input}}),
                NamedFiles{{"--output", options.output}});
   const Operator* op = catalog.find_operator(options.op);

@@ -81,7 +81,7 @@ int execute(const RepeatOptions& options, const Context& context) {
   selection.backend = backend->id();
   if (!backend->can_run()) throw InputError("nothing can run on " + where(*backend) + " here");
   const Catalog catalog = catalog_of(selection, options.candidates);
-  if (has_functions(catalog)) become_python(context.arguments);
+  if (has_functions(catalog)) become_python(context.arguments, {options.keep_wrong});
   const Candidate candidate = find_candidate(selection, catalog, backend->limits());
   if (options.profile) {
     call_once(*backend, *catalog.find_operator(candidate.problem.op), candidate);

@@ -23,26 +23,34 @@ struct Planted {
   double slowdown = 0;  ///< percent
 };
 
-int work(const BackendOptions& options, const CandidateOptions& candidates, const Planted& plant,
-         const std::string& command_line, const std::vector<std::string>& arguments) {
+/// What else the parent says of the worker.
+struct Standing {
+  Planted plant;
+  std::vector<std::string> writable;  ///< the folders that it may write to
+};
+
+int work(const BackendOptions& options, const CandidateOptions& candidates,
+         const Standing& standing, const Context& context) {
+  const Planted& plant = standing.plant;
   struct stat descriptor {};
   if (::fstat(protocol_descriptor, &descriptor) != 0 || !S_ISSOCK(descriptor.st_mode))
     throw InputError("worker: is started by `run` and `verify`, not by hand");
   // A function's module may take seconds to import, so that it is asked only once what it is.
-  if (has_functions(candidates.manifests)) become_python(arguments);
+  if (has_functions(candidates.manifests)) become_python(context.arguments, standing.writable);
   WorkerSetup setup;
-  setup.command_line = command_line;
+  setup.command_line = context.command_line;
   setup.open = [&] {
     setup.catalog = plant.faults ? planted::catalog() : candidates.catalog();
     if (has_functions(setup.catalog)) {
       ::fcntl(protocol_descriptor, F_SETFD, 0);  // serve() would have it closed
-      become_python(arguments);
+      become_python(context.arguments, standing.writable);
     }
     auto backend = open_backend(options);
     if (plant.faults) return planted::with_cheating_timer(std::move(backend));
     return plant.slowdown > 0 ? slowed(std::move(backend), plant.slowdown / 100)
                               : std::move(backend);
   };
+  setup.facts = python_facts;
   setup.place = [&](const Backend& backend) { return place_of(backend, options); };
   return serve(protocol_descriptor, setup);
 }
@@ -56,12 +64,17 @@ void add_worker(CLI::App& program, Context& context) {
   options->add_to(*command);
   auto candidates = std::make_shared<CandidateOptions>();
   candidates->add_to(*command);
-  auto plant = std::make_shared<Planted>();
-  command->add_option("--plant-slowdown", plant->slowdown, "times are longer by so many percent");
-  command->add_flag("--planted", plant->faults, "with the self-test's faults for variants");
-  command->callback([options, candidates, plant, &context] {
-    context.exit_code =
-        work(*options, *candidates, *plant, context.command_line, context.arguments);
+  auto standing = std::make_shared<Standing>();
+  command->add_option("--plant-slowdown", standing->plant.slowdown,
+                      "times are longer by so many percent");
+  command->add_flag("--planted", standing->plant.faults,
+                    "with the self-test's faults for variants");
+  command
+      ->add_option("--writable", standing->writable,
+                   "a folder that functions of Python leave writable")
+      ->allow_extra_args(false);
+  command->callback([options, candidates, standing, &context] {
+    context.exit_code = work(*options, *candidates, *standing, context);
   });
 }
 

@@ -1,9 +1,11 @@
 """Functions as candidates, in the process that calls them. The other half is python/core.cpp."""
 
+import importlib
 import importlib.util
 import json
 import os
 import pathlib
+import platform
 import sys
 import traceback
 from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
@@ -51,6 +53,17 @@ def manifest_of(place: str) -> str:
                         "what it computes")
     path, _, name = place.rpartition(":")
     return json.dumps(description.manifest(f"{os.path.basename(path)}:{name}"), indent=1)
+
+
+def versions(frameworks: Sequence[str]) -> Dict[str, str]:
+    """The version of Python, and of the packages with these frameworks, as far as they are there."""
+    found = {"python": platform.python_version()}
+    for name in [*frameworks, *(["triton"] if "torch" in frameworks else [])]:
+        try:
+            found[name] = importlib.import_module(name).__version__
+        except ImportError:  # the function says so itself, if it needs it; "dlpack" is no package
+            pass
+    return found
 
 
 def raised(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -53,10 +54,26 @@ class Right(unittest.TestCase):
         self.assertEqual(record.backend, "host")
 
 
+    def test_functions_of_a_config(self):
+        config = {"backend": "host", "sweeps": [
+            {"operator": "gla", "dtypes": ["float32"], "shapes": [PROBLEM],
+             "variants": ["mine", "recurrent"], "max_tiles": 1}]}
+        with tempfile.TemporaryDirectory() as folder:
+            kept = pathlib.Path(folder) / "results.json"
+            results = gla_bench.verify(config, output=kept, candidates={"mine": planted.plain})
+            self.assertTrue(results.ok)
+            self.assertEqual({record.variant for record in results}, {"mine", "recurrent"})
+            self.assertTrue(gla_bench.gate(kept))
+        config["sweeps"][0]["variants"] = ["writes_itself"]
+        self.assertTrue(gla_bench.verify(config, candidates=[planted.writes_itself]).ok)
+        with self.assertRaisesRegex(gla_bench.InputError, "without @gla_bench.candidate"):
+            gla_bench.verify(config, candidates=[planted.plain])
+
+
 class Wrong(unittest.TestCase):
     def reason(self, function, status, policy=None, **more):
         """The reason that a run refuses the function with."""
-        manifest = gla_bench._checks.manifest_of(function, "gla", **more)
+        manifest = gla_bench._places.manifest_of(function, "gla", **more)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "candidate.json"
             path.write_text(json.dumps(manifest))
@@ -104,6 +121,53 @@ class Wrong(unittest.TestCase):
                          "returned o of dtype float64, expected float32")
         self.assertRegex(self.reason(planted.returns_too_few, "run_failed"),
                          "returned 1 tensors, expected o, final_state")
+
+
+class Isolated(unittest.TestCase):
+    """What a function may not do besides computing, where the system allows to forbid it."""
+
+    def setUp(self):
+        results = gla_bench.check(planted.keeps_a_file_of_its_own, operator="gla", **PROBLEM)
+        self.assertTrue(results.ok, [record.reason for record in results.failures()])
+        said = results.environment["isolation"]
+        self.assertRegex(results.environment["python"], r"^3\.\d+")
+        self.assertRegex(results.environment["numpy"], r"^\d+\.")
+        if said != "network and files":
+            self.skipTest(f"this system isolates {said}")
+
+    def reason(self, function):
+        results = gla_bench.check(function, operator="gla", **PROBLEM)
+        self.assertFalse(results.ok)
+        return results.failures()[0].reason
+
+    def test_there_is_no_network(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            os.environ["PLANTED_PORT"] = str(server.getsockname()[1])
+            self.assertRegex(self.reason(planted.reaches_the_network), "OSError.*unreachable")
+
+    def test_files_cannot_be_changed(self):
+        self.assertRegex(self.reason(planted.writes_a_file), "OSError: .*Read-only file system")
+        self.assertFalse((here / "planted.txt").exists())
+
+    def test_none_of_it_can_be_taken_back(self):
+        self.assertRegex(self.reason(planted.mounts_again), "PermissionError")
+
+    def test_memory_has_a_limit(self):
+        self.assertRegex(self.reason(planted.takes_all_memory), "MemoryError")
+
+    def test_wrong_tensors_can_be_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            manifest = pathlib.Path(folder) / "candidate.json"
+            manifest.write_text(json.dumps(
+                gla_bench._places.manifest_of(planted.decays_too_late, "gla")))
+            config = pathlib.Path(folder) / "config.json"
+            config.write_text(json.dumps({"backend": "host", "sweeps": [
+                {"operator": "gla", "dtypes": ["float32"], "shapes": [PROBLEM],
+                 "variants": ["decays_too_late"]}]}))
+            ran = command("verify", str(config), "--candidates", str(manifest), "--keep-wrong",
+                          f"{folder}/kept")
+            self.assertEqual(ran.returncode, 1, ran.stderr)
+            self.assertTrue(list(pathlib.Path(folder).glob("kept/**/*.safetensors")), ran.stderr)
 
 
 class Descriptions(unittest.TestCase):

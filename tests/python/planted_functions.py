@@ -9,6 +9,8 @@ import numpy
 
 import gla_bench
 
+print("what a module prints while it is imported is no answer")
+
 
 def plain(q, k, v, g, scale):
     """Right: the recurrence of the operator gla."""
@@ -133,3 +135,36 @@ def leaves_memory(q, k, v, g, scale, o, final_state=None):
     o[:, :-1] = result[:, :-1]
     if final_state is not None:
         final_state[...] = state
+
+
+def reaches_the_network(q, k, v, g, scale):
+    import socket
+    with socket.socket() as one:
+        one.connect(("127.0.0.1", int(os.environ["PLANTED_PORT"])))
+    return plain(q, k, v, g, scale)
+
+
+def writes_a_file(q, k, v, g, scale):
+    with open(os.path.join(os.path.dirname(__file__), "planted.txt"), "w") as file:
+        file.write("here")
+    return plain(q, k, v, g, scale)
+
+
+def keeps_a_file_of_its_own(q, k, v, g, scale):
+    """Right: the folder that TMPDIR names is its own."""
+    import tempfile
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(b"here")
+    return plain(q, k, v, g, scale)
+
+
+def takes_all_memory(q, k, v, g, scale):
+    numpy.full(1 << 46, 1, numpy.uint8)
+    return plain(q, k, v, g, scale)
+
+
+def mounts_again(q, k, v, g, scale):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"none", b"/", None, 32 | 4096, None) != 0:  # MS_REMOUNT | MS_BIND
+        raise PermissionError(ctypes.get_errno(), "mount")
+    return plain(q, k, v, g, scale)

@@ -28,6 +28,8 @@ WorkerCommand worker_command(const BackendOptions& options, const Config& config
   for (std::string& argument : given.arguments()) command.arguments.push_back(std::move(argument));
   for (std::string& argument : candidate_arguments(config.candidates))
     command.arguments.push_back(std::move(argument));
+  if (const std::string& folder = config.policy.keep_wrong.folder; !folder.empty())
+    command.arguments.insert(command.arguments.end(), {"--writable", folder});
   return command;
 }
 

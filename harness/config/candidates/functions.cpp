@@ -79,6 +79,7 @@ std::optional<FunctionPlace> function_place(std::string_view text) {
 void call_function(
     Variant& variant, const Operator& op, const FunctionCall& call,
     std::function<std::map<std::string, std::int64_t>(const Problem&, const Tile&)> numbers) {
+  if (the_runtime != nullptr) the_runtime->expect(call.framework);
   const auto bound = std::make_shared<Bound>();
   variant.bind = [bound, &op, call, numbers = std::move(numbers)](
                      const Problem& problem, const Tile& tile, const Address& address) {

@@ -59,6 +59,10 @@ class FunctionRuntime {
   virtual ~FunctionRuntime() = default;
   /// The manifest of a function that describes itself, as JSON. @throws InputError
   virtual std::string manifest_of(const std::string& function) = 0;
+  /// A function with tensors of the framework may be bound later.
+  virtual void expect(const std::string& framework) = 0;
+  /// The versions of the language and of the frameworks that are expected, by name.
+  virtual std::map<std::string, std::string> versions() = 0;
   /// @throws RunError for a function that cannot be loaded
   virtual std::unique_ptr<BoundFunction> bind(const FunctionCall& call) = 0;
 };

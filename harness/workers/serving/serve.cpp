@@ -88,6 +88,8 @@ class Server {
     hello.devices = cuda_device_count();
     hello.limits = backend_->limits();
     hello.environment = make_environment(*backend_, setup_.command_line, std::nullopt);
+    if (setup_.facts)
+      for (const auto& [key, text] : setup_.facts()) hello.environment[key] = text;
     reporter_.say(hello_message(hello));
   }
 

@@ -3,6 +3,7 @@
 // (run.hpp), until the parent closes the socket.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,8 @@ struct WorkerSetup {
   std::function<std::unique_ptr<Backend>()> open;
   std::function<Place(const Backend&)> place;
   std::string command_line;
+  /// Further facts of the environment, asked for once the backend is open. May be empty.
+  std::function<std::map<std::string, std::string>()> facts = {};
 };
 
 /// Returns the process's exit code: 0 after the end of the socket. Other codes only repeat what a

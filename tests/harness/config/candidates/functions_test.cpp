@@ -52,6 +52,8 @@ class NotingRuntime final : public FunctionRuntime {
                 {"arguments", {"q", "k", "v", "g"}}}
         .dump();
   }
+  void expect(const std::string&) override {}
+  std::map<std::string, std::string> versions() override { return {{"python", "3"}}; }
   std::unique_ptr<BoundFunction> bind(const FunctionCall& call) override {
     asked.bound.push_back(call);
     return std::make_unique<NotedFunction>(asked, asked.bound.size());
@@ -187,6 +189,13 @@ TEST(Functions, ARuntimeDescribesThem) {
   EXPECT_FALSE(has_functions(program_catalog()));
   EXPECT_TRUE(has_functions(std::vector{place}));
   EXPECT_THROW(with_manifest(program_catalog(), files.folder.file("none.py:f")), InputError);
+}
+
+TEST(Functions, FactsAreThoseOfTheRuntime) {
+  EXPECT_TRUE(python_facts().empty());
+  NotingRuntime runtime;
+  EXPECT_EQ(python_facts().at("python"), "3");
+  EXPECT_EQ(python_facts().at("isolation"), "nothing");
 }
 
 // A # begins no comment of C++, and // no comment of Python.
