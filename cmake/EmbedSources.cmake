@@ -46,6 +46,14 @@ function(gla_bench_embed_examples target)
   gla_bench_embed_table(${target} embedded_examples ${sources})
 endfunction()
 
+# What the self-test brings in as anybody brings a kernel or a function.
+function(gla_bench_embed_exploits target)
+  file(GLOB sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS
+    ${CMAKE_SOURCE_DIR}/harness/selftest/exploits/*.cu
+    ${CMAKE_SOURCE_DIR}/harness/selftest/exploits/*.py)
+  gla_bench_embed_table(${target} embedded_exploits ${sources})
+endfunction()
+
 # What decides whether a candidate is right: its inputs, the references, the comparison with them,
 # and the checks of guard zones and of what a candidate may not touch.
 function(gla_bench_embed_verifier target)

@@ -12,6 +12,7 @@
 #include "harness/measure/series.hpp"
 #include "harness/measure/stop.hpp"
 #include "harness/support/elapsed.hpp"
+#include "harness/support/processor_clock.hpp"
 #include "harness/support/statistics/statistics.hpp"
 
 namespace gla_bench {
@@ -125,6 +126,7 @@ bool is_suspect(double seconds, const SpeedLimit& limit) {
 Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit,
                const SampleHooks& hooks) {
   Timing timing;
+  const TwoClocks both;
   for (int call = 0; call < policy.warmup; ++call) plan.run();
   timing.wall_ms = shortest_call(plan, 5) * 1e3;
   ClockWatch clocks(backend);
@@ -147,6 +149,7 @@ Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const S
   clocks.look();
   clocks.tell(timing);
   hold_against_wall_clock(plan, timing);
+  if (both.differ()) suspect(timing, check::wall_clock);
   if (is_suspect(timing.cold.median_ms * 1e-3, limit) ||
       (timing.hot && is_suspect(timing.hot->median_ms * 1e-3, limit)))
     suspect(timing, check::floor);

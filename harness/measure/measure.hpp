@@ -63,7 +63,8 @@ int hot_calls(double cold_seconds);
 /// (policy.hot) hot samples of back-to-back calls. The device's clock is read at both ends of the
 /// samples. The wall-clock time is the shortest of five calls, or of 25 where five contradict the
 /// timer. A busy host delays only some calls, but a timer that does not wait is wrong for all of
-/// them. The last call is a sample, with the inputs that were there before. @throws RunError
+/// them. The host's clock itself is held against the processor's counter. The last call is a
+/// sample, with the inputs that were there before. @throws RunError
 Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit,
                const SampleHooks& hooks = {});
 

@@ -109,6 +109,15 @@ std::span<const PlantedFault> controls() {
   return control_list;
 }
 
+std::vector<selftest::Expected> expected(BackendId backend) {
+  std::vector<selftest::Expected> list;
+  for (const auto& some : {controls(), faults()})
+    for (const PlantedFault& each : some)
+      if (backend == BackendId::host || !each.host_only)
+        list.push_back({each.name, each.meaning, each.check, each.control});
+  return list;
+}
+
 Catalog catalog() {
   static const std::vector<Variant> variants = make_variants();
   return {operators(), variants};

@@ -9,6 +9,7 @@
 
 #include "core/catalog.hpp"
 #include "harness/backends/backend.hpp"
+#include "harness/selftest/expected.hpp"
 #include "harness/selftest/planted_faults.h"
 
 namespace gla_bench::planted {
@@ -27,6 +28,9 @@ std::span<const PlantedFault> faults();
 
 /// The candidates without a fault; they have neither check nor control.
 std::span<const PlantedFault> controls();
+
+/// The controls and then the faults on a backend, in the order in which they are tried.
+std::vector<selftest::Expected> expected(BackendId backend);
 
 /// The program's operators and, on both backends, a variant for each fault and for each control.
 Catalog catalog();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/records/record.hpp"
-#include "harness/selftest/planted.hpp"
+#include "harness/selftest/expected.hpp"
 #include "harness/support/json.hpp"
 #include "harness/support/table.hpp"
 
@@ -38,9 +38,9 @@ struct Outcome {
   double seconds = 0;
 };
 
-/// A row for each control and then for each fault on the backend, in their order. A fault without a
-/// record, or whose control failed, is not ok.
-std::vector<Row> judge(BackendId backend, std::span<const Outcome> outcomes);
+/// A row for each that is expected, in their order, controls before what refers to them. One
+/// without a record, or whose control failed, is not ok.
+std::vector<Row> judge(std::span<const Expected> expected, std::span<const Outcome> outcomes);
 
 /// True where there are rows and all of them are ok.
 bool passed(std::span<const Row> rows);

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import threading
 import time
 
 import numpy
@@ -45,17 +44,6 @@ def decays_too_late(q, k, v, g, scale):
     return plain(q, k, v, late, scale)
 
 
-_kept = {}
-
-
-def replays(q, k, v, g, scale):
-    """Wrong: what it returned once, it returns again."""
-    key = (q.shape, q.ctypes.data)
-    if key not in _kept:
-        _kept[key] = plain(q, k, v, g, scale)
-    return _kept[key]
-
-
 def changes_inputs(q, k, v, g, scale):
     result = plain(q, k, v, g, scale)
     q[0, 0, 0, 0] += 1
@@ -74,29 +62,6 @@ class _Lazy(numpy.ndarray):
 def is_lazy(q, k, v, g, scale):
     o, state = plain(q, k, v, g, scale)
     return o.view(_Lazy), state
-
-
-def goes_on_later(q, k, v, g, scale):
-    """Wrong: it returns while a thread of it still computes."""
-    o, state = numpy.zeros(v.shape, v.dtype), numpy.zeros(
-        (q.shape[0], q.shape[2], q.shape[3], v.shape[3]), numpy.float32)
-
-    def work():
-        time.sleep(0.05)
-        o[...], state[...] = plain(q, k, v, g, scale)
-    threading.Thread(target=work).start()
-    return o, state
-
-
-_calls = 0
-
-
-def fails_once_it_is_timed(q, k, v, g, scale):
-    """Wrong after the calls that verification usually makes."""
-    global _calls
-    _calls += 1
-    o, state = plain(q, k, v, g, scale)
-    return (o if _calls < 12 else numpy.zeros_like(o)), state
 
 
 def raises(q, k, v, g):

@@ -1,13 +1,11 @@
 #pragma once
-// A folder that lives as long as a test.
+// Where tests write to.
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
-#include <string>
-#include <system_error>
+
+#include "harness/support/system/temporary_folder.hpp"
 
 namespace gla_bench {
 
@@ -17,29 +15,5 @@ inline std::filesystem::path memory_folder() {
   const char* memory = "/dev/shm";
   return ::access(memory, W_OK | X_OK) == 0 ? memory : std::filesystem::temp_directory_path();
 }
-
-class TemporaryFolder {
- public:
-  explicit TemporaryFolder(
-      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
-    std::string pattern = (parent / "gla-bench-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw std::filesystem::filesystem_error("mkdtemp", pattern,
-                                              std::error_code(errno, std::generic_category()));
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace gla_bench

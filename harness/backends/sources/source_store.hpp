@@ -27,6 +27,9 @@ std::span<const Source> embedded_sources();
 /// them.
 std::span<const Source> embedded_verifier();
 
+/// What the self-test brings in from outside (harness/selftest/exploits/). No store contains them.
+std::span<const Source> embedded_exploits();
+
 /// The example kernels and their manifests, below examples/, which `gla-bench init` writes. No store
 /// contains them.
 std::span<const Source> embedded_examples();

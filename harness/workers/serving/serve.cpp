@@ -10,6 +10,7 @@
 #include "harness/measure/readings.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/support/git_version.hpp"
+#include "harness/support/processor_clock.hpp"
 #include "harness/verify/verifier_hash.hpp"
 #include "harness/workers/channel.hpp"
 #include "harness/workers/protocol.hpp"
@@ -251,6 +252,7 @@ class Server {
 
 int serve(int descriptor, const WorkerSetup& setup) {
   ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  processor_ticks_per_second();  // before there is any code of others in this process
   Channel channel(descriptor);
   return Server(channel, setup).run();
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/measure/checks.hpp"
+#include "harness/selftest/planted.hpp"
 
 namespace gla_bench::selftest {
 namespace {
@@ -65,7 +66,7 @@ std::size_t failures(const std::vector<Row>& rows) {
 }
 
 TEST(SelfTest, PassesWhereEachFaultIsCaughtByItsCheck) {
-  const auto rows = judge(BackendId::host, all_caught());
+  const auto rows = judge(planted::expected(BackendId::host), all_caught());
   EXPECT_TRUE(passed(rows));
   EXPECT_EQ(rows.size(), planted::faults().size() + planted::controls().size());
   EXPECT_FALSE(passed({}));
@@ -79,7 +80,7 @@ TEST(SelfTest, PassesWhereEachFaultIsCaughtByItsCheck) {
 TEST(SelfTest, AnotherCheckIsNotGoodEnough) {
   auto outcomes = all_caught();
   find(outcomes, "wrong_head").record.verification->check = check::max_abs;
-  const auto rows = judge(BackendId::host, outcomes);
+  const auto rows = judge(planted::expected(BackendId::host), outcomes);
   EXPECT_EQ(failures(rows), 1u);
   EXPECT_NE(table(rows).text().find("FAILED, expected rel_l2"), std::string::npos);
 }
@@ -88,14 +89,14 @@ TEST(SelfTest, AFaultThatPassesFails) {
   for (const planted::PlantedFault& fault : planted::faults()) {
     auto outcomes = all_caught();
     find(outcomes, fault.name).record = record(fault.name, Status::measured);
-    EXPECT_EQ(failures(judge(BackendId::host, outcomes)), 1u) << fault.name;
+    EXPECT_EQ(failures(judge(planted::expected(BackendId::host), outcomes)), 1u) << fault.name;
   }
 }
 
 TEST(SelfTest, AFaultWithoutARecordFails) {
   auto outcomes = all_caught();
   outcomes.pop_back();
-  EXPECT_EQ(failures(judge(BackendId::host, outcomes)), 1u);
+  EXPECT_EQ(failures(judge(planted::expected(BackendId::host), outcomes)), 1u);
 }
 
 TEST(SelfTest, FaultsWhoseControlFailsMayBeCaughtByAccident) {
@@ -107,21 +108,23 @@ TEST(SelfTest, FaultsWhoseControlFailsMayBeCaughtByAccident) {
   for (const Status status : {Status::wrong, Status::verified, Status::crashed}) {
     auto outcomes = all_caught();
     find(outcomes, "honest_slow").record.status = status;
-    EXPECT_EQ(failures(judge(BackendId::host, outcomes)), 1 + with_control("honest_slow"))
+    EXPECT_EQ(failures(judge(planted::expected(BackendId::host), outcomes)),
+              1 + with_control("honest_slow"))
         << name(status);
   }
   auto outcomes = all_caught();
   find(outcomes, "honest").record.timing.emplace();
   find(outcomes, "honest").record.timing->suspect = true;
   find(outcomes, "honest").record.timing->suspect_check = check::floor;
-  EXPECT_EQ(failures(judge(BackendId::host, outcomes)), 1 + with_control("honest"));
+  EXPECT_EQ(failures(judge(planted::expected(BackendId::host), outcomes)),
+            1 + with_control("honest"));
 }
 
 TEST(SelfTest, WhatOnlyTheHostCanDoIsNotAskedOfAGpu) {
   auto outcomes = all_caught();
   std::erase_if(outcomes, [](const Outcome& o) { return o.record.variant == "hoarding"; });
-  EXPECT_TRUE(passed(judge(BackendId::cuda, outcomes)));
-  EXPECT_FALSE(passed(judge(BackendId::host, outcomes)));
+  EXPECT_TRUE(passed(judge(planted::expected(BackendId::cuda), outcomes)));
+  EXPECT_FALSE(passed(judge(planted::expected(BackendId::host), outcomes)));
 }
 
 TEST(SelfTest, EachFaultHasAVariantOnEachBackendAndAControl) {
