@@ -1,10 +1,10 @@
 # Turns each line of rooms.txt into a static library: every .cpp below the room's folder, so that a
 # new source needs no edit here. A room links the room before it, and through it all earlier ones.
 
-# Rooms whose code runs in a measurement or walks whole tensors. The others are bookkeeping, mostly
+# Rooms whose code runs in a measurement, walks whole tensors or learns from records. The others are bookkeeping, mostly
 # templates of a JSON library and of CLI11, which take longer to optimise than they ever run.
 set(GLA_BENCH_NUMERIC_ROOMS core reference kernels harness/tensors harness/backends harness/measure
-                            harness/verify)
+                            harness/verify harness/cost_model)
 
 # Rooms whose sources compile one by one: kernels and references of one folder are told apart by their
 # files' names, and name what each of them has (`recipe`, `space`, `reference`) alike.

@@ -13,18 +13,20 @@ constexpr double least_sigma = 0.02;
 }  // namespace
 
 double NamedRegression::predict(const Features& of_candidate) const {
+  // A regression over all variants has many features that a candidate lacks.
+  std::vector<const Feature*> known;
+  known.reserve(of_candidate.list.size());
+  for (const Feature& one : of_candidate.list) known.push_back(&one);
+  std::stable_sort(known.begin(), known.end(),
+                   [](const Feature* a, const Feature* b) { return a->name < b->name; });
   std::vector<double> row;
   row.reserve(features.size());
-  std::size_t next = 0;  // mostly both are in the same order
   for (const std::string& name : features) {
-    const auto& list = of_candidate.list;
-    double value = missing_feature;
-    for (std::size_t tried = 0; tried < list.size(); ++tried, ++next)
-      if (list[next % list.size()].name == name) {
-        value = list[next++ % list.size()].value;
-        break;
-      }
-    row.push_back(value);
+    const auto found =
+        std::lower_bound(known.begin(), known.end(), name,
+                         [](const Feature* one, const std::string& n) { return one->name < n; });
+    const bool has_it = found != known.end() && (*found)->name == name;
+    row.push_back(has_it ? (*found)->value : missing_feature);
   }
   return regression.predict(row);
 }

@@ -88,6 +88,16 @@ class CommittedChoices : public testing::Test {
     };
   }
 
+  /// The choices on all sizes of one problem, made once for all tests.
+  const std::vector<Problem>& grid() const {
+    static const auto problems = problem_grid(std::vector{gla(8, 4096, 16, 128)}, 16e9);
+    return problems;
+  }
+  const TunedTable& carried() const {
+    static const TunedTable table = with_choices(chooser_, grid(), refuse());
+    return table;
+  }
+
   static const TunedChoice& says(const TunedTable& table, const Problem& problem) {
     return table.entries[nearest_entries(table, problem).front().entry].winner;
   }
@@ -101,26 +111,22 @@ class CommittedChoices : public testing::Test {
 };
 
 TEST_F(CommittedChoices, TheTableAloneSaysWhatAutoTakesOnTheWholeGrid) {
-  const auto grid = problem_grid(std::vector{gla(8, 4096, 16, 128)}, 16e9);
-  ASSERT_GT(grid.size(), 200u);
-  const TunedTable carried = with_choices(chooser_, grid, refuse());
-  EXPECT_GT(carried.entries.size(), table_.entries.size());
-  EXPECT_LT(carried.entries.size(), table_.entries.size() + grid.size());
+  ASSERT_GT(grid().size(), 200u);
+  EXPECT_GT(carried().entries.size(), table_.entries.size());
+  EXPECT_LT(carried().entries.size(), table_.entries.size() + grid().size());
   std::size_t others = 0;
-  for (const Problem& problem : grid) {
+  for (const Problem& problem : grid()) {
     const Candidate choice = *chooser_.choose(problem, refuse()).candidate;
-    EXPECT_EQ(says(carried, problem).variant, choice.variant->name) << describe(problem);
-    EXPECT_EQ(says(carried, problem).tile, choice.tile) << describe(problem);
+    EXPECT_EQ(says(carried(), problem).variant, choice.variant->name) << describe(problem);
+    EXPECT_EQ(says(carried(), problem).tile, choice.tile) << describe(problem);
     others += says(table_, problem).tile != choice.tile ? 1 : 0;
   }
   EXPECT_GT(others, 20u);  // the table as measured says something else
-  for (const TunedEntry& entry : carried.entries)
+  for (const TunedEntry& entry : carried().entries)
     EXPECT_EQ(entry.won_by == "model", entry.measured.empty());
 }
 
 TEST_F(CommittedChoices, BetweenTheGridsProblemsItsChoicesAreNearlyAsGood) {
-  const auto grid = problem_grid(std::vector{gla(8, 4096, 16, 128)}, 16e9);
-  const TunedTable carried = with_choices(chooser_, grid, refuse());
   std::mt19937_64 random(1);
   std::vector<double> costs, costs_of_table;
   for (int i = 0; i < 60; ++i) {
@@ -139,7 +145,7 @@ TEST_F(CommittedChoices, BetweenTheGridsProblemsItsChoicesAreNearlyAsGood) {
       if (refuse()(candidate)) return 1.0;
       return predictor_.predict(candidate).seconds / predictor_.predict(choice).seconds;
     };
-    costs.push_back(cost(carried));
+    costs.push_back(cost(carried()));
     costs_of_table.push_back(cost(table_));
   }
   EXPECT_LE(median(costs), 1.005);
