@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Mapping, Optional
 from gla_bench._commands import run, verify
 from gla_bench._errors import GlaBenchError
 from gla_bench._places import Function, manifest_of
+from gla_bench._program import call
 from gla_bench._records import Record, Results
 
 
@@ -29,7 +30,18 @@ def _sweep(manifest: Mapping[str, Any], dtype: Optional[str], problem: Mapping[s
         sweep.update(shapes=[extents], dtypes=dtypes[:1])
     else:
         sweep.update(random={"problems": problems}, dtypes=dtypes, layouts=manifest["layouts"])
+        sweep["options"] = {**_defaults_of_others(manifest), **problem.get("options", {})}
+        if "initial_state" not in manifest["arguments"]:
+            sweep.setdefault("initial_state", False)
     return sweep
+
+
+def _defaults_of_others(manifest: Mapping[str, Any]) -> Dict[str, Any]:
+    """The default of each option that the function does not take: what would be drawn for nothing."""
+    listed = json.loads(call(["list", manifest["operator"], "--json"]).stdout)
+    options = next(one["options"] for one in listed if one["name"] == manifest["operator"])
+    return {option["name"]: [option["values"][0]] for option in options
+            if option["name"] not in manifest["options"]}
 
 
 def _results(command: Callable[..., Results], function: Function, operator: Optional[str],
@@ -51,7 +63,7 @@ def check(function: Function, *, operator: Optional[str] = None, dtype: Optional
     """Verifies a function against float64, in a process of its own.
 
     On the problem whose extents are given, or else on problems drawn over all that the function
-    takes::
+    takes: its dtypes, layouts and options, with an initial state where that is a parameter of it::
 
         gla_bench.check(my_gla, operator="gla", batch=2, seq=256, heads=4, key_dim=64, value_dim=64)
         gla_bench.check(my_gla, operator="gla", problems=200, seed=7)
@@ -72,10 +84,17 @@ def check(function: Function, *, operator: Optional[str] = None, dtype: Optional
     Raises:
         InputError: for a description or a problem that is not what it has to be.
         TypeError: for a function that no other process could import.
+        GlaBenchError: it takes none of the drawn problems.
     """
-    return _results(verify, function, operator,
-                    lambda manifest: _sweep(manifest, dtype, problem, problems, seed),
-                    candidate or {}, None)
+    results = _results(verify, function, operator,
+                       lambda manifest: _sweep(manifest, dtype, problem, problems, seed),
+                       candidate or {}, None)
+    drawn = not any(_is_extent(name, value) for name, value in problem.items())
+    if drawn and all(record.status == "rejected" for record in results):
+        reasons = sorted({record.reason for record in results})
+        raise GlaBenchError(f"{function.__name__} takes none of {len(results.records)} drawn "
+                            f"problems: {'; '.join(reasons[:5])}", 1, "")
+    return results
 
 
 def measure(function: Function, *, operator: Optional[str] = None, dtype: Optional[str] = None,

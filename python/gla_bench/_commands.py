@@ -16,11 +16,12 @@ Candidates = Union[Sequence[Union[Path, Function]], Mapping[str, Function]]
 
 
 def _operator_of(config: Config, name: str) -> Optional[str]:
-    """The operator of the sweep that names a variant, where it is one alone."""
+    """The operator of the sweeps that name a variant, or take all, where it is one alone."""
     if not isinstance(config, Mapping):
         return None
     found = {sweep["operator"] for sweep in config.get("sweeps", [])
-             if isinstance(sweep.get("operator"), str) and name in sweep.get("variants", ())}
+             if isinstance(sweep.get("operator"), str)
+             and (sweep.get("variants") == "all" or name in sweep.get("variants", ()))}
     return found.pop() if len(found) == 1 else None
 
 
