@@ -9,6 +9,7 @@
 #include "core/rounding.hpp"
 #include "reference/linear_recurrence_quadratic.hpp"
 #include "reference/linear_recurrence_traits.hpp"
+#include "reference/recurrence_backward/backward.hpp"
 
 namespace gla_bench {
 namespace {
@@ -184,6 +185,7 @@ Outputs<Real> recurrence_of(const Traits& traits, const Problem& problem, const 
 
 ReferenceTensors reference(const Traits& traits, const Problem& problem,
                            const HostTensors& inputs) {
+  if (is_backward(problem)) return backward(traits, problem, inputs);
   return recurrence_of<double>(traits, problem, inputs, [](double x) { return x; });
 }
 
@@ -194,6 +196,7 @@ ReferenceTensors reference(const Traits& traits, const Problem& problem,
 // decay multiplies the unrounded state, and exp is that of float32.
 HostTensors baseline(const Traits& traits, const Problem& problem, const HostTensors& inputs,
                      Arithmetic arithmetic) {
+  if (is_backward(problem)) return plain_backward(traits, problem, inputs, arithmetic);
   const auto run = [&](auto operand) {
     return recurrence_of<float>(traits, problem, inputs, operand);
   };
@@ -203,6 +206,7 @@ HostTensors baseline(const Traits& traits, const Problem& problem, const HostTen
 // The second form fills outputs that already have the right sizes.
 ReferenceTensors second_form(const Traits& traits, const Problem& problem,
                              const HostTensors& inputs) {
+  if (is_backward(problem)) return second_backward(traits, problem, inputs);
   ReferenceTensors outputs = empty_outputs<double>(traits, problem);
   const View view(traits, problem, inputs);
   const std::int64_t pairs = view.sequences * view.heads;
@@ -217,7 +221,7 @@ Operator make(const Traits& traits) {
   Operator op;
   op.name = traits.name;
   op.summary = traits.summary;
-  op.directions = {Direction::forward};
+  op.directions = {Direction::forward, Direction::backward};
   op.gates = regimes(traits);
   // For these members the list begins with "none", but without gates they would be another
   // operator.

@@ -7,6 +7,7 @@
 #include "reference/inputs.hpp"
 #include "reference/linear_recurrence_traits.hpp"
 #include "reference/memory_options.hpp"
+#include "reference/recurrence_backward/backward.hpp"
 
 namespace gla_bench::recurrence {
 namespace {
@@ -53,11 +54,14 @@ double state_size(const Traits& traits, const Problem& problem) {
   return size.empty() ? 1.0 : std::stod(size);
 }
 
-// Standard deviation of the outputs that read only the initial state.
+// Standard deviation of the outputs that read only the initial state: o or, in the backward, dq.
 double output_of_state(const Traits& traits, const Problem& problem) {
   const double scale = problem.scale.value_or(default_scale(traits, problem));
-  const double query = choice(traits, problem, "feature_map") == "elu_plus_one" ? 2.0 : 1.0;
-  return std::abs(scale) * query * std::sqrt(static_cast<double>(problem.shape.key_dim)) *
+  const bool backward = is_backward(problem);
+  const double query =
+      !backward && choice(traits, problem, "feature_map") == "elu_plus_one" ? 2.0 : 1.0;
+  const std::int64_t terms = backward ? problem.shape.value_dim : problem.shape.key_dim;
+  return std::abs(scale) * query * std::sqrt(static_cast<double>(terms)) *
          state_size(traits, problem);
 }
 
@@ -215,7 +219,7 @@ std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem) {
     // The keys of a state, and the queries that read it.
     if (traits.decay != Decay::none) spec.decayed_factors = spec.name == "o" ? 2 : 1;
   }
-  return list;
+  return is_backward(problem) ? backward_tensors(traits, problem, list) : list;
 }
 
 Work work(const Traits& traits, const Problem& problem) {
@@ -225,10 +229,11 @@ Work work(const Traits& traits, const Problem& problem) {
     result.floor_bytes += static_cast<double>(spec.bytes());
   // Counted for each token and head: adding k v^T to the state and reading the state by q, 2KV
   // each. As is usual, the KV products of the decay are not counted, nor are terms of order K + V
-  // (bonus, normalizer).
-  result.flops = 4.0 * static_cast<double>(s.batch) * static_cast<double>(s.seq) *
-                 static_cast<double>(s.heads) * static_cast<double>(s.key_dim) *
-                 static_cast<double>(s.value_dim);
+  // (bonus, normalizer). The backward forms the state and its gradient, and reads the former for dq
+  // and the latter for dk and dv: 2KV each, besides those of the forward's state.
+  result.flops = (is_backward(problem) ? 10.0 : 4.0) * static_cast<double>(s.batch) *
+                 static_cast<double>(s.seq) * static_cast<double>(s.heads) *
+                 static_cast<double>(s.key_dim) * static_cast<double>(s.value_dim);
   return result;
 }
 
@@ -253,13 +258,16 @@ HostTensors draw(const Traits& traits, const Problem& problem) {
       values = draw_normal(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
   }
   if (positive_inputs(traits, problem)) pad_queries(problem, inputs.at("q"));
+  if (positive_inputs(traits, problem) && is_backward(problem)) pad_gradients(problem, inputs);
   if (chosen(traits, problem, "nan_sequence")) spoil_a_sequence(traits, problem, inputs);
   return inputs;
 }
 
 std::vector<std::string> signed_inputs(const Traits& traits, const Problem& problem) {
-  if (positive_inputs(traits, problem)) return {"v", "u", "initial_state"};
-  return {"q", "k", "v", "u", "initial_state"};
+  std::vector<std::string> list{"v", "u", "initial_state"};
+  if (!positive_inputs(traits, problem)) list.insert(list.begin(), {"q", "k"});
+  if (is_backward(problem)) list.insert(list.end(), {"do", "dfinal_state", "dfinal_normalizer"});
+  return list;
 }
 
 std::optional<std::string> refuse(const Traits& traits, const Problem& problem) {
@@ -283,6 +291,8 @@ std::optional<std::string> refuse(const Traits& traits, const Problem& problem) 
     return "no w gives -exp(w) the value 0 or -inf, which regime " + problem.gate + " has";
   if (chosen(traits, problem, "packed"))
     if (auto reason = refuse_packed(problem)) return reason;
+  if (is_backward(problem))
+    if (auto reason = refuse_backward(traits, problem)) return reason;
   return refuse_gate_dtype(choice(traits, problem, "gate_dtype"), problem.dtype);
 }
 
@@ -309,6 +319,10 @@ View::View(const Traits& traits, const Problem& problem, const HostTensors& inpu
   boundaries = of(problem.shape.sequences > 0, "cu_seqlens");
   initial_state = of(problem.initial_state, "initial_state");
   initial_normalizer = of(problem.initial_state && normalize, "initial_normalizer");
+  const bool backward = is_backward(problem);
+  d_o = of(backward, "do");
+  d_final_state = of(backward && problem.final_state, "dfinal_state");
+  d_final_normalizer = of(backward && problem.final_state && normalize, "dfinal_normalizer");
 }
 
 }  // namespace gla_bench::recurrence

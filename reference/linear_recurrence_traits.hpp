@@ -58,6 +58,7 @@ struct View {
   std::int64_t sequences, heads, keys, values, seq;
   double scale;
   const float *q, *k, *v, *gate, *bonus, *boundaries, *initial_state, *initial_normalizer;
+  const float *d_o, *d_final_state, *d_final_normalizer;  ///< of the backward; null otherwise
 
   /// @throws std::out_of_range for a missing input
   View(const Traits& traits, const Problem& problem, const HostTensors& inputs);
@@ -88,6 +89,12 @@ struct View {
     return value > 0 ? value + 1 : std::exp(value);
   }
 
+  /// The derivative of feature() at x.
+  template <class Real>
+  Real feature_slope(float x) const {
+    return !elu_features || x > 0 ? Real(1) : std::exp(static_cast<Real>(x));
+  }
+
   /// The log decay of state row `key` at a token, computed in Real.
   template <class Real>
   Real log_decay(std::int64_t row, std::int64_t head, std::int64_t key) const {
@@ -103,6 +110,15 @@ struct View {
     }
     const auto value = static_cast<Real>(gate[key_at(row, head) + key]);
     return raw_gates ? -std::exp(value) : value;
+  }
+
+  /// The derivative of log_decay() by the gate that is stored, for gates per key. A raw gate whose
+  /// decay is 0 has no gradient, and the derivative counts as 0.
+  template <class Real>
+  Real gate_slope(std::int64_t row, std::int64_t head, std::int64_t key) const {
+    if (!raw_gates) return 1;
+    const Real decay = log_decay<Real>(row, head, key);
+    return std::isinf(decay) ? Real(0) : decay;
   }
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "kernels/linear_recurrence/family.hpp"
+#include "kernels/linear_recurrence/host/backward/variants.hpp"
 #include "kernels/linear_recurrence/sm90/chunk_sm90.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -35,6 +36,11 @@ constexpr std::array makers{
     Maker{host_chunk_materialized, every_member},
     Maker{host_chunk_fused, every_member},
     Maker{host_chunk_pipeline, gla_alone},
+    // Host, backward
+    Maker{host_backward_recurrent, every_member},
+    Maker{host_backward_parallel, every_member},
+    Maker{host_backward_chunk_materialized, every_member},
+    Maker{host_backward_chunk_fused, every_member},
 };
 
 }  // namespace

@@ -14,7 +14,9 @@ namespace {
 std::vector<const Variant*> host_variants() {
   std::vector<const Variant*> list;
   for (const Variant& variant : variants())
-    if (variant.backend == BackendId::host && variant.op == "gla") list.push_back(&variant);
+    if (variant.backend == BackendId::host && variant.op == "gla" &&
+        variant.direction == Direction::forward)
+      list.push_back(&variant);
   return list;
 }
 
@@ -42,7 +44,7 @@ Verification verify(Backend& backend, ProblemTruth& truth, const Candidate& cand
                           default_tolerance(), {.reproducible = candidate.variant->reproducible});
 }
 
-// Every host variant of the family, and each with every regime of its operator.
+// Every host variant of the family in both directions, and each with every regime of its operator.
 std::vector<const Variant*> family_variants() {
   std::vector<const Variant*> list;
   for (const Variant& variant : variants())
@@ -68,6 +70,7 @@ class HostVariantsInRegimes : public testing::TestWithParam<Point> {
   Problem problem(const Shape& shape, DType dtype) const {
     Problem p = gla(shape, std::get<1>(GetParam()), dtype);
     p.op = variant().op;
+    p.direction = variant().direction;
     return p;
   }
   // The variant against the reference with every tile given.
@@ -119,7 +122,7 @@ TEST_P(HostVariantsInRegimes, RightForRaggedSequences) {
     p.shape.sequences = sequences;
     p.initial_state = initial;
     p.options["lengths"] = lengths;
-    if (initial) p.options["in_place"] = "true";
+    if (initial && p.direction == Direction::forward) p.options["in_place"] = "true";
     if (p.op == "linear_attention") p.options["normalize"] = "true";
     check(p);
   }
@@ -162,7 +165,8 @@ TEST_P(HostVariantsInRegimes, RightWithInputsAsLayersHaveThem) {
 INSTANTIATE_TEST_SUITE_P(LinearRecurrence, HostVariantsInRegimes, testing::ValuesIn(all_points()),
                          [](const auto& instance) {
                            const Variant& variant = *std::get<0>(instance.param);
-                           return variant.op + "_" + variant.name + "_" +
+                           const bool back = variant.direction == Direction::backward;
+                           return variant.op + (back ? "_backward_" : "_") + variant.name + "_" +
                                   std::get<1>(instance.param);
                          });
 
@@ -258,6 +262,7 @@ TEST(HostVariants, SameBitsForEveryNumberOfThreads) {
     const Operator& op = *find_operator(variant->op);
     Problem problem = gla({1, 300, 2, 20, 40}, "mild", DType::bfloat16);
     problem.op = variant->op;
+    problem.direction = variant->direction;
     problem.shape.sequences = 3;
     const HostTensors inputs = op.draw(problem);
     std::vector<HostTensors> results;
@@ -279,6 +284,10 @@ TEST(HostVariants, AreTheSameForEveryMember) {
          {"recurrent", "parallel", "parallel_cublas", "chunk_materialized", "chunk_fused"})
       EXPECT_NE(find_variant(op, name, BackendId::host), nullptr) << op << " " << name;
   EXPECT_NE(find_variant("gla", "chunk_pipeline", BackendId::host), nullptr);
+  for (const char* op : {"linear_attention", "retention", "simple_gla", "gla", "rwkv6"})
+    for (const char* name : {"recurrent", "parallel", "chunk_materialized", "chunk_fused"})
+      EXPECT_NE(find_variant(op, name, BackendId::host, Direction::backward), nullptr)
+          << op << " " << name;
 }
 
 TEST(HostVariants, DescribeWhatTheyMove) {
@@ -288,6 +297,7 @@ TEST(HostVariants, DescribeWhatTheyMove) {
                                Shape{1, 64, 1, 512, 512}, Shape{1, 64, 1, 12, 7}}) {
       Problem problem = gla(shape, "mild", DType::bfloat16);
       problem.op = variant->op;
+      problem.direction = variant->direction;
       problem.initial_state = true;
       if (shape.key_dim == 12) problem.shape.sequences = 100;
       if (problem.op == "linear_attention") problem.options["normalize"] = "true";

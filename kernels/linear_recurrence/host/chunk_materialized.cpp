@@ -13,7 +13,7 @@
 #include <algorithm>
 
 #include "kernels/linear_recurrence/host/chunk.hpp"
-#include "kernels/linear_recurrence/host/math.hpp"
+#include "kernels/linear_recurrence/host/chunk_states.hpp"
 #include "kernels/linear_recurrence/host/variant.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
@@ -22,28 +22,16 @@ namespace {
 
 using namespace host;
 
-// The chunks of all pairs, and what the workspace holds of them.
-struct Chunks {
-  const Call& call;
-  long long length, width, row;  // row: of a stored state
-  Pieces pieces;
-  float* states;
-  float* decays;
+// The chunks of all pairs in blocks of columns.
+struct Chunks : ChunkStates {
+  long long width;
 
   Chunks(const Call& c, const Tile& tile)
-      : call(c),
-        length(tile.at("chunk")),
-        width(std::min<long long>(tile.at("block_v"), c.values)),
-        row(c.values + c.extra),
-        pieces(c, length),
-        states(static_cast<float*>(c.p.work[0])),
-        decays(static_cast<float*>(c.p.work[1])) {}
+      : ChunkStates(c, tile.at("chunk"), c.p.work[0], c.p.work[1]),
+        width(std::min<long long>(tile.at("block_v"), c.values)) {}
 
   long long blocks() const { return ceil_div(call.values, width); }
   long long tasks() const { return pieces.count() * blocks(); }
-  long long longest() const { return std::min(length, call.longest()); }
-  float* state(long long chunk) const { return states + chunk * call.keys * row; }
-  float* decay(long long chunk) const { return decays + chunk * call.keys; }
   // The tokens of a chunk and the columns of a block.
   Rows rows(long long task) const {
     const Piece& piece = pieces.list[task / blocks()];
@@ -93,34 +81,6 @@ void leave_states(const Chunks& c) {
   }
 }
 
-// Replaces `right` by (left o right).
-void combine(const Chunks& c, long long left, long long right) {
-  const float *before = c.state(left), *decay_before = c.decay(left);
-  float *state = c.state(right), *decay = c.decay(right);
-  for (long long i = 0; i < c.call.keys; ++i) {
-    for (long long j = 0; j < c.row; ++j) state[i * c.row + j] += decay[i] * before[i * c.row + j];
-    decay[i] = without_dust(decay[i] * decay_before[i]);
-  }
-}
-
-// Runs one level of the tree: chunk i of a pair takes in chunk i - distance, for i = first, first +
-// step, ...
-void level(const Chunks& c, long long first, long long step, long long distance) {
-#pragma omp parallel for schedule(dynamic)
-  for (long long chunk = 0; chunk < c.pieces.count(); ++chunk) {
-    const long long index = c.pieces.list[chunk].index;
-    if (index >= first && (index - first) % step == 0) combine(c, chunk - distance, chunk);
-  }
-}
-
-void scan(const Chunks& c) {
-  const long long most = ceil_div(c.call.longest(), c.length);
-  long long distance = 1;
-  for (; distance < most; distance *= 2) level(c, 2 * distance - 1, 2 * distance, distance);
-  for (distance /= 2; distance >= 1; distance /= 2)
-    level(c, 3 * distance - 1, 2 * distance, distance);
-}
-
 void form_outputs(const Chunks& c) {
 #pragma omp parallel
   {
@@ -158,7 +118,7 @@ void run(const HostCall& host_call) {
   const Call call(host_call);
   const Chunks chunks(call, host_call.tile);
   leave_states(chunks);
-  scan(chunks);
+  scan(chunks, Order::forwards);
   form_outputs(chunks);
   return_states(chunks);
 }
@@ -177,31 +137,12 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
           {"decays", bytes(static_cast<double>(problem.shape.key_dim))}};
 }
 
-// Combinations that the up and down sweeps of the tree make for `count` chunks of one pair.
-double combinations_of(std::int64_t count) {
-  std::int64_t total = 0, distance = 1;
-  const auto of_level = [&](std::int64_t first, std::int64_t step) {
-    if (first < count) total += (count - 1 - first) / step + 1;
-  };
-  for (; distance < count; distance *= 2) of_level(2 * distance - 1, 2 * distance);
-  for (distance /= 2; distance >= 1; distance /= 2) of_level(3 * distance - 1, 2 * distance);
-  return static_cast<double>(total);
-}
-
-// Combinations of all pairs. Ragged sequences are counted as one long sequence.
-double combinations(const Problem& problem, const Tile& tile) {
-  const Shape& s = problem.shape;
-  const double pairs =
-      static_cast<double>(s.heads) * (ragged(problem) ? 1.0 : static_cast<double>(s.batch));
-  return pairs * combinations_of(chunks_in_a_row(problem, tile.at("chunk")));
-}
-
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const auto blocks = static_cast<double>(value_blocks(problem, tile));
   const auto count = static_cast<double>(chunks(problem, tile.at("chunk")));
   const double state = stored(problem) * 4;
   const double decay = static_cast<double>(problem.shape.key_dim) * 4;
-  const double combined = combinations(problem, tile);
+  const double combined = combinations(problem, tile.at("chunk"));
   const double firsts = static_cast<double>(sequences(problem));
   // k and gates are read for the states, q, k and gates for the outputs in each block of columns,
   // and v twice. The states are written once; each combination reads two and writes one; the
@@ -216,14 +157,14 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
 }  // namespace
 
 Variant host_chunk_materialized(const Member& member) {
-  Variant variant =
-      make_variant(member, "chunk_materialized",
-                   "chunk states in memory, a parallel scan over chunks, then the outputs",
-                   {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"},
-                    {"block_v", {128, 64, 32, 256}, "columns of v that a task takes"}},
-                   run,
-                   {"linear_recurrence/host/chunk_materialized.cpp",
-                    "linear_recurrence/host/chunk.cpp", "linear_recurrence/host/rows.cpp"});
+  Variant variant = make_variant(
+      member, "chunk_materialized",
+      "chunk states in memory, a parallel scan over chunks, then the outputs",
+      {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"},
+       {"block_v", {128, 64, 32, 256}, "columns of v that a task takes"}},
+      run,
+      {"linear_recurrence/host/chunk_materialized.cpp", "linear_recurrence/host/chunk_states.cpp",
+       "linear_recurrence/host/chunk.cpp", "linear_recurrence/host/rows.cpp"});
   variant.workspace = workspace;
   variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
     return linear_recurrence::bind(problem, address, workspace(problem, tile));
@@ -231,7 +172,7 @@ Variant host_chunk_materialized(const Member& member) {
   variant.traffic = traffic;
   variant.flops = [](const Problem& problem, const Tile& tile) {
     return chunk_flops(problem, tile.at("chunk")) +
-           combinations(problem, tile) * stored(problem) * 2;
+           combinations(problem, tile.at("chunk")) * stored(problem) * 2;
   };
   return variant;
 }

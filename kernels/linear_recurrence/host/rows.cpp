@@ -41,18 +41,6 @@ void with_dtype(DType dtype, Use use) {
   }
 }
 
-void load(const Call& call, DType dtype, const void* tensor, const TokenStrides& strides,
-          const Rows& at, float* out, long long out_row) {
-  with_dtype(dtype, [&](auto tag, auto widen, auto) {
-    using Element = typename decltype(tag)::type;
-    for (long long row = 0; row < at.rows; ++row) {
-      const Element* in = static_cast<const Element*>(tensor) + offset(call, strides, at, row);
-      float* to = out + row * out_row;
-      for (long long i = 0; i < at.columns; ++i) to[i] = widen(in[i]);
-    }
-  });
-}
-
 Rows all_keys(const Call& call, const Rows& at) {
   return {at.pair, at.first, at.rows, 0, call.keys};
 }
@@ -98,13 +86,36 @@ long long Call::longest() const {
   return most;
 }
 
+void load_rows(const Call& call, DType dtype, const void* tensor, const TokenStrides& strides,
+               const Rows& at, float* out, long long out_row) {
+  with_dtype(dtype, [&](auto tag, auto widen, auto) {
+    using Element = typename decltype(tag)::type;
+    for (long long row = 0; row < at.rows; ++row) {
+      const Element* in = static_cast<const Element*>(tensor) + offset(call, strides, at, row);
+      float* to = out + row * out_row;
+      for (long long i = 0; i < at.columns; ++i) to[i] = widen(in[i]);
+    }
+  });
+}
+
+void store_rows(const Call& call, DType dtype, void* tensor, const TokenStrides& strides,
+                const Rows& at, const float* in, long long in_row) {
+  with_dtype(dtype, [&](auto tag, auto, auto narrow) {
+    using Element = typename decltype(tag)::type;
+    for (long long row = 0; row < at.rows; ++row, in += in_row) {
+      Element* out = static_cast<Element*>(tensor) + offset(call, strides, at, row);
+      for (long long i = 0; i < at.columns; ++i) out[i] = narrow(in[i]);
+    }
+  });
+}
+
 void load_queries(const Call& call, const Rows& at, float* out) {
-  load(call, call.dtype, call.p.q, call.p.key_strides, all_keys(call, at), out, call.keys);
+  load_rows(call, call.dtype, call.p.q, call.p.key_strides, all_keys(call, at), out, call.keys);
   apply_features(call, at.rows * call.keys, out);
 }
 
 void load_keys(const Call& call, const Rows& at, float* out) {
-  load(call, call.dtype, call.p.k, call.p.key_strides, all_keys(call, at), out, call.keys);
+  load_rows(call, call.dtype, call.p.k, call.p.key_strides, all_keys(call, at), out, call.keys);
   apply_features(call, at.rows * call.keys, out);
 }
 
@@ -118,13 +129,14 @@ void load_log_decays(const Call& call, const Rows& at, float* out) {
       std::fill_n(out, elements, call.p.log_decay[call.head(at.pair)]);
       return;
     case Decay::per_token:
-      load(call, call.gate_dtype, call.p.g, call.p.gate_strides, {at.pair, at.first, at.rows, 0, 1},
-           out, keys);
+      load_rows(call, call.gate_dtype, call.p.g, call.p.gate_strides,
+                {at.pair, at.first, at.rows, 0, 1}, out, keys);
       for (long long t = 0; t < at.rows; ++t)
         std::fill_n(out + t * keys + 1, keys - 1, out[t * keys]);
       return;
     case Decay::per_key:
-      load(call, call.gate_dtype, call.p.g, call.p.gate_strides, all_keys(call, at), out, keys);
+      load_rows(call, call.gate_dtype, call.p.g, call.p.gate_strides, all_keys(call, at), out,
+                keys);
       break;
   }
   for (long long i = 0; call.raw_gates && i < elements; ++i) out[i] = -std::exp(out[i]);
@@ -152,24 +164,50 @@ void load_bonus(const Call& call, long long pair, float* out) {
 
 void load_values(const Call& call, const Rows& at, float* out) {
   const long long width = at.columns + call.extra;
-  load(call, call.dtype, call.p.v, call.p.value_strides, at, out, width);
+  load_rows(call, call.dtype, call.p.v, call.p.value_strides, at, out, width);
   for (long long t = 0; call.extra && t < at.rows; ++t) out[t * width + at.columns] = 1.0f;
 }
 
 void store_outputs(const Call& call, const Rows& at, const float* in) {
   const long long width = at.columns + call.extra;
+  if (call.extra == 0) {
+    store_rows(call, call.dtype, call.p.o, call.p.output_strides, at, in, width);
+    return;
+  }
   with_dtype(call.dtype, [&](auto tag, auto, auto narrow) {
     using Element = typename decltype(tag)::type;
     for (long long row = 0; row < at.rows; ++row, in += width) {
       Element* out = static_cast<Element*>(call.p.o) + offset(call, call.p.output_strides, at, row);
-      if (call.extra == 0) {
-        for (long long i = 0; i < at.columns; ++i) out[i] = narrow(in[i]);
-        continue;
-      }
       const float divisor = in[at.columns] + call.p.epsilon;
       for (long long i = 0; i < at.columns; ++i) out[i] = narrow(in[i] / divisor);
     }
   });
+}
+
+void load_state(const Call& call, const void* states, long long pair, long long column,
+                long long columns, float* out, long long out_row) {
+  const StateStrides& strides = call.p.state_strides;
+  with_dtype(call.bfloat16_state ? DType::bfloat16 : DType::float32,
+             [&](auto tag, auto widen, auto) {
+               const auto* in = static_cast<const typename decltype(tag)::type*>(states) +
+                                state_offset(call, pair, column);
+               for (long long i = 0; i < call.keys; ++i)
+                 for (long long j = 0; j < columns; ++j)
+                   out[i * out_row + j] = widen(in[i * strides.key + j * strides.value]);
+             });
+}
+
+void store_state(const Call& call, void* states, long long pair, long long column,
+                 long long columns, const float* in, long long in_row) {
+  const StateStrides& strides = call.p.state_strides;
+  with_dtype(
+      call.bfloat16_state ? DType::bfloat16 : DType::float32, [&](auto tag, auto, auto narrow) {
+        auto* out =
+            static_cast<typename decltype(tag)::type*>(states) + state_offset(call, pair, column);
+        for (long long i = 0; i < call.keys; ++i)
+          for (long long j = 0; j < columns; ++j)
+            out[i * strides.key + j * strides.value] = narrow(in[i * in_row + j]);
+      });
 }
 
 void load_initial(const Call& call, long long pair, long long column, long long columns,
@@ -179,16 +217,7 @@ void load_initial(const Call& call, long long pair, long long column, long long 
     std::fill_n(out, call.keys * width, 0.0f);
     return;
   }
-  const StateStrides& strides = call.p.state_strides;
-  with_dtype(call.bfloat16_state ? DType::bfloat16 : DType::float32,
-             [&](auto tag, auto widen, auto) {
-               const void* states = call.p.initial_state;
-               const auto* in = static_cast<const typename decltype(tag)::type*>(states) +
-                                state_offset(call, pair, column);
-               for (long long i = 0; i < call.keys; ++i)
-                 for (long long j = 0; j < columns; ++j)
-                   out[i * width + j] = widen(in[i * strides.key + j * strides.value]);
-             });
+  load_state(call, call.p.initial_state, pair, column, columns, out, width);
   for (long long i = 0; call.extra && i < call.keys; ++i)
     out[i * width + columns] = call.normalizers[pair * call.keys + i];
 }
@@ -197,16 +226,7 @@ void store_final(const Call& call, long long pair, long long column, long long c
                  const float* in) {
   if (!call.p.final_state) return;
   const long long width = columns + call.extra;
-  const StateStrides& strides = call.p.state_strides;
-  with_dtype(
-      call.bfloat16_state ? DType::bfloat16 : DType::float32, [&](auto tag, auto, auto narrow) {
-        void* states = call.p.final_state;
-        auto* out =
-            static_cast<typename decltype(tag)::type*>(states) + state_offset(call, pair, column);
-        for (long long i = 0; i < call.keys; ++i)
-          for (long long j = 0; j < columns; ++j)
-            out[i * strides.key + j * strides.value] = narrow(in[i * width + j]);
-      });
+  store_state(call, call.p.final_state, pair, column, columns, in, width);
   for (long long i = 0; call.p.final_normalizer && column == 0 && i < call.keys; ++i)
     call.p.final_normalizer[pair * call.keys + i] = in[i * width + columns];
 }

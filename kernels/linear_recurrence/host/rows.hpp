@@ -50,6 +50,21 @@ struct Rows {
   long long pair, first, rows, column, columns;
 };
 
+/// Loads a rectangle of a tensor of this dtype: out [rows, columns], its rows out_row apart.
+void load_rows(const Call& call, DType dtype, const void* tensor, const TokenStrides& strides,
+               const Rows& at, float* out, long long out_row);
+
+/// Rounds a rectangle to the dtype once, ties to even, and stores it.
+void store_rows(const Call& call, DType dtype, void* tensor, const TokenStrides& strides,
+                const Rows& at, const float* in, long long in_row);
+
+/// Loads columns of a pair's state from a tensor of states: out [K, columns], its rows out_row
+/// apart; and the reverse.
+void load_state(const Call& call, const void* states, long long pair, long long column,
+                long long columns, float* out, long long out_row);
+void store_state(const Call& call, void* states, long long pair, long long column,
+                 long long columns, const float* in, long long in_row);
+
 /// Loads q or k with features applied: out [rows, K]. The rectangle's columns do not matter.
 void load_queries(const Call& call, const Rows& at, float* out);
 void load_keys(const Call& call, const Rows& at, float* out);

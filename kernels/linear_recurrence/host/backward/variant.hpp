@@ -1,0 +1,44 @@
+#pragma once
+// What the descriptions of the host's backward variants have in common.
+
+#include "kernels/linear_recurrence/host/backward/gradients.hpp"
+#include "kernels/linear_recurrence/host/variant.hpp"
+
+namespace gla_bench::linear_recurrence::host {
+
+/// The parts in which backward variants differ.
+struct BackwardForm {
+  std::string name, summary;
+  TileSpace space;
+  std::vector<std::string> sources;  ///< below host/; what all of them include is added
+  std::function<Traffic(const Problem&, const Tile&)> traffic;
+  std::function<double(const Problem&, const Tile&)> flops;
+  /// The variant's own regions; gradient_regions() adds the others for `tasks` tasks.
+  std::function<std::vector<Region>(const Problem&, const Tile&)> workspace;
+  std::function<double(const Problem&, const Tile&)> tasks;
+  std::function<void(const HostCall&)> run;
+};
+
+/// The backward variant of one member that the form describes.
+Variant backward_variant(const Member& member, const BackwardForm& form);
+
+/// Bytes of a [K, V] state, with a normalizer's column, in float32.
+double stored_state_bytes(const Problem& problem);
+
+/// Bytes of do, or of the gradients of outputs and denominators that a normalizer needs.
+double output_gradient_bytes(const Problem& problem);
+
+/// Bytes of dq, dk, dv, and of the gradients of gates, bonus and initial state.
+double gradient_bytes(const Problem& problem);
+
+/// What one pass over a problem's inputs reads for the backward of each token: q, k, gates, v, do.
+double token_gradient_reads(const Problem& problem);
+
+/// Bytes that the kept gradients of outputs take, where there are any.
+double kept_output_bytes(const Problem& problem);
+
+/// Operations of the backward of chunks: 8KV per token and head for what they have from the state
+/// and its gradient, and the lower triangles of their own tokens.
+double chunk_gradient_flops(const Problem& problem, std::int64_t chunk);
+
+}  // namespace gla_bench::linear_recurrence::host
