@@ -24,7 +24,8 @@ std::vector<Real> zeros(std::int64_t count) {
   return std::vector<Real>(static_cast<std::size_t>(count), Real(0));
 }
 
-// What one pair adds to gradients that sum over the tokens of a head.
+// What one pair adds to gradients that sum over the tokens of a head. That of a constant decay is
+// one running sum of all its products.
 template <class Real>
 struct HeadSums {
   std::vector<Real> bonus;  // [K]
@@ -183,7 +184,9 @@ class Reverse {
         dq += operand_(seen[e]) * d_o[e];
         dk += rounded * v_[e];
         dv[e] += rounded * k_[i];
-        gate += rounded * operand_(decay_[i] * old[e]);
+        const Real of_gate = rounded * operand_(decay_[i] * old[e]);
+        gate += of_gate;
+        sums_.decay += of_gate;
         change[e] *= decay_[i];
         if (view_.before_update) change[e] += scale * q_[i] * d_o[e];
       }
@@ -208,9 +211,7 @@ class Reverse {
   void add_gate(std::int64_t row, std::int64_t i, Real gate, Gradients<Real>& gradients) {
     switch (view_.decay) {
       case Decay::none:
-        return;
-      case Decay::per_head:
-        sums_.decay += gate;
+      case Decay::per_head:  // sums_ has it
         return;
       case Decay::per_token:
         gradients.at(gradient())[row * view_.heads + head_] += gate;

@@ -56,8 +56,8 @@ std::map<std::string, std::vector<Real>> empty_gradients(const std::vector<Tenso
 ReferenceTensors backward(const Traits& traits, const Problem& problem, const HostTensors& inputs);
 
 /// The plain computation: the same in float32, with the operands of products rounded to what the
-/// arithmetic keeps. What sums over many tokens (du, the gradients of constant decays) is added up
-/// in float32, token by token.
+/// arithmetic keeps. What sums over the tokens of a head is one running sum in float32: du token by
+/// token, and the gradient of a constant decay product by product.
 HostTensors plain_backward(const Traits& traits, const Problem& problem, const HostTensors& inputs,
                            Arithmetic arithmetic);
 

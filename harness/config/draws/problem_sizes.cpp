@@ -16,9 +16,13 @@ constexpr std::int64_t few_keys = 8;  // keys, or queries, where the other side 
 /// far independent errors stray, and the errors of a few rows are not independent. The gradient of
 /// a query that attends to a single key is a difference of equal numbers; among others it is small.
 constexpr std::int64_t least_rows = 16;
-/// The gradient of a constant decay is one sum for each head, in which nearly everything cancels.
-/// How far rounding takes a single sum is luck, also in the plain computation that gives the bound.
+/// The gradient of a constant decay is one sum for each head, in which nearly everything cancels,
+/// and that of a bonus one for each head and key. How far rounding takes a single sum is luck, also
+/// in the plain computation that gives the bound.
 constexpr std::int64_t least_constants = 8;
+/// Tokens of a sequence that starts with nothing, where outputs are quotients. The first output is
+/// v itself, whatever q and k are, and their gradients there are differences of equal numbers.
+constexpr std::int64_t least_tokens_of_quotients = 8;
 /// Channels of shifted keys in bfloat16. The first one is 4 in all keys, which cancels in gradients
 /// of queries but for the rounding of the outputs that they are made of, and the fewer others there
 /// are the more of the gradient it is: with 3 channels any arithmetic came to 165 % of the bound on
@@ -40,6 +44,18 @@ constexpr double most_float32_logits = 9;
 constexpr double few_queries_logits = 2, few_keys_logits = 4.5;
 /// The same of gradients of constant decays, each of which is one sum over all scores of a head.
 constexpr double constant_decay_logits = 6;
+
+/// The numbers of each head in the smallest output that sums over all tokens of a head; 0: none.
+std::int64_t sums_of_a_head(const Operator& op, const Problem& problem) {
+  std::int64_t least = 0;
+  for (const TensorSpec& spec : op.tensors(problem)) {
+    const bool sums = spec.role == TensorSpec::Role::output && !spec.tokens &&
+                      spec.extents.size() <= 2 && spec.extents[0] == problem.shape.heads;
+    const std::int64_t numbers = sums ? spec.elements() / problem.shape.heads : 0;
+    if (numbers > 0 && (least == 0 || numbers < least)) least = numbers;
+  }
+  return least;
+}
 
 /// The factor "keys" of attention: how many there are beside the queries.
 enum Keys { same, fewer, more, one_query };
@@ -66,13 +82,21 @@ void ProblemSpace::add_sizes() {
   add("batch", {"1", "several"}, [=](Problem& problem, int level, Draws* draws) {
     problem.shape.batch = level == 0 ? 1 : draws != nullptr ? draws->between(least, most) : least;
   });
-  if (has("heads"))
-    add(has("key_heads") ? "key_heads" : "heads", {"1", "several"},
-        [](Problem& problem, int level, Draws* draws) {
-          const std::int64_t count = level == 0 ? 1 : draws != nullptr ? draws->between(2, 5) : 2;
+  if (has("heads")) {
+    // set_rows() makes of several as many as gradients of constant decays need.
+    Problem of_three = plain_;
+    of_three.shape.heads = 3;
+    of_three.shape.key_dim = 2;
+    const bool one = has("key_heads") || sums_of_a_head(op_, of_three) != 1;
+    add(has("key_heads") ? "key_heads" : "heads",
+        one ? std::vector<std::string>{"1", "several"} : std::vector<std::string>{"several"},
+        [one](Problem& problem, int level, Draws* draws) {
+          const bool alone = one && level == 0;
+          const std::int64_t count = alone ? 1 : draws != nullptr ? draws->between(2, 5) : 2;
           problem.shape.heads *= count;
           problem.shape.key_heads *= count;
         });
+  }
   if (has("sequences"))
     add("sequences", {"none", "few", "more than 32"},
         [](Problem& problem, int level, Draws* draws) {
@@ -136,10 +160,12 @@ bool ProblemSpace::set_lengths(Problem& problem, const Levels& levels, Draws* dr
 std::int64_t ProblemSpace::least_heads(const Problem& problem) const {
   if (problem.direction != Direction::backward) return 1;
   const Shape& s = problem.shape;
+  const std::int64_t sums = sums_of_a_head(op_, problem);
+  const std::int64_t heads_of_sums = sums > 0 ? (least_constants - 1) / sums + 1 : 1;
+  if (!has("key_seq")) return heads_of_sums;
   const auto heads_of_rows = [](std::int64_t tokens) { return (least_rows - 1) / tokens + 1; };
   const std::int64_t group = s.heads / s.keys_heads();
-  return std::max({heads_of_rows(s.seq), group * heads_of_rows(s.keys_seq()),
-                   has_constant_decay(problem) ? least_constants : 1});
+  return std::max({heads_of_rows(s.seq), group * heads_of_rows(s.keys_seq()), heads_of_sums});
 }
 
 bool ProblemSpace::set_rows(Problem& problem) const {
@@ -181,6 +207,11 @@ double typical_softmax(double scale, std::int64_t columns) {
 bool ProblemSpace::is_well_posed(const Problem& problem) const {
   if (has("columns") && problem.dtype == DType::float16 &&
       typical_softmax(scale_of(op_, problem), problem.shape.columns) < least_float16_output)
+    return false;
+  const bool backward = problem.direction == Direction::backward;
+  if (backward && !problem.initial_state && flag(problem, "normalize") &&
+      problem.shape.seq <
+          least_tokens_of_quotients * std::max<std::int64_t>(problem.shape.sequences, 1))
     return false;
   return !has("key_seq") || has_bits_for_attention(problem);
 }
@@ -252,13 +283,16 @@ bool ProblemSpace::is_too_much(const Problem& problem) const {
   if (problem.dtype != DType::float16 || !has_states_) return false;
   // The outputs of a recurrence that forgets nothing, of queries and keys that may all be positive.
   const auto keys = static_cast<double>(problem.shape.key_dim);
+  const auto values = static_cast<double>(problem.shape.value_dim);
   const auto tokens = static_cast<double>(problem.shape.seq);
   const double scale = std::abs(scale_of(op_, problem));
   if (scale * 1.5 * keys * std::sqrt(tokens) >= most_float16_output) return true;
-  // Products of two normal numbers have twice as long a way to what is nearly never reached.
+  // Products of two normal numbers have twice as long a way to what is nearly never reached. Of an
+  // initial state, queries read sums over keys, and their gradients sums over values.
   const std::string state = option(problem, "state_size");
   return problem.initial_state && !state.empty() &&
-         scale * std::stod(state) * std::sqrt(keys) >= most_float16_output / 2;
+         scale * std::stod(state) * std::sqrt(backward ? std::max(keys, values) : keys) >=
+             most_float16_output / 2;
 }
 
 /// Whether dims leave room for the longest class of lengths. Attention has it with few queries.

@@ -40,6 +40,10 @@ TEST(OtherInputs, GatesAndWhatFollowsFromOtherInputsStay) {
   EXPECT_EQ(names_of("attention"), (Names{"q", "v"}));
   EXPECT_EQ(names_of("attention", "", "", Direction::backward), (Names{"do"}))
       << "o and lse follow from q, k and v";
+  EXPECT_EQ(names_of("gla", "", "", Direction::backward),
+            (Names{"q", "k", "v", "initial_state", "do", "dfinal_state"}));
+  EXPECT_EQ(names_of("linear_attention", "normalize", "true", Direction::backward),
+            (Names{"v", "initial_state", "do", "dfinal_state", "dfinal_normalizer"}));
 }
 
 TEST(OtherInputs, EveryOperatorHasSome) {
