@@ -114,7 +114,7 @@ Config config_of(const RunOptions& options, const Catalog& catalog) {
   if (options.config.empty()) throw InputError("verify takes a config, or --random N");
   const RandomOptions& part = options.random;
   return part_of(load_config(options.config, catalog),
-                 {part.operators, part.variants, part.dtypes});
+                 {part.operators, part.variants, part.dtypes, part.directions});
 }
 
 int exit_code(const SupervisedEnd& end) {

@@ -46,9 +46,14 @@ Config part_of(Config config, const ConfigPart& part) {
   expect_known("--variants", part.variants,
                all_names(config, [](const Sweep& s) { return s.variants; }));
   expect_known("--dtypes", part.dtypes, all_names(config, dtypes_of));
+  expect_known("--directions", part.directions, all_names(config, [](const Sweep& s) {
+                 return std::vector<std::string>{std::string(name(s.direction))};
+               }));
   std::vector<Sweep> kept;
   for (Sweep& sweep : config.sweeps) {
     if (!part.operators.empty() && !has(part.operators, sweep.op)) continue;
+    if (!part.directions.empty() && !has(part.directions, std::string(name(sweep.direction))))
+      continue;
     if (!part.variants.empty())
       std::erase_if(sweep.variants,
                     [&](const std::string& name) { return !has(part.variants, name); });
@@ -66,7 +71,8 @@ Config part_of(Config config, const ConfigPart& part) {
     kept.push_back(std::move(sweep));
   }
   if (kept.empty())
-    throw InputError("--operators, --variants, --dtypes: no sweep of the config has all of them");
+    throw InputError(
+        "--operators, --variants, --dtypes, --directions: no sweep of the config has all of them");
   config.sweeps = std::move(kept);
   return config;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// A part of a config: only some of the operators, variants and dtypes that it asks for.
+// A part of a config: only some of the operators, variants, dtypes and directions that it
+// asks for.
 
 #include <string>
 #include <vector>
@@ -10,9 +11,11 @@ namespace gla_bench {
 
 /// What is kept of a config; an empty list keeps everything.
 struct ConfigPart {
-  std::vector<std::string> operators, variants, dtypes;
+  std::vector<std::string> operators, variants, dtypes, directions = {};
 
-  bool whole() const { return operators.empty() && variants.empty() && dtypes.empty(); }
+  bool whole() const {
+    return operators.empty() && variants.empty() && dtypes.empty() && directions.empty();
+  }
 };
 
 /// The config without the sweeps and the candidates that the part leaves out. The problems that

@@ -31,7 +31,7 @@ class Pairs {
     form_output_gradients();
     for (std::int64_t i = 0; i < count(); ++i) {
       for (std::int64_t j = 0; j <= i; ++j) two_tokens(i, j);
-      if (view_.initial_state) initial_state_read(i);
+      initial_state_read(i);
       if (view_.d_final_state) final_state_of(i);
     }
     if (view_.initial_state && view_.d_final_state) final_state_of_initial();
@@ -148,15 +148,17 @@ class Pairs {
       add_value(j, e, view_.scale * score * numerator(i, e));
   }
 
+  // Without an initial state it is zero, which is not nothing to a token that is NaN.
   void initial_state_read(std::int64_t t) {
+    const bool given = view_.initial_state != nullptr, sums = view_.initial_normalizer != nullptr;
     for (std::int64_t i = 0; i < view_.keys; ++i) {
       const double left = prefix_.decay(0, behind(t), i);
-      double change = view_.normalize ? denominators_[t] * sum(view_.initial_normalizer, i) : 0.0;
+      double change = sums ? denominators_[t] * sum(view_.initial_normalizer, i) : 0.0;
       for (std::int64_t e = 0; e < view_.values; ++e) {
-        change += numerator(t, e) * element(view_.initial_state, i, e);
-        add_initial(i, e, view_.scale * q(t, i) * left * numerator(t, e));
+        change += numerator(t, e) * (given ? element(view_.initial_state, i, e) : 0.0);
+        if (given) add_initial(i, e, view_.scale * q(t, i) * left * numerator(t, e));
       }
-      if (view_.normalize) add_initial_sum(i, view_.scale * q(t, i) * left * denominators_[t]);
+      if (sums) add_initial_sum(i, view_.scale * q(t, i) * left * denominators_[t]);
       add_query(t, i, view_.scale * change * left);
       add_gates(0, behind(t), i, view_.scale * change * left * q(t, i));
     }

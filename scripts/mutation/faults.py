@@ -10,6 +10,7 @@ A file of tests/mutants/ is {"backend": "host" or "cuda", "faults": [...]}. A fa
   what       a sentence that says what is wrong
   variants   the variants that have the fault
   operators  the operators whose rows it is run against
+  directions optional: the directions of these rows; both without it
   equivalent optional: why no input can tell the edit from the original
   not_wanted optional: why configs/ci.json is not asked to catch it
   survives   optional: what would catch it, where configs/ci.json does not yet
@@ -29,7 +30,7 @@ BACKENDS = ("host", "cuda")
 SUFFIXES = {"host": {".cpp"}, "cuda": {".cuh", ".h"}}
 REQUIRED = {"name": str, "file": str, "find": str, "replace": str, "what": str, "variants": list,
             "operators": list}
-OPTIONAL = {"after": str, "equivalent": str, "not_wanted": str, "survives": str}
+OPTIONAL = {"after": str, "directions": list, "equivalent": str, "not_wanted": str, "survives": str}
 
 
 class BadList(Exception):
@@ -46,6 +47,7 @@ class Fault:
     what: str
     variants: list = field(default_factory=list)
     operators: list = field(default_factory=list)
+    directions: list = field(default_factory=list)
     after: str = ""
     equivalent: str = ""
     not_wanted: str = ""
@@ -86,7 +88,9 @@ def read_fault(backend, entry, where):
     for key in entry:
         expect(key in REQUIRED or isinstance(entry[key], OPTIONAL.get(key, ())),
                f"{name}: unexpected \"{key}\"")
-    for key in ("variants", "operators"):
+    for key in ("variants", "operators", "directions"):
+        if key == "directions" and key not in entry:
+            continue
         expect(entry[key] and all(isinstance(x, str) for x in entry[key]), f"{name}: \"{key}\" holds no names")
     fault = Fault(backend, **entry)
     expect(re.fullmatch(r"[a-z0-9_]+", fault.name), f"{name}: the name has other characters than a-z, 0-9 and _")

@@ -81,6 +81,8 @@ def verify(program, options, fault, folder, arguments):
     command = [program, "verify", options.config, "--backend", fault.backend, "--until-failure", "--quiet",
                "--variants", ",".join(fault.variants), "--operators", ",".join(fault.operators),
                "--force", "--output", results, *arguments]
+    if fault.directions:
+        command += ["--directions", ",".join(fault.directions)]
     text, code = run([str(part) for part in command])
     if code not in (0, 1):
         raise Broken(f"exit code {code}: {text[-2000:]}")

@@ -52,6 +52,18 @@ TEST(ConfigPart, KeepsWhatIsNamed) {
   EXPECT_EQ(dtypes.sweeps[0].dtypes, std::vector<DType>{DType::bfloat16});
 }
 
+TEST(ConfigPart, KeepsADirection) {
+  Config whole = config();
+  const ConfigPart back{{}, {}, {}, {"backward"}};
+  EXPECT_EQ(refusal(whole, back),
+            "--directions: found \"backward\", expected some of what the config has: forward");
+  whole.sweeps[1].direction = Direction::backward;
+  const Config kept = part_of(whole, back);
+  ASSERT_EQ(kept.sweeps.size(), 1u);
+  EXPECT_EQ(kept.sweeps[0].op, "blue");
+  EXPECT_EQ(part_of(whole, {{}, {}, {}, {"forward"}}).sweeps[0].op, "red");
+}
+
 TEST(ConfigPart, NamesThatTheConfigLacksAreRefused) {
   EXPECT_EQ(refusal(config(), {.operators = {"green"}, .variants = {}, .dtypes = {}}),
             "--operators: found \"green\", expected some of what the config has: blue, red");

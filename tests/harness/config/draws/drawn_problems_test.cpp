@@ -273,7 +273,13 @@ TEST(CoveringProblems, HaveEveryValueOfEveryOption) {
     for (const OptionAxis& axis : op.options)
       for (const std::string& value : axis.values) {
         // The log-sum-exp is an input of a backward.
-        if (axis.name == "lse" && list[0].direction == Direction::backward) continue;
+        const bool backward = list[0].direction == Direction::backward;
+        if (axis.name == "lse" && backward) continue;
+        // Gradients of states have memory of their own, and those that sum over all sequences would
+        // be NaN throughout.
+        if (axis.name == "in_place" && backward) continue;
+        if (axis.name == "nan_sequence" && backward && (name == "retention" || name == "rwkv6"))
+          continue;
         EXPECT_TRUE(std::any_of(
             list.begin(), list.end(),
             [&](const Problem& problem) { return option(op, problem, axis.name) == value; }))
