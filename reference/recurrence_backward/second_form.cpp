@@ -19,13 +19,19 @@ class Pairs {
  public:
   Pairs(const Traits& traits, const View& view, std::int64_t sequence, std::int64_t head,
         ReferenceTensors& gradients)
-      : traits_(traits),
-        view_(view),
+      : view_(view),
         sequence_(sequence),
         head_(head),
         tokens_(view.tokens(sequence)),
         prefix_(view, tokens_, head),
-        gradients_(gradients) {}
+        gradients_(gradients),
+        dq_(find("q")),
+        dk_(find("k")),
+        dv_(find("v")),
+        d_gate_(find(std::string(traits.gate))),
+        du_(find("u")),
+        d_initial_(find("initial_state")),
+        d_initial_sum_(find("initial_normalizer")) {}
 
   void run() {
     form_output_gradients();
@@ -93,38 +99,36 @@ class Pairs {
     return numerators_[t * view_.values + e];
   }
 
-  double* out(const char* name, std::int64_t at) { return gradients_.at(name).data() + at; }
+  // Where a gradient is, or null where it is not asked for.
+  double* find(const std::string& name) {
+    const auto found = gradients_.find("d" + name);
+    return found == gradients_.end() ? nullptr : found->second.data();
+  }
   void add_query(std::int64_t t, std::int64_t i, double x) {
-    *out("dq", key_at(t) + i) += x * view_.feature_slope<double>(view_.q[key_at(t) + i]);
+    dq_[key_at(t) + i] += x * view_.feature_slope<double>(view_.q[key_at(t) + i]);
   }
   void add_key(std::int64_t t, std::int64_t i, double x) {
-    *out("dk", key_at(t) + i) += x * view_.feature_slope<double>(view_.k[key_at(t) + i]);
+    dk_[key_at(t) + i] += x * view_.feature_slope<double>(view_.k[key_at(t) + i]);
   }
   void add_value(std::int64_t t, std::int64_t e, double x) {
-    *out("dv", view_.value_at(row(t), head_) + e) += x;
+    dv_[view_.value_at(row(t), head_) + e] += x;
   }
   void add_initial(std::int64_t i, std::int64_t e, double x) {
-    *out("dinitial_state", view_.state_at(sequence_, head_) + i * view_.values + e) += x;
+    d_initial_[view_.state_at(sequence_, head_) + i * view_.values + e] += x;
   }
   void add_initial_sum(std::int64_t i, double x) {
-    *out("dinitial_normalizer", view_.normalizer_at(sequence_, head_) + i) += x;
+    d_initial_sum_[view_.normalizer_at(sequence_, head_) + i] += x;
   }
   // Adds to the gates of tokens [from, to) for state row i.
   void add_gates(std::int64_t from, std::int64_t to, std::int64_t i, double x) {
-    const std::string name = "d" + std::string(traits_.gate);
-    for (std::int64_t t = from; t < to; ++t) switch (view_.decay) {
-        case Decay::none:
-          break;
-        case Decay::per_head:
-          *out(name.c_str(), head_) += x;
-          break;
-        case Decay::per_token:
-          *out(name.c_str(), row(t) * view_.heads + head_) += x;
-          break;
-        case Decay::per_key:
-          *out(name.c_str(), key_at(t) + i) += x * view_.gate_slope<double>(row(t), head_, i);
-          break;
-      }
+    if (view_.decay == Decay::per_head && from < to)
+      d_gate_[head_] += static_cast<double>(to - from) * x;
+    for (std::int64_t t = from; t < to; ++t) {
+      if (view_.decay == Decay::per_token) d_gate_[row(t) * view_.heads + head_] += x;
+      if (view_.decay == Decay::per_key)
+        d_gate_[key_at(t) + i] +=
+            view_.raw_gates ? x * view_.gate_slope<double>(row(t), head_, i) : x;
+    }
   }
 
   void two_tokens(std::int64_t i, std::int64_t j) {
@@ -140,7 +144,7 @@ class Pairs {
       add_query(i, l, change * k(j, l) * between);
       add_key(j, l, change * q(i, l) * between);
       if (own)
-        *out("du", head_ * view_.keys + l) += change * q(i, l) * k(j, l);
+        du_[head_ * view_.keys + l] += change * q(i, l) * k(j, l);
       else
         add_gates(j + 1, behind(i), l, change * q(i, l) * k(j, l) * between);
     }
@@ -193,12 +197,12 @@ class Pairs {
     }
   }
 
-  const Traits& traits_;
   const View& view_;
   std::int64_t sequence_, head_;
   Range tokens_;
   GatePrefix prefix_;
   ReferenceTensors& gradients_;
+  double *dq_, *dk_, *dv_, *d_gate_, *du_, *d_initial_, *d_initial_sum_;
   Column numerators_, denominators_;
 };
 

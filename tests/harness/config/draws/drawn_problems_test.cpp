@@ -259,8 +259,12 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
       const bool of_peaks =
           direction.find("backward") != std::string::npos &&
           (pair.starts_with("regime peaked, tokens ") || pair == "dtype float32, regime peaked");
+      // The rounding of constant decays near 1 adds up in their gradients.
+      const bool of_constants = op == "retention" &&
+                                direction.find("backward") != std::string::npos &&
+                                pair.starts_with("regime rwkv, tokens ");
       EXPECT_TRUE(known.contains(first) || known.contains(second) || of_softmax || of_decays ||
-                  of_peaks)
+                  of_peaks || of_constants)
           << op << direction << ": " << pair;
     }
   }
