@@ -25,9 +25,13 @@ constexpr std::int64_t least_constants = 8;
 /// pairs of tokens by their distance: over 1,000 tokens all four forms on the host came to 1.75e-5,
 /// and the plain computation with them, where float32 may have 1e-5.
 constexpr std::int64_t most_tokens_of_constants = 256;
-/// Tokens of a sequence that starts with nothing, where outputs are quotients. The first output is
+/// Tokens of a sequence where outputs are quotients. If it starts with nothing the first output is
 /// v itself, whatever q and k are, and their gradients there are differences of equal numbers.
 constexpr std::int64_t least_tokens_of_quotients = 8;
+/// The same of ragged sequences on average, which start with a normalizer. Of a sequence of one
+/// token its gradient is q times a single number, do.o, which may be near zero by chance: one of
+/// them came to 1.76e-5 where the plain computation had 1e-6.
+constexpr std::int64_t least_tokens_of_normalizers = 48;
 /// Channels of shifted keys in bfloat16. The first one is 4 in all keys, which cancels in gradients
 /// of queries but for the rounding of the outputs that they are made of, and the fewer others there
 /// are the more of the gradient it is: with 3 channels any arithmetic came to 165 % of the bound on
@@ -208,6 +212,15 @@ bool decays_have_gradients(const Problem& problem, bool few_seeing) {
          (problem.gate != "none" || std::max(s.seq, s.keys_seq()) < most_running_sum);
 }
 
+/// Whether sequences have enough tokens for the gradients of quotients.
+bool quotients_have_gradients(const Problem& problem) {
+  const Shape& s = problem.shape;
+  if (s.sequences == 0) return s.seq >= least_tokens_of_quotients;
+  const std::int64_t least =
+      problem.initial_state ? least_tokens_of_normalizers : least_tokens_of_quotients;
+  return s.seq >= least * s.sequences;
+}
+
 /// The root mean square of exp(scale x) over its sum, with x of a standard deviation of 1.
 double typical_softmax(double scale, std::int64_t columns) {
   return std::exp(scale * scale / 2) / static_cast<double>(columns);
@@ -220,10 +233,7 @@ bool ProblemSpace::is_well_posed(const Problem& problem) const {
       typical_softmax(scale_of(op_, problem), problem.shape.columns) < least_float16_output)
     return false;
   const bool backward = problem.direction == Direction::backward;
-  if (backward && !problem.initial_state && flag(problem, "normalize") &&
-      problem.shape.seq <
-          least_tokens_of_quotients * std::max<std::int64_t>(problem.shape.sequences, 1))
-    return false;
+  if (backward && flag(problem, "normalize") && !quotients_have_gradients(problem)) return false;
   if (has("key_seq")) return has_bits_for_attention(problem);
   return !backward || problem.gate != "rwkv" || problem.shape.seq <= most_tokens_of_constants ||
          !has_gradients_of_constants(op_, problem);

@@ -34,7 +34,7 @@ TEST(Manifest, ComplaintsSayWhereAndWhat) {
       {"/variant", "auto", "m.json: /variant: found \"auto\", expected a name that begins"},
       {"/variant", "1st", "m.json: /variant: found \"1st\", expected a name that begins"},
       {"/variant", "A", "m.json: /variant: found \"A\", expected a text of the letters"},
-      {"/direction", "backward", "/direction: found \"backward\", expected a direction of gla"},
+      {"/direction", "sideways", "/direction: found \"sideways\", expected a direction"},
       {"/dtypes", Json::object(), "m.json: /dtypes: found an object, expected at least one dtype"},
       {"/dtypes/fp8", "float32", "/dtypes/fp8: found the unknown key \"fp8\""},
       {"/dtypes/float32", "int8", "/dtypes/float32: found \"int8\", expected an arithmetic"},
