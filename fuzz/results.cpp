@@ -1,11 +1,12 @@
 // Results files, alone: what is read is judged and reported, and each record reads the
-// same when it is written again.
+// same when it is written again. What is of a shard can be merged, or says why not.
 
 #include <nlohmann/json.hpp>
 
 #include "fuzz/memory_file.hpp"
 #include "fuzz/target.hpp"
 #include "harness/judge/gate.hpp"
+#include "harness/judge/merge/merge.hpp"
 #include "harness/records/record_json.hpp"
 #include "harness/report/text/report.hpp"
 
@@ -43,5 +44,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   junit_xml(gate(std::span(&results, 1), judged_by));
   for (const bool markdown : {false, true})
     fuzz::takes("", [&] { report(std::span(&results, 1), {.markdown = markdown}); });
+  fuzz::takes("", [&] { merge({shard_part(results)}); });
   return 0;
 }

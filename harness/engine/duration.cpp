@@ -14,8 +14,6 @@ constexpr double least_to_verify = 0.05;
 constexpr double compared_bytes_per_second = 200e6;
 // Seconds that the device's counters take after timing.
 constexpr double counting_seconds = 0.2;
-// Seconds that one CUDA source takes to compile on one core.
-constexpr double compile_seconds = 4;
 // Float64 operations a second of a reference: on one core, and on a device.
 constexpr double host_reference_rate = 1e9, device_reference_rate = 1e12;
 
@@ -48,26 +46,32 @@ CandidateSeconds likely_seconds(const StepWork& work, const WorkRates& rates,
                              longest_measure(call, timing))};
 }
 
-SweepSeconds sweep_seconds(std::span<const Assignment> work, const SweepPlan& plan) {
+SweepSeconds point_seconds(const Assignment& point, const SweepPlan& plan) {
+  if (point.accepted.empty()) return {};
   const WorkRates rates = rates_or_assumed(plan.rates, plan.backend);
   const bool host = plan.backend == BackendId::host;
   const double reference_rate =
       host ? host_reference_rate * static_cast<double>(std::max<std::size_t>(plan.cores, 1))
            : device_reference_rate;
+  const double reference = comparisons * work_of(*point.op, point.problem).flops / reference_rate;
+  SweepSeconds total{reference, reference};
+  for (const Candidate& candidate : point.accepted) {
+    const StepWork of = work_of(*point.op, candidate);
+    const CandidateSeconds likely = likely_seconds(of, rates, plan.timing, plan.backend);
+    total.likely += likely.verify, total.longest += likely.verify;
+    if (!plan.measure) continue;
+    total.likely += likely.measure;
+    total.longest +=
+        (host ? 0 : counting_seconds) + longest_measure(ideal_seconds(of, rates), plan.timing);
+  }
+  return total;
+}
+
+SweepSeconds sweep_seconds(std::span<const Assignment> work, const SweepPlan& plan) {
   SweepSeconds total;
   for (const Assignment& point : work) {
-    if (point.accepted.empty()) continue;
-    const double reference = comparisons * work_of(*point.op, point.problem).flops / reference_rate;
-    total.likely += reference, total.longest += reference;
-    for (const Candidate& candidate : point.accepted) {
-      const StepWork of = work_of(*point.op, candidate);
-      const CandidateSeconds likely = likely_seconds(of, rates, plan.timing, plan.backend);
-      total.likely += likely.verify, total.longest += likely.verify;
-      if (!plan.measure) continue;
-      total.likely += likely.measure;
-      total.longest +=
-          (host ? 0 : counting_seconds) + longest_measure(ideal_seconds(of, rates), plan.timing);
-    }
+    const SweepSeconds of = point_seconds(point, plan);
+    total.likely += of.likely, total.longest += of.longest;
   }
   const auto workers = static_cast<double>(std::max<std::size_t>(plan.workers, 1));
   const auto cores = static_cast<double>(std::max<std::size_t>(plan.cores, 1));

@@ -40,6 +40,13 @@ struct SweepPlan {
   std::size_t workers = 1;       ///< GPUs that share the problems
 };
 
+/// Seconds that one CUDA source takes to compile on one core.
+constexpr double compile_seconds = 4;
+
+/// One problem with its reference and all of its candidates, by one worker and without compilation;
+/// nothing where it has none.
+SweepSeconds point_seconds(const Assignment& point, const SweepPlan& plan);
+
 SweepSeconds sweep_seconds(std::span<const Assignment> work, const SweepPlan& plan);
 
 /// Estimates what is left of a run from its completed steps. Each of the two stages has a mean of

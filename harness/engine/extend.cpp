@@ -85,7 +85,7 @@ void expect_rows_of_a_run(const std::string& path, const std::vector<Record>& re
 
 void expect_something_asked(const std::string& path, const TakenOver& taken,
                             const std::string& config) {
-  if (taken.dropped > 0 && taken.kept + taken.stale == 0)
+  if (taken.dropped > 0 && taken.kept + taken.stale + taken.elsewhere == 0)
     throw InputError(path + ": " + config + " asks for none of its " +
                      std::to_string(taken.dropped) +
                      " records, so it cannot be extended; --force replaces it");
@@ -117,7 +117,7 @@ Asked asked_of(const Config& config, const Catalog& catalog, const Place& place,
   Place roomy = place;
   roomy.limits.memory_bytes = 0;  // unknown: holds all
   roomy.host_memory = 0;
-  return {work, assignments(config, catalog, roomy, chooser)};
+  return {work, assignments(config, catalog, roomy, chooser), {}};
 }
 
 TakenOver take_over(std::vector<Record> records, const Asked& asked, const Place& place) {
@@ -132,6 +132,7 @@ TakenOver take_over(std::vector<Record> records, const Asked& asked, const Place
     const Variant* variant = lookup.variant(key);
     if (variant == nullptr) {
       ++taken.dropped;
+      taken.elsewhere += asked.elsewhere.contains(record.problem) ? 1 : 0;
     } else if (is_stale(record, *variant, place)) {
       ++taken.stale;
     } else {
@@ -150,6 +151,7 @@ RecordFile extend_run(const std::string& path, const Facts& environment, const C
   // This does not change the file: a wrong path is left as it is.
   RecordFile file = RecordFile::resume(path, before);
   expect_same_place(path, environment, before.environment, "extended");
+  expect_same_shard(path, environment, before.environment, "extended");
   expect_rows_of_a_run(path, before.records);
   expect_same_policy(path, *before.config, config);
   TakenOver taken = take_over(std::move(before.records), asked, place);
@@ -165,8 +167,9 @@ RecordFile extend_run(const std::string& path, const Facts& environment, const C
   const bool changes = taken.dropped + taken.stale > 0 || *after != *before.config;
   if (changes || !here.same_program(last)) before.extended.push_back(here);
   note = note_of(path, here, last) + interrupted_steps(before);
-  if (const auto asked_now = environment.find(candidates_asked); asked_now != environment.end())
-    before.environment[asked_now->first] = asked_now->second;
+  for (const std::string_view key : {candidates_asked, shard_problems})
+    if (const auto now = environment.find(key); now != environment.end())
+      before.environment[now->first] = now->second;
   results = std::move(before);
   results.config = std::move(after);
   results.records = std::move(taken.records);

@@ -1,6 +1,7 @@
 #pragma once
 // Continues a results file under another config than it was made from (`run --extend`).
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct Asked {
   /// The same with unlimited memory: a problem that does not fit today may have been recorded
   /// before.
   std::vector<Assignment> roomy;
+  /// Of a shard: the problems of the config that other shards have.
+  std::set<Problem> elsewhere = {};
 };
 
 /// `chooser` is used as in assignments(), which makes `work`. The result refers to it.
@@ -27,7 +30,8 @@ Asked asked_of(const Config& config, const Catalog& catalog, const Place& place,
 struct TakenOver {
   std::vector<Record> records;  ///< in the file's order; refusals are decided anew
   std::int64_t kept = 0;        ///< how many of the records were tried
-  std::int64_t dropped = 0;     ///< how many are no longer asked for
+  std::int64_t dropped = 0;     ///< how many are no longer asked for, or of another shard now
+  std::int64_t elsewhere = 0;   ///< how many of those dropped are of another shard now
   std::int64_t stale = 0;  ///< how many are asked for, but were made from other sources or verified
                            ///< in another way than today, and have to be made again
 };

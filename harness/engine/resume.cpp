@@ -30,6 +30,18 @@ void expect_same_place(const std::string& path, const Facts& here, const Facts& 
   }
 }
 
+void expect_same_shard(const std::string& path, const Facts& here, const Facts& there,
+                       std::string_view done) {
+  const auto shown = [](const Facts& facts) {
+    const std::string shard = fact_text(facts, shard_fact);
+    return shard.empty() ? std::string("all problems") : "shard " + shard;
+  };
+  const std::string now = shown(here), then = shown(there);
+  if (now != then)
+    throw InputError(path + ": is of " + then + ", this is " + now + ", so it cannot be " +
+                     std::string(done));
+}
+
 std::string interrupted_steps(const Results& results) {
   std::string text;
   if (results.unfinished)
@@ -82,6 +94,7 @@ RecordFile resume_run(const std::string& path, const Facts& environment, const C
                      (searched ? "" : "; `run` and `verify` go on under another with --extend"));
   }
   expect_same_place(path, environment, results.environment, "resumed");
+  expect_same_shard(path, environment, results.environment, "resumed");
   Extension here = extension_by(environment);
   const bool extended = !results.extended.empty();
   const Extension last = extended ? results.extended.back() : extension_by(results.environment);

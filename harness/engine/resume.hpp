@@ -43,6 +43,10 @@ bool was_begun(const std::string& path);
 void expect_same_place(const std::string& path, const Facts& here, const Facts& there,
                        std::string_view done);
 
+/// @throws InputError where the file is of another shard, or one of the two is of all problems
+void expect_same_shard(const std::string& path, const Facts& here, const Facts& there,
+                       std::string_view done);
+
 /// One line, each after a newline, for each step that the previous run did not finish.
 std::string interrupted_steps(const Results& results);
 

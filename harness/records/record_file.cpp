@@ -23,11 +23,42 @@ std::string pretty(const Json& json) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string line_of(const Record& record) {
-  return record_to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string on_one_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// An array with one element on each line.
+void add_lines(std::string& text, const std::vector<std::string>& lines) {
+  text += "[";
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    text.append(i == 0 ? "\n" : ",\n").append(lines[i]);
+  text += "\n]";
 }
 
 }  // namespace
+
+std::string record_line(const Record& record) {
+  return on_one_line(record_to_json(record));
+}
+
+std::string results_text(const Results& results, const std::vector<std::string>& lines) {
+  std::string text = "{\"schema_version\": " + std::to_string(schema_version) +
+                     ",\n\"environment\": " + pretty(facts_to_json(results.environment)) +
+                     ",\n\"config\": " + pretty(*results.config);
+  if (!results.extended.empty())
+    text += ",\n\"extended\": " + pretty(extensions_to_json(results.extended));
+  if (!results.parts.empty()) text += ",\n\"parts\": " + pretty(parts_to_json(results.parts));
+  if (!results.asked.empty()) {
+    std::vector<std::string> points;
+    for (const AskedPoint& point : results.asked)
+      points.push_back(on_one_line(asked_to_json(point)));
+    text += ",\n\"asked\": ";
+    add_lines(text, points);
+  }
+  text += ",\n\"records\": ";
+  add_lines(text, lines);
+  return text + "}\n";
+}
 
 bool rewrite_is_due(double seconds, double write_seconds, std::size_t fresh, std::size_t written) {
   constexpr double share_of_time = 0.05;
@@ -67,7 +98,10 @@ RecordFile RecordFile::create(const std::string& path, const Facts& environment,
   // The old journal goes first and the new one comes last: neither ever lies beside the other's
   // results.
   file.journal_.cut(0);
-  file.set_head(environment, config);
+  Results content;
+  content.environment = environment;
+  content.config = std::make_shared<const Json>(config);
+  file.set_head(content);
   try {
     file.write_now();
     file.journal(file.journal_head_, true);
@@ -84,9 +118,8 @@ RecordFile RecordFile::resume(const std::string& path, Results& content) {
   if (content.unfinished && !content.unfinished->fault.empty())
     throw InputError(content.unfinished->fault + "; it cannot be resumed with it");
   if (content.unfinished) content.unfinished->running = false;  // this is the run that holds it
-  file.extended_ = content.extended;
-  file.set_head(content.environment, *content.config);
-  for (const Record& record : content.records) file.keep(record, line_of(record));
+  file.set_head(content);
+  for (const Record& record : content.records) file.keep(record, record_line(record));
   std::error_code error;
   file.stale_ = content.unfinished || !fs::exists(path, error);
   if (const auto known = read_journal(file.journal_.path()))
@@ -102,29 +135,30 @@ void RecordFile::begin_anew(const Results& content) {
   // be removed, because it must not lie beside the new file.
   if (stale_) write_now();
   journal_.cut(0);
-  extended_ = content.extended;
-  set_head(content.environment, *content.config);
+  set_head(content);
   lines_.clear();
   index_.clear();
-  for (const Record& record : content.records) keep(record, line_of(record));
+  for (const Record& record : content.records) keep(record, record_line(record));
   if (const int error = replace_now())
     throw OutputError(path_ + ": cannot be written: " + std::strerror(error) +
                       "; it holds what it held before");
   journal(journal_head_, true);
 }
 
-std::string RecordFile::file_head(const Json& environment, const Json& config) const {
-  std::string text = "{\"schema_version\": " + std::to_string(schema_version) +
-                     ",\n\"environment\": " + pretty(environment) +
-                     ",\n\"config\": " + pretty(config);
-  if (!extended_.empty()) text += ",\n\"extended\": " + pretty(extensions_to_json(extended_));
-  return text + ",\n\"records\": [";
+void RecordFile::set_head(const Results& content) {
+  head_ = {};
+  head_.environment = content.environment;
+  head_.config = content.config;
+  head_.extended = content.extended;
+  head_.asked = content.asked;
+  head_.parts = content.parts;
+  journal_head_ = journal_head(facts_to_json(head_.environment), *head_.config);
 }
 
-void RecordFile::set_head(const Facts& environment, const Json& config) {
-  const Json facts = facts_to_json(environment);
-  head_ = file_head(facts, config);
-  journal_head_ = journal_head(facts, config);
+void RecordFile::ask(std::vector<AskedPoint> points) {
+  if (points == head_.asked) return;
+  head_.asked = std::move(points);
+  write_now();
 }
 
 void RecordFile::keep(const Record& record, std::string line) {
@@ -159,7 +193,7 @@ void RecordFile::starting(const Candidate& candidate, std::string_view step,
 }
 
 void RecordFile::append(const Record& record) {
-  std::string line = line_of(record);
+  std::string line = record_line(record);
   journal(journal_record(line), was_tried(record));
   stale_ = true;
   fresh_ += line.size();
@@ -169,10 +203,7 @@ void RecordFile::append(const Record& record) {
 
 int RecordFile::replace_now() {
   const auto start = std::chrono::steady_clock::now();
-  std::string text = head_;
-  for (std::size_t i = 0; i < lines_.size(); ++i)
-    text.append(i == 0 ? "\n" : ",\n").append(lines_[i]);
-  text += "\n]}\n";
+  const std::string text = results_text(head_, lines_);
   if (const int error = replace_file(path_, text)) return error;
   stale_ = false;
   fresh_ = 0;
@@ -190,7 +221,8 @@ void RecordFile::finish(const Facts& environment, const Json& config) {
   if (stale_) write_now();
   // The journal must not lie beside a file with another environment: it would be of another run.
   journal_.cut(0);
-  head_ = file_head(facts_to_json(environment), config);
+  head_.environment = environment;
+  head_.config = std::make_shared<const Json>(config);
   write_now();
   journal_.remove();
 }

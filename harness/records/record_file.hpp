@@ -1,6 +1,7 @@
 #pragma once
 // A results file: {"schema_version", "environment", "config", "records"}, one record per line. A
-// file that was continued under another config also has "extended" (extended.hpp).
+// file that was continued under another config also has "extended" (extended.hpp), a shard's file
+// "asked" and a merged file "parts" (shards/shard.hpp).
 //
 // During a run the journal (journal.hpp) has everything. The results file is replaced as a whole
 // from time to time and at the end, when the journal is removed. The file is therefore valid JSON
@@ -17,6 +18,7 @@
 #include "harness/records/extended.hpp"
 #include "harness/records/journal.hpp"
 #include "harness/records/record.hpp"
+#include "harness/records/shards/shard.hpp"
 #include "harness/support/facts.hpp"
 #include "harness/support/json.hpp"
 
@@ -42,12 +44,21 @@ struct Results {
   Facts environment;
   std::shared_ptr<const Json> config;  ///< an object, as config_to_json() writes it
   std::vector<Extension> extended;
+  std::vector<AskedPoint> asked;  ///< of a shard's file
+  std::vector<MergedPart> parts;  ///< of a merged file
   std::vector<Record> records;
   std::optional<Unfinished> unfinished;
   /// The records' places in the file, counted from 1, where some of its records were left out.
   /// Empty: the places are those in `records`.
   std::vector<std::size_t> places = {};
 };
+
+/// The text of a results file with these records, each as JSON; what `results` holds of records is
+/// left aside.
+std::string results_text(const Results& results, const std::vector<std::string>& lines);
+
+/// A record as it stands in the file.
+std::string record_line(const Record& record);
 
 /// The place n of a record in FILE#n.
 std::size_t place_in_file(const Results& results, std::size_t index);
@@ -88,6 +99,10 @@ class RecordFile {
   /// old or the new content is there. @throws OutputError, in which case the old content is there
   void begin_anew(const Results& content);
 
+  /// Writes into the file what the shard has to bring, unless it says so already. @throws
+  /// OutputError
+  void ask(std::vector<AskedPoint> points);
+
   /// Journals that a step of a candidate begins. The line is on the disk when this returns. `where`
   /// names the worker where there are several. @throws OutputError
   void starting(const Candidate& candidate, std::string_view step, std::string_view where = "");
@@ -111,8 +126,7 @@ class RecordFile {
  private:
   RecordFile(std::string path, Journal journal);
   static Journal open_journal(const std::string& path, Existing existing);
-  void set_head(const Facts& environment, const Json& config);
-  std::string file_head(const Json& environment, const Json& config) const;
+  void set_head(const Results& content);
   void keep(const Record& record, std::string line);
   void journal(const std::string& line, bool durable);
   int replace_now();
@@ -122,8 +136,7 @@ class RecordFile {
   std::string path_;
   Journal journal_;
   std::string journal_head_;
-  std::vector<Extension> extended_;
-  std::string head_;                ///< the file's text up to its records
+  Results head_;                    ///< what the file holds besides its records
   std::vector<std::string> lines_;  ///< the records, as JSON
   std::map<RecordKey, std::size_t> index_;
   bool stale_ = false;     ///< the results file lacks something

@@ -17,12 +17,15 @@ Results read_file(const std::string& path) {
   results.file = path;
   const Json document = read_json_file(path, most_results_bytes);
   const JsonNode root(document, path);
-  root.expect_keys({"schema_version", "environment", "config", "extended", "records"});
+  root.expect_keys(
+      {"schema_version", "environment", "config", "extended", "parts", "asked", "records"});
   root.at("schema_version").integer(schema_version, schema_version);
   results.environment = read_facts(root.at("environment"));
   if (!root.at("config").is_object()) root.at("config").fail("an object");
   results.config = std::make_shared<const Json>(root.at("config").json());
   if (const auto extended = root.find("extended")) results.extended = read_extensions(*extended);
+  if (const auto parts = root.find("parts")) results.parts = read_parts(*parts);
+  if (const auto asked = root.find("asked")) results.asked = read_asked(*asked);
   for (const JsonNode& record : root.at("records").items())
     results.records.push_back(read_record(record));
   return results;

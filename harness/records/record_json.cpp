@@ -5,6 +5,7 @@
 #include "harness/records/extended.hpp"
 #include "harness/records/journal.hpp"
 #include "harness/records/problem_fields.hpp"
+#include "harness/records/shards/shard.hpp"
 #include "harness/support/fields/write.hpp"
 
 namespace gla_bench {
@@ -27,6 +28,14 @@ Json started_to_json(const Started& started) {
 
 Json extensions_to_json(const std::vector<Extension>& extensions) {
   return field_to_json(extensions);
+}
+
+Json asked_to_json(const AskedPoint& point) {
+  return fields_to_json(point);
+}
+
+Json parts_to_json(const std::vector<MergedPart>& parts) {
+  return field_to_json(parts);
 }
 
 Json facts_to_json(const Facts& facts) {

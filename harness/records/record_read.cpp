@@ -4,6 +4,7 @@
 #include "harness/records/journal.hpp"
 #include "harness/records/problem_fields.hpp"
 #include "harness/records/record_json.hpp"
+#include "harness/records/shards/shard.hpp"
 #include "harness/support/fields/read.hpp"
 
 namespace gla_bench {
@@ -39,6 +40,14 @@ Selection read_selection(const JsonNode& node) {
 
 std::vector<Extension> read_extensions(const JsonNode& node) {
   return read_field<std::vector<Extension>>(node, {}, Nulls::missing);
+}
+
+std::vector<AskedPoint> read_asked(const JsonNode& node) {
+  return read_field<std::vector<AskedPoint>>(node, {}, Nulls::missing);
+}
+
+std::vector<MergedPart> read_parts(const JsonNode& node) {
+  return read_field<std::vector<MergedPart>>(node, {}, Nulls::missing);
 }
 
 Facts read_facts(const JsonNode& node) {
