@@ -68,6 +68,7 @@ int run_program(int argc, char** argv, BenchFunction bench) {
   add_compare(program, context);
   add_report(program, context);
   add_export(program, context);
+  add_merge(program, context);
   add_selftest(program, context);
   add_repeat(program, context);
   add_profile(program, context);

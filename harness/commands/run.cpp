@@ -11,6 +11,8 @@
 #include "core/error.hpp"
 #include "harness/commands/against.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shards/handed_out.hpp"
+#include "harness/commands/shards/sharding.hpp"
 #include "harness/commands/shared/auto_choice.hpp"
 #include "harness/commands/shared/named_files.hpp"
 #include "harness/commands/shared/random_config.hpp"
@@ -33,22 +35,25 @@ struct RunOptions {
   std::string config, gpus, against, keep_wrong;
   OutputOptions output;
   bool quiet = false, measure = true, until_failure = false;
-  int seeds = 1;
+  int seeds = 1, hand_out = -1;
   double planted = 0, most_seconds = 0;
   BackendOptions backend;
   CandidateOptions candidates;
   AutoOptions choice;
   RandomOptions random;
+  ShardOptions shard;
 };
 
-/// "quick-20260731-081502.json": a name that no earlier run has taken.
-std::string default_output(const std::string& config) {
+/// "quick-20260731-081502.json", or "quick-3-of-8-...": a name that no earlier run has taken.
+std::string default_output(const std::string& config, std::optional<Shard> shard = {}) {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   ::localtime_r(&now, &parts);
   std::array<char, 32> stamp{};
   std::strftime(stamp.data(), stamp.size(), "-%Y%m%d-%H%M%S.json", &parts);
-  return std::filesystem::path(config).stem().string() + stamp.data();
+  const std::string part =
+      shard ? "-" + std::to_string(shard->number) + "-of-" + std::to_string(shard->of) : "";
+  return std::filesystem::path(config).stem().string() + part + stamp.data();
 }
 
 /// Continues a file that was made from an earlier form of the config.
@@ -69,10 +74,10 @@ RecordFile extend_output(const RunOptions& options, const Config& config, const 
 /// The file to write to, or none: a verification keeps records only where it is told to do so.
 std::optional<RecordFile> open_output(const RunOptions& options, const Config& config,
                                       const Facts& environment, const Place& place,
-                                      Results& results) {
+                                      std::optional<Shard> shard, Results& results) {
   OutputOptions output = options.output;
   if (output.path.empty() && !options.measure) return std::nullopt;
-  if (output.path.empty()) output.path = default_output(options.config);
+  if (output.path.empty()) output.path = default_output(options.config, shard);
   return open_output(output, config, environment, place, results);
 }
 
@@ -162,8 +167,10 @@ std::chrono::steady_clock::duration duration_of(double seconds) {
       std::chrono::duration<double>(seconds));
 }
 
-int execute(const RunOptions& options, const std::string& command_line) {
+int execute(RunOptions options, const std::string& command_line) {
   const auto begun = std::chrono::steady_clock::now();
+  const auto shard = options.shard.shard();
+  options.output.path = shard_output(options.shard, shard, options.output.path);
   if (!options.against.empty() && !is_results_file(options.against))
     return run_against_program(
         {options.config, options.against,
@@ -196,24 +203,44 @@ int execute(const RunOptions& options, const std::string& command_line) {
   Facts& here = session.environment;
   const auto chooser = open_chooser(config, options.choice, catalog, place, here);
   auto work = assignments(config, catalog, place, pointer_to(chooser));
+  const bool handed_out = options.hand_out >= 0;
+  if (handed_out) HandedOut::note(shard.value_or(Shard{}), work.size(), here);
+  const auto part = cut_to_shard(handed_out ? std::nullopt : shard, config, catalog, place,
+                                 options.measure, work, here);
   const std::size_t asked = candidate_count(work);
-  here[std::string(candidates_asked)] = static_cast<double>(asked);
+  if (!handed_out) here[std::string(candidates_asked)] = static_cast<double>(asked);
   Results results;
   results.environment = here;  // replaced by the file's own where a file is continued
+  const auto all_asked = [&] {
+    Asked all = asked_of(config, catalog, place, pointer_to(chooser), work);
+    if (!part) return all;
+    for (const Assignment& point : all.roomy) all.elsewhere.insert(point.problem);
+    for (const Assignment& point : work) all.elsewhere.erase(point.problem);
+    keep_places(all.roomy, part->places);
+    return all;
+  };
   auto file = options.output.extend
-                  ? extend_output(options, config, here,
-                                  asked_of(config, catalog, place, pointer_to(chooser), work),
-                                  place, results)
-                  : open_output(options, config, here, place, results);
-  const std::size_t dropped = drop_recorded(work, results.records);
+                  ? extend_output(options, config, here, all_asked(), place, results)
+                  : open_output(options, config, here, place, shard, results);
+  if (file && part) file->ask(asked_points(work, part->places));
+  const std::size_t dropped = handed_out ? 0 : drop_recorded(work, results.records);
+  if (handed_out && !file) throw InputError("--hand-out: found no --output, expected one");
   if (options.output.resume || options.output.extend)
     std::cerr << dropped << " candidates are recorded already\n";
   WorkConditions conditions = session.conditions;
   if (options.most_seconds > 0) conditions.ends = begun + duration_of(options.most_seconds);
   conditions.until_failure = options.until_failure;
   const auto predictor = predictor_for(options.choice.model, place.backend, here);
+  const auto do_all = [&](std::span<const Assignment> share) {
+    return supervise(supervisor, share, conditions, predictor, file ? &*file : nullptr,
+                     results.records);
+  };
   SupervisedEnd end =
-      supervise(supervisor, work, conditions, predictor, file ? &*file : nullptr, results.records);
+      handed_out
+          ? HandedOut(options.hand_out)
+                .work_through(work, nominal_seconds_of(config, catalog, place, options.measure),
+                              config_to_json(config).dump(), *file, results, do_all)
+          : do_all(work);
   if (file) finish_output(*file, config, why_ended(end), results);
   end.summary.counts.clear();
   for (const Record& record : results.records) ++end.summary.counts[record.status];
@@ -225,7 +252,9 @@ int execute(const RunOptions& options, const std::string& command_line) {
     std::cout << report(std::span(&results, 1), {});
   if (!options.against.empty()) print_comparison(options.against, results);
   print_summary(end, file ? file->path() : "", asked);
-  return exit_code(end);
+  // A shard may have no problem at all.
+  const bool nothing = handed_out ? results.records.empty() : part && asked == 0;
+  return nothing && why_ended(end).empty() ? done : exit_code(end);
 }
 
 CLI::App* add_command(CLI::App& program, Context& context, const char* name, const char* summary,
@@ -272,6 +301,11 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
   options->backend.add_to(*command);
   options->candidates.add_to(*command);
   options->choice.add_to(*command);
+  auto* shard = options->shard.add_to(*command);
+  command->add_option("--hand-out", options->hand_out)
+      ->needs(shard)
+      ->excludes(extend)
+      ->group("");  // the descriptor on which gla-bench-mpi hands out problems
   command
       ->add_option("--gpus", options->gpus,
                    "a worker on each of these GPUs: numbers as in 0,1,2, or all")
@@ -280,7 +314,7 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
     auto* against = command->add_option(
         "--against", options->against,
         "another gla-bench, to measure both in turns; or a results file, to compare with");
-    against->excludes(resume)->excludes(extend)->excludes("--gpus");
+    against->excludes(resume)->excludes(extend)->excludes("--gpus")->excludes(shard);
     command->add_option("--plant-slowdown", options->planted)
         ->check(CLI::Range(0.0, 100.0))
         ->needs(against)
@@ -304,6 +338,7 @@ void add_run(CLI::App& program, Context& context) {
           "Examples:\n  gla-bench run configs/quick.json -o build/quick.json\n"
           "  gla-bench run configs/h200/gla.json -o results/h200/gla.json --resume\n"
           "  gla-bench run configs/h200/gla.json -o results/h200/gla.json --extend\n"
+          "  gla-bench run configs/h200/gla.json --shard 3/8 -o part-3.json\n"
           "  gla-bench run configs/quick.json --against ./old-gla-bench -o rounds.json");
 }
 

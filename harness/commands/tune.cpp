@@ -94,13 +94,15 @@ void add_live_options(CLI::App& command, LiveTuneOptions& live) {
   command.add_flag("--force", live.output.force, "replace the results file where there is one")
       ->excludes(resume);
   command.add_flag("-q,--quiet", live.quiet, "no table of the problems");
+  auto* shard = live.shard.add_to(command);
   command
       .add_option("--exhaustive-of", live.exhaustive_of,
                   "draw so many of the config's problems (--seed), search them, then measure every "
                   "candidate of each: what auto and the search cost over the best of all. Makes no "
                   "table")
       ->check(CLI::PositiveNumber)
-      ->excludes(resume);
+      ->excludes(resume)
+      ->excludes(shard);
   command.add_flag("--all", live.all_tiles,
                    "tries also the values of tile axes that were nowhere ahead in records");
   live.backend.add_to(command);

@@ -134,8 +134,11 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   if (options.all_tiles)
     for (Sweep& sweep : config.sweeps) sweep.rare_tiles = true;
   refuse_auto(options.config);
+  const auto shard = options.shard.shard();
+  options.output.path = shard_output(options.shard, shard, options.output.path);
   if (options.output.path.empty())
-    options.output.path = std::filesystem::path(options.config).stem().string() + "-tuned.json";
+    options.output.path = std::filesystem::path(options.config).stem().string() + "-tuned" +
+                          (shard ? "-" + std::to_string(shard->number) : "") + ".json";
   expect_apart(config_files(config), together(results_file("--output", options.output.path),
                                               {{"--tuned", options.table.value_or("")}}));
   expect_output(options.output);
@@ -163,8 +166,11 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
     draw_problems(work, options.exhaustive_of, options.seed);
     results.environment["judged_seed"] = static_cast<double>(options.seed);
   }
-  RecordFile file =
-      open_output(options.output, config, session.environment, session.conditions.place, results);
+  const auto part = cut_to_shard(shard, config, catalog, session.conditions.place, true, work,
+                                 results.environment);
+  const Facts here = results.environment;
+  RecordFile file = open_output(options.output, config, here, session.conditions.place, results);
+  if (part) file.ask(asked_points(work, part->places));
   const std::size_t problems = work.size();
   const std::size_t searched = search::drop_searched(work, results.records);
   if (options.output.resume) std::cerr << searched << " problems are searched already\n";
@@ -205,10 +211,12 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
                     std::to_string(searched + end.problems.size()) + " of " +
                         std::to_string(problems) + " problems");
   // What is judged does not learn from what judges it.
-  if (options.table && options.exhaustive_of == 0 && end.signal == 0 && has_winner(end)) {
+  if (options.table && !part && options.exhaustive_of == 0 && end.signal == 0 && has_winner(end)) {
     const Results written = read_results(file.path());
     update_table(std::span(&written, 1), *options.table, options.allowed, false, catalog);
   }
+  if (part && end.signal == 0)
+    std::cout << "a shard makes no tuned table: merge the shards, then tune --from\n";
   const int code = exit_code(end);
   return code == done && !good ? check_failed : code;
 }

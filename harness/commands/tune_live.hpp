@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/commands/shards/sharding.hpp"
 #include "harness/commands/shared/regret_limits.hpp"
 #include "harness/commands/shared/session.hpp"
 #include "harness/search/searcher.hpp"
@@ -21,6 +22,7 @@ struct LiveTuneOptions {
   bool quiet = false;
   BackendOptions backend;
   CandidateOptions candidates;
+  ShardOptions shard;  ///< a shard makes no table: `tune --from` makes it of the merged file
   /// The table that is made of the results. An empty path means the device's own; without a value
   /// no table is made.
   std::optional<std::string> table;

@@ -1,0 +1,115 @@
+#include "harness/workers/hand_out/hand_out.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "harness/support/json.hpp"
+
+namespace gla_bench {
+namespace {
+
+constexpr const char* from_run = "a run";
+constexpr const char* from_rank_0 = "rank 0";
+
+std::vector<std::int64_t> read_numbers(const JsonNode& node) {
+  constexpr std::int64_t most = 100'000'000;
+  std::vector<std::int64_t> numbers;
+  for (const JsonNode& item : node.items()) numbers.push_back(item.integer(1, most));
+  return numbers;
+}
+
+}  // namespace
+
+HandOut::HandOut(std::size_t runs) : hellos_(runs) {}
+
+void HandOut::hello(std::size_t run, const HandOutHello& hello) {
+  for (std::size_t other = 0; other < hellos_.size(); ++other) {
+    if (!hellos_[other]) continue;
+    const std::string both =
+        "rank " + std::to_string(run) + " and rank " + std::to_string(other) + ": ";
+    if (hellos_[other]->plan != hello.plan || hellos_[other]->order != hello.order)
+      throw InputError(both +
+                       "have different problems to run, expected the same program, config "
+                       "and kind of device");
+    for (const std::int64_t problem : hello.begun)
+      if (std::count(hellos_[other]->begun.begin(), hellos_[other]->begun.end(), problem) > 0)
+        throw InputError(both + "both have rows of problem " + std::to_string(problem));
+  }
+  hellos_.at(run) = hello;
+  if (!std::all_of(hellos_.begin(), hellos_.end(), [](const auto& one) { return !!one; })) return;
+  std::set<std::int64_t> begun;
+  for (const auto& one : hellos_) begun.insert(one->begun.begin(), one->begun.end());
+  left_.emplace();
+  for (const std::int64_t problem : hello.order)
+    if (!begun.contains(problem)) left_->push_back(problem);
+}
+
+void HandOut::gone(std::size_t run) const {
+  if (!hellos_.at(run))
+    throw InputError("rank " + std::to_string(run) +
+                     ": its gla-bench ended before it said which problems its file has");
+}
+
+void HandOut::ask(std::size_t run) {
+  asking_.push_back(run);
+}
+
+std::vector<HandOut::Answer> HandOut::answers() {
+  std::vector<Answer> list;
+  while (left_ && !asking_.empty()) {
+    Answer answer{asking_.front(), {}};
+    asking_.pop_front();
+    for (std::size_t count = handed_at_once(left_->size(), hellos_.size()); count > 0; --count) {
+      answer.problems.push_back(left_->front());
+      left_->pop_front();
+    }
+    list.push_back(std::move(answer));
+  }
+  return list;
+}
+
+std::size_t handed_at_once(std::size_t left, std::size_t runs) {
+  constexpr std::size_t rounds = 8;  // a run is to ask so many times while this much is left
+  if (left == 0) return 0;
+  return std::max<std::size_t>(1, left / (rounds * std::max<std::size_t>(runs, 1)));
+}
+
+std::string hello_line(const HandOutHello& hello) {
+  Json line;
+  line["plan"] = hello.plan;
+  line["order"] = hello.order;
+  line["begun"] = hello.begun;
+  return line.dump();
+}
+
+std::string ask_line() {
+  return R"({"ask":true})";
+}
+
+std::string problems_line(const std::vector<std::int64_t>& problems) {
+  Json line;
+  line["problems"] = problems;
+  return line.dump();
+}
+
+std::optional<HandOutHello> read_run_line(const std::string& line) {
+  const Json document = parse_json(line, from_run);
+  const JsonNode node(document, from_run);
+  if (node.find("ask")) {
+    node.expect_keys({"ask"});
+    return std::nullopt;
+  }
+  node.expect_keys({"plan", "order", "begun"});
+  return HandOutHello{node.at("plan").text(), read_numbers(node.at("order")),
+                      read_numbers(node.at("begun"))};
+}
+
+std::vector<std::int64_t> read_problems_line(const std::string& line) {
+  const Json document = parse_json(line, from_rank_0);
+  const JsonNode node(document, from_rank_0);
+  node.expect_keys({"problems"});
+  return read_numbers(node.at("problems"));
+}
+
+}  // namespace gla_bench

@@ -1,0 +1,67 @@
+#pragma once
+// Problems of a config that are handed out one by one to several runs, so that a slow host does not
+// hold up the rest. Rank 0 of gla-bench-mpi decides with this; it knows no MPI, no process and no
+// problem.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace gla_bench {
+
+/// What a run says before it asks for its first problems.
+struct HandOutHello {
+  std::string plan;                 ///< identifies the config and its problems
+  std::vector<std::int64_t> order;  ///< all problems, by number, the longest first
+  std::vector<std::int64_t> begun;  ///< those that its results file has already
+  bool operator==(const HandOutHello&) const = default;
+};
+
+/// Decides who gets which problems.
+class HandOut {
+ public:
+  explicit HandOut(std::size_t runs);
+
+  /// @throws InputError where the run has another plan than the others, or has begun what another
+  /// has begun
+  void hello(std::size_t run, const HandOutHello& hello);
+
+  /// A run has ended. What it was handed and has not done is left for a --resume. @throws
+  /// InputError where it said no hello: what its file has begun is not known
+  void gone(std::size_t run) const;
+
+  /// A run has nothing left to do. An answer may have to wait for the hello of all others, as what
+  /// they have begun is theirs.
+  void ask(std::size_t run);
+
+  struct Answer {
+    std::size_t run;
+    std::vector<std::int64_t> problems;  ///< empty: nothing is left
+    bool operator==(const Answer&) const = default;
+  };
+  /// The answers that can be given now, each once.
+  std::vector<Answer> answers();
+
+ private:
+  std::vector<std::optional<HandOutHello>> hellos_;
+  std::deque<std::size_t> asking_;
+  std::optional<std::deque<std::int64_t>> left_;  ///< nothing: not all have said hello
+};
+
+/// How many problems are handed out at once: one at the end, more while there are many left, so
+/// that what comes next can be compiled ahead.
+std::size_t handed_at_once(std::size_t left, std::size_t runs);
+
+/// Lines of the protocol between a run and what hands out, both ways. @throws InputError
+std::string hello_line(const HandOutHello& hello);
+std::string ask_line();
+std::string problems_line(const std::vector<std::int64_t>& problems);
+/// Nothing for the line of ask_line().
+std::optional<HandOutHello> read_run_line(const std::string& line);
+std::vector<std::int64_t> read_problems_line(const std::string& line);
+
+}  // namespace gla_bench
