@@ -18,6 +18,11 @@ page_packages=(esbuild:esbuild node-d3)
 page_test_packages=(nodejs:node eslint:eslint chromium:chromium chromium-driver:chromedriver
   python3-selenium)
 
+# Engines that start many tasks: gla-bench-mpi is built with MPI, and sweeps are tested by both. Where they cannot
+# be had, the tests of sweeps are skipped by name.
+mpi_packages=(openmpi-bin:mpirun libopenmpi-dev:mpicc)
+sweep_test_packages=(slurm-wlm:sbatch munge)
+
 fuzz_packages=(clang:clang++ libclang-rt-14-dev libomp-dev)
 
 updated=false
@@ -61,10 +66,14 @@ case ${1:-} in
     ;;
 esac
 install_missing "${packages[@]}"
-if [[ $what != program ]]; then install_missing "${page_packages[@]}"; fi
+if [[ $what != program ]]; then
+  install_missing "${page_packages[@]}"
+  install_missing "${mpi_packages[@]}"
+fi
 if [[ "$*" != *-DGLA_BENCH_TESTS=OFF* ]]; then
   install_missing "${test_packages[@]}"
   install_missing "${page_test_packages[@]}"
+  install_missing "${sweep_test_packages[@]}"
 fi
 if [[ $what != program ]]; then install_for_python; fi
 if [[ $what == fuzz ]]; then install_missing "${fuzz_packages[@]}"; fi
