@@ -60,19 +60,13 @@ std::vector<HandOut::Answer> HandOut::answers() {
   while (left_ && !asking_.empty()) {
     Answer answer{asking_.front(), {}};
     asking_.pop_front();
-    for (std::size_t count = handed_at_once(left_->size(), hellos_.size()); count > 0; --count) {
+    if (!left_->empty()) {
       answer.problems.push_back(left_->front());
       left_->pop_front();
     }
     list.push_back(std::move(answer));
   }
   return list;
-}
-
-std::size_t handed_at_once(std::size_t left, std::size_t runs) {
-  constexpr std::size_t rounds = 8;  // a run is to ask so many times while this much is left
-  if (left == 0) return 0;
-  return std::max<std::size_t>(1, left / (rounds * std::max<std::size_t>(runs, 1)));
 }
 
 std::string hello_line(const HandOutHello& hello) {

@@ -21,7 +21,8 @@ struct HandOutHello {
   bool operator==(const HandOutHello&) const = default;
 };
 
-/// Decides who gets which problems.
+/// Decides who gets which problem. One at a time: the longest come first, and a run that got several
+/// of them at once would be the last to end.
 class HandOut {
  public:
   explicit HandOut(std::size_t runs);
@@ -40,7 +41,7 @@ class HandOut {
 
   struct Answer {
     std::size_t run;
-    std::vector<std::int64_t> problems;  ///< empty: nothing is left
+    std::vector<std::int64_t> problems;  ///< one; empty: nothing is left
     bool operator==(const Answer&) const = default;
   };
   /// The answers that can be given now, each once.
@@ -51,10 +52,6 @@ class HandOut {
   std::deque<std::size_t> asking_;
   std::optional<std::deque<std::int64_t>> left_;  ///< nothing: not all have said hello
 };
-
-/// How many problems are handed out at once: one at the end, more while there are many left, so
-/// that what comes next can be compiled ahead.
-std::size_t handed_at_once(std::size_t left, std::size_t runs);
 
 /// Lines of the protocol between a run and what hands out, both ways. @throws InputError
 std::string hello_line(const HandOutHello& hello);

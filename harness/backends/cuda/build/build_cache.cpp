@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <sstream>
 
 #include "harness/support/hash.hpp"
@@ -108,10 +109,17 @@ std::string read_all(int descriptor) {
   }
 }
 
-// A name that no other thread or process uses at the same time.
+// A name that no other thread or process uses at the same time, also none of another host that
+// shares the folder: process numbers are the same there, and containers share host names.
 fs::path temporary_beside(const fs::path& path) {
   static std::atomic<unsigned> counter{0};
-  return path.string() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+  static const std::string own = [] {
+    std::random_device random;
+    const std::uint64_t drawn = (std::uint64_t{random()} << 32) | random();
+    return hex(drawn);
+  }();
+  return path.string() + ".tmp-" + own + "-" + std::to_string(::getpid()) + "-" +
+         std::to_string(counter++);
 }
 
 }  // namespace

@@ -61,15 +61,6 @@ TEST(HandOut, ARunThatEndsBeforeItsHelloEndsAll) {
             "rank 1: its gla-bench ended before it said which problems its file has");
 }
 
-TEST(HandOut, ManyAreHandedOutAtOnceOnlyWhileManyAreLeft) {
-  EXPECT_EQ(handed_at_once(0, 4), 0u);
-  EXPECT_EQ(handed_at_once(1, 4), 1u);
-  EXPECT_EQ(handed_at_once(63, 4), 1u);
-  EXPECT_EQ(handed_at_once(64, 4), 2u);
-  EXPECT_EQ(handed_at_once(10'000, 1'000), 1u);
-  EXPECT_EQ(handed_at_once(10'000, 10), 125u);
-}
-
 TEST(HandOut, LinesAreReadAsTheyAreWritten) {
   EXPECT_EQ(read_run_line(hello_line(hello({2}))), hello({2}));
   EXPECT_EQ(read_run_line(ask_line()), std::nullopt);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <sstream>
 #include <vector>
@@ -185,6 +186,60 @@ TEST(BuildCache, TwoProcessesShareAFolder) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(files_in(folder.path()), 1u);
+}
+
+// Hosts that share a folder have processes of the same number, and one that was killed leaves its
+// file.
+TEST(BuildCache, WhatAProcessOfTheSameNumberElsewhereWritesIsNotInTheWay) {
+  const TemporaryFolder folder;
+  BuildCache cache(folder.path(), [](const std::string& text) { FAIL() << text; });
+  const fs::path entry = cache.path_of(key);
+  for (int counter = 0; counter < 500; ++counter)
+    write(entry.string() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter),
+          "half");
+  cache.store(key, binary);
+  ASSERT_TRUE(cache.load(key));
+  EXPECT_EQ(cache.load(key)->cubin, binary.cubin);
+}
+
+// Two writers are killed again and again at any moment, and the entry is torn by hand in between: a
+// reader has nothing or the whole, and the next store mends it.
+TEST(BuildCache, KilledWritersLeaveNoTornEntry) {
+  const TemporaryFolder folder;
+  const Binary large{std::string(400000, 'c'), std::string(5000, 'l')};
+  BuildCache reader(folder.path(), {});
+  int found = 0;
+  for (int round = 0; round < 20; ++round) {
+    std::vector<pid_t> children;
+    for (int i = 0; i < 2; ++i) {
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        BuildCache cache(folder.path(), {});
+        while (true) cache.store(key, large);
+      }
+      children.push_back(child);
+    }
+    for (int look = 0; look < 10; ++look) {
+      const auto loaded = reader.load(key);
+      found += loaded ? 1 : 0;
+      if (loaded) {
+        EXPECT_TRUE(loaded->cubin == large.cubin && loaded->log == large.log);
+      }
+      ::usleep(static_cast<useconds_t>(100 * (round + 1)));
+    }
+    for (const pid_t child : children) {
+      ::kill(child, SIGKILL);
+      ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    }
+    if (round % 4 == 3) {
+      write(reader.path_of(key), "gla-bench-binary-1 torn");
+      EXPECT_FALSE(reader.load(key));
+      BuildCache(folder.path(), {}).store(key, large);
+      EXPECT_TRUE(reader.load(key));
+    }
+  }
+  EXPECT_GT(found, 0);
 }
 
 }  // namespace
