@@ -107,6 +107,11 @@ void add_live_options(CLI::App& command, LiveTuneOptions& live) {
                    "tries also the values of tile axes that were nowhere ahead in records");
   live.backend.add_to(command);
   live.candidates.add_to(command);
+  command
+      .add_option("--gpus", live.gpus,
+                  "a worker on each of these GPUs, which take problem by problem: numbers as in "
+                  "0,1,2, or all")
+      ->excludes("--device");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include "harness/commands/tune_table.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/search/regret.hpp"
-#include "harness/search/tune.hpp"
+#include "harness/search/tune_on_all.hpp"
 #include "harness/tuned_table/choose.hpp"
 #include "harness/tuned_table/table_file.hpp"
 #include "harness/workers/signals.hpp"
@@ -103,8 +103,9 @@ struct Judgement {
 
 /// Measures every candidate of the problems that were searched by `request`, and holds against the
 /// best of them what `auto` takes and what the search found.
-Judgement judge(WorkerClient& client, std::span<const Assignment> work, search::TuneRequest request,
-                std::span<const search::SearchedProblem> searched, search::LiveHooks journal) {
+Judgement judge(const search::WorkerClients& clients, std::span<const Assignment> work,
+                search::TuneRequest request, std::span<const search::SearchedProblem> searched,
+                search::LiveHooks journal) {
   std::vector<std::optional<Candidate>> choices;
   for (const Assignment& point : work) choices.push_back(request.start(point));
   request.strategy = search::Strategy::exhaustive;
@@ -117,7 +118,7 @@ Judgement judge(WorkerClient& client, std::span<const Assignment> work, search::
     write(record);
   };
   Progress progress(std::cerr, candidates_of(work), stderr_style());
-  Judgement judgement{search::tune(client, work, request, journal, progress), {}};
+  Judgement judgement{search::tune_on_all(clients, work, request, journal, progress), {}};
   progress.finish();
   const search::TuneEnd& end = judgement.end;
   // A problem that a signal cut short was not measured whole.
@@ -143,11 +144,18 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
                                               {{"--tuned", options.table.value_or("")}}));
   expect_output(options.output);
   SignalWatch signals;
-  WorkerClient client("worker", worker_command(options.backend, config));
-  expect_device(client.hello(), "tune");
-  const Session session = open_session(client.hello(), client.measure_ceilings(), config,
-                                       options.backend, command_line, true);
-  client.configure(session.conditions.settings);
+  search::WorkerClients clients;
+  const AddWorker add = [&](const std::string& label, const WorkerCommand& command) {
+    clients.push_back(std::make_unique<WorkerClient>(label, command));
+    return clients.back()->hello();
+  };
+  add_workers(add, options.backend, config, options.gpus);
+  WorkerClient& first = *clients.front();
+  expect_device(first.hello(), "tune");
+  Session session = open_session(first.hello(), first.measure_ceilings(), config, options.backend,
+                                 command_line, true);
+  if (clients.size() > 1) session.environment["gpus"] = static_cast<double>(clients.size());
+  for (const auto& client : clients) client->configure(session.conditions.settings);
   search::TuneRequest request;
   request.conditions = session.conditions;
   request.strategy = options.strategy;
@@ -184,12 +192,12 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
     cost_model::note_prediction(request.predictor, record);
     file.append(record);
   };
-  search::TuneEnd end = search::tune(client, work, request, journal, progress);
+  search::TuneEnd end = search::tune_on_all(clients, work, request, journal, progress);
   progress.finish();
   bool good = true;
   if (options.exhaustive_of > 0 && end.signal == 0) {
     if (!options.quiet) std::cout << search::tune_report(end);
-    Judgement judgement = judge(client, work, request, end.problems, journal);
+    Judgement judgement = judge(clients, work, request, end.problems, journal);
     end = std::move(judgement.end);
     std::cout << search::judgement_report(judgement.problems, options.markdown, output_width());
     const auto by_auto = search::regrets_of(judgement.problems, &search::JudgedProblem::by_auto);

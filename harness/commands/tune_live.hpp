@@ -21,6 +21,7 @@ struct LiveTuneOptions {
   std::uint64_t seed = 1;
   bool quiet = false;
   BackendOptions backend;
+  std::string gpus;  ///< as of `run --gpus`
   CandidateOptions candidates;
   ShardOptions shard;  ///< a shard makes no table: `tune --from` makes it of the merged file
   /// The table that is made of the results. An empty path means the device's own; without a value

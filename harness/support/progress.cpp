@@ -54,6 +54,7 @@ std::optional<double> Progress::left(double time) const {
 }
 
 void Progress::expect_left(double seconds) {
+  const std::lock_guard lock(mutex_);
   ends_ = now() + seconds;
 }
 
@@ -71,25 +72,34 @@ void Progress::draw() {
 }
 
 void Progress::at(const std::string& what) {
+  const std::lock_guard lock(mutex_);
   what_ = what;
   draw();
 }
 
 void Progress::advance(std::size_t steps) {
+  const std::lock_guard lock(mutex_);
   done_ = std::min(total_, done_ + steps);
   draw();
 }
 
 void Progress::skip(std::size_t steps) {
+  const std::lock_guard lock(mutex_);
   total_ -= std::min(total_ - done_, steps);
 }
 
 void Progress::message(const std::string& line) {
-  finish();
+  const std::lock_guard lock(mutex_);
+  erase();
   out_ << line << std::endl;
 }
 
 void Progress::finish() {
+  const std::lock_guard lock(mutex_);
+  erase();
+}
+
+void Progress::erase() {
   if (bar_) out_ << "\r\033[K" << std::flush;
   bar_ = false;
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <iosfwd>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -18,6 +19,7 @@ std::string progress_line(std::size_t width, std::size_t done, std::size_t total
 /// "45s", "1m05s", "2h03m"
 std::string format_duration(double seconds);
 
+/// Several threads may report to one.
 class Progress {
  public:
   struct Style {
@@ -50,7 +52,9 @@ class Progress {
   double now() const;
   std::optional<double> left(double time) const;
   void draw();
+  void erase();
 
+  std::mutex mutex_;  ///< of all that follows
   std::ostream& out_;
   Style style_;
   std::size_t total_;

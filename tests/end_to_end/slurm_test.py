@@ -14,6 +14,7 @@ import tempfile
 from shard_sweep import SHARDS, call, expect, expect_same_rows, journal_rows, one_process, wait_for
 
 FULL = 3  # the shard whose disk is full
+SWEEP_SECONDS = 1500  # a whole configs/ci.json on a busy machine
 
 
 def jobs():
@@ -72,7 +73,7 @@ def inside(program, source, config, scratch):
         requeued, _ = wait_for(lambda: running(folder, [killed]), "another task at work")
         subprocess.run(["scontrol", "requeue", f"{array}_{requeued}"], check=True)
         print(f"requeued shard {requeued}", flush=True)
-        wait_for(queue_is_empty, "the sweep")
+        wait_for(queue_is_empty, "the sweep", SWEEP_SECONDS)
         for shard in (killed, requeued):
             text = log(folder, f"part-{shard}.txt")
             print(text, flush=True)
@@ -84,7 +85,7 @@ def inside(program, source, config, scratch):
             expect(not os.path.exists(f"{folder}/whole.json"), "nothing is written that is not whole")
             subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
             sweep(program, source, config, folder)
-            wait_for(queue_is_empty, "the second sweep")
+            wait_for(queue_is_empty, "the second sweep", SWEEP_SECONDS)
             print(log(folder, f"part-{FULL}.txt"), log(folder, "merge.txt"), flush=True)
         expect_same_rows(f"{folder}/whole.json", expected)
     finally:

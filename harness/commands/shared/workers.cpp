@@ -33,17 +33,17 @@ WorkerCommand worker_command(const BackendOptions& options, const Config& config
   return command;
 }
 
-void start_workers(Supervisor& supervisor, const BackendOptions& options, const Config& config,
-                   const std::string& gpus) {
+void add_workers(const AddWorker& add_one, const BackendOptions& options, const Config& config,
+                 const std::string& gpus) {
   if (gpus.empty()) {
-    supervisor.add("worker", worker_command(options, config));
+    add_one("worker", worker_command(options, config));
     return;
   }
   if (options.backend == "host") throw InputError("--gpus: the backend host has none");
   std::vector<int> list = parse_gpus(gpus);
   const auto add = [&](int gpu, std::size_t count) {
-    return supervisor.add("GPU " + std::to_string(gpu),
-                          worker_command(on_gpu(options, gpu, count), config));
+    return add_one("GPU " + std::to_string(gpu),
+                   worker_command(on_gpu(options, gpu, count), config));
   };
   const Hello first = add(list.empty() ? 0 : list.front(), std::max<std::size_t>(1, list.size()));
   if (!first.can_run)
@@ -59,6 +59,13 @@ void start_workers(Supervisor& supervisor, const BackendOptions& options, const 
                        std::to_string(list.front()) + " is \"" + here +
                        "\": one results file is of one kind of device");
   }
+}
+
+void start_workers(Supervisor& supervisor, const BackendOptions& options, const Config& config,
+                   const std::string& gpus) {
+  add_workers([&](const std::string& label,
+                  const WorkerCommand& command) { return supervisor.add(label, command); },
+              options, config, gpus);
 }
 
 }  // namespace gla_bench::commands

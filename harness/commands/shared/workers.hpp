@@ -1,6 +1,7 @@
 #pragma once
 // How the commands start workers, which are processes of this same program.
 
+#include <functional>
 #include <string>
 
 #include "harness/commands/commands.hpp"
@@ -12,8 +13,14 @@ namespace gla_bench::commands {
 /// manifests.
 WorkerCommand worker_command(const BackendOptions& options, const Config& config);
 
-/// One worker for the device of the options, or for each of `gpus` ("0,1", "all"; empty: none
-/// named). @throws InputError also for GPUs of different kinds, WorkerError
+/// Adds a worker for the device of the options, or for each of `gpus` ("0,1", "all"; empty: none
+/// named): `add` starts one under this label and returns its hello. @throws InputError also for
+/// GPUs of different kinds
+using AddWorker = std::function<Hello(const std::string& label, const WorkerCommand&)>;
+void add_workers(const AddWorker& add, const BackendOptions& options, const Config& config,
+                 const std::string& gpus);
+
+/// add_workers() to a supervisor. @throws as it does, WorkerError
 void start_workers(Supervisor& supervisor, const BackendOptions& options, const Config& config,
                    const std::string& gpus);
 

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "harness/backends/host/machine.hpp"
-#include "harness/search/tune.hpp"
+#include "harness/search/tune_on_all.hpp"
 #include "tests/harness/workers/planted_catalog.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -77,10 +77,67 @@ class LiveTest : public testing::Test {
     return tuned;
   }
 
+  /// Six problems, searched by workers of these modes.
+  Tuned tune_on(const std::vector<std::string>& modes, const std::string& variants) {
+    Config asked = config(variants);
+    for (const int seq : {5, 6, 7, 8, 9}) {
+      asked.sweeps.front().shapes.push_back(asked.sweeps.front().shapes.front());
+      asked.sweeps.front().shapes.back().seq = seq;
+    }
+    const TuneRequest how = request(asked);
+    WorkerClients clients;
+    for (const std::string& mode : modes) {
+      clients.push_back(std::make_unique<WorkerClient>(
+          mode,
+          WorkerCommand{places::planted_worker, {mode, state_ + std::to_string(clients.size())}}));
+      clients.back()->configure({true, asked.policy, 0, 0});
+    }
+    const auto work = assignments(asked, catalog_, how.conditions.place);
+    Tuned tuned;
+    std::ostringstream output;
+    Progress progress(output, 100, {});
+    LiveHooks journal;
+    journal.record = [&](const Record& record) { tuned.records[key_of(record)] = record; };
+    tuned.end = tune_on_all(clients, work, how, journal, progress);
+    tuned.output = output.str();
+    EXPECT_EQ(tuned.end.problems.size(), work.size());
+    for (std::size_t i = 0; i < std::min(work.size(), tuned.end.problems.size()); ++i)
+      EXPECT_EQ(tuned.end.problems[i].problem, work[i].problem) << "in the work's order";
+    return tuned;
+  }
+
   TemporaryFolder folder_;
   std::string state_;
   Catalog catalog_;
 };
+
+TEST_F(LiveTest, SeveralWorkersTakeProblemByProblem) {
+  const Tuned tuned = tune_on({"serve", "serve", "serve"}, R"(["good"])");
+  EXPECT_EQ(tuned.records.size(), 12u);
+  for (const SearchedProblem& problem : tuned.end.problems) EXPECT_TRUE(problem.best);
+  EXPECT_EQ(tuned.end.breakdown.candidates, 12u);
+}
+
+TEST_F(LiveTest, AWorkerThatCannotBeKeptAliveLeavesItsProblemToTheOthers) {
+  const Tuned tuned = tune_on({"serve", "once"}, R"(["segfault", "good"])");
+  EXPECT_EQ(tuned.records.size(), 24u);
+  for (const SearchedProblem& problem : tuned.end.problems) {
+    ASSERT_TRUE(problem.best);
+    EXPECT_EQ(problem.best->variant, "good");
+  }
+  EXPECT_NE(tuned.output.find("a worker is given up, the others go on: "), std::string::npos)
+      << tuned.output;
+}
+
+TEST_F(LiveTest, WithoutAnyWorkerLeftTheSearchSaysSo) {
+  try {
+    tune_on({"once", "once"}, R"(["segfault", "good"])");
+    FAIL();
+  } catch (const WorkerError& error) {
+    EXPECT_NE(std::string(error.what()).find("no worker is left"), std::string::npos)
+        << error.what();
+  }
+}
 
 TEST_F(LiveTest, WhatIsWrongOrCrashesCostsARowAndNeverWins) {
   const Tuned tuned = tune_these(R"(["good", "slow", "wrong", "segfault", "moody", "also_good"])");

@@ -1,9 +1,11 @@
 // The worker that tests start: planted_worker MODE STATE. Modes: serve; die (at once); faint (its
-// device cannot be opened); poor (its device has no metric but the harness's own).
+// device cannot be opened); poor (its device has no metric but the harness's own); once (serves the
+// first time that it is started, and dies at once from then on).
 
 #include <omp.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -36,7 +38,9 @@ class PoorBackend final : public gla_bench::toy::ToyBackend {
 int main(int count, char** arguments) {
   using namespace gla_bench;
   const std::string mode = count > 1 ? arguments[1] : "", state = count > 2 ? arguments[2] : "";
-  if (mode == "die") {
+  const bool again = mode == "once" && std::ifstream(state + ".once").good();
+  if (mode == "once") std::ofstream(state + ".once") << "started\n";
+  if (mode == "die" || again) {
     std::cerr << "no wish to live" << std::endl;
     return 9;
   }
