@@ -69,6 +69,7 @@ int run_program(int argc, char** argv, BenchFunction bench) {
   add_report(program, context);
   add_export(program, context);
   add_merge(program, context);
+  add_emit(program, context);
   add_selftest(program, context);
   add_repeat(program, context);
   add_profile(program, context);

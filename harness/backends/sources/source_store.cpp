@@ -1,5 +1,7 @@
 #include "harness/backends/sources/source_store.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <set>
 
 #include "core/error.hpp"
@@ -39,6 +41,18 @@ void for_each_line(std::string_view text, Visit visit) {
     visit(text.substr(0, end));
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
   }
+}
+
+// Whether a line is `#word` and what follows it.
+bool is_directive(std::string_view line, std::string_view word, std::string_view rest) {
+  const auto skip = [&](std::size_t at) {
+    return std::min(line.find_first_not_of(" \t", at), line.size());
+  };
+  std::size_t at = skip(0);
+  if (at == line.size() || line[at] != '#') return false;
+  at = skip(at + 1);
+  if (!line.substr(at).starts_with(word)) return false;
+  return line.substr(skip(at + word.size())).starts_with(rest);
 }
 
 bool is_source(const fs::path& path) {
@@ -167,6 +181,44 @@ std::string SourceStore::with_full_includes(const Source& source) const {
     text += '\n';
   });
   return text;
+}
+
+namespace {
+
+// What in_one() has put together so far.
+struct Joined {
+  std::string headers, body;
+  std::set<std::string, std::less<>> sources, systems;
+};
+
+void join(const SourceStore& store,
+          const std::function<std::optional<std::string>(std::string_view, std::string_view)>& find,
+          const std::string& path, std::string_view text, Joined& joined) {
+  for_each_line(text, [&](std::string_view line) {
+    if (is_directive(line, "pragma", "once")) return;
+    if (is_directive(line, "include", "<")) {
+      if (joined.systems.emplace(line).second) joined.headers.append(line) += '\n';
+      return;
+    }
+    const auto name = quoted_include(line);
+    const auto included = name ? find(path, line.substr(name->begin, name->length)) : std::nullopt;
+    if (!included) {
+      joined.body.append(line) += '\n';
+    } else if (joined.sources.insert(*included).second) {
+      joined.body += "// ---- " + *included + "\n";
+      join(store, find, *included, *store.find(*included), joined);
+    }
+  });
+}
+
+}  // namespace
+
+std::string SourceStore::in_one(const std::string& text) const {
+  Joined joined;
+  join(
+      *this, [this](std::string_view path, std::string_view name) { return resolve(path, name); },
+      "", text, joined);
+  return joined.headers + joined.body;
 }
 
 }  // namespace gla_bench

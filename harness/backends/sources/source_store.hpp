@@ -71,6 +71,11 @@ class SourceStore {
   /// the store, on the same line. NVRTC finds in-memory headers only by exactly this path.
   std::string with_full_includes(const Source& source) const;
 
+  /// A text that includes sources of the store (prologue.hpp), with each of them in place of its
+  /// first include, and without `#pragma once`. It needs no file but those of <...> includes, which
+  /// stand once each at the beginning.
+  std::string in_one(const std::string& text) const;
+
  private:
   std::map<std::string, std::string, std::less<>> sources_;
 };

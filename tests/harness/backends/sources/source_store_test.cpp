@@ -182,5 +182,14 @@ TEST(SourceHash, EveryVariantsSourcesAreEmbedded) {
   }
 }
 
+TEST(SourceStore, JoinsATextAndWhatItIncludesOnceEach) {
+  const SourceStore store({{"a.cuh", "#pragma once\n#include \"b.cuh\"\n#include <x.h>\nint a;\n"},
+                           {"b.cuh", "#pragma once\n#include <x.h>\nint b;"}});
+  EXPECT_EQ(store.in_one("int first;\n#include \"a.cuh\"\n#include \"b.cuh\"\n"
+                         "#include \"elsewhere.h\"\n"),
+            "#include <x.h>\nint first;\n// ---- a.cuh\n// ---- b.cuh\nint b;\nint a;\n"
+            "#include \"elsewhere.h\"\n");
+}
+
 }  // namespace
 }  // namespace gla_bench
