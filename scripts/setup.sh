@@ -46,6 +46,15 @@ install_missing() {
   fi
 }
 
+# flashinfer-bench's models of its own files, for a test of what `export --flashinfer` writes: without what
+# the rest of that package needs. Without them the test is skipped.
+install_for_flashinfer() {
+  if [[ -d build-python/flashinfer_bench ]]; then return; fi
+  { python3 -m pip install -q --target build-python --no-deps 'flashinfer-bench==0.1.2' &&
+    python3 -m pip install -q --target build-python pydantic; } >>build-packages.log 2>&1 ||
+    echo "could not install flashinfer-bench (see build-packages.log)" >&2
+}
+
 # What Python's module is built with, and NumPy for its tests, from PyPI into a folder of the build's own.
 # Without them the build does without the module, and says so.
 install_for_python() {
@@ -75,7 +84,10 @@ if [[ "$*" != *-DGLA_BENCH_TESTS=OFF* ]]; then
   install_missing "${page_test_packages[@]}"
   install_missing "${sweep_test_packages[@]}"
 fi
-if [[ $what != program ]]; then install_for_python; fi
+if [[ $what != program ]]; then
+  install_for_python
+  install_for_flashinfer
+fi
 if [[ $what == fuzz ]]; then install_missing "${fuzz_packages[@]}"; fi
 
 # A toolkit in the usual place counts even when nvcc is not on the PATH.
