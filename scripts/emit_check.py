@@ -117,6 +117,10 @@ def judge(program, nvcc, work, row, compare):
         return label, made.stdout + made.stderr, False
     if not compare:
         return label, "compiles", True
+    made = run([nvcc, "-std=c++17", "-Xcompiler", "-Wall,-Wextra,-Werror", '-DGOLDEN_FOLDER="golden"', "-c",
+                next(folder.glob("test_*.cpp")), "-o", folder / "test.o"])
+    if made.returncode != 0:
+        return label, made.stdout + made.stderr, False
     ours = text_sections(next(kept.glob("*.sm_90a.cubin")).read_bytes())
     unit = machine_code_of_unit(program, nvcc, record, folder)
     if isinstance(unit, str):

@@ -8,7 +8,9 @@
 3. times a call of the record's own sizes with cold caches, beside `gla-bench repeat` of the record.
 
 Exit code 1 where the test fails, a bit differs (of a variant that is reproducible), or the emitted
-launcher is slower than the record by more than --most-slower. 77 without a GPU.
+launcher is slower than the record by more than --most-slower. 77 without a GPU. Bits may differ for
+a reason that is no fault: nvcc compiles the emitted kernel and NVRTC the program's, and the two may
+fuse other multiplications and additions. The test's bounds then say whether both are right.
 """
 
 import argparse
