@@ -58,13 +58,14 @@ TEST(FlashinferDefinition, CarriesGatesAndDrawsTheRest) {
   EXPECT_EQ(carried_inputs(*find_operator("gla"), defined_problem("gla")), Names{"g"});
   Problem attention = defined_problem("attention");
   attention.gate = "normal";
-  EXPECT_EQ(carried_inputs(*find_operator("attention"), attention), Names{});
+  // What a regime makes of the logits lies in the keys.
+  EXPECT_EQ(carried_inputs(*find_operator("attention"), attention), Names{"k"});
   attention.gate = "peaked";
   EXPECT_EQ(carried_inputs(*find_operator("attention"), attention), (Names{"q", "k", "v"}));
   const Json workload = workload_of(*find_operator("gla"), defined_problem("gla"), "blob/x");
   EXPECT_EQ(workload["inputs"]["g"]["path"], "blob/x");
   EXPECT_EQ(workload["inputs"]["q"]["type"], "random");
-  EXPECT_EQ(workload["axes"], (Json{{"batch", 2}, {"seq", 100}, {"heads", 4}}));
+  EXPECT_EQ(workload["axes"], (Json{{"batch", 2}, {"heads", 4}, {"seq", 100}}));
 }
 
 TEST(FlashinferDefinition, IsRefusedWhereThereIsNoReference) {
