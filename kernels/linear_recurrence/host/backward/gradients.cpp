@@ -118,12 +118,12 @@ void keep_output_gradients(const GradientCall& call, const Rows& at, const float
   load_rows(call, call.dtype, call.g.d_o, call.g.value_strides, at, kept, width);
   for (long long t = 0; t < at.rows; ++t, kept += width, outputs += width) {
     const float divisor = outputs[values] + call.p.epsilon;
-    float sum = 0;
+    double sum = 0;  // where a divisor is near zero, its gradient is all that counts
     for (long long e = 0; e < values; ++e) {
       kept[e] /= divisor;
-      sum += kept[e] * outputs[e];
+      sum += static_cast<double>(kept[e]) * outputs[e];
     }
-    kept[values] = -sum / divisor;
+    kept[values] = static_cast<float>(-sum / divisor);
   }
 }
 
