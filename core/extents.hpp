@@ -96,6 +96,11 @@ constexpr bool is_stated(const ExtentAxis& axis, const Shape& shape) {
   return shape.*axis.extent > 0;
 }
 
+/// Whether kernels are compiled for the extent's value; the others may differ from call to call.
+constexpr bool is_dimension(const ExtentAxis& axis) {
+  return axis.role == ExtentRole::dimension || axis.role == ExtentRole::head_dimension;
+}
+
 /// "blocks", "amount", "dimension" or "head_dimension", as the page's data have it.
 std::string_view name(ExtentRole role);
 

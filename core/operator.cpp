@@ -26,6 +26,12 @@ std::string default_gate(const Operator& op) {
   return op.gates.empty() ? "none" : op.gates.front();
 }
 
+std::vector<std::string> all_extents(const Operator& op) {
+  std::vector<std::string> names = op.extents;
+  names.insert(names.end(), op.optional_extents.begin(), op.optional_extents.end());
+  return names;
+}
+
 double scale_of(const Operator& op, const Problem& problem) {
   return problem.scale.value_or(op.default_scale(problem));
 }

@@ -83,6 +83,9 @@ const Operator* find_operator(std::string_view name);
 /// The problem's scale, or the operator's default.
 double scale_of(const Operator& op, const Problem& problem);
 
+/// The names of all extents that the operator's problems have, those that they may have at the end.
+std::vector<std::string> all_extents(const Operator& op);
+
 /// The problem's choice for an option, or the operator's default. @throws std::out_of_range for an
 /// option that the operator lacks
 const std::string& option(const Operator& op, const Problem& problem, std::string_view name);

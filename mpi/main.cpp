@@ -15,10 +15,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/error.hpp"
+#include "harness/support/json.hpp"
+#include "harness/workers/channel.hpp"
 #include "harness/workers/hand_out/hand_out.hpp"
 
 namespace gla_bench {
@@ -27,15 +30,44 @@ namespace {
 // What ranks send to rank 0, and what comes back.
 enum Tag { from_child = 1, to_child = 2, child_ended = 3 };
 constexpr int poll_milliseconds = 20;
+constexpr double poll_seconds = poll_milliseconds / 1e3;
 constexpr int child_descriptor = 4;  // 3 is where workers listen
 
 /// The gla-bench of this rank, and the socket on which it asks for problems.
 class Child {
  public:
-  Child(const std::string& program, std::vector<std::string> arguments) {
+  Child(const std::string& program, std::vector<std::string> arguments)
+      : Child(socket_pair(), program, std::move(arguments)) {}
+
+  /// The lines that have come within some milliseconds. The last of all is followed by ended().
+  std::vector<std::string> lines() {
+    std::vector<std::string> list;
+    for (auto line = channel_.receive(poll_seconds); line; line = channel_.receive(0))
+      list.push_back(std::move(*line));
+    return list;
+  }
+  bool ended() const { return channel_.ended(); }
+
+  /// Does nothing where it has ended, which lines() will find.
+  void send(const std::string& line) { channel_.send(parse_json(line, "rank 0")); }
+
+  /// Its exit code, as a shell gives it.
+  int wait() const {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  static std::array<int, 2> socket_pair() {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) std::abort();
-    socket_ = ends[0];
+    return ends;
+  }
+
+  Child(std::array<int, 2> ends, const std::string& program, std::vector<std::string> arguments)
+      : channel_(ends[0]) {
     arguments.insert(arguments.begin(), program);
     arguments.insert(arguments.end(), {"--hand-out", std::to_string(child_descriptor)});
     std::vector<char*> words;
@@ -56,53 +88,9 @@ class Child {
     }
     ::close(ends[1]);
   }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() { ::close(socket_); }
 
-  /// The lines that have come within some milliseconds. The last of all is followed by ended().
-  std::vector<std::string> lines() {
-    std::vector<std::string> list;
-    pollfd entry{socket_, POLLIN, 0};
-    if (ended_ || ::poll(&entry, 1, poll_milliseconds) <= 0) return list;
-    std::array<char, 65536> chunk{};
-    const ssize_t count = ::read(socket_, chunk.data(), chunk.size());
-    if (count <= 0) {
-      ended_ = true;
-      return list;
-    }
-    text_.append(chunk.data(), static_cast<std::size_t>(count));
-    for (auto end = text_.find('\n'); end != std::string::npos; end = text_.find('\n')) {
-      list.push_back(text_.substr(0, end));
-      text_.erase(0, end + 1);
-    }
-    return list;
-  }
-  bool ended() const { return ended_; }
-
-  void send(std::string line) const {
-    line += '\n';
-    std::size_t sent = 0;
-    while (sent < line.size()) {
-      const ssize_t count = ::send(socket_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
-      if (count <= 0) return;  // it has ended, which lines() will find
-      sent += static_cast<std::size_t>(count);
-    }
-  }
-
-  /// Its exit code, as a shell gives it.
-  int wait() const {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-
- private:
+  Channel channel_;
   pid_t pid_ = -1;
-  int socket_ = -1;
-  std::string text_;
-  bool ended_ = false;
 };
 
 void send_text(const std::string& text, int rank, Tag tag) {

@@ -29,8 +29,7 @@ Json object_of(Json properties, const std::vector<std::string>& required) {
 
 /// A list of shapes, {"product": axes} or {"zip": axes}.
 Json shapes(const Operator& op) {
-  std::vector<std::string> names = op.extents;
-  names.insert(names.end(), op.optional_extents.begin(), op.optional_extents.end());
+  const std::vector<std::string> names = all_extents(op);
   Json single = Json::object(), several = Json::object(), ordered = Json::array();
   for (const std::string& name : names) {
     single[name] = extent(name);

@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::size_t most_shapes = 20000;  // a few short lists multiply to more than memory holds
 
-std::vector<std::string> names_of(const Operator& op) {
-  std::vector<std::string> names = op.extents;
-  names.insert(names.end(), op.optional_extents.begin(), op.optional_extents.end());
-  return names;
-}
-
 Shape read_tuple(const JsonNode& node, const Operator& op) {
   const auto items = node.items();
   if (items.size() != op.extents.size())
@@ -38,10 +32,10 @@ struct AxisValues {
 
 /// The operator's axes in its order; optional ones only where they are given.
 std::vector<AxisValues> read_axes(const JsonNode& node, const Operator& op) {
-  node.expect_keys(names_of(op));
+  node.expect_keys(all_extents(op));
   for (const std::string& name : op.extents) node.at(name);
   std::vector<AxisValues> lists;
-  for (const std::string& name : names_of(op)) {
+  for (const std::string& name : all_extents(op)) {
     const auto values = node.find(name);
     if (!values) continue;
     AxisValues& list = lists.emplace_back(AxisValues{extent_axis(name), {}});

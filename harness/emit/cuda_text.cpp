@@ -287,9 +287,8 @@ std::string refusal_text(const Writer& out) {
                                : "from " + least + " to " + most) +
             "\";\n";
     const std::string& of = extent.name;
-    if (of == "seq" || of == "key_seq" || of == "columns")
-      tokens.push_back(of);
-    else if (of != "sequences")
+    if (extent.counts_tokens()) tokens.push_back(of);
+    if (extent.counts_blocks())
       blocks += (blocks.empty() ? "" : " * ") + of +
                 (extent.group > 1 ? " * " + std::to_string(extent.group) + "LL" : "");
   }

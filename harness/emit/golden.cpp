@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <map>
 
 #include "core/error.hpp"
+#include "harness/support/numbers.hpp"
 #include "harness/support/text.hpp"
 #include "harness/tensors/staging.hpp"
 #include "harness/verify/verify.hpp"
@@ -47,12 +47,6 @@ double bytes_of(const Operator& op, const Problem& problem) {
   return bytes;
 }
 
-std::string real_text(double value) {
-  std::array<char, 40> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
-}
-
 /// Float64 values in the order in which the output is stored.
 std::string stored_bytes(const TensorSpec& spec, Layout layout, std::span<const double> values) {
   // Places fit a float exactly: goldens are small.
@@ -81,7 +75,7 @@ GoldenCase case_of(const Operator& op, const Candidate& candidate, const RunTime
   GoldenCase golden{name, "case " + name + "\n", {}};
   for (std::size_t i = 0; i < extents.size(); ++i)
     golden.lines += "extent " + call.extents[i].name + " " + std::to_string(extents[i]) + "\n";
-  golden.lines += "scale " + real_text(scale_of(op, problem)) + "\n";
+  golden.lines += "scale " + format_exact(scale_of(op, problem)) + "\n";
   for (const TensorSpec& spec : op.tensors(problem)) {
     const std::string file = name + "." + spec.name + ".bin";
     golden.lines += "shape " + spec.name + " " + std::string(gla_bench::name(spec.dtype));
@@ -101,7 +95,7 @@ GoldenCase case_of(const Operator& op, const Candidate& candidate, const RunTime
     golden.files.emplace_back(file,
                               stored_bytes(spec, problem.layout, truth.expected().at(spec.name)));
     golden.lines += "output " + spec.name + " " + file + " " + std::to_string(spec.elements()) +
-                    " " + real_text(allowed.rel_l2) + "\n";
+                    " " + format_exact(allowed.rel_l2) + "\n";
   }
   golden.lines += "end\n";
   return golden;

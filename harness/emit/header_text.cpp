@@ -1,11 +1,10 @@
 // The C header of a launcher.
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "harness/backends/sources/architecture.hpp"
 #include "harness/emit/launcher.hpp"
+#include "harness/support/numbers.hpp"
 
 namespace gla_bench {
 namespace {
@@ -53,12 +52,6 @@ std::string tensor_line(const CallTensor<ExtentFormula>& tensor,
   return line + " */\n";
 }
 
-std::string float_text(double value) {
-  std::array<char, 40> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
-}
-
 std::string struct_text(const LauncherRequest& request, const Launcher& launcher) {
   const RunTimeCall& call = launcher.run_time;
   const std::vector<std::string> names = extent_names(call);
@@ -68,7 +61,7 @@ std::string struct_text(const LauncherRequest& request, const Launcher& launcher
             range_of(extent) + " */\n";
   if (takes_scale(call.call))
     text += "  float scale; /* the operator's own is " +
-            float_text(request.op.default_scale(request.candidate.problem)) + " */\n";
+            format_exact(request.op.default_scale(request.candidate.problem)) + " */\n";
   for (const auto& tensor : call.call.tensors) text += tensor_line(tensor, names);
   return text + "} " + launcher.struct_name + ";\n";
 }
@@ -78,7 +71,7 @@ std::string what_is_fixed(const LauncherRequest& request) {
   std::string text = std::string(name(problem.dtype)) + ", " + std::string(name(problem.layout));
   for (const std::string& extent : request.op.extents) {
     const ExtentAxis& axis = extent_axis(extent);
-    if (axis.role == ExtentRole::head_dimension || axis.role == ExtentRole::dimension)
+    if (is_dimension(axis))
       text += ", " + extent + " " + std::to_string(problem.shape.*axis.extent);
   }
   for (const auto& [option, value] : problem.options) text += ", " + option + " " + value;

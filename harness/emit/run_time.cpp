@@ -312,16 +312,20 @@ std::optional<RunTimeCall> fitted_without_strays(const Asked& asked,
 
 }  // namespace
 
+bool RunTimeExtent::counts_blocks() const {
+  return extent_axis(name).role == ExtentRole::blocks;
+}
+
+bool RunTimeExtent::counts_tokens() const {
+  return extent_axis(name).role == ExtentRole::amount && name != "sequences";
+}
+
 std::vector<RunTimeExtent> run_time_extents(const Operator& op, const Problem& problem) {
   std::vector<RunTimeExtent> list;
-  std::vector<std::string> names = op.extents;
-  names.insert(names.end(), op.optional_extents.begin(), op.optional_extents.end());
   const Shape& shape = problem.shape;
-  for (const std::string& name : names) {
+  for (const std::string& name : all_extents(op)) {
     const ExtentAxis& axis = extent_axis(name);
-    const bool compiled =
-        axis.role == ExtentRole::dimension || axis.role == ExtentRole::head_dimension;
-    if (compiled || !is_stated(axis, shape)) continue;
+    if (is_dimension(axis) || !is_stated(axis, shape)) continue;
     if (name == "heads" && shape.key_heads > 0) continue;  // key_heads times the group
     RunTimeExtent extent{name, 1, 1, shape.*axis.extent};
     extent.least = extent.most = extent.own;
@@ -366,12 +370,8 @@ bool takes(const RunTimeCall& call, std::span<const std::int64_t> values) {
   for (std::size_t i = 0; i < call.extents.size(); ++i) {
     const RunTimeExtent& extent = call.extents[i];
     if (values[i] < extent.least || values[i] > extent.most) return false;
-    const bool of_tokens =
-        extent.name == "seq" || extent.name == "key_seq" || extent.name == "columns";
-    if (of_tokens)
-      tokens = std::max(tokens, values[i]);
-    else if (extent.name != "sequences")
-      blocks *= values[i] * std::max<std::int64_t>(1, extent.group);
+    if (extent.counts_tokens()) tokens = std::max(tokens, values[i]);
+    if (extent.counts_blocks()) blocks *= values[i] * std::max<std::int64_t>(1, extent.group);
   }
   return blocks <= call.most_blocks && blocks * tokens <= call.most_tokens;
 }

@@ -23,6 +23,9 @@ struct RunTimeExtent {
   std::int64_t group = 0;
 
   bool is_fixed() const { return least == most; }
+  /// Whether it is a factor of batch * heads, and whether it counts tokens (or columns) of each.
+  bool counts_blocks() const;
+  bool counts_tokens() const;
 };
 
 /// The extents that a problem of the operator states, without those that are compiled.

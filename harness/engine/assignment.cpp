@@ -154,6 +154,12 @@ void add_request(const Request& request, const Catalog& catalog, const Place& pl
 
 }  // namespace
 
+Place without_memory_limits(Place place) {
+  place.limits.memory_bytes = 0;  // unknown: holds all
+  place.host_memory = 0;
+  return place;
+}
+
 Record new_record(const Operator& op, const Candidate& candidate, const Place& place) {
   const Variant& variant = *candidate.variant;
   Record record = blank_record(op, candidate.problem, variant.name, place.backend);

@@ -27,6 +27,9 @@ struct Place {
   std::string verifier_hash = {};
 };
 
+/// The place as if all of its memory were free: what free memory decides differs from run to run.
+Place without_memory_limits(Place place);
+
 struct Assignment {
   const Operator* op = nullptr;
   Problem problem;

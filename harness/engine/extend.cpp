@@ -114,10 +114,7 @@ std::string note_of(const std::string& path, const Extension& here, const Extens
 
 Asked asked_of(const Config& config, const Catalog& catalog, const Place& place,
                const Chooser* chooser, std::span<const Assignment> work) {
-  Place roomy = place;
-  roomy.limits.memory_bytes = 0;  // unknown: holds all
-  roomy.host_memory = 0;
-  return {work, assignments(config, catalog, roomy, chooser), {}};
+  return {work, assignments(config, catalog, without_memory_limits(place), chooser), {}};
 }
 
 TakenOver take_over(std::vector<Record> records, const Asked& asked, const Place& place) {

@@ -68,10 +68,7 @@ std::vector<double> nominal_seconds(std::span<const Assignment> work, BackendId 
 
 std::vector<double> nominal_seconds_of(const Config& config, const Catalog& catalog,
                                        const Place& place, bool measure) {
-  Place roomy = place;
-  roomy.limits.memory_bytes = 0;  // unknown: holds all
-  roomy.host_memory = 0;
-  const auto work = assignments(config, catalog, roomy);
+  const auto work = assignments(config, catalog, without_memory_limits(place));
   return nominal_seconds(work, place.backend, measure, config.policy.timing);
 }
 

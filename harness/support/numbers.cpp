@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +33,12 @@ std::pair<std::string, int> mantissa_and_exponent(double value, int digits) {
 }
 
 }  // namespace
+
+std::string format_exact(double value) {
+  std::array<char, 40> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
 
 std::string format_number(double value, const char* format) {
   if (std::isnan(value)) return "-";

@@ -11,6 +11,9 @@ namespace gla_bench {
 /// A number that is not known.
 inline constexpr double unknown_number = std::numeric_limits<double>::quiet_NaN();
 
+/// The shortest text that is read as the same number, whatever the locale.
+std::string format_exact(double value);
+
 /// Formats by a printf format for one double.
 std::string format_number(double value, const char* format);
 

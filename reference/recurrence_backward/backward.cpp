@@ -59,9 +59,9 @@ class Reverse {
   }
 
   HeadSums<Real> run(Gradients<Real>& gradients) {
-    start();
+    read_state(view_.initial_state, view_.initial_normalizer, state_);
     go_forwards();
-    start_back();
+    read_state(view_.d_final_state, view_.d_final_normalizer, change_);
     const std::int64_t segments = (count() + segment_ - 1) / segment_;
     for (std::int64_t n = segments; n-- > 0;) go_back(n, gradients);
     finish(gradients);
@@ -73,25 +73,14 @@ class Reverse {
   std::int64_t count() const { return tokens_.last - tokens_.first; }
   std::int64_t size() const { return view_.keys * width_; }
 
-  void start() {
+  // A state that is given, or its gradient, and those of the normalizer; zeros are left without.
+  void read_state(const float* states, const float* normalizers, Row& to) const {
     const std::int64_t at = view_.state_at(sequence_, head_);
     const std::int64_t sums = view_.normalizer_at(sequence_, head_);
-    for (std::int64_t i = 0; view_.initial_state && i < view_.keys; ++i) {
+    for (std::int64_t i = 0; states != nullptr && i < view_.keys; ++i) {
       for (std::int64_t e = 0; e < view_.values; ++e)
-        state_[i * width_ + e] = static_cast<Real>(view_.initial_state[at + i * view_.values + e]);
-      if (view_.normalize)
-        state_[i * width_ + view_.values] = static_cast<Real>(view_.initial_normalizer[sums + i]);
-    }
-  }
-
-  void start_back() {
-    const std::int64_t at = view_.state_at(sequence_, head_);
-    const std::int64_t sums = view_.normalizer_at(sequence_, head_);
-    for (std::int64_t i = 0; view_.d_final_state && i < view_.keys; ++i) {
-      for (std::int64_t e = 0; e < view_.values; ++e)
-        change_[i * width_ + e] = static_cast<Real>(view_.d_final_state[at + i * view_.values + e]);
-      if (view_.normalize)
-        change_[i * width_ + view_.values] = static_cast<Real>(view_.d_final_normalizer[sums + i]);
+        to[i * width_ + e] = static_cast<Real>(states[at + i * view_.values + e]);
+      if (view_.normalize) to[i * width_ + view_.values] = static_cast<Real>(normalizers[sums + i]);
     }
   }
 

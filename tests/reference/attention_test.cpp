@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/operator.hpp"
+#include "tests/reference/central_differences.hpp"
 
 namespace gla_bench {
 namespace {
@@ -88,49 +89,12 @@ TEST(Attention, BackwardEqualsItsSecondForm) {
   expect_two_forms_agree(Direction::backward, 1e-9);
 }
 
-// The forward in double throughout: inputs are not held to float32, so that a step of one element
-// of an input is seen without rounding.
-double weighted_output(const Problem& problem, const HostTensors& inputs, const std::string& name,
-                       std::size_t at, double step) {
-  const Operator& op = *find_operator(problem.op);
-  HostTensors moved = inputs;
-  float& value = moved.at(name)[at];
-  value = static_cast<float>(value + step);
-  Problem forward = problem;
-  forward.direction = Direction::forward;
-  const ReferenceTensors outputs = op.reference(forward, moved);
-  double sum = 0;
-  for (std::size_t i = 0; i < outputs.at("o").size(); ++i)
-    sum += outputs.at("o")[i] * inputs.at("do")[i];
-  return sum;
-}
-
-// (f(x + h) - f(x - h)) / 2h, h as the float32 inputs really move, with the h^2 term removed by a
-// second difference at 2h.
-double central_difference(const Problem& problem, const HostTensors& inputs,
-                          const std::string& name, std::size_t at) {
-  const float x = inputs.at(name)[at];
-  const auto quotient = [&](double h) {
-    const float up = static_cast<float>(x + h), down = static_cast<float>(x - h);
-    return (weighted_output(problem, inputs, name, at, h) -
-            weighted_output(problem, inputs, name, at, -h)) /
-           (static_cast<double>(up) - static_cast<double>(down));
-  };
-  const double h = 0x1p-9;
-  return (4 * quotient(h) - quotient(2 * h)) / 3;
-}
-
 void expect_gradients(const Problem& problem) {
   const Operator& op = *find_operator(problem.op);
   const HostTensors inputs = op.draw(problem);
   const ReferenceTensors gradients = op.reference(problem, inputs);
   for (const auto& [name, values] : gradients) {
-    const std::string input = name.substr(1);
-    std::vector<double> differences;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const bool reset = std::isinf(inputs.at(input)[i]);  // its gradient is zero
-      differences.push_back(reset ? 0.0 : central_difference(problem, inputs, input, i));
-    }
+    const auto differences = central_differences(problem, inputs, name.substr(1));
     EXPECT_TRUE(relative_difference_of_unequal(values, differences) <= 1e-6)
         << name << " of " << describe(problem) << ": "
         << relative_difference_of_unequal(values, differences);

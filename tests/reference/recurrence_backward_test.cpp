@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/operator.hpp"
+#include "tests/reference/central_differences.hpp"
 #include "tests/reference/recurrence_problems.hpp"
 
 namespace gla_bench {
@@ -78,35 +79,6 @@ TEST(RecurrenceBackward, IsItsSecondFormWithEveryOption) {
     }
 }
 
-// What the outputs of the forward are, weighted with their given gradients.
-double weighted_outputs(const Problem& problem, const HostTensors& inputs, const std::string& name,
-                        std::size_t at, double step) {
-  const Operator& op = *find_operator(problem.op);
-  HostTensors moved = inputs;
-  float& value = moved.at(name)[at];
-  value = static_cast<float>(value + step);
-  Problem forward = problem;
-  forward.direction = Direction::forward;
-  double sum = 0;
-  for (const auto& [output, values] : op.reference(forward, moved))
-    for (std::size_t i = 0; i < values.size(); ++i) sum += values[i] * inputs.at("d" + output)[i];
-  return sum;
-}
-
-// (f(x + h) - f(x - h)) / 2h with the float32 inputs' own steps, and without its h^2 term.
-double central_difference(const Problem& problem, const HostTensors& inputs,
-                          const std::string& name, std::size_t at) {
-  const float x = inputs.at(name)[at];
-  const auto quotient = [&](double h) {
-    const float up = static_cast<float>(x + h), down = static_cast<float>(x - h);
-    return (weighted_outputs(problem, inputs, name, at, h) -
-            weighted_outputs(problem, inputs, name, at, -h)) /
-           (static_cast<double>(up) - static_cast<double>(down));
-  };
-  const double h = 0x1p-9;
-  return (4 * quotient(h) - quotient(2 * h)) / 3;
-}
-
 void expect_gradients(const Problem& problem) {
   const Operator& op = *find_operator(problem.op);
   HostTensors inputs = op.draw(problem);
@@ -116,12 +88,7 @@ void expect_gradients(const Problem& problem) {
       if (option(problem, "feature_map") == "elu_plus_one" && std::abs(x) < 0x1p-6f) x = 0x1p-6f;
   const ReferenceTensors gradients = op.reference(problem, inputs);
   for (const auto& [name, values] : gradients) {
-    const std::string input = name.substr(1);
-    std::vector<double> differences;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const bool reset = std::isinf(inputs.at(input)[i]);  // its gradient is zero
-      differences.push_back(reset ? 0.0 : central_difference(problem, inputs, input, i));
-    }
+    const auto differences = central_differences(problem, inputs, name.substr(1));
     EXPECT_LE(relative_difference(values, differences), 1e-6)
         << name << " of " << describe(problem);
   }

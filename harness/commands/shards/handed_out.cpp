@@ -67,7 +67,7 @@ SupervisedEnd HandedOut::work_through(
     const std::function<SupervisedEnd(std::span<const Assignment>)>& supervise) {
   const std::vector<std::int64_t> begun = begun_problems(work, results);
   channel_.send(parse_json(hello_line({plan, longest_first(seconds), begun}), "hello"));
-  std::set<std::size_t> asked;
+  std::vector<AskedPoint> asked;  // in the config's order
   std::vector<std::int64_t> batch = begun;
   SupervisedEnd end;
   while (true) {
@@ -77,16 +77,17 @@ SupervisedEnd HandedOut::work_through(
       if (batch.empty()) return end;
     }
     std::vector<Assignment> share;
+    std::vector<std::size_t> places;
     for (const std::int64_t number : batch) {
-      const auto place = static_cast<std::size_t>(number) - 1;
-      if (place >= work.size()) throw WorkerError("gla-bench-mpi handed out what there is not");
-      asked.insert(place);
-      share.push_back(work[place]);
+      places.push_back(static_cast<std::size_t>(number) - 1);
+      if (places.back() >= work.size())
+        throw WorkerError("gla-bench-mpi handed out what there is not");
+      share.push_back(work[places.back()]);
     }
-    const std::vector<std::size_t> places(asked.begin(), asked.end());
-    std::vector<Assignment> all;
-    for (const std::size_t place : places) all.push_back(work[place]);
-    file.ask(asked_points(all, places));
+    for (AskedPoint& point : asked_points(share, places)) asked.push_back(std::move(point));
+    std::sort(asked.begin(), asked.end(),
+              [](const AskedPoint& a, const AskedPoint& b) { return a.place < b.place; });
+    file.ask(asked);
     drop_recorded(share, results.records);
     end = supervise(share);
     if (ended_early(end)) return end;

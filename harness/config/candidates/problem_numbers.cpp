@@ -27,13 +27,6 @@ constexpr std::array<std::pair<std::string_view, Number (*)(const Limits&)>, 3> 
 
 constexpr std::string_view stride = "_stride_";
 
-/// The names of extents that an operator's problems have or may have.
-std::vector<std::string> extents_of(const Operator& op) {
-  std::vector<std::string> names = op.extents;
-  names.insert(names.end(), op.optional_extents.begin(), op.optional_extents.end());
-  return names;
-}
-
 Number extent_of(const Shape& shape, const std::string& name) {
   if (name == "key_seq") return shape.keys_seq();
   if (name == "key_heads") return shape.keys_heads();
@@ -99,7 +92,7 @@ Number stride_of(const TensorSpec& spec, Layout layout, std::size_t axis) {
 }
 
 std::vector<std::string> problem_names(const Operator& op, Direction direction) {
-  std::vector<std::string> names = extents_of(op);
+  std::vector<std::string> names = all_extents(op);
   for (const auto& [name, value] : properties) names.emplace_back(name);
   for (const OptionAxis& axis : op.options) {
     if (is_numeric(axis)) {
@@ -124,7 +117,7 @@ NameValues numbers_of(const Operator& op, const Problem& problem, const Tile& ti
                       const Limits* limits) {
   return [&op, &problem, &tile, limits](const std::string& name) -> std::optional<Number> {
     if (const auto axis = tile.find(name); axis != tile.end()) return axis->second;
-    const std::vector<std::string> extents = extents_of(op);
+    const std::vector<std::string> extents = all_extents(op);
     if (std::find(extents.begin(), extents.end(), name) != extents.end())
       return extent_of(problem.shape, name);
     for (const auto& [property, value] : properties)

@@ -95,24 +95,26 @@ struct Rows {
 };
 
 Rows rows_of(std::vector<ShardPart>& parts) {
-  struct Less {
-    bool operator()(const ShardRow* a, const ShardRow* b) const { return a->key < b->key; }
+  struct Known {
+    const ShardRow* row;
+    const ShardPart* part;
   };
   Rows rows;
-  std::map<const ShardRow*, const ShardPart*, Less> seen;
+  std::map<const RecordKey*, Known, KeyOrder> seen;
   for (ShardPart& part : parts) {
     rows.of_part.push_back(0);
     for (ShardRow& row : part.rows) {
-      const auto [known, fresh] = seen.try_emplace(&row, &part);
+      const auto [known, fresh] = seen.try_emplace(&row.key, Known{&row, &part});
       if (fresh) {
         rows.list.push_back(&row);
         ++rows.of_part.back();
-      } else if (known->first->line != row.line) {
-        refuse(part, *known->second, "has a row that is different there: " + describe(row.key));
+      } else if (known->second.row->line != row.line) {
+        refuse(part, *known->second.part,
+               "has a row that is different there: " + describe(row.key));
       }
     }
   }
-  for (const auto& [row, part] : seen) rows.keys.insert(rows.keys.end(), &row->key);
+  for (const auto& [key, known] : seen) rows.keys.insert(rows.keys.end(), key);
   std::stable_sort(rows.list.begin(), rows.list.end(),
                    [](const ShardRow* a, const ShardRow* b) { return a->place < b->place; });
   return rows;

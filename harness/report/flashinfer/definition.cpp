@@ -14,16 +14,10 @@ namespace {
 /// Extents that no other extent is mistaken for.
 constexpr std::array<std::int64_t, 10> telling{7, 1013, 11, 43, 47, 1511, 5, 53, 59, 13};
 
-bool is_compiled(const ExtentAxis& axis) {
-  return axis.role == ExtentRole::dimension || axis.role == ExtentRole::head_dimension;
-}
-
 /// The extents that the operator's problem states.
 std::vector<const ExtentAxis*> stated_extents(const Operator& op, const Problem& problem) {
-  std::vector<std::string> names = op.extents;
-  names.insert(names.end(), op.optional_extents.begin(), op.optional_extents.end());
   std::vector<const ExtentAxis*> list;
-  for (const std::string& name : names)
+  for (const std::string& name : all_extents(op))
     if (const ExtentAxis& axis = extent_axis(name); is_stated(axis, problem.shape))
       list.push_back(&axis);
   return list;
@@ -58,7 +52,7 @@ std::string definition_name(const Operator& op, const Problem& problem) {
   std::string text =
       op.name + "_" + std::string(name(problem.direction)) + "_" + std::string(name(problem.dtype));
   for (const ExtentAxis* axis : stated_extents(op, problem))
-    if (is_compiled(*axis))
+    if (is_dimension(*axis))
       text += "_" + std::string(axis->name) + std::to_string(problem.shape.*axis->extent);
   if (problem.shape.key_seq > 0) text += "_key_seq";
   if (problem.shape.key_heads > 0) text += "_key_heads";
@@ -90,7 +84,7 @@ std::vector<std::string> axis_names(const Operator& op, const Problem& problem,
 std::map<std::string, std::int64_t> variable_axes(const Operator& op, const Problem& problem) {
   std::map<std::string, std::int64_t> values;
   for (const ExtentAxis* axis : stated_extents(op, problem))
-    if (!is_compiled(*axis)) values[std::string(axis->name)] = problem.shape.*axis->extent;
+    if (!is_dimension(*axis)) values[std::string(axis->name)] = problem.shape.*axis->extent;
   return values;
 }
 
@@ -98,7 +92,7 @@ Json definition_of(const Operator& op, const Problem& problem) {
   Json axes = Json::object(), inputs = Json::object(), outputs = Json::object();
   for (const ExtentAxis* axis : stated_extents(op, problem)) {
     Json& json = axes[std::string(axis->name)];
-    if (is_compiled(*axis))
+    if (is_dimension(*axis))
       json = {{"type", "const"}, {"value", problem.shape.*axis->extent}};
     else
       json = {{"type", "var"}};

@@ -26,23 +26,21 @@ HandOut::HandOut(std::size_t runs) : hellos_(runs) {}
 void HandOut::hello(std::size_t run, const HandOutHello& hello) {
   for (std::size_t other = 0; other < hellos_.size(); ++other) {
     if (!hellos_[other]) continue;
-    const std::string both =
-        "rank " + std::to_string(run) + " and rank " + std::to_string(other) + ": ";
     if (hellos_[other]->plan != hello.plan || hellos_[other]->order != hello.order)
-      throw InputError(both +
-                       "have different problems to run, expected the same program, config "
+      throw InputError("rank " + std::to_string(run) + " and rank " + std::to_string(other) +
+                       ": have different problems to run, expected the same program, config "
                        "and kind of device");
-    for (const std::int64_t problem : hello.begun)
-      if (std::count(hellos_[other]->begun.begin(), hellos_[other]->begun.end(), problem) > 0)
-        throw InputError(both + "both have rows of problem " + std::to_string(problem));
   }
+  for (const std::int64_t problem : hello.begun)
+    if (const auto [known, fresh] = begun_by_.try_emplace(problem, run); !fresh)
+      throw InputError("rank " + std::to_string(run) + " and rank " +
+                       std::to_string(known->second) + ": both have rows of problem " +
+                       std::to_string(problem));
   hellos_.at(run) = hello;
   if (!std::all_of(hellos_.begin(), hellos_.end(), [](const auto& one) { return !!one; })) return;
-  std::set<std::int64_t> begun;
-  for (const auto& one : hellos_) begun.insert(one->begun.begin(), one->begun.end());
   left_.emplace();
   for (const std::int64_t problem : hello.order)
-    if (!begun.contains(problem)) left_->push_back(problem);
+    if (!begun_by_.contains(problem)) left_->push_back(problem);
 }
 
 void HandOut::gone(std::size_t run) const {

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -21,8 +21,8 @@ struct HandOutHello {
   bool operator==(const HandOutHello&) const = default;
 };
 
-/// Decides who gets which problem. One at a time: the longest come first, and a run that got several
-/// of them at once would be the last to end.
+/// Decides who gets which problem. One at a time: the longest come first, and a run that got
+/// several of them at once would be the last to end.
 class HandOut {
  public:
   explicit HandOut(std::size_t runs);
@@ -49,6 +49,7 @@ class HandOut {
 
  private:
   std::vector<std::optional<HandOutHello>> hellos_;
+  std::map<std::int64_t, std::size_t> begun_by_;  ///< runs by problem
   std::deque<std::size_t> asking_;
   std::optional<std::deque<std::int64_t>> left_;  ///< nothing: not all have said hello
 };

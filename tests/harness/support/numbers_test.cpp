@@ -56,5 +56,11 @@ TEST(Numbers, AreThoseOfTheTableThatThePageIsHeldToToo) {
   for (const Json& row : table) EXPECT_EQ(shown.at(row[0])(row[1].get<double>()), row[2]) << row;
 }
 
+TEST(Numbers, AreExactInTheFewestDigits) {
+  EXPECT_EQ(format_exact(0.1), "0.1");
+  EXPECT_EQ(format_exact(-0.25), "-0.25");
+  EXPECT_EQ(format_exact(1.0 / 3), "0.3333333333333333");
+}
+
 }  // namespace
 }  // namespace gla_bench

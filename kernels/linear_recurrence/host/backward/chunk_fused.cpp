@@ -125,9 +125,7 @@ void run(const HostCall& host_call) {
       keep_sums(call, pair, work.backward.sums);
     }
   }
-  std::vector<long long> pairs;
-  for (long long pair = 0; pair < call.pairs; ++pair) pairs.push_back(pair);
-  store_sums(call, pairs);
+  store_sums(call);
 }
 
 double kept_bytes(const Problem& problem, const Tile& tile) {

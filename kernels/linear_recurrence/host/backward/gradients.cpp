@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "core/operator.hpp"
 #include "kernels/memory.hpp"
@@ -184,6 +185,12 @@ void store_sums(const GradientCall& call, std::span<const long long> pairs) {
     if (call.decay == Decay::per_head)
       call.g.d_gate[h] = static_cast<float>(totals[h * row + call.keys]);
   }
+}
+
+void store_sums(const GradientCall& call) {
+  std::vector<long long> pairs(static_cast<std::size_t>(call.pairs));
+  std::iota(pairs.begin(), pairs.end(), 0LL);
+  store_sums(call, pairs);
 }
 
 }  // namespace gla_bench::linear_recurrence::host

@@ -90,7 +90,8 @@ struct HeadSums {
 void keep_sums(const GradientCall& call, long long task, const HeadSums& sums);
 
 /// Adds up what the tasks kept, in their order, and stores du and dlog_decay. `pairs` has the pair
-/// of each task.
+/// of each task; without it each pair is one task, of its number.
 void store_sums(const GradientCall& call, std::span<const long long> pairs);
+void store_sums(const GradientCall& call);
 
 }  // namespace gla_bench::linear_recurrence::host

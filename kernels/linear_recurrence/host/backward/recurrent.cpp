@@ -168,9 +168,7 @@ void run(const HostCall& host_call) {
 #pragma omp for schedule(dynamic)
     for (long long pair = 0; pair < call.pairs; ++pair) walk(call, pair, pieces, segment, change);
   }
-  std::vector<long long> pairs;
-  for (long long pair = 0; pair < call.pairs; ++pair) pairs.push_back(pair);
-  store_sums(call, pairs);
+  store_sums(call);
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
