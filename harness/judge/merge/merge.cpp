@@ -143,6 +143,7 @@ Results head_of(const std::vector<ShardPart>& parts, const Rows& rows) {
     if (!head.parts.back().uuid.empty()) devices.insert(head.parts.back().uuid);
     take_highest(facts, part.environment, "copy_gb_per_s");
     take_highest(facts, part.environment, "matrix_tflop_per_s");
+    if (fact_text(part.environment, "git_dirty") == "true") facts["git_dirty"] = true;
     if (head.parts.back().started < fact_text(facts, "started"))
       facts["started"] = head.parts.back().started;
     for (const AskedPoint& point : part.asked) {

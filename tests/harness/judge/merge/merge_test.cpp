@@ -235,5 +235,13 @@ TEST(Merge, EachKindOfDeviceMayHaveAFile) {
   }
 }
 
+TEST(Merge, IsOfUncommittedCodeWhereOnePartIs) {
+  std::vector<Results> files = three();
+  for (Results& file : files) file.environment["git_dirty"] = false;
+  EXPECT_EQ(fact_text(merged(files).head.environment, "git_dirty"), "false");
+  files.back().environment["git_dirty"] = true;
+  EXPECT_EQ(fact_text(merged(files).head.environment, "git_dirty"), "true");
+}
+
 }  // namespace
 }  // namespace gla_bench
