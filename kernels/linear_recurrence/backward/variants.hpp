@@ -1,0 +1,11 @@
+#pragma once
+// One maker per backward variant on a GPU. kernels/linear_recurrence/variants.cpp lists them.
+
+#include "core/variant.hpp"
+#include "kernels/linear_recurrence/family.hpp"
+
+namespace gla_bench::linear_recurrence {
+
+Variant backward_recurrent(const Member& member);
+
+}  // namespace gla_bench::linear_recurrence
