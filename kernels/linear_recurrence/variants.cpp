@@ -31,6 +31,8 @@ constexpr std::array makers{
     Maker{chunk_pipeline, gla_alone},
     // CUDA, backward
     Maker{backward_recurrent, every_member},
+    Maker{backward_chunk_materialized, every_member},
+    Maker{backward_chunk_fused, every_member},
     // Host
     Maker{host_recurrent, every_member},
     Maker{host_decode, every_member},

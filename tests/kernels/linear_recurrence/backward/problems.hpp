@@ -95,7 +95,7 @@ inline void expect_backward_reject(const Variant& variant) {
   reason(backward(gla(DType::bfloat16, {many, 64, many, 64, 64})), usual, h200());
   reason(problem, usual, {75, 65536, 0, 40});
   reason(problem, usual, {90, 1024, 0, 132});
-  reason(problem, usual, {90, 232448, 1 << 16, 132});
+  reason(problem, usual, {90, 232448, 1 << 12, 132});
 }
 
 }  // namespace gla_bench::linear_recurrence

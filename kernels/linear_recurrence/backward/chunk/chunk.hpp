@@ -1,0 +1,44 @@
+#pragma once
+// What the host sides of the backward's chunk variants have in common.
+
+#include "kernels/linear_recurrence/backward/chunk/layout.h"
+#include "kernels/linear_recurrence/backward/variant.hpp"
+
+namespace gla_bench::linear_recurrence {
+
+TileSpace chunk_gradient_space();
+
+/// `kept_change`: whether the gradient of the state stays in shared memory.
+ChunkGradientLayout chunk_gradient_layout(const Problem& problem, const Tile& tile,
+                                          bool kept_change);
+
+/// Bytes of the states before all chunks.
+double chunk_state_bytes(const Problem& problem, const Tile& tile);
+
+/// A reason for refusing a tile, or nothing. `regions`: the whole workspace.
+std::optional<std::string> refuse_chunk_gradients(const Problem& problem, const Tile& tile,
+                                                  const ChunkGradientLayout& layout,
+                                                  const std::vector<Region>& regions,
+                                                  const GradientSums& sums, const Limits& limits);
+
+/// Operations of the gradients of chunks whose states are there: 8KV per token and head for what
+/// they have from the state and its gradient, and for that gradient, and the lower triangles of
+/// their own tokens. Every slice forms do v^T once more.
+double chunk_gradient_flops(const Problem& problem, const Tile& tile);
+
+/// A recipe without steps.
+Recipe chunk_gradient_recipe(std::string source, const Problem& problem, const Tile& tile,
+                             const ChunkGradientLayout& layout, const std::vector<Region>& regions,
+                             const GradientSums& sums);
+
+/// The launches of the gradients of outputs, from states before all chunks. None without a
+/// normalizer.
+std::vector<Step> chunk_output_steps(const Problem& problem, const Tile& tile,
+                                     const ChunkGradientLayout& layout);
+
+/// What these launches read besides what gradient_sum_traffic() counts.
+double chunk_output_reads(const Problem& problem, const Tile& tile);
+
+Arithmetic chunk_gradient_arithmetic(const Problem& problem, const Tile& tile);
+
+}  // namespace gla_bench::linear_recurrence
