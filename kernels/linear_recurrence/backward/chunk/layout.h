@@ -27,22 +27,25 @@ struct ChunkGradientLayout {
   int square = 4 * chunk * square_ld;
   int key_floats = 4 * chunk * block_k;
 
-  /// Offsets in bytes of what lives through a chunk.
-  int scores = 0;
-  int suffixed = scores + chunk * score_ld * element_bytes;
-  int prefixed = suffixed + key_tile;
-  int totals = prefixed + key_tile;
+  /// Offsets in bytes of what outlives the phases of a chunk.
+  int totals = 0;
   int through = totals + 4 * blocks * block_k;
   int sums = through + 4 * block_k;  // doubles [blocks, block_k]
   int change = sums + 8 * blocks * block_k;
   int work = change + kept_change * 4 * block_k * change_ld;
 
-  /// The three phases share what follows. Scores: operand tiles of q and k, and each group's sums.
-  int k_tile = work, q_tile = k_tile + key_tile;
+  /// The three phases share what follows, the last one all of it and the first two what lies behind
+  /// the scores and the decayed operands of the whole chunk.
+  int scores = work;
+  int suffixed = scores + chunk * score_ld * element_bytes;
+  int prefixed = suffixed + key_tile;
+  int tiles = prefixed + key_tile;
+  /// Scores: operand tiles of q and k, and each group's sums.
+  int k_tile = tiles, q_tile = k_tile + key_tile;
   int partial_scores = q_tile + key_tile;
   int end_of_scores = partial_scores + groups * square;
   /// Panels: v, do, states and their gradients.
-  int v = work, d_o = v + chunk * panel_ld * element_bytes;
+  int v = tiles, d_o = v + chunk * panel_ld * element_bytes;
   int state = d_o + chunk * panel_ld * element_bytes;
   int changes = state + block_k * panel_ld * element_bytes;
   int end_of_panels = changes + block_k * panel_ld * element_bytes;

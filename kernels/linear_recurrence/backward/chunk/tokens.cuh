@@ -148,7 +148,9 @@ struct Column {
 /// as operands [chunk, panel_ld]. What does not exist is 0.
 template <bool gradients>
 __device__ __forceinline__ void load_panel(const Chunk& at, int first, operand_t* to) {
-  for (int t = warp(); t < chunk; t += warps)
+#pragma unroll 8
+  for (int m = 0; m < chunk / warps; ++m) {
+    const int t = m * warps + warp();
 #pragma unroll
     for (int n = 0; n < panel; n += 32) {
       const int column = first + n + lane();
@@ -158,6 +160,7 @@ __device__ __forceinline__ void load_panel(const Chunk& at, int first, operand_t
                       : at.of.value(at.first + t, column);
       to[t * panel_ld + n + lane()] = Ops::rounded(x);
     }
+  }
 }
 
 /// The sum over tokens of keys [chunk, key_ld] times columns [chunk, panel_ld], which is a part of
