@@ -112,17 +112,19 @@ struct Panels {
     const operand_t* gradients = at.operands(layout.changes) + first_key * panel_ld;
 #pragma unroll 2
     for (int c = 0; c < panel; c += Ops::depth) {
-      const Ops::A reader = Ops::load_rows(d_o + row * panel_ld + c, panel_ld);
-      const Ops::A writer = Ops::load_rows(v + row * panel_ld + c, panel_ld);
-      Ops::B b[2];
+      const Ops::A reader = Ops::load_raw_rows(d_o + row * panel_ld + c, panel_ld);
+      const Ops::A writer = Ops::load_raw_rows(v + row * panel_ld + c, panel_ld);
+      const ChangeOps::A exact = ChangeOps::load_raw_rows(d_o + row * panel_ld + c, panel_ld);
 #pragma unroll
       for (int n = 0; n < own_blocks; ++n) {
         const int block = n * groups + group_of_warp();
         if (block > block_of_warp()) continue;
-        Ops::load_rows(b, v + 16 * block * panel_ld + c, panel_ld);
-        Ops::multiply(changes[n][0], reader, b[0]);
-        Ops::multiply(changes[n][1], reader, b[1]);
+        ChangeOps::B exact_b[2];
+        ChangeOps::load_raw_rows(exact_b, v + 16 * block * panel_ld + c, panel_ld);
+        ChangeOps::multiply(changes[n][0], exact, exact_b[0]);
+        ChangeOps::multiply(changes[n][1], exact, exact_b[1]);
       }
+      Ops::B b[2];
 #pragma unroll
       for (int n = 0; n < 4; n += 2) {
         Ops::load_rows(b, states + 8 * n * panel_ld + c, panel_ld);
@@ -223,7 +225,7 @@ struct Outputs {
 #pragma unroll
       for (int n = 0; n < tiles; n += 2) {
         Ops::B b[2];
-        Ops::load_columns(b, at.operands(layout.v) + j * panel_ld + column + 8 * n, panel_ld);
+        Ops::load_raw_columns(b, at.operands(layout.v) + j * panel_ld + column + 8 * n, panel_ld);
         multiply_scores(sum[n], a, b[0]);
         multiply_scores(sum[n + 1], a, b[1]);
       }

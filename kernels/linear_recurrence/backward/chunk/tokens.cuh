@@ -19,6 +19,10 @@ namespace gla_bench::linear_recurrence::backward::chunked {
 using Ops = device::Choice<normalized, device::Tf32Products<tile::terms>,
                            device::Products<io_t, tile::terms, keys>>::type;
 using operand_t = Ops::element;
+/// How do v^T is formed. All keys of a token share its elements, whose rounding errors thus do not
+/// average out, and those of few tokens may be near zero. Products of 16-bit inputs are exact.
+using ChangeOps = device::Choice<(normalized || device::is_same<io_t, float>),
+                                 device::Tf32Products<3>, Ops>::type;
 constexpr int chunk = tile::chunk, block_k = tile::block_k, panel = tile::panel;
 constexpr ChunkGradientLayout layout{keys,    width, sizeof(operand_t),  chunk,
                                      block_k, panel, launch::kept_change};
@@ -145,7 +149,7 @@ struct Column {
 };
 
 /// Loads columns [first, first + panel) of the chunk's rows of v, or of the gradients of outputs,
-/// as operands [chunk, panel_ld]. What does not exist is 0.
+/// to [chunk, panel_ld], not rounded to tf32. What does not exist is 0.
 template <bool gradients>
 __device__ __forceinline__ void load_panel(const Chunk& at, int first, operand_t* to) {
 #pragma unroll 8
@@ -158,7 +162,7 @@ __device__ __forceinline__ void load_panel(const Chunk& at, int first, operand_t
       if (t < at.tokens && column < width)
         x = gradients ? at.of.output_gradient(at.first + t, column)
                       : at.of.value(at.first + t, column);
-      to[t * panel_ld + n + lane()] = Ops::rounded(x);
+      to[t * panel_ld + n + lane()] = device::from_float<operand_t>(x);
     }
   }
 }
@@ -178,7 +182,7 @@ __device__ __forceinline__ void outer_product(const operand_t* of_keys, const op
 #pragma unroll
       for (int n = 0; n < 4; n += 2) {
         Ops::B b[2];
-        Ops::load_columns(b, of_columns + t * panel_ld + column + 8 * n, panel_ld);
+        Ops::load_raw_columns(b, of_columns + t * panel_ld + column + 8 * n, panel_ld);
         Ops::multiply(sum[n], a, b[0]);
         Ops::multiply(sum[n + 1], a, b[1]);
       }
