@@ -7,12 +7,15 @@
 #include "harness/config/policy.hpp"
 #include "harness/records/record_json.hpp"
 #include "harness/support/git_version.hpp"
+#include "harness/support/printable.hpp"
 
 namespace gla_bench {
 namespace {
 
 constexpr auto most = std::numeric_limits<std::int64_t>::max();
 constexpr int most_int = std::numeric_limits<int>::max();
+/// Of a worker's version and commit in a message.
+constexpr std::size_t most_shown = 60;
 
 Json candidate_to_json(const NamedCandidate& candidate) {
   return {{"variant", candidate.variant},
@@ -80,9 +83,10 @@ Hello read_hello(const JsonNode& message) {
   hello.program_version = message.at("program_version").text();
   hello.git_commit = message.at("git_commit").text();
   if (hello.protocol != protocol_version)
-    throw InputError("the worker (version " + hello.program_version + ", commit " +
-                     hello.git_commit + ") speaks protocol " + std::to_string(hello.protocol) +
-                     ", this program speaks " + std::to_string(protocol_version));
+    throw InputError("the worker (version " + printable(hello.program_version, most_shown) +
+                     ", commit " + printable(hello.git_commit, most_shown) + ") speaks protocol " +
+                     std::to_string(hello.protocol) + ", this program speaks " +
+                     std::to_string(protocol_version));
   hello.backend = *parse_backend(message.at("backend").one_of({"host", "cuda"}, "a backend"));
   hello.can_run = message.at("can_run").boolean();
   hello.devices = read_count(message.at("devices"));

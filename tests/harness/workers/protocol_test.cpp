@@ -23,6 +23,22 @@ auto through(const Json& message, Read read) {
   return read(JsonNode(document, "message"));
 }
 
+TEST(Protocol, WhatAnotherVersionCallsItselfIsShownSafely) {
+  Hello hello;
+  hello.protocol = protocol_version + 1;
+  hello.program_version = "9\b9\x1b[2J" + std::string(5000, 'x');
+  hello.git_commit = "a\nb";
+  try {
+    through(hello_message(hello), read_hello);
+    FAIL() << "another protocol was taken";
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(text.find_first_of("\b\x1b\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("version 9?9?[2Jxxx"), std::string::npos) << text;
+    EXPECT_LT(text.size(), 300u);
+  }
+}
+
 TEST(Protocol, AHelloComesThroughWhole) {
   Hello hello;
   hello.program_version = "1.2";
