@@ -34,6 +34,9 @@ std::optional<std::string> option_value(const OptionAxis& axis, std::string_view
 struct Work {
   double floor_bytes = 0;  ///< each input read once, each output written once
   double flops = 0;        ///< of the recurrence, the least of any form
+  /// The part of `flops` that has no effect on the outputs where decays leave nothing of far tokens.
+  /// A variant may leave it out for such inputs.
+  double skippable_flops = 0;
 };
 
 struct Operator {

@@ -38,7 +38,9 @@ std::optional<CountedFault> counted_fault(const Operator& op, const Record& reco
   if (issued == measured->metrics.end() || !record.verification ||
       record.verification->arithmetic == Arithmetic::float32)
     return std::nullopt;
-  const double least = std::floor(op.work(record.problem).flops / most_flops_of_instruction);
+  const Work work = op.work(record.problem);
+  const double least =
+      std::floor((work.flops - work.skippable_flops) / most_flops_of_instruction);
   if (!(issued->second >= least))
     return CountedFault{check::tensor_instructions,
                         whole(issued->second) + " instructions on the tensor cores, the least " +

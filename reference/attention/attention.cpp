@@ -102,7 +102,14 @@ Work work(const Problem& problem) {
   // Forward: q k^T and P v. Backward: q k^T, do v^T, dS k, dS^T q and P^T do.
   const auto k = static_cast<double>(problem.shape.key_dim);
   const auto v = static_cast<double>(problem.shape.value_dim);
-  result.flops = 2 * pairs(problem) * (backward(problem) ? 3 * k + 2 * v : k + v);
+  const double of_pair = 2 * (backward(problem) ? 3 * k + 2 * v : k + v);
+  result.flops = of_pair * pairs(problem);
+  // Whatever the decays are, a query sees the key at its own position.
+  if (decays(problem) && problem.gate != "none") {
+    const Shape& s = problem.shape;
+    const double own = static_cast<double>(s.batch * s.heads * std::min(s.seq, s.keys_seq()));
+    result.skippable_flops = of_pair * (pairs(problem) - own);
+  }
   return result;
 }
 

@@ -64,5 +64,20 @@ TEST(Counted, TooFewTensorInstructionsAreAFault) {
   EXPECT_EQ(fault_of(record), "none") << "products in float32 need no tensor cores";
 }
 
+TEST(Counted, WhatDecaysMakeSuperfluousMayBeLeftOut) {
+  Record record = counted();
+  record.problem.op = "decay_attention";
+  record.problem.shape = {1, 16384, 16, 128, 128};
+  const auto fault = [&] { return counted_fault(*find_operator("decay_attention"), record); };
+  record.io.measured->dram_read_bytes = 1e9;
+  record.io.measured->metrics[tensor] = 1e6;  // of 8.4 million
+  EXPECT_FALSE(fault());
+  record.problem.gate = "none";
+  EXPECT_TRUE(fault()) << "without decays every pair counts";
+  record.problem.gate = "typical";
+  record.io.measured->metrics[tensor] = 500;  // each query's own key takes 1024
+  EXPECT_TRUE(fault());
+}
+
 }  // namespace
 }  // namespace gla_bench
