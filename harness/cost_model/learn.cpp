@@ -177,15 +177,15 @@ NamedRegression learn_behind(const Group& all) {
     std::size_t candidates = 0;
     double best = std::numeric_limits<double>::infinity();
   };
-  std::map<Problem, Known> problems;
+  std::map<std::pair<Problem, std::string>, Known> problems;  // of each device
   for (const Example* one : all) {
-    Known& known = problems[one->candidate.problem];
+    Known& known = problems[{one->candidate.problem, one->device}];
     known.best = std::min(known.best, one->seconds);
     ++known.candidates;
   }
   Lessons lessons;
   for (const Example* one : all) {
-    const Known& known = problems[one->candidate.problem];
+    const Known& known = problems[{one->candidate.problem, one->device}];
     // The only candidate of a problem is its best, and says nothing.
     if (known.candidates > 1)
       lessons.add(features_among_all(*one), std::sqrt(std::log2(one->seconds / known.best)),
@@ -210,8 +210,9 @@ void judge_variant(VariantModel& model, const Group& group) {
 }
 
 Regret regret_of(const std::vector<Example>& examples) {
-  std::map<Problem, std::vector<const Example*>> problems;
-  for (const Example& example : examples) problems[example.candidate.problem].push_back(&example);
+  std::map<std::pair<Problem, std::string>, std::vector<const Example*>> problems;
+  for (const Example& example : examples)
+    problems[{example.candidate.problem, example.device}].push_back(&example);
   std::vector<double> regrets;
   for (const auto& problem : problems) {
     const std::vector<const Example*>& list = problem.second;
@@ -243,17 +244,15 @@ Problem launch_problem(Problem problem) {
 }
 
 std::vector<Example> examples_of(std::span<const Results> files) {
-  using Key = std::tuple<Problem, const Variant*, Tile>;
+  using Key = std::tuple<Problem, const Variant*, Tile, std::string>;
   std::map<Key, std::vector<double>> times;
   std::map<Key, DeviceRates> rates;
   const std::string backend = files.empty() ? "" : fact_text(files.front().environment, "backend");
-  const std::string device = files.empty() ? "" : fact_text(files.front().environment, "device");
   for (const Results& results : files) {
-    if (fact_text(results.environment, "backend") != backend ||
-        fact_text(results.environment, "device") != device)
-      throw InputError(results.file + ": is of " + fact_text(results.environment, "device") +
-                       ", and " + files.front().file + " of " + device +
-                       "; a model is of one device");
+    if (const std::string other = fact_text(results.environment, "backend"); other != backend)
+      throw InputError(results.file + ": is of the backend " + other + ", and " +
+                       files.front().file + " of " + backend + "; a model is of one backend");
+    const std::string device = fact_text(results.environment, "device");
     const DeviceRates of_file = device_rates(results.environment);
     for (const Record& record : results.records) {
       if (!has_time(record)) continue;
@@ -262,16 +261,17 @@ std::vector<Example> examples_of(std::span<const Results> files) {
       if (variant == nullptr) continue;
       Tile tile = with_later_axes(record.tile, variant->space);
       if (!in_space(tile, variant->space)) continue;
-      const Key key{launch_problem(record.problem), variant, std::move(tile)};
+      const Key key{launch_problem(record.problem), variant, std::move(tile), device};
       times[key].push_back(1e-3 * record.timing->cold.median_ms);
       rates[key] = of_file;
     }
   }
   std::vector<Example> examples;
   for (const auto& [key, seconds] : times) {
-    const auto& [problem, variant, tile] = key;
+    const auto& [problem, variant, tile, device] = key;
     Example example;
     example.candidate = {variant, problem, tile};
+    example.device = device;
     example.features = features_of(example.candidate, rates.at(key));
     example.seconds = median(seconds);
     examples.push_back(std::move(example));

@@ -12,6 +12,7 @@ namespace gla_bench::cost_model {
 /// One candidate's time on one problem, as a model learns and is judged by it.
 struct Example {
   Candidate candidate;
+  std::string device;  ///< that it ran on
   Features features;
   double seconds = 0;
   double predicted = 0;  ///< seconds, by a regression that saw no problem of the same shape
@@ -22,12 +23,14 @@ struct Example {
 Problem launch_problem(Problem problem);
 
 /// What right and timed records of the program's present variants say. Times of one candidate in
-/// several records, also of other regimes and seeds of the inputs, become their median.
-/// @throws InputError for files of several backends or devices, and where device_rates() does
+/// several records, also of other regimes and seeds of the inputs, become their median. Files may
+/// be of several devices: each time is compared with what its own device's rates allow.
+/// @throws InputError for files of several backends, and where device_rates() does
 std::vector<Example> examples_of(std::span<const Results> files);
 
 /// Fits all variants that have examples, and their errors by cross-validation: in each of ten
-/// rounds a tenth of the shapes is left out and predicted. Sets Example::predicted.
+/// rounds a tenth of the shapes is left out and predicted. Sets Example::predicted. The model is of
+/// the first file's device; times on others teach it factors.
 CostModel learn(std::span<const Results> files, std::vector<Example>& examples);
 
 /// For people: rows, problems and error by variant, and the regret of the predicted best.

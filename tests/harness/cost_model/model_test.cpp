@@ -173,17 +173,46 @@ TEST(Model, LearnsFromRightTimesAlone) {
   EXPECT_EQ(examples_of(std::span(&results, 1)).size(), before);
 }
 
-TEST(Model, IsOfOneDevice) {
+TEST(Model, LearnsOfVariantsThatOnlyAnotherDeviceHasTimesOf) {
+  Facts other_device = made_up_environment(66, 1000);
+  other_device["device"] = std::string("another");
+  Results own = made_up_records(), other = made_up_records(other_device);
+  std::erase_if(own.records, [](const Record& one) { return one.variant == "chunk_sm90"; });
+  const std::vector<Results> both{own, other};
+  auto examples = examples_of(both);
+  EXPECT_EQ(examples.size(), own.records.size() + other.records.size())
+      << "times of one candidate on two devices are two times";
+  const CostModel together = learn(both, examples);
+  EXPECT_EQ(together.device, learnt().device) << "of the first file";
+  std::set<std::string> variants;
+  for (const VariantModel& one : together.variants) variants.insert(one.variant);
+  EXPECT_TRUE(variants.contains("chunk_sm90"));
+  // What was learnt there holds here, where the times of the first device were never seen.
+  const Results whole = made_up_records();
+  double worst = 0;
+  for (const Record& record : whole.records) {
+    if (record.variant != "chunk_sm90") continue;
+    const Candidate candidate{find_variant("gla", record.variant, BackendId::cuda), record.problem,
+                              record.tile};
+    const Prediction said = predict(&together, candidate, device_rates(own.environment));
+    const double seconds = 1e-3 * record.timing->cold.median_ms;
+    worst = std::max(worst, std::abs(std::log2(said.seconds / seconds)));
+  }
+  EXPECT_LT(worst, 1.0) << "within a factor of two";
+}
+
+TEST(Model, IsOfOneBackend) {
   const Results one = made_up_records();
   Results other = one;
-  other.environment["device"] = std::string("NVIDIA H100");
+  other.environment["backend"] = std::string("host");
   other.file = "other.json";
   const std::vector<Results> both{one, other};
   try {
     examples_of(both);
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("other.json: is of NVIDIA H100"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("other.json: is of the backend host"),
+              std::string::npos)
         << error.what();
   }
 }
