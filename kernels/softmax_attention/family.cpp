@@ -1,6 +1,7 @@
 #include "kernels/softmax_attention/family.hpp"
 
 #include <cstring>
+#include <stdexcept>
 
 #include "core/operator.hpp"
 #include "kernels/memory.hpp"
@@ -18,6 +19,16 @@ double io_bytes(const Problem& problem) {
 
 float scale(const Problem& problem) {
   return static_cast<float>(scale_of(*find_operator(problem.op), problem));
+}
+
+/// Puts the addresses of workspace regions into parameters, which have places for a few.
+template <std::size_t places>
+void bind_regions(void* (&work)[places], const Address& address,
+                  const std::vector<Region>& regions) {
+  if (regions.size() > places)
+    throw std::logic_error(std::to_string(regions.size()) +
+                           " regions, parameters have places for " + std::to_string(places));
+  for (std::size_t i = 0; i < regions.size(); ++i) work[i] = address(regions[i].name);
 }
 
 template <class Params>
@@ -61,7 +72,7 @@ SoftmaxParams softmax_params(const Problem& problem, const Address& address,
   SoftmaxParams p{};
   p.x = address("x");
   p.y = address("y");
-  for (std::size_t i = 0; i < regions.size(); ++i) p.work[i] = address(regions[i].name);
+  bind_regions(p.work, address, regions);
   p.rows = problem.shape.batch;
   p.columns = problem.shape.columns;
   p.scale = scale(problem);
@@ -86,7 +97,7 @@ AttentionParams attention_params(const Problem& problem, const Address& address,
   p.dk = address("dk");
   p.dv = address("dv");
   p.d_log_decay = static_cast<float*>(address("dlog_decay"));
-  for (std::size_t i = 0; i < regions.size(); ++i) p.work[i] = address(regions[i].name);
+  bind_regions(p.work, address, regions);
   const std::int64_t keys = s.keys_seq(), key_heads = s.keys_heads();
   p.query_strides = input_strides(problem, s.seq, s.heads, s.key_dim);
   p.key_strides = input_strides(problem, keys, key_heads, s.key_dim);

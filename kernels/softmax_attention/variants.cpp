@@ -1,6 +1,8 @@
 #include "kernels/softmax_attention/variants.hpp"
 
 #include "kernels/softmax_attention/family.hpp"
+#include "kernels/softmax_attention/sm90/backward/flash_sm90.hpp"
+#include "kernels/softmax_attention/sm90/flash_sm90.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
@@ -25,13 +27,17 @@ const std::vector<Maker>& makers() {
       {materialized, "decay_attention"},
       {flash2, "decay_attention"},
       {flash_decoding, "decay_attention"},
+      {flash_sm90, "attention"},
+      {flash_sm90, "decay_attention"},
       // CUDA, backward
       {backward_materialized, "attention"},
       {backward_flash2, "attention"},
       {backward_flash2_deterministic, "attention"},
+      {backward_flash_sm90, "attention"},
       {backward_materialized, "decay_attention"},
       {backward_flash2, "decay_attention"},
       {backward_flash2_deterministic, "decay_attention"},
+      {backward_flash_sm90, "decay_attention"},
       // Host
       {host_three_pass, "softmax"},
       {host_online, "softmax"},

@@ -1,0 +1,139 @@
+#pragma once
+// What the warps of a block of flash_sm90's backward share: its keys, the steps of queries that it
+// walks over, and the places and mbarriers in its shared memory.
+
+#include "device/sm90_products.cuh"
+#include "device/types.cuh"
+#include "softmax_attention/backward/gains.cuh"
+#include "softmax_attention/sm90/backward/layout.h"
+#include "softmax_attention/sm90/positions.cuh"
+#include "softmax_attention/sm90/shared_sums.cuh"
+#include "softmax_attention/sm90/warpgroup.cuh"
+
+namespace gla_bench::softmax_attention::sm90 {
+
+using namespace device::sm90;
+
+struct BackwardSm90Params {
+  TensorMap q, k, v, d_o, dk, dv;
+  AttentionParams base;
+};
+
+inline constexpr int block_m = tile::block_m, stages = tile::stages;
+inline constexpr bool biased = trait::decay != 0, per_token = trait::decay == 2;
+inline constexpr BackwardSm90Layout layout{dim::key_dim, dim::value_dim, block_m, stages,
+                                           trait::decay};
+static_assert(layout.bytes == launch::shared_bytes);
+
+/// The keys of a block, and the queries that see some of them.
+struct Range : Positions {
+  int batch, key_head;
+  int first_key, last_key;
+  int first_step, all_steps;  ///< of each query head
+
+  __device__ __forceinline__ explicit Range(const AttentionParams& params) : Positions{params} {
+    const int heads = static_cast<int>(p.batch * p.key_heads);
+    const int sequence = static_cast<int>(blockIdx.x) % heads;
+    batch = sequence / static_cast<int>(p.key_heads);
+    key_head = sequence % static_cast<int>(p.key_heads);
+    // The blocks with the most work start first: the first keys.
+    first_key = static_cast<int>(blockIdx.x) / heads * layout.block_n;
+    const int end = first_key + layout.block_n, keys = static_cast<int>(p.key_seq);
+    last_key = (end < keys ? end : keys) - 1;
+    const int nearest = first_key - position(0);  // the first query that sees the first key
+    first_step = trait::causal != 0 && nearest > 0 ? nearest / block_m : 0;
+    all_steps = static_cast<int>((p.seq + block_m - 1) / block_m);
+  }
+  /// A query head of the group, counted over the batch.
+  __device__ __forceinline__ long long sequence(int of_group) const {
+    return batch * p.heads + key_head * trait::group + of_group;
+  }
+  /// The end of the steps that a query head needs: those behind look back no further than to later
+  /// keys. The whole warp calls it.
+  __device__ __forceinline__ int end_step(int of_group) const {
+    if constexpr (!biased) return all_steps;
+    const int* first_tiles =
+        static_cast<const int*>(p.work[work::first_tiles]) + sequence(of_group) * all_steps;
+    const int own = first_key / layout.block_n;
+    int end = first_step;
+    for (int begin = first_step; begin < all_steps; begin += 32) {
+      const int step = begin + lane();
+      const unsigned needed =
+          __ballot_sync(0xffffffffu, step < all_steps && first_tiles[step] <= own);
+      if (needed != 0) end = begin + 32 - __clz(static_cast<int>(needed));
+    }
+    return end;
+  }
+  __device__ __forceinline__ const DecaySum* sums(int of_group) const {
+    return static_cast<const DecaySum*>(p.work[work::decay_sums]) + sequence(of_group) * p.key_seq;
+  }
+};
+
+/// A step's queries in shared memory.
+struct Stage {
+  unsigned queries, d_outputs, pairs, sums;  ///< shared addresses
+  unsigned barriers;                         ///< shared address of the first of its five
+  unsigned parity;
+
+  __device__ __forceinline__ unsigned queries_arrived() const { return barriers; }
+  __device__ __forceinline__ unsigned gradients_arrived() const { return barriers + 8; }
+  __device__ __forceinline__ unsigned pairs_written() const { return barriers + 16; }
+  __device__ __forceinline__ unsigned queries_free() const { return barriers + 24; }
+  __device__ __forceinline__ unsigned gradients_free() const { return barriers + 32; }
+};
+
+/// The place of a step's dS, which both consumers write and read.
+struct Exchange {
+  unsigned gradient, query_sums;  ///< shared addresses
+  unsigned written, read;         ///< mbarriers
+  unsigned parity;
+};
+
+struct Memory {
+  unsigned begin;  ///< shared address, a multiple of 1024
+
+  __device__ __forceinline__ explicit Memory(void* memory)
+      : begin((shared_address(memory) + 1023u) & ~1023u) {}
+
+  __device__ __forceinline__ unsigned keys() const { return begin; }
+  __device__ __forceinline__ unsigned values() const { return begin + layout.values; }
+  __device__ __forceinline__ unsigned keys_arrived() const { return begin + layout.barriers; }
+  __device__ __forceinline__ unsigned dq(int consumer) const {
+    return begin + layout.dq + consumer * layout.dq_floats * 128 * 4;
+  }
+  /// `step` counts the steps that the block has walked over before, over all heads.
+  __device__ __forceinline__ Stage stage(int step) const {
+    const int s = step % stages;
+    return {begin + layout.queries + s * layout.arriving_queries,
+            begin + layout.d_outputs + s * layout.arriving_gradients,
+            begin + layout.pairs + s * block_m * 8,
+            begin + layout.sums + s * block_m * 16,
+            begin + layout.barriers + 8 + s * 40,
+            static_cast<unsigned>(step / stages) & 1u};
+  }
+  __device__ __forceinline__ Exchange exchange(int step) const {
+    const unsigned barriers = begin + layout.barriers + 8 + stages * 40 + step % 2 * 16;
+    return {begin + layout.gradients + step % 2 * layout.gradient_bytes,
+            begin + layout.query_sums + step % 2 * 8 * block_m * 4, barriers, barriers + 8,
+            static_cast<unsigned>(step / 2) & 1u};
+  }
+  __device__ __forceinline__ void init_barriers() const {
+    constexpr int warps = 4 * layout.consumers;
+    barrier_init(keys_arrived(), 1);
+    for (int s = 0; s < stages; ++s) {
+      const Stage its = stage(s);
+      barrier_init(its.queries_arrived(), 1);
+      barrier_init(its.gradients_arrived(), 1);
+      barrier_init(its.pairs_written(), 32);
+      barrier_init(its.queries_free(), warps);
+      barrier_init(its.gradients_free(), warps);
+    }
+    for (int s = 0; s < 2; ++s) {
+      barrier_init(exchange(s).written, warps);
+      barrier_init(exchange(s).read, warps);
+    }
+    barrier_init_fence();
+  }
+};
+
+}  // namespace gla_bench::softmax_attention::sm90

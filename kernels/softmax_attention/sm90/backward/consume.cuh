@@ -1,0 +1,344 @@
+#pragma once
+// A consumer of flash_sm90's backward: a warpgroup that has 64 keys and the sums of their dk and
+// dv.
+//
+// Scores are transposed: rows are keys, columns are queries. P^T and dS^T go from registers into
+// the products dv += P^T do and dk += dS^T q. dS^T also goes to shared memory, where both consumers
+// read it one step later for dq = dS k, so that neither waits for the other. A step's dq is added
+// to float32 sums in device memory by a bulk reduction.
+
+#include "device/math.cuh"
+#include "softmax_attention/sm90/backward/block.cuh"
+#include "softmax_attention/sm90/backward/query_sums.cuh"
+
+namespace gla_bench::softmax_attention::sm90 {
+
+struct Consumer {
+  static constexpr int own_barriers = 1;  ///< named barrier of the first consumer
+  static constexpr int scores_of_thread = block_m / 2;
+  using ScoreProducts = Products<block_m, io_t>;
+  using KeyProducts = Products<layout.key_width, io_t>;
+  using ValueProducts = Products<layout.value_width, io_t>;
+  using QueryProducts = Products<64, io_t>;
+  using Scores = float[scores_of_thread];
+
+  const BackwardSm90Params& p;
+  const Memory memory;
+  const Range range;
+  float dk[layout.key_width / 2], dv[layout.value_width / 2];
+  float gain = 1.0f, loss = 1.0f;  ///< of dS where operands are float16, and its inverse
+  // With a decay, of the thread's two keys and the query head in hand:
+  const DecaySum* sums_of_head;
+  float bias[2];      ///< from the block's last key back to these
+  bool flat;          ///< whether all of the warp's biases are zero: nothing decays
+  double row_sum[2];  ///< of dS or, with a constant decay, of (i - j) dS
+
+  __device__ __forceinline__ Consumer(const BackwardSm90Params& params, const Memory& its_memory)
+      : p(params), memory(its_memory), range(params.base) {}
+
+  __device__ __forceinline__ void run() {
+    if constexpr (scaled) {
+      gain = gradient_gain(p.base, range.batch * p.base.key_heads + range.key_head);
+      loss = 1.0f / (score_gain * gain);
+    }
+#pragma unroll
+    for (int i = 0; i < layout.key_width / 2; ++i) dk[i] = 0.0f;
+#pragma unroll
+    for (int i = 0; i < layout.value_width / 2; ++i) dv[i] = 0.0f;
+    barrier_wait(memory.keys_arrived(), 0);
+    int step = 0, last_head = 0,
+        last = 0;  // the last one was step `last` of query head `last_head`
+    for (int h = 0; h < trait::group; ++h) {
+      if constexpr (biased) begin_head(h);
+      const int end = range.end_step(h);
+      for (int n = range.first_step; n < end; ++n, ++step) {
+        walk(step, n, last_head, last);
+        last_head = h, last = n;
+      }
+      if constexpr (biased) end_head(h);
+    }
+    if (step > 0) {
+      float sums[layout.dq_floats];
+      multiply_dq(sums, memory.exchange(step - 1));
+      add_dq(sums, memory.exchange(step - 1), last_head, last);
+      copies_read_by_first();
+    }
+    write_results();
+  }
+
+ private:
+  /// The key of the block that the thread holds in the upper (0) or lower half of its rows.
+  static __device__ __forceinline__ int key_of(int half) {
+    return group() * layout.rows + row_of(half);
+  }
+  static __device__ __forceinline__ void own_barrier() {
+    named_barrier<128>(own_barriers + group());
+  }
+  /// Begins scores = X Y^T. X are the consumer's rows of keys or values, Y the rows of the step.
+  template <int length>
+  __device__ __forceinline__ void score(Scores& scores, unsigned x, unsigned y) const {
+    pin(scores);
+    products_fence();
+#pragma unroll
+    for (int k = 0; k < (length + 15) / 16; ++k)
+      ScoreProducts::template shared<along_k>(
+          scores, operand(x + group() * layout.rows * 128 + k / 4 * layout.key_panel + k % 4 * 32),
+          operand(y + k / 4 * layout.query_panel + k % 4 * 32), k > 0);
+    products_commit();
+  }
+
+  __device__ __forceinline__ bool on_edge(int n) const {
+    if (range.first_key + layout.block_n > p.base.key_seq) return true;
+    return trait::causal != 0 && range.position(n * block_m) < range.last_key;
+  }
+
+  __device__ __forceinline__ void begin_head(int h) {
+    sums_of_head = range.sums(h);
+    const DecaySum last = sums_of_head[range.last_key];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const DecaySum own = own_sum(i);
+      bias[i] = own.resets == last.resets ? difference(last, own) : device::minus_infinity();
+      row_sum[i] = 0.0;
+    }
+    flat = __all_sync(0xffffffffu, bias[0] == 0.0f && bias[1] == 0.0f);
+  }
+  /// The sum of log decays up to one of the thread's two keys.
+  __device__ __forceinline__ DecaySum own_sum(int half) const {
+    const int key = range.first_key + key_of(half);
+    return sums_of_head[key < range.last_key ? key : range.last_key];
+  }
+  __device__ __forceinline__ void end_head(int h) const {
+    double* out = static_cast<double*>(p.base.work[work::key_sums]) +
+                  range.sequence(h) * p.base.key_seq + range.first_key;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      double sum = row_sum[i];
+      sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+      sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+      if (lane() % 4 == 0 && range.first_key + key_of(i) <= range.last_key)
+        out[key_of(i)] = static_cast<double>(loss) * sum;
+    }
+  }
+
+  /// Turns scores into P^T. `edge`: near the diagonal or the last key; `shifted`: keys have biases.
+  template <bool edge, bool shifted>
+  __device__ __forceinline__ void weigh(Scores& scores, int n, const Stage& stage) const {
+    const float factor = p.base.scale * device::log2_e;
+    // A key is seen by the queries from this column of the step on.
+    int first[2];
+    if constexpr (edge) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int key = range.first_key + key_of(h);
+        first[h] = key > range.last_key ? block_m
+                   : trait::causal != 0 ? key - range.position(n * block_m)
+                                        : 0;
+        first[h] -= lane() % 4 * 2;
+      }
+    }
+    DecaySum own[2];
+    if constexpr (edge && biased) own[0] = own_sum(0), own[1] = own_sum(1);
+#pragma unroll
+    for (int i = 0; i < scores_of_thread; i += 4) {
+      if constexpr (edge && biased) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const DecaySum query = load_sum(stage.sums + (column_of(i) + e) * 16);
+#pragma unroll
+          for (int h = 0; h < 2; ++h) {
+            float& score = scores[i + 2 * h + e];
+            const bool seen = i / 4 * 8 + e >= first[h] && query.resets == own[h].resets;
+            score = fmaf(score, factor, __int_as_float(query.unused)) + difference(query, own[h]);
+            score = seen ? device::exp2_fast(score) : 0.0f;
+          }
+        }
+      } else {
+        const float4 two = load_pairs(stage, i);
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            float& score = scores[i + 2 * h + e];
+            const float lse = e == 0 ? two.x : two.z;
+            score = device::exp2_fast(fmaf(score, factor, shifted ? lse + bias[h] : lse));
+            if constexpr (edge)
+              if (i / 4 * 8 + e < first[h]) score = 0.0f;
+          }
+      }
+    }
+  }
+  /// (-lse, D) of the two queries that the thread's scores i and i + 1 belong to.
+  static __device__ __forceinline__ float4 load_pairs(const Stage& stage, int i) {
+    float4 two;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(two.x), "=f"(two.y), "=f"(two.z), "=f"(two.w)
+                 : "r"(stage.pairs + column_of(i) * 8)
+                 : "memory");
+    return two;
+  }
+  /// Turns dP^T into dS^T.
+  __device__ __forceinline__ void differentiate(const Scores& weights, Scores& gradients, int n,
+                                                const Stage& stage) {
+    float sum[2] = {0.0f, 0.0f};
+    const int apart = range.position(n * block_m) + column_of(0) - range.first_key;
+#pragma unroll
+    for (int i = 0; i < scores_of_thread; i += 4) {
+      const float4 two = load_pairs(stage, i);
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          float& gradient = gradients[i + 2 * h + e];
+          const float difference = gradient - (e == 0 ? two.y : two.w);
+          gradient = weights[i + 2 * h + e] * (scaled ? gain * difference : difference);
+          if constexpr (per_token) sum[h] += gradient;
+          if constexpr (biased && !per_token)
+            sum[h] = fmaf(static_cast<float>(apart - key_of(h)) + static_cast<float>(i / 4 * 8 + e),
+                          gradient, sum[h]);
+        }
+    }
+    if constexpr (biased) row_sum[0] += sum[0], row_sum[1] += sum[1];
+  }
+
+  /// sum += s^T y, with s^T in registers and the step's rows of y.
+  template <class Product, int size>
+  static __device__ __forceinline__ void add(float (&sum)[size], Packed<block_m>& packed,
+                                             unsigned y) {
+    pin(sum);
+    pin_packed(packed);
+    products_fence();
+#pragma unroll
+    for (int k = 0; k < block_m / 16; ++k)
+      Product::template registers<along_mn>(sum, packed[k],
+                                            operand(y + k * 16 * 128, layout.query_panel), true);
+    products_commit();
+  }
+
+  __device__ __forceinline__ void walk(int step, int n, int last_head, int last) {
+    const Stage stage = memory.stage(step);
+    Scores scores, gradients;
+    barrier_wait(stage.queries_arrived(), stage.parity);
+    score<dim::key_dim>(scores, memory.keys(), stage.queries);
+    barrier_wait(stage.gradients_arrived(), stage.parity);
+    score<dim::value_dim>(gradients, memory.values(), stage.d_outputs);
+    barrier_wait(stage.pairs_written(), stage.parity);
+    products_wait<1>();
+    pin(scores);
+    if (on_edge(n))
+      weigh<true, biased>(scores, n, stage);
+    else if (biased && !flat)
+      weigh<false, biased>(scores, n, stage);
+    else
+      weigh<false, false>(scores, n, stage);
+    products_wait<0>();
+    pin(gradients);
+    differentiate(scores, gradients, n, stage);
+    Packed<block_m> weights, packed;
+    pack_rows<block_m>(scores, weights);
+    const Exchange exchange = memory.exchange(step);
+    if (step >= 2) barrier_wait(exchange.read, exchange.parity ^ 1u);
+    if constexpr (per_token) put_query_sums(gradients, exchange.query_sums);
+    pack_rows<block_m>(gradients, packed);
+    put_rows(packed, exchange.gradient, layout.key_panel, group() * layout.rows);
+    publish_shared();
+    arrive_as_warp(exchange.written);
+    add<ValueProducts>(dv, weights, stage.d_outputs);
+    add<KeyProducts>(dk, packed, stage.queries);
+    const auto release_stage = [&] {
+      pin(dv), pin(dk), pin_packed(weights), pin_packed(packed);
+      arrive_as_warp(stage.gradients_free());
+      arrive_as_warp(stage.queries_free());
+    };
+    if (step == 0) {
+      products_wait<0>();
+      release_stage();
+      return;
+    }
+    float sums[layout.dq_floats];
+    multiply_dq(sums, memory.exchange(step - 1));
+    products_wait<1>();
+    release_stage();
+    add_dq(sums, memory.exchange(step - 1), last_head, last);
+  }
+
+  /// Begins dq = dS k of a step.
+  __device__ __forceinline__ void multiply_dq(float (&sums)[layout.dq_floats],
+                                              const Exchange& exchange) const {
+    barrier_wait(exchange.written, exchange.parity);
+    const unsigned gradient =
+        exchange.gradient + (layout.dq_by_columns ? 0 : group() * layout.key_panel);
+    const unsigned keys = memory.keys() + (layout.dq_by_columns ? group() * layout.key_panel : 0);
+    pin(sums);
+    products_fence();
+#pragma unroll
+    for (int k = 0; k < layout.block_n / 16; ++k)
+      QueryProducts::template shared<along_mn, along_mn>(
+          sums, operand(gradient + k * 16 * 128, layout.key_panel),
+          operand(keys + k * 16 * 128, layout.key_panel), k > 0);
+    products_commit();
+  }
+
+  /// Waits for the product, and adds it to the sums in device memory.
+  __device__ __forceinline__ void add_dq(float (&sums)[layout.dq_floats], const Exchange& exchange,
+                                         int h, int n) const {
+    copies_read_by_first();  // the place of the last step's dq
+    products_wait<0>();
+    pin(sums);
+    if constexpr (per_token) add_query_sums(p.base, range, exchange.query_sums, h, n, loss);
+    arrive_as_warp(exchange.read);
+    own_barrier();
+    const unsigned to = memory.dq(group()) + threadIdx.x % 128 * 16;
+#pragma unroll
+    for (int i = 0; i < layout.dq_floats; i += 4)
+      asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to + i / 4 * 128 * 16),
+                   "f"(loss * sums[i]), "f"(loss * sums[i + 1]), "f"(loss * sums[i + 2]),
+                   "f"(loss * sums[i + 3])
+                   : "memory");
+    publish_shared();
+    own_barrier();
+    if (first_of_group()) {
+      const long long part = range.sequence(h) * range.all_steps + n;
+      add_bulk(static_cast<float*>(p.base.work[work::dq_sums]) + part * layout.step_floats +
+                   group() * layout.dq_floats * 128,
+               memory.dq(group()), layout.dq_floats * 128 * 4);
+      copies_commit();
+    }
+  }
+  static __device__ __forceinline__ void add_bulk(float* to, unsigned from, unsigned bytes) {
+    asm volatile(
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
+        "r"(from), "r"(bytes)
+        : "memory");
+  }
+  static __device__ __forceinline__ void copies_read_by_first() {
+    if (first_of_group()) copies_read<0>();
+  }
+
+  /// Hands rows of a result to bulk copies through the place of the keys or values.
+  template <int size>
+  __device__ __forceinline__ void write(const float (&sum)[size], float factor, unsigned to,
+                                        const TensorMap& map, int panels) const {
+    Packed<2 * size> rows;
+    pack_rows<2 * size>(sum, rows, factor, factor);
+    put_rows(rows, to, layout.key_panel, group() * layout.rows);
+    publish_shared();
+    own_barrier();
+    if (first_of_group())
+      for (int i = 0; i < panels; ++i)
+        copy_out(map, to + i * layout.key_panel + group() * layout.rows * 128, i * layout.columns,
+                 range.first_key + group() * layout.rows, range.key_head, range.batch);
+  }
+  __device__ __forceinline__ void write_results() const {
+    // The other consumer reads all keys for its dq.
+    named_barrier<256>(own_barriers + layout.consumers);
+    write(dv, 1.0f / score_gain, memory.values(), p.dv, layout.value_panels);
+    write(dk, loss * p.base.scale, memory.keys(), p.dk, layout.key_panels);
+    if (first_of_group()) {
+      copies_commit();
+      copies_read<0>();
+    }
+  }
+};
+
+}  // namespace gla_bench::softmax_attention::sm90

@@ -1,0 +1,230 @@
+// The host side of the backward of flash_sm90.
+
+#include "kernels/softmax_attention/sm90/backward/flash_sm90.hpp"
+
+#include <algorithm>
+
+#include "core/operator.hpp"
+#include "kernels/memory.hpp"
+#include "kernels/softmax_attention/backward/layout.h"
+#include "kernels/softmax_attention/backward/steps.hpp"
+#include "kernels/softmax_attention/family.hpp"
+#include "kernels/softmax_attention/sm90/backward/layout.h"
+#include "kernels/softmax_attention/sm90/parts.hpp"
+
+namespace gla_bench::softmax_attention {
+namespace {
+
+constexpr std::size_t maps = 6;
+/// Sums and scores that a thread has room for.
+constexpr int most_accumulators = 192;
+
+TileSpace space() {
+  return {{"block_m", {64, 128}, "queries of a step"},
+          {"stages", {2, 1, 3}, "steps of queries in shared memory"}};
+}
+
+BackwardSm90Layout layout(const Problem& problem, const Tile& tile) {
+  return {static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
+          std::max(64, choice(tile, "block_m")), std::max(1, choice(tile, "stages")),
+          static_cast<int>(decay_of(problem))};
+}
+
+std::int64_t steps(const Problem& problem, const Tile& tile) {
+  return ceil_div(problem.shape.seq, layout(problem, tile).block_m);
+}
+/// Steps of all query heads.
+std::int64_t all_steps(const Problem& problem, const Tile& tile) {
+  return problem.shape.batch * problem.shape.heads * steps(problem, tile);
+}
+std::int64_t blocks(const Problem& problem) {
+  const Shape& s = problem.shape;
+  return s.batch * s.keys_heads() * ceil_div(s.keys_seq(), BackwardSm90Layout::block_n);
+}
+
+/// Pairs of a block's keys and a step's queries that meet, over all query heads.
+double steps_met(const Problem& problem, const Tile& tile) {
+  const Shape& s = problem.shape;
+  const BackwardSm90Layout sizes = layout(problem, tile);
+  const std::int64_t all = steps(problem, tile), offset = s.keys_seq() - s.seq;
+  double met = 0;
+  for (std::int64_t key = 0; key < s.keys_seq(); key += sizes.block_n) {
+    const std::int64_t nearest = std::max<std::int64_t>(0, key - offset);
+    const std::int64_t first = causal(problem) ? nearest / sizes.block_m : 0;
+    met += static_cast<double>(std::max<std::int64_t>(0, all - first));
+  }
+  return met * static_cast<double>(s.batch) * static_cast<double>(s.heads);
+}
+
+std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
+  const Shape& s = problem.shape;
+  if (limits.arch != 90) return "needs sm_90a: wgmma and bulk tensor copies";
+  if (problem.dtype == DType::float32) return "takes 16-bit inputs alone";
+  if (s.key_dim > 128 || s.value_dim > 128)
+    return "key_dim and value_dim go up to 128: a thread has no room for sums of more";
+  if (s.key_dim % 8 != 0 || s.value_dim % 8 != 0)
+    return "bulk copies need rows of a multiple of 16 bytes: key_dim and value_dim of 8";
+  if (auto reason = refuse_backward(problem)) return reason;
+  const BackwardSm90Layout sizes = layout(problem, tile);
+  if (sizes.dq_by_columns != (sizes.key_panels == 2))
+    return sizes.dq_by_columns
+               ? "64 queries are for a key_dim above 64, whose halves of dq are one "
+                 "consumer's each"
+               : "128 queries are for a key_dim of up to 64";
+  if (sizes.accumulators > most_accumulators)
+    return std::to_string(sizes.accumulators) + " sums a thread, there is room for " +
+           std::to_string(most_accumulators);
+  if (auto reason = refuse_shared(sizes.bytes, limits)) return reason;
+  if (auto reason = refuse_blocks(static_cast<double>(all_steps(problem, tile)))) return reason;
+  if (auto reason = refuse_blocks(decay_bound_blocks(problem, sizes.block_m, sizes.block_n)))
+    return reason;
+  return refuse_blocks(static_cast<double>(blocks(problem)));
+}
+
+/// The unit of first_tiles.cuh sums the log decays, not the one of sums.cuh.
+bool replaced(std::string_view name) {
+  return name == "decays" || name == "attention_backward_sum_decays";
+}
+
+std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
+  std::vector<Region> regions = backward_regions(problem);
+  std::erase_if(regions, [](const Region& region) { return replaced(region.name); });
+  regions.push_back({"dq_sums", static_cast<std::size_t>(4 * all_steps(problem, tile)) *
+                                    BackwardSm90Layout::step_floats});
+  const BackwardSm90Layout sizes = layout(problem, tile);
+  for (Region& region : decay_bound_regions(problem, sizes.block_m, sizes.block_n))
+    regions.push_back(std::move(region));
+  return regions;
+}
+
+/// The regions that the walk and the kernels of sums.cuh name. Those that only the unit of
+/// first_tiles.cuh needs are bound for that unit alone.
+std::vector<Region> walk_regions(const Problem& problem, const Tile& tile) {
+  std::vector<Region> regions = workspace(problem, tile);
+  std::erase_if(regions, [](const Region& region) {
+    return region.name == "decay_totals" || region.name == "tile_bounds" ||
+           region.name == "item_bounds";
+  });
+  return regions;
+}
+
+/// work::<name> for them.
+std::vector<Constant> places(const std::vector<Region>& regions) {
+  std::vector<Constant> list = backward_places(regions);
+  for (const char* name : {"decay_sums", "first_tiles"}) {
+    const auto found = std::find_if(regions.begin(), regions.end(),
+                                    [&](const Region& region) { return region.name == name; });
+    list.push_back(
+        {"work", name, found == regions.end() ? 0 : static_cast<int>(found - regions.begin())});
+  }
+  return list;
+}
+
+/// The blocks of a head run at the same time and meet the same queries, so only the first read of a
+/// query reaches device memory. The sums of dq are zeroed, added to, and read at the end; the
+/// additions stay in the L2 cache except for one pass.
+Traffic traffic(const Problem& problem, const Tile& tile) {
+  Traffic bytes = traffic_beside(problem, DecaySums::added);
+  const double sums =
+      4.0 * static_cast<double>(all_steps(problem, tile)) * BackwardSm90Layout::step_floats;
+  bytes.read_bytes += query_bytes(problem) + output_bytes(problem) + key_bytes(problem) +
+                      value_bytes(problem) + 2 * lse_bytes(problem) + 2 * sums;
+  bytes.write_bytes += query_bytes(problem) + key_bytes(problem) + value_bytes(problem) + 2 * sums;
+  const BackwardSm90Layout sizes = layout(problem, tile);
+  add_decay_bound_traffic(problem, sizes.block_m, sizes.block_n, bytes);
+  const double keys = lse_bytes(problem) / 4 / static_cast<double>(problem.shape.seq) *
+                      static_cast<double>(problem.shape.keys_seq());
+  if (decay_of(problem) != Decay::none) {
+    bytes.read_bytes += 16 * keys;  // the sums of log decays, once more by the walk
+    bytes.write_bytes += 8 * keys;  // the sums of dS over the queries of each key
+  }
+  if (decay_of(problem) == Decay::per_token) {  // what traffic_beside() has of what is replaced
+    bytes.read_bytes -= decay_bytes(problem);
+    bytes.write_bytes -= 16 * keys;
+  }
+  return bytes;
+}
+
+/// q k^T, do v^T, P^T do, dS^T q and dS k.
+double flops(const Problem& problem, const Tile& tile) {
+  const BackwardSm90Layout sizes = layout(problem, tile);
+  return 2.0 * steps_met(problem, tile) * sizes.block_m * sizes.block_n *
+         (3.0 * static_cast<double>(problem.shape.key_dim) +
+          2.0 * static_cast<double>(problem.shape.value_dim));
+}
+
+std::vector<TensorMap> row_maps(const Problem& problem, const BackwardSm90Layout& sizes) {
+  const Shape& s = problem.shape;
+  const AttentionParams p = attention_params(problem, [](std::string_view) { return nullptr; }, {});
+  const std::int64_t keys = s.keys_seq(), heads = s.keys_heads();
+  return {row_map(problem, 0, "q", s.seq, s.heads, s.key_dim, sizes.block_m, p.query_strides),
+          row_map(problem, 1, "k", keys, heads, s.key_dim, sizes.block_n, p.key_strides),
+          row_map(problem, 2, "v", keys, heads, s.value_dim, sizes.block_n, p.value_strides),
+          row_map(problem, 3, "do", s.seq, s.heads, s.value_dim, sizes.block_m, p.output_strides),
+          row_map(problem, 4, "dk", keys, heads, s.key_dim, sizes.rows, p.dk_strides),
+          row_map(problem, 5, "dv", keys, heads, s.value_dim, sizes.rows, p.dv_strides)};
+}
+
+Recipe recipe(const Problem& problem, const Tile& tile) {
+  const BackwardSm90Layout sizes = layout(problem, tile);
+  const std::vector<Region> regions = walk_regions(problem, tile);
+  const std::vector<Constant> of_work = places(regions);
+  Recipe r{"softmax_attention/sm90/backward/flash_sm90.cuh", constants(problem, tile), {}};
+  r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
+  r.constants.insert(r.constants.end(), of_work.begin(), of_work.end());
+  // The kernels before and after the walk have parameters without tensor maps.
+  std::vector<Constant> of_others = constants(problem, {});
+  of_others.insert(of_others.end(), of_work.begin(), of_work.end());
+  r.imports.push_back({"softmax_attention/backward/sums.cuh", std::move(of_others),
+                       [problem, regions](const Address& address) {
+                         return softmax_attention::bind(problem, address, regions);
+                       }});
+  const auto add = [&](const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+      const auto* launch = std::get_if<KernelLaunch>(&step);
+      if (launch != nullptr && replaced(launch->entry)) continue;
+      r.steps.push_back(step);
+      if (launch != nullptr) std::get<KernelLaunch>(r.steps.back()).module = 1;
+    }
+  };
+  add(steps_before(problem, DecaySums::added));
+  add_decay_bounds(problem, sizes.block_m, sizes.block_n, r);
+  r.steps.push_back(Zero{"dq_sums"});
+  r.steps.push_back(backward_launch("flash_sm90_backward", static_cast<double>(blocks(problem)),
+                                    sizes.threads, sizes.bytes));
+  r.steps.push_back(backward_launch("flash_sm90_backward_round",
+                                    static_cast<double>(all_steps(problem, tile)),
+                                    sizes.round_threads));
+  add(steps_after(problem));
+  r.tensor_maps = row_maps(problem, sizes);
+  return r;
+}
+
+}  // namespace
+
+Variant backward_flash_sm90(std::string_view op) {
+  Variant variant = cuda_variant(
+      op, Direction::backward,
+      {"flash_sm90",
+       "flash2 for sm_90a: bulk copies, warps with roles, wgmma; dq added up in device memory, so "
+       "that its last bits vary",
+       space(),
+       {"softmax_attention/sm90/backward/flash_sm90.cuh", "softmax_attention/sm90/first_tiles.cuh",
+        "softmax_attention/backward/sums.cuh", "softmax_attention/sm90/backward/flash_sm90.cpp",
+        "softmax_attention/sm90/parts.cpp", "softmax_attention/backward/steps.cpp",
+        "softmax_attention/flash/walk.cpp"},
+       [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
+       reject,
+       traffic,
+       flops,
+       workspace,
+       recipe});
+  variant.reproducible = false;
+  variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
+    return softmax_attention::bind(problem, address, walk_regions(problem, tile));
+  };
+  bind_behind_maps(variant, maps);
+  return variant;
+}
+
+}  // namespace gla_bench::softmax_attention

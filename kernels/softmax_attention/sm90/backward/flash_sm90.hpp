@@ -1,0 +1,14 @@
+#pragma once
+// The entry of flash_sm90's backward in the list of variants (variants.cpp), in a header of its own
+// like that of the forward.
+
+#include <string_view>
+
+#include "core/variant.hpp"
+
+namespace gla_bench::softmax_attention {
+
+/// Host side of backward/flash_sm90.cuh.
+Variant backward_flash_sm90(std::string_view op);
+
+}  // namespace gla_bench::softmax_attention

@@ -1,0 +1,59 @@
+#pragma once
+// Shared memory of the backward of flash_sm90 (flash_sm90.cuh), for the kernel and for the host
+// code that asks for it. Includes no standard headers, because NVRTC has none.
+
+namespace gla_bench::softmax_attention {
+
+/// Offsets, bytes and counts follow from the first five members. A panel is 64 columns of a tile,
+/// in rows of 128 bytes, as bulk copies with the 128-byte swizzle write them.
+struct BackwardSm90Layout {
+  int key_dim, value_dim;  ///< K, V: up to 128
+  int block_m;             ///< queries of a step: 64 or 128
+  int stages;              ///< steps of queries in shared memory
+  int decay;               ///< trait::decay
+
+  static constexpr int columns = 64;         ///< of a panel
+  static constexpr int consumers = 2;        ///< warpgroups that multiply
+  static constexpr int rows = 64;            ///< keys of a consumer
+  static constexpr int block_n = 128;        ///< keys of a block
+  static constexpr int threads = 384;        ///< of a block: one more warpgroup loads
+  static constexpr int round_threads = 256;  ///< of a block that rounds a step's dq
+  static constexpr int dq_floats = 32;       ///< sums of dq that a thread has of each step
+  static constexpr int step_floats = dq_floats * 128 * consumers;
+
+  int key_panels = (key_dim + columns - 1) / columns;
+  int value_panels = (value_dim + columns - 1) / columns;
+  int key_width = key_panels * columns, value_width = value_panels * columns;
+  int query_panels = block_m / columns;
+  /// Whether consumers have the same queries of dq, each half of its columns. Otherwise each has
+  /// half of the queries.
+  bool dq_by_columns = block_m == 64;
+
+  int key_panel = block_n * 128;    ///< bytes of a panel of keys, values or dS
+  int query_panel = block_m * 128;  ///< bytes of a panel of queries or do
+  int arriving_keys = (key_panels + value_panels) * key_panel;
+  int arriving_queries = key_panels * query_panel;
+  int arriving_gradients = value_panels * query_panel;
+  int gradient_bytes = query_panels * key_panel;  ///< dS of a step
+
+  int values = key_panels * key_panel;
+  int queries = values + value_panels * key_panel;          ///< [stages]
+  int d_outputs = queries + stages * arriving_queries;      ///< [stages]
+  int gradients = d_outputs + stages * arriving_gradients;  ///< dS of two steps
+  int dq = gradients + 2 * gradient_bytes;                  ///< float [consumers][128][32]
+  int pairs = dq + step_floats * 4;                         ///< float2 [stages][block_m]
+  /// Sums of log decays up to the queries' positions, DecaySum [stages][block_m].
+  int sums = pairs + stages * block_m * 8;
+  /// Sums of dS over a warp's keys, float [2][8 warps][block_m], where decays vary.
+  int query_sums = sums + (decay != 0 ? stages * block_m * 16 : 0);
+  int barriers = query_sums + (decay == 2 ? 2 * 8 * block_m * 4 : 0);
+  /// One for the keys and values; for each stage: queries, gradients and pairs there, queries and
+  /// gradients free; for each of two steps: dS there, dS free.
+  int barrier_count = 1 + 5 * stages + 4;
+  int bytes = barriers + barrier_count * 8 + 1024;  ///< 1024: to align
+
+  /// Registers of a consumer's thread for its sums and scores.
+  int accumulators = (key_width + value_width) / 2 + block_m;
+};
+
+}  // namespace gla_bench::softmax_attention

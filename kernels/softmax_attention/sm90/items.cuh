@@ -1,0 +1,215 @@
+#pragma once
+// What the warps of a flash_sm90 block share: the list of items that the block works on, and the
+// stages and mbarriers of its shared memory.
+//
+// An item is `block_m` queries of one head. Items are in the order of their work, the longest
+// first: the last queries of all heads, then those before them. With tile::persistent = 1 a block
+// takes one item of each round of gridDim.x items, from the front of one round and from the back of
+// the next, so that causal items of different lengths add up to the same work for every block. With
+// 2, blocks take the next item from a counter in device memory. Heads then come in sections whose
+// keys and values fit into the L2 cache together, and so they do with 0, where the hardware hands
+// out items.
+
+#include "device/math.cuh"
+#include "device/sm90_products.cuh"
+#include "device/types.cuh"
+#include "softmax_attention/decay_bias.cuh"
+#include "softmax_attention/sm90/layout.h"
+#include "softmax_attention/sm90/positions.cuh"
+#include "softmax_attention/sm90/shared_sums.cuh"
+#include "softmax_attention/sm90/warpgroup.cuh"
+
+namespace gla_bench::softmax_attention::sm90 {
+
+using namespace device::sm90;
+
+struct FlashSm90Params {
+  TensorMap q, k, v, o;
+  AttentionParams base;
+};
+
+inline constexpr bool biased = trait::decay != 0;
+inline constexpr int consumers = tile::block_m / FlashSm90Layout::rows, block_n = tile::block_n;
+inline constexpr int stages = tile::stages;
+inline constexpr bool shared_items = tile::persistent == 2;
+inline constexpr FlashSm90Layout layout{dim::key_dim, dim::value_dim, consumers,   block_n,
+                                        stages,       biased,         shared_items};
+static_assert(layout.bytes == launch::shared_bytes && layout.block_m == tile::block_m);
+static_assert(block_n % 16 == 0 && dim::key_dim <= 256 && dim::value_dim <= 256);
+
+/// Regions of the workspace of decay attention: DecaySum [B,H,Tk], the totals that only
+/// decay_sums.cuh needs, and the first tile of each item, int [B,H,blocks] (first_tiles.cuh).
+inline constexpr int work_sums = 0, work_first_tiles = 2;
+/// The counter of items that blocks have taken beyond their first, behind the other regions.
+inline constexpr int work_taken = biased ? 5 : 0;
+
+/// Threads that write biases: the last two warps of those that load.
+inline constexpr int bias_threads = 64;
+
+struct Item {
+  int batch, head;
+  int first_row;             ///< query
+  int first_tile, end_tile;  ///< tiles of keys that are walked, from the last to the first
+};
+
+struct Items : Positions {
+  int blocks;     ///< of a head
+  int sequences;  ///< batch * heads
+
+  __device__ __forceinline__ explicit Items(const AttentionParams& params)
+      : Positions{params},
+        blocks(static_cast<int>((p.seq + layout.block_m - 1) / layout.block_m)),
+        sequences(static_cast<int>(p.batch * p.heads)) {}
+
+  __device__ __forceinline__ int last_row(const Item& item) const {
+    const int last = item.first_row + layout.block_m, seq = static_cast<int>(p.seq);
+    return (last < seq ? last : seq) - 1;
+  }
+  __device__ __forceinline__ const DecaySum* sums(const Item& item) const {
+    return static_cast<const DecaySum*>(p.work[work_sums]) +
+           (static_cast<long long>(item.batch) * p.heads + item.head) * p.key_seq;
+  }
+
+  /// The heads of a section, whose keys and values take up to 24 MiB.
+  __device__ __forceinline__ int section_heads() const {
+    const long long bytes = p.key_seq * ((dim::key_dim + dim::value_dim) * sizeof(io_t));
+    const long long fit = (24LL << 20) / bytes * trait::group;
+    return fit < 1 ? 1 : fit < sequences ? static_cast<int>(fit) : sequences;
+  }
+  /// The item of this number.
+  __device__ __forceinline__ Item item(int index) const {
+    int first = 0, heads = sequences;  // of the item's section
+    if constexpr (tile::persistent != 1) {
+      const int section = section_heads();
+      first = index / (section * blocks) * section;
+      if (heads - first < section)
+        heads -= first;
+      else
+        heads = section;
+      index -= first * blocks;
+    }
+    const int sequence = first + index % heads, block = blocks - 1 - index / heads;
+    Item item{sequence / static_cast<int>(p.heads), sequence % static_cast<int>(p.heads),
+              block * layout.block_m, 0, 0};
+    item.end_tile = (limit(last_row(item)) + block_n - 1) / block_n;
+    if constexpr (biased)
+      item.first_tile =
+          static_cast<const int*>(p.work[work_first_tiles])[sequence * blocks + block];
+    return item;
+  }
+};
+
+/// A tile of keys and one of values.
+struct Stage {
+  unsigned keys, values, biases, sums, uniform;  ///< shared addresses
+  unsigned barriers;                             ///< shared address of the first of its five
+  unsigned parity;
+
+  __device__ __forceinline__ unsigned keys_arrived() const { return barriers; }
+  __device__ __forceinline__ unsigned values_arrived() const { return barriers + 8; }
+  __device__ __forceinline__ unsigned keys_free() const { return barriers + 16; }
+  __device__ __forceinline__ unsigned values_free() const { return barriers + 24; }
+  __device__ __forceinline__ unsigned biases_written() const { return barriers + 32; }
+};
+
+struct Memory {
+  unsigned begin;  ///< shared address, a multiple of 1024
+
+  __device__ __forceinline__ explicit Memory(void* memory)
+      : begin((shared_address(memory) + 1023u) & ~1023u) {}
+
+  /// `step` counts the tiles that the block has walked over before.
+  __device__ __forceinline__ Stage stage(int step) const {
+    const int s = step % stages;
+    return {begin + layout.keys + s * layout.arriving_keys,
+            begin + layout.values_at + s * layout.arriving_values,
+            begin + layout.biases + s * block_n * 4,
+            begin + layout.sums + s * block_n * 16,
+            begin + layout.uniform + s * 16,
+            begin + layout.barriers + s * 40,
+            static_cast<unsigned>(step / stages) & 1u};
+  }
+  __device__ __forceinline__ unsigned queries(int consumer) const {
+    return begin + consumer * layout.consumer_bytes;
+  }
+  __device__ __forceinline__ unsigned queries_arrived(int consumer) const {
+    return begin + layout.barriers + stages * 40 + consumer * 16;
+  }
+  __device__ __forceinline__ unsigned queries_free(int consumer) const {
+    return queries_arrived(consumer) + 8;
+  }
+
+  /// The place of the number of a later item, with two barriers: written, and read.
+  __device__ __forceinline__ unsigned next_item(int turn) const {
+    return begin + layout.next_items + turn % 2 * 4;
+  }
+  __device__ __forceinline__ unsigned next_written(int turn) const {
+    return begin + layout.next_items + 8 + turn % 2 * 16;
+  }
+  __device__ __forceinline__ unsigned next_read(int turn) const { return next_written(turn) + 8; }
+
+  __device__ __forceinline__ void init_barriers() const {
+    for (int s = 0; s < stages; ++s) {
+      const Stage its = stage(s);
+      barrier_init(its.keys_arrived(), 1);
+      barrier_init(its.values_arrived(), 1);
+      barrier_init(its.keys_free(), 4 * consumers);
+      barrier_init(its.values_free(), 4 * consumers);
+      barrier_init(its.biases_written(), bias_threads);
+    }
+    for (int c = 0; c < consumers; ++c) {
+      barrier_init(queries_arrived(c), 1);
+      barrier_init(queries_free(c), 1);
+    }
+    for (int turn = 0; shared_items && turn < 2; ++turn) {
+      barrier_init(next_written(turn), 1);
+      barrier_init(next_read(turn), 4 * consumers + (biased ? bias_threads / 32 : 0));
+    }
+    barrier_init_fence();
+  }
+};
+
+/// Goes through the items of this block: for (Turns turn(...); turn.left(); turn.next()). `takes`
+/// is true for the thread that has tiles copied. Where blocks share items, it takes the next one
+/// for all warps of the block; the others are whole warps.
+class Turns {
+ public:
+  __device__ __forceinline__ Turns(const Items& items, const Memory& memory, bool takes)
+      : memory_(memory),
+        taken_(static_cast<int*>(items.p.work[work_taken])),
+        all_(items.blocks * items.sequences),
+        index_(static_cast<int>(blockIdx.x)),
+        takes_(takes) {}
+
+  __device__ __forceinline__ int index() const { return index_; }
+  __device__ __forceinline__ bool left() const { return index_ < all_; }
+  __device__ __forceinline__ void next() {
+    const int width = static_cast<int>(gridDim.x), own = static_cast<int>(blockIdx.x);
+    if constexpr (shared_items) {
+      const unsigned parity = static_cast<unsigned>(turn_ / 2) & 1u;
+      if (takes_) {
+        index_ = width + atomicAdd(taken_, 1);
+        if (turn_ >= 2) barrier_wait(memory_.next_read(turn_), parity ^ 1u);
+        store_shared(memory_.next_item(turn_), static_cast<unsigned>(index_));
+        barrier_arrive(memory_.next_written(turn_));
+      } else {
+        barrier_wait(memory_.next_written(turn_), parity);
+        index_ = static_cast<int>(load_shared(memory_.next_item(turn_)));
+        arrive_as_warp(memory_.next_read(turn_));
+      }
+      ++turn_;
+    } else {
+      // In the last round there may be no item left.
+      ++turn_;
+      index_ = turn_ * width + (turn_ % 2 == 0 ? own : width - 1 - own);
+    }
+  }
+
+ private:
+  const Memory& memory_;
+  int* taken_;
+  int all_, index_, turn_ = 0;
+  bool takes_;
+};
+
+}  // namespace gla_bench::softmax_attention::sm90

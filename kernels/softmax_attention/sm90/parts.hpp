@@ -1,0 +1,35 @@
+#pragma once
+// What the host sides of flash_sm90's forward and backward share: tensor maps, and the launches
+// that find how far back decay attention has to look.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/variant.hpp"
+#include "kernels/token_strides.h"
+
+namespace gla_bench::softmax_attention {
+
+/// Bytes of a tensor map among the parameters.
+inline constexpr std::size_t map_bytes = 128;
+
+/// A [B,T,H,columns] tensor in boxes of rows of one head, 64 columns wide.
+TensorMap row_map(const Problem& problem, std::size_t place, std::string buffer, std::int64_t seq,
+                  std::int64_t heads, std::int64_t columns, int rows, const TokenStrides& strides);
+
+/// Puts `maps` tensor maps before the family's parameters. The maps set the alignment of the whole
+/// struct.
+void bind_behind_maps(Variant& variant, std::size_t maps);
+
+/// The regions of first_tiles.cuh for items of block_m queries and tiles of block_n keys; none
+/// where there is no decay.
+std::vector<Region> decay_bound_regions(const Problem& problem, int block_m, int block_n);
+/// Adds its unit to the recipe, which then has one more import, and its launches at the end.
+void add_decay_bounds(const Problem& problem, int block_m, int block_n, Recipe& recipe);
+/// Adds the bytes that its launches move.
+void add_decay_bound_traffic(const Problem& problem, int block_m, int block_n, Traffic& traffic);
+/// The blocks of its largest launch.
+double decay_bound_blocks(const Problem& problem, int block_m, int block_n);
+
+}  // namespace gla_bench::softmax_attention
