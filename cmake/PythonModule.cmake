@@ -35,8 +35,9 @@ function(gla_bench_add_python_module)
   if(NOT GLA_BENCH_WITH_PYTHON)
     return()
   endif()
-  nanobind_add_module(gla_bench_python NB_STATIC STABLE_ABI ${CMAKE_SOURCE_DIR}/python/core.cpp)
-  target_link_libraries(gla_bench_python PRIVATE gla_bench_harness_commands)
+  nanobind_add_module(gla_bench_python NB_STATIC STABLE_ABI ${CMAKE_SOURCE_DIR}/python/core.cpp
+                      ${CMAKE_SOURCE_DIR}/python/ops.cpp)
+  target_link_libraries(gla_bench_python PRIVATE gla_bench_harness_commands nlohmann_json::nlohmann_json)
   # Nothing of it is seen from outside, where another module may have the same libraries.
   target_link_options(gla_bench_python PRIVATE LINKER:--exclude-libs,ALL)
   set(package ${CMAKE_BINARY_DIR}/python/gla_bench)

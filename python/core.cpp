@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "harness/commands/program.hpp"
 #include "harness/config/candidates/functions.hpp"
+#include "python/ops.hpp"
 #ifdef GLA_BENCH_WITH_CUDA
 #include <cuda_runtime_api.h>
 #endif
@@ -168,4 +169,5 @@ NB_MODULE(_core, module) {
   module.def("main", &gla_bench::run, nanobind::arg("arguments"),
              "Runs the program gla-bench in this process. arguments: its command line, the "
              "program's name first. Returns its exit code.");
+  gla_bench::add_ops(module);
 }

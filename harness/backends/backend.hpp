@@ -101,7 +101,7 @@ class Workset {
   /// Holds an output against expected values where it lies. Valid until the outputs are written
   /// again. Null where the backend leaves that to the host, or lacks the memory. @throws RunError
   virtual std::unique_ptr<OutputComparison> compare(const TensorSpec& spec, const Chunks& chunks,
-                                              const ExpectedValues& expected) {
+                                                    const ExpectedValues& expected) {
     static_cast<void>(spec), static_cast<void>(chunks), static_cast<void>(expected);
     return nullptr;
   }
@@ -168,6 +168,23 @@ class Plan {
   virtual std::size_t launches() const { return 1; }
 };
 
+/// A built candidate that computes on memory of the caller, wherever that lies.
+class DirectCall {
+ public:
+  virtual ~DirectCall() = default;
+  virtual BuildInfo info() const = 0;
+  /// The scratch memory that one call needs besides the tensors, each region at a multiple of 256.
+  /// What it holds before a call does not matter.
+  virtual std::vector<Region> workspace() const = 0;
+  /// One call. On a device it enqueues its work on `stream`, one of that device's: it allocates
+  /// nothing and waits for nothing, so that a CUDA graph may capture it. On the host, where
+  /// `stream` is null, it ends with its work done. Several threads may call at once, each with
+  /// memory of its own. @param address of the problem's tensors (of their first elements) and of
+  /// the workspace
+  /// @throws RunError
+  virtual void run(const Address& address, void* stream) const = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -193,6 +210,12 @@ class Backend {
                                          const HostTensors& inputs) = 0;
   /// Compiles the candidate, or takes it from the cache. @throws BuildError
   virtual std::unique_ptr<Plan> build(const Candidate& candidate) = 0;
+  /// Compiles the candidate, or takes it from the cache, and loads it for calls on memory that this
+  /// backend does not own. Takes none of the device's memory but for the code. Several threads may
+  /// call at once. @throws BuildError, RunError
+  virtual std::unique_ptr<DirectCall> call(const Candidate& candidate) {
+    throw BuildError(describe(candidate) + ": this backend computes on memory of its own alone");
+  }
   /// Starts compiling these on other threads, so that build() finds them ready. Earlier ones come
   /// first.
   virtual void build_ahead(std::span<const Candidate> candidates) = 0;

@@ -54,6 +54,9 @@ class ForwardingBackend : public Backend {
   std::unique_ptr<Plan> build(const Candidate& candidate) override {
     return backend_->build(candidate);
   }
+  std::unique_ptr<DirectCall> call(const Candidate& candidate) override {
+    return backend_->call(candidate);
+  }
   void build_ahead(std::span<const Candidate> candidates) override {
     backend_->build_ahead(candidates);
   }

@@ -18,6 +18,10 @@ Json record_to_json(const Record& record) {
   return fields_to_json(record);
 }
 
+Json chosen_by_to_json(const ChosenBy& by) {
+  return fields_to_json(by);
+}
+
 Json selection_to_json(const Selection& selection) {
   return fields_to_json(selection);
 }

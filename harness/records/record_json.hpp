@@ -14,6 +14,9 @@ Json problem_to_json(const Problem& problem);
 /// A record as one object.
 Json record_to_json(const Record& record);
 
+/// How `auto` came to a candidate, as a record has it.
+Json chosen_by_to_json(const ChosenBy& by);
+
 /// A candidate's names and its problem as one object.
 Json selection_to_json(const Selection& selection);
 

@@ -141,6 +141,18 @@ std::string axes_text(const Operator& op, const Problem& problem, std::string_vi
   return text + "]";
 }
 
+std::string dtype_input(const Operator& op, Problem problem) {
+  problem.dtype = DType::float32;
+  const std::vector<TensorSpec> as_float32 = op.tensors(problem);
+  problem.dtype = DType::bfloat16;
+  const std::vector<TensorSpec> as_bfloat16 = op.tensors(problem);
+  for (std::size_t i = 0; i < as_float32.size(); ++i)
+    if (as_float32[i].role == TensorSpec::Role::input &&
+        as_float32[i].dtype != as_bfloat16[i].dtype)
+      return as_float32[i].name;
+  throw InputError("no input of " + op.name + " has the problem's dtype");
+}
+
 Shape solve_extents(const Operator& op, Problem problem, const GivenExtents& given) {
   problem.shape = Shape{};
   for (const std::string& name : op.extents) problem.shape.*extent_axis(name).extent = trial;

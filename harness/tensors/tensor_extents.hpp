@@ -32,6 +32,10 @@ void give_extent(Shape& shape, std::string_view extent);
 /// `problem` says everything but the extents. Optional extents count where they are not 0.
 std::string axes_text(const Operator& op, const Problem& problem, std::string_view input);
 
+/// The first input that has the problem's dtype, from which the dtype of given tensors is taken.
+/// @throws InputError where the operator has none
+std::string dtype_input(const Operator& op, Problem problem);
+
 /// The extents that follow from the given inputs. `problem` says everything else. An optional
 /// extent that comes with a tensor of its own (sequences with cu_seqlens) is taken where that
 /// tensor is given. Any other optional extent is taken where it differs from its default.

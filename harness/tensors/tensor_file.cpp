@@ -48,19 +48,6 @@ const SafetensorsEntry& entry_of(const SafetensorsFile& file, const Problem& pro
   return *entry;
 }
 
-// The first input that has the problem's dtype; the file's problem takes its dtype from it.
-std::string dtype_input(const Operator& op, Problem problem) {
-  problem.dtype = DType::float32;
-  const std::vector<TensorSpec> as_float32 = op.tensors(problem);
-  problem.dtype = DType::bfloat16;
-  const std::vector<TensorSpec> as_bfloat16 = op.tensors(problem);
-  for (std::size_t i = 0; i < as_float32.size(); ++i)
-    if (as_float32[i].role == TensorSpec::Role::input &&
-        as_float32[i].dtype != as_bfloat16[i].dtype)
-      return as_float32[i].name;
-  throw InputError("no input of " + op.name + " has the problem's dtype");
-}
-
 DType problem_dtype(const SafetensorsFile& file, const Operator& op, const Problem& problem) {
   const std::string input = dtype_input(op, problem);
   const SafetensorsEntry& entry = entry_of(file, problem, input);

@@ -14,6 +14,7 @@
 #include "harness/backends/cuda/device/load.hpp"
 #include "harness/backends/cuda/device/nvml.hpp"
 #include "harness/backends/cuda/reference/reference_runner.hpp"
+#include "harness/backends/cuda/run/call.hpp"
 #include "harness/backends/cuda/run/plan.hpp"
 #include "harness/backends/cuda/toolkit/cublas_library.hpp"
 #include "harness/backends/cuda/toolkit/nvrtc_library.hpp"
@@ -85,7 +86,8 @@ class CudaBackend : public Backend {
   explicit CudaBackend(const CudaOptions& options)
       : options_(options),
         probe_(probe_device(options.device)),
-        compiler_(options, warn_of(options)) {
+        compiler_(options, warn_of(options)),
+        call_device_(std::make_shared<CallDevice>(options.device)) {
     arch_ = options.arch != 0 ? options.arch : probe_.properties ? probe_.arch() : default_arch;
     if (probe_.properties) nvml_ = std::make_unique<Nvml>(pci_address(*probe_.properties));
   }
@@ -123,6 +125,7 @@ class CudaBackend : public Backend {
   }
 
   std::unique_ptr<Plan> build(const Candidate& candidate) override;
+  std::unique_ptr<DirectCall> call(const Candidate& candidate) override;
   void build_ahead(std::span<const Candidate> candidates) override;
   bool is_ready(const Candidate& candidate) override;
 
@@ -173,12 +176,17 @@ class CudaBackend : public Backend {
            architecture_name(arch_);
   }
 
+  // What `use` makes of a candidate's recipe and its binaries, which fit the device's limits.
+  template <class Use>
+  auto built(const Candidate& candidate, Use use);
+
   CudaOptions options_;
   DeviceProbe probe_;
   int arch_ = 0;
   Compiler compiler_;
   std::unique_ptr<Nvml> nvml_;
   std::unique_ptr<Device> device_;
+  std::shared_ptr<CallDevice> call_device_;
 };
 
 Limits CudaBackend::limits() const {
@@ -215,7 +223,8 @@ Environment CudaBackend::environment() const {
   return list;
 }
 
-std::unique_ptr<Plan> CudaBackend::build(const Candidate& candidate) {
+template <class Use>
+auto CudaBackend::built(const Candidate& candidate, Use use) {
   nvrtc();  // throws where it is missing
   Recipe recipe = recipe_of(candidate);
   try {
@@ -223,12 +232,26 @@ std::unique_ptr<Plan> CudaBackend::build(const Candidate& candidate) {
     for (const Unit& unit : units_of(candidate.problem.dtype, recipe))
       codes.push_back(compiler_.get(unit.text, unit.source, arch_, unit.texts));
     BuildInfo info = check_recipe(recipe, codes, limits());
-    Device* on = can_run() ? &device() : nullptr;
-    return std::make_unique<CudaPlan>(candidate, std::move(recipe), std::move(codes),
-                                      std::move(info), on);
+    return use(std::move(recipe), std::move(codes), std::move(info));
   } catch (const BuildError& error) {
     throw BuildError(describe(candidate) + ": " + error.what());
   }
+}
+
+std::unique_ptr<Plan> CudaBackend::build(const Candidate& candidate) {
+  return built(candidate, [&](Recipe recipe, std::vector<CodePtr> codes, BuildInfo info) {
+    Device* on = can_run() ? &device() : nullptr;
+    return std::make_unique<CudaPlan>(candidate, std::move(recipe), std::move(codes),
+                                      std::move(info), on);
+  });
+}
+
+std::unique_ptr<DirectCall> CudaBackend::call(const Candidate& candidate) {
+  if (!can_run()) throw RunError("no CUDA device to run on: " + why_not());
+  return built(candidate, [&](Recipe recipe, std::vector<CodePtr> codes, BuildInfo info) {
+    return std::make_unique<CudaCall>(candidate, std::move(recipe), codes, std::move(info),
+                                      call_device_);
+  });
 }
 
 bool CudaBackend::is_ready(const Candidate& candidate) {

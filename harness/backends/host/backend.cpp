@@ -13,8 +13,10 @@
 #include "harness/backends/backend.hpp"
 #include "harness/backends/guarded_buffer.hpp"
 #include "harness/backends/host/busy_threads.hpp"
+#include "harness/backends/host/call.hpp"
 #include "harness/backends/host/leftovers.hpp"
 #include "harness/backends/host/machine.hpp"
+#include "harness/backends/host/threads.hpp"
 #include "harness/backends/mix.hpp"
 #include "harness/backends/other_inputs.hpp"
 #include "harness/backends/stage_times.hpp"
@@ -23,18 +25,6 @@
 
 namespace gla_bench {
 namespace {
-
-// Sets the number of threads of OpenMP regions that start in this scope.
-class Threads {
- public:
-  explicit Threads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-  ~Threads() { omp_set_num_threads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
 
 // Threads that wait for one another cost more than they save on fewer words than this.
 constexpr std::int64_t serial_words = std::int64_t{1} << 20;
@@ -340,9 +330,13 @@ class HostBackend final : public Backend {
   }
 
   std::unique_ptr<Plan> build(const Candidate& candidate) override {
-    if (!std::holds_alternative<std::function<void(const HostCall&)>>(candidate.variant->code))
-      throw BuildError(describe(candidate) + ": not a host variant");
+    expect_host_variant(candidate);
     return std::make_unique<HostPlan>(candidate, threads_, flush_);
+  }
+
+  std::unique_ptr<DirectCall> call(const Candidate& candidate) override {
+    expect_host_variant(candidate);
+    return call_on_host(candidate, threads_);
   }
 
   void build_ahead(std::span<const Candidate>) override {}  // nothing to compile
@@ -358,6 +352,11 @@ class HostBackend final : public Backend {
   }
 
  private:
+  static void expect_host_variant(const Candidate& candidate) {
+    if (!std::holds_alternative<std::function<void(const HostCall&)>>(candidate.variant->code))
+      throw BuildError(describe(candidate) + ": not a host variant");
+  }
+
   int threads_;
   CacheFlush flush_;
 };

@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <iostream>
 
-#include "core/error.hpp"
-#include "harness/tuned_table/table_file.hpp"
+#include "harness/tuned_table/open_chooser.hpp"
 
 namespace gla_bench::commands {
+namespace {
+
+void warn(const std::string& line) {
+  std::cerr << "warning: " << line << "\n";
+}
+
+}  // namespace
 
 void AutoOptions::add_to(CLI::App& command) {
   command
@@ -28,13 +34,7 @@ void AutoOptions::add_to(CLI::App& command) {
 
 std::optional<cost_model::Predictor> predictor_for(const std::string& path, BackendId backend,
                                                    const Facts& environment) {
-  if (!path.empty()) return cost_model::open_predictor(path, backend, environment);
-  try {
-    return cost_model::open_predictor(path, backend, environment);
-  } catch (const InputError& error) {
-    std::cerr << "warning: no times are predicted: " << error.what() << "\n";
-    return std::nullopt;
-  }
+  return gla_bench::predictor_for(path, backend, environment, warn);
 }
 
 bool asks_for_auto(const Config& config) {
@@ -44,48 +44,20 @@ bool asks_for_auto(const Config& config) {
   });
 }
 
-namespace {
-
-/// The chooser by a table, or without one.
-Chooser open_table(const Config& config, const AutoOptions& options, const Catalog& catalog,
-                   const Place& place, const Facts& environment, bool is_predicted) {
-  std::string path = options.tuned.empty() ? config.tuned : options.tuned;
-  if (path.empty()) {
-    const std::string device = fact_text(environment, "device");
-    const std::optional<std::string> found = find_table(device);
-    if (!found) {
-      const std::string missing = "no tuned table " + table_name(device);
-      std::cerr << "warning: auto goes by " << (is_predicted ? "predictions alone" : "defaults")
-                << ": there is " << missing
-                << " of the user's, of the installation or of the source tree\n";
-      return Chooser(catalog, place.backend, "there is " + missing);
-    }
-    path = *found;
-  }
-  std::cerr << "auto goes by " << path << "\n";
-  Chooser chooser(catalog, place.backend, load_table(path), environment,
-                  {options.allowed.begin(), options.allowed.end()}, place.source_hash);
-  for (const std::string& warning : chooser.warnings()) std::cerr << "warning: " << warning << "\n";
-  return chooser;
-}
-
-}  // namespace
-
 std::optional<Chooser> open_chooser(const Config& config, const AutoOptions& options,
                                     const Catalog& catalog, const Place& place,
                                     const Facts& environment) {
   if (!asks_for_auto(config)) {
     if (!options.tuned.empty())
-      std::cerr << "warning: --tuned " << options.tuned << ": no sweep asks for the variant auto\n";
+      warn("--tuned " + options.tuned + ": no sweep asks for the variant auto");
     return std::nullopt;
   }
-  auto predictor = predictor_for(options.model, place.backend, environment);
-  Chooser chooser = open_table(config, options, catalog, place, environment, predictor.has_value());
-  if (predictor) {
-    std::cerr << "times are predicted by " << predictor->source() << "\n";
-    chooser.predict_by(std::move(*predictor));
-  }
-  return chooser;
+  const AutoSources sources{options.tuned.empty() ? config.tuned : options.tuned,
+                            options.model,
+                            {options.allowed.begin(), options.allowed.end()}};
+  return gla_bench::open_chooser(
+      sources, catalog, place.backend, place.source_hash, environment,
+      [](const std::string& line) { std::cerr << line << "\n"; }, warn);
 }
 
 }  // namespace gla_bench::commands

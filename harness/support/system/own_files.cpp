@@ -19,7 +19,21 @@ std::string user_data_folder() {
   return (fs::path(home) / ".local/share/gla-bench").string();
 }
 
+namespace {
+
+std::string& folder_as_said() {
+  static std::string folder;
+  return folder;
+}
+
+}  // namespace
+
+void set_program_folder(const std::string& folder) {
+  folder_as_said() = folder;
+}
+
 std::string program_folder() {
+  if (!folder_as_said().empty()) return folder_as_said();
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).parent_path().string();
 }

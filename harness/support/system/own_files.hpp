@@ -15,6 +15,10 @@ std::string user_data_folder();
 /// The folder of the program's own file; empty where the system does not tell it.
 std::string program_folder();
 
+/// Says where the program lies. For the program as a part of another one, such as Python, whose own
+/// file is elsewhere; to be called before anything is looked for.
+void set_program_folder(const std::string& folder);
+
 /// A file of the data that are installed with the program, by its path below share/gla-bench
 /// ("tuned/nvidia-h200.json"). The folder is found from the program's own place (bin/ beside
 /// share/), so an installation may be moved. Empty where there is no such file.

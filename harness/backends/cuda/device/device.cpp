@@ -2,16 +2,9 @@
 
 #include "core/error.hpp"
 #include "harness/backends/cuda/device/check.hpp"
-#include "harness/backends/cuda/toolkit/cublas_library.hpp"
 #include "harness/backends/devices.hpp"
 
 namespace gla_bench::cuda {
-namespace {
-
-// The size that cuBLAS recommends for Hopper. It is more than enough for other architectures.
-constexpr std::size_t cublas_workspace_bytes = std::size_t{32} << 20;
-
-}  // namespace
 
 DeviceProbe probe_device(int index) {
   int count = 0;
@@ -42,7 +35,7 @@ Device::Device(int index, const cudaDeviceProp& properties, Compiler& compiler)
 }
 
 Device::~Device() {
-  if (cublas_ != nullptr) ignore(cuda::cublas().destroy(cublas_));
+  cublas_.reset();
   counters_.reset();
   timer_.reset();
   helpers_.reset();
@@ -51,19 +44,12 @@ Device::~Device() {
 
 cublasHandle_t Device::cublas() {
   if (cublas_ == nullptr) {
-    const CublasFunctions& call = cuda::cublas();
-    check(call.create(&cublas_), "cublasCreate");
-    check(call.set_stream(cublas_, stream_), "cublasSetStream");
+    auto handle = std::make_unique<CublasHandle>();
     cublas_workspace_ = DeviceMemory(cublas_workspace_bytes, "cuBLAS's workspace");
-    check(call.set_workspace(cublas_, cublas_workspace_.data(), cublas_workspace_bytes),
-          "cublasSetWorkspace");
-    // Without it cuBLAS may round the parts of a split sum to the type of its results, 16 bits.
-    check(call.set_math_mode(
-              cublas_, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
-                                                 CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
-          "cublasSetMathMode");
+    handle->set(stream_, cublas_workspace_.data());
+    cublas_ = std::move(handle);
   }
-  return cublas_;
+  return cublas_->get();
 }
 
 void Device::synchronize() const {

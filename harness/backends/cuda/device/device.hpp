@@ -1,7 +1,6 @@
 #pragma once
 // The device in use: its properties, one stream, the backend's kernels, the timer, cuBLAS.
 
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include "harness/backends/cuda/build/compiler.hpp"
 #include "harness/backends/cuda/counters/counters.hpp"
+#include "harness/backends/cuda/device/cublas_handle.hpp"
 #include "harness/backends/cuda/device/helpers.hpp"
 #include "harness/backends/cuda/run/timer.hpp"
 
@@ -51,8 +51,8 @@ class Device {
   std::unique_ptr<Helpers> helpers_;
   std::unique_ptr<Timer> timer_;
   std::unique_ptr<CounterReader> counters_;
-  cublasHandle_t cublas_ = nullptr;
   DeviceMemory cublas_workspace_;
+  std::unique_ptr<CublasHandle> cublas_;
 };
 
 }  // namespace gla_bench::cuda

@@ -66,11 +66,20 @@ cudaKernel_t Library::kernel(const std::string& entry) const {
   return kernel;
 }
 
+void Library::allow_shared(cudaKernel_t kernel, std::size_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = allowed_.find(kernel);
+  if (known != allowed_.end() && known->second >= bytes) return;
+  check(cudaFuncSetAttribute(static_cast<const void*>(kernel),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+  allowed_[kernel] = bytes;
+}
+
 BoundKernel bind_kernel(const Library& library, const KernelLaunch& launch,
                         std::size_t param_bytes) {
   BoundKernel bound{library.kernel(launch.entry), launch.grid,  launch.block,
                     launch.shared_bytes,          launch.entry, launch.overlaps};
-  const void* function = bound.kernel;
   if (!launch.arguments.empty()) {
     check_arguments(bound.kernel, launch);
     bound.arguments = launch.arguments.size();
@@ -79,9 +88,7 @@ BoundKernel bind_kernel(const Library& library, const KernelLaunch& launch,
     throw BuildError("kernel '" + launch.entry + "' takes " + std::to_string(size) +
                      " bytes of parameters, the host passes " + std::to_string(param_bytes));
   }
-  check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(launch.shared_bytes)),
-        "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+  library.allow_shared(bound.kernel, launch.shared_bytes);
   return bound;
 }
 

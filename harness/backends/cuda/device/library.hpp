@@ -4,6 +4,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 
 #include "core/variant.hpp"
@@ -21,11 +24,18 @@ class Library {
 
   /// @throws BuildError when the binary has no kernel of that name
   cudaKernel_t kernel(const std::string& entry) const;
+  /// Allows the kernel that much dynamic shared memory. What it was allowed before stays allowed,
+  /// since calls of several problems may share the library. @throws RunError
+  void allow_shared(cudaKernel_t kernel, std::size_t bytes) const;
 
  private:
   CodePtr code_;
   cudaLibrary_t library_ = nullptr;
+  mutable std::mutex mutex_;
+  mutable std::map<cudaKernel_t, std::size_t> allowed_;
 };
+
+using LibraryPtr = std::shared_ptr<const Library>;
 
 /// A kernel that takes one struct by value, or several arguments, ready to launch.
 struct BoundKernel {

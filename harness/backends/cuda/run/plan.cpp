@@ -4,50 +4,13 @@
 
 #include "core/error.hpp"
 #include "harness/backends/cuda/device/check.hpp"
-#include "harness/backends/cuda/run/arguments.hpp"
-#include "harness/backends/cuda/run/tensor_map.hpp"
-#include "harness/backends/cuda/toolkit/cublas_library.hpp"
 #include "harness/backends/stage_times.hpp"
 
 namespace gla_bench::cuda {
 namespace {
 
-cudaDataType data_type(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return CUDA_R_32F;
-    case DType::bfloat16:
-      return CUDA_R_16BF;
-    case DType::float16:
-      return CUDA_R_16F;
-    case DType::int32:
-      return CUDA_R_32I;
-  }
-  return CUDA_R_32F;
-}
-
-// Accumulation is always float32. The choice is whether float32 operands may be rounded.
-cublasComputeType_t compute_type(DType operands, Arithmetic arithmetic) {
-  if (operands != DType::float32) return CUBLAS_COMPUTE_32F;
-  switch (arithmetic) {
-    case Arithmetic::float32:
-      return CUBLAS_COMPUTE_32F_PEDANTIC;
-    case Arithmetic::tf32:
-      return CUBLAS_COMPUTE_32F_FAST_TF32;
-    case Arithmetic::bfloat16:
-      return CUBLAS_COMPUTE_32F_FAST_16BF;
-    case Arithmetic::float16:
-      return CUBLAS_COMPUTE_32F_FAST_16F;
-  }
-  return CUBLAS_COMPUTE_32F_PEDANTIC;
-}
-
 // The number of calls whose stages are timed, enough for a median.
 constexpr std::size_t stage_calls = 11;
-
-cublasOperation_t operation(bool transpose) {
-  return transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
-}
 
 }  // namespace
 
@@ -83,54 +46,10 @@ void* CudaPlan::address(const CudaWorkset& workset, const std::string& buffer) c
   return workset.first_element(buffer);
 }
 
-void* CudaPlan::operand_address(const CudaWorkset& workset, const MatrixOperand& operand) const {
-  auto* begin = static_cast<std::byte*>(address(workset, operand.buffer));
-  if (begin == nullptr)
-    throw RunError("matrix product: no tensor or workspace region '" + operand.buffer + "'");
-  return begin + operand.offset * static_cast<std::int64_t>(size_of(operand.dtype));
-}
-
-CudaPlan::BoundStep CudaPlan::bind(const Step& step, const Binding& binding,
-                                   const CudaWorkset& workset, const Address& find) const {
-  if (const auto* launch = std::get_if<KernelLaunch>(&step)) {
-    const auto module = static_cast<std::size_t>(launch->module);  // exists: check_recipe
-    return BoundLaunch{bind_kernel(*libraries_[module], *launch, binding.params[module].size()),
-                       module, bytes_of(launch->arguments, find)};
-  }
-  if (const auto* product = std::get_if<MatrixProduct>(&step)) {
-    device_->cublas();
-    const ColumnMajorProduct call = column_major(*product);
-    return BoundProduct{call,
-                        operand_address(workset, call.a),
-                        operand_address(workset, call.b),
-                        operand_address(workset, call.c),
-                        product->batch,
-                        static_cast<float>(product->alpha),
-                        static_cast<float>(product->beta),
-                        product->arithmetic};
-  }
-  if (const auto* call = std::get_if<StreamCall>(&step)) return *call;
-  const auto& zero = std::get<Zero>(step);
-  if (workspace_->find(zero.buffer) == nullptr)
-    throw RunError("zeroing: no workspace region '" + zero.buffer + "'");
-  return BoundZero{workspace_->find(zero.buffer), workspace_->bytes(zero.buffer)};
-}
-
-CudaPlan::Binding CudaPlan::bind(const CudaWorkset& workset) const {
-  const Address find = [&](std::string_view name) -> void* {
-    return address(workset, std::string(name));
-  };
-  Binding binding;
-  binding.params = {candidate_.variant->bind(candidate_.problem, candidate_.tile, find)};
-  for (const Module& module : recipe_.imports) binding.params.push_back(module.bind(find));
-  for (const TensorMap& map : recipe_.tensor_maps) {
-    void* begin = address(workset, map.buffer);
-    if (begin == nullptr)
-      throw RunError("tensor map: no tensor or workspace region '" + map.buffer + "'");
-    encode_tensor_map(map, begin, binding.params.front());
-  }
-  for (const Step& step : recipe_.steps)
-    binding.steps.push_back(bind(step, binding, workset, find));
+Binding CudaPlan::bind(const CudaWorkset& workset) const {
+  Binding binding = recipe_on_device_->bind(
+      [&](std::string_view name) -> void* { return address(workset, std::string(name)); });
+  if (recipe_on_device_->multiplies()) device_->cublas();
   return binding;
 }
 
@@ -147,8 +66,9 @@ void CudaPlan::prepare(Workset& workset) {
     workset_ = &tensors;
     const Variant& variant = *candidate_.variant;
     if (!workspace_) {
-      libraries_.clear();
-      for (const CodePtr& code : codes_) libraries_.push_back(std::make_unique<Library>(code));
+      std::vector<LibraryPtr> libraries;
+      for (const CodePtr& code : codes_) libraries.push_back(std::make_shared<Library>(code));
+      recipe_on_device_ = std::make_unique<BoundRecipe>(candidate_, recipe_, std::move(libraries));
       workspace_ = std::make_unique<GuardedBuffers>(
           on.helpers(), on.stream(), variant.workspace(candidate_.problem, candidate_.tile));
     }
@@ -171,28 +91,9 @@ std::optional<std::string> CudaPlan::damage() {
   return with_context([&] { return workspace_->damage(); });
 }
 
-void CudaPlan::multiply(const BoundProduct& product) const {
-  const ColumnMajorProduct& call = product.call;
-  check(cublas().gemm_strided_batched(
-            device_->cublas(), operation(call.transpose_a), operation(call.transpose_b), call.m,
-            call.n, call.k, &product.alpha, product.a, data_type(call.a.dtype), call.a.ld,
-            call.a.stride, product.b, data_type(call.b.dtype), call.b.ld, call.b.stride,
-            &product.beta, product.c, data_type(call.c.dtype), call.c.ld, call.c.stride,
-            product.batch, compute_type(call.a.dtype, product.arithmetic), CUBLAS_GEMM_DEFAULT),
-        "cublasGemmStridedBatchedEx");
-}
-
 void CudaPlan::enqueue(const Binding& binding, const BoundStep& step) const {
-  if (const auto* kernel = std::get_if<BoundLaunch>(&step))
-    launch(kernel->kernel,
-           (kernel->arguments.empty() ? binding.params[kernel->module] : kernel->arguments).data(),
-           device_->stream());
-  else if (const auto* product = std::get_if<BoundProduct>(&step))
-    multiply(*product);
-  else if (const auto* call = std::get_if<StreamCall>(&step))
-    call->call(binding.params.front(), device_->stream());
-  else if (const auto& zero = std::get<BoundZero>(step); zero.bytes > 0)
-    check(cudaMemsetAsync(zero.data, 0, zero.bytes, device_->stream()), "cudaMemsetAsync");
+  cuda::enqueue(binding, step, device_->stream(),
+                recipe_on_device_->multiplies() ? device_->cublas() : nullptr);
 }
 
 void CudaPlan::enqueue(const Binding& binding) const {

@@ -5,13 +5,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "harness/backends/backend.hpp"
 #include "harness/backends/cuda/device/device.hpp"
 #include "harness/backends/cuda/device/guarded.hpp"
-#include "harness/backends/cuda/run/matrix_product.hpp"
+#include "harness/backends/cuda/run/bound_recipe.hpp"
 #include "harness/backends/cuda/run/workset.hpp"
 
 namespace gla_bench::cuda {
@@ -42,42 +41,14 @@ class CudaPlan : public Plan {
   double sustained(std::span<Workset* const> worksets, int rounds) override;
 
  private:
-  struct BoundLaunch {
-    BoundKernel kernel;
-    std::size_t module = 0;
-    ParamBytes arguments;  // empty: it takes the parameters of its module
-  };
-  struct BoundProduct {
-    ColumnMajorProduct call;
-    void *a = nullptr, *b = nullptr, *c = nullptr;
-    std::int64_t batch = 1;
-    float alpha = 1, beta = 0;
-    Arithmetic arithmetic = Arithmetic::float32;
-  };
-  struct BoundZero {
-    void* data = nullptr;
-    std::size_t bytes = 0;
-  };
-  using BoundStep = std::variant<BoundLaunch, BoundProduct, BoundZero, StreamCall>;
-
-  // The launches with the addresses of one workset.
-  struct Binding {
-    std::vector<ParamBytes> params;  // one for each module, in the order of codes_
-    std::vector<BoundStep> steps;
-  };
-
   CudaWorkset& staged_here(Workset& workset) const;
   Binding bind(const CudaWorkset& workset) const;
-  BoundStep bind(const Step& step, const Binding& binding, const CudaWorkset& workset,
-                 const Address& find) const;
   void* address(const CudaWorkset& workset, const std::string& buffer) const;
-  void* operand_address(const CudaWorkset& workset, const MatrixOperand& operand) const;
   void enqueue() const { enqueue(bound_); }
   void enqueue(const Binding& binding) const;
   void enqueue(const Binding& binding, const BoundStep& step) const;
   /// What follows calls outside of their time (Variant::after_call).
   void follow(const Binding& binding) const;
-  void multiply(const BoundProduct& product) const;
   Device& device() const;
   template <class Work>
   auto with_context(Work work) const;
@@ -88,7 +59,7 @@ class CudaPlan : public Plan {
   BuildInfo info_;
   Device* device_;
   CudaWorkset* workset_ = nullptr;
-  std::vector<std::unique_ptr<Library>> libraries_;  // one for each module, in the order of codes_
+  std::unique_ptr<BoundRecipe> recipe_on_device_;  // from prepare() on
   std::unique_ptr<GuardedBuffers> workspace_;
   Binding bound_;
   bool ran_ = false;

@@ -13,8 +13,7 @@ namespace {
 
 using Encode = decltype(&cuTensorMapEncodeTiled);
 
-/// Found through the runtime, because the program does not link the driver.
-Encode encoder() {
+Encode find_encoder() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
   check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
@@ -23,6 +22,12 @@ Encode encoder() {
   if (found != cudaDriverEntryPointSuccess || function == nullptr)
     throw RunError("the driver has no cuTensorMapEncodeTiled: it is older than CUDA 12");
   return reinterpret_cast<Encode>(function);
+}
+
+/// Found through the runtime, because the program does not link the driver.
+Encode encoder() {
+  static const Encode found = find_encoder();
+  return found;
 }
 
 CUtensorMapDataType type_of(DType dtype) {

@@ -1,0 +1,369 @@
+#!/usr/bin/env python3
+"""Checks gla_bench.ops on a GPU: scripts/ops_on_gpu.py [--quick]
+
+It needs PyTorch with CUDA, and the package with its module, such as build/python on PYTHONPATH. What is checked:
+every operator against float64, forward and, where the program has it, backward; the capture of CUDA graphs;
+torch's current stream; several threads. Then it times what a call costs the host and, beside
+flash-linear-attention where that can be imported, a GLA layer. It ends with a table, and with exit code 1 where
+something is wrong.
+"""
+
+import argparse
+import concurrent.futures
+import pathlib
+import sys
+import time
+import traceback
+import warnings
+
+import torch
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(SOURCE / "tests/python"))
+
+import float64_ops  # noqa: E402 (after the path to it)
+from gla_bench import ops  # noqa: E402
+
+DEVICE = torch.device("cuda")
+# Of outputs against float64 from the same inputs: rounding of outputs and of operands.
+BOUNDS = {torch.float32: 5e-5, torch.float16: 5e-3, torch.bfloat16: 2e-2}
+B, T, H, K, V = 2, 200, 4, 64, 64
+
+rows = []
+
+
+def name(dtype):
+    return str(dtype).rsplit(".", maxsplit=1)[-1]
+
+
+def note(what, ok, figure=""):
+    rows.append((what, "ok" if ok else "FAILED", figure))
+    print(f"{'ok' if ok else 'FAILED':>6}  {what}  {figure}", flush=True)
+
+
+def check(what, function, *arguments):
+    """Runs one check, which returns a figure to show; an exception is a failure."""
+    try:
+        note(what, True, function(*arguments) or "")
+    except Exception as error:  # pylint: disable=broad-except
+        traceback.print_exc()
+        note(what, False, f"{type(error).__name__}: {str(error).splitlines()[0][:90]}")
+
+
+def expect(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def normal(*shape, dtype=torch.float32):
+    return torch.randn(shape, device=DEVICE).to(dtype)
+
+
+def decays(*shape, dtype=torch.float32):
+    return (torch.nn.functional.logsigmoid(normal(*shape)) / 4).to(dtype)
+
+
+def problems(dtype, batch=B, seq=T, heads=H, keys=K, values=V):
+    """Each operator with its tensors and other arguments."""
+    def qkv():
+        return [normal(batch, seq, heads, keys, dtype=dtype), normal(batch, seq, heads, keys, dtype=dtype),
+                normal(batch, seq, heads, values, dtype=dtype)]
+
+    state = {"initial_state": normal(batch, heads, keys, values)}
+    yield ops.gla, [*qkv(), decays(batch, seq, heads, keys, dtype=dtype)], state
+    yield ops.simple_gla, [*qkv(), decays(batch, seq, heads, dtype=dtype)], state
+    yield ops.retention, [*qkv(), decays(heads)], state
+    yield ops.rwkv6, [*qkv(), decays(batch, seq, heads, keys, dtype=dtype),
+                      normal(heads, keys, dtype=dtype)], {"scale": keys ** -0.5}
+    yield ops.linear_attention, qkv(), state
+    yield ops.attention, qkv(), {}
+    yield ops.attention, qkv(), {"causal": False}
+    yield ops.decay_attention, [*qkv(), decays(batch, seq, heads, dtype=dtype)], {}
+    yield ops.softmax, [normal(64, 1000, dtype=dtype)], {}
+
+
+def rel_l2(found, expected):
+    return ((found.double() - expected).norm() / expected.norm()).item()
+
+
+def expected_of(function, tensors, more):
+    leaves = [float64_ops.rounded(one) for one in tensors]
+    states = {key: float64_ops.rounded(one) if isinstance(one, torch.Tensor) else one for key, one in more.items()}
+    outputs = getattr(float64_ops, function.__name__)(*leaves, **states)
+    return (outputs if isinstance(outputs, tuple) else (outputs,)), leaves
+
+
+def is_recurrence(function):
+    return function not in (ops.attention, ops.decay_attention, ops.softmax)
+
+
+def forward(function, tensors, more):
+    expected, _ = expected_of(function, tensors, more)
+    wanted = {} if function is ops.softmax else \
+        {"output_final_state" if is_recurrence(function) else "output_lse": True}
+    with ops.record() as ran:
+        found = function(*tensors, **more, **wanted)
+    found = found if isinstance(found, tuple) else (found,)
+    errors = [rel_l2(one, other) for one, other in zip(found, expected)]
+    expect(max(errors) < BOUNDS[tensors[0].dtype], f"relative errors {errors}")
+    return f"{ran[0].variant}, error {max(errors):.1e}"
+
+
+def backward(function, tensors, more):
+    try:
+        plan = ops.plan(function, *tensors, **more, direction="backward", prepare=True)
+    except NotImplementedError as error:
+        return f"not there yet: {error}"[:90]
+    expected, references = expected_of(function, tensors, more)
+    leaves = [one.detach().requires_grad_() for one in tensors]
+    found = function(*leaves, **more)
+    o = found[0] if isinstance(found, tuple) else found
+    weights = torch.randn_like(o)
+    o.backward(weights)
+    expected[0].backward(weights.double())
+    errors = [rel_l2(one.grad, other.grad) for one, other in zip(leaves, references)]
+    expect(max(errors) < 2 * BOUNDS[tensors[0].dtype], f"relative errors {errors}")
+    return f"{plan.variant}, error {max(errors):.1e}"
+
+
+def captured(function, tensors, more):
+    """A replay reads what lies in the graph's inputs then, and gives what a call gives."""
+    inputs = [one.clone() for one in tensors]
+    function(*inputs, **more)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        o = function(*inputs, **more)
+    o = o[0] if isinstance(o, tuple) else o
+    for one, other in zip(inputs, tensors):
+        one.copy_(other.flip(0))
+    graph.replay()
+    expected = function(*inputs, **more)
+    expected = expected[0] if isinstance(expected, tuple) else expected
+    torch.cuda.synchronize()
+    expect(torch.equal(o, expected), "a replay gives other bits than a call")
+    return ""
+
+
+def captured_training():
+    """Forward and backward of attention in one graph."""
+    leaves = [normal(B, T, H, K, dtype=torch.bfloat16).requires_grad_() for _ in range(3)]
+    gradient = normal(B, T, H, K, dtype=torch.bfloat16)
+
+    def step():
+        return torch.autograd.grad(ops.attention(*leaves, backward_variant="flash2_deterministic"), leaves, gradient)
+
+    expected = step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = step()
+    graph.replay()
+    torch.cuda.synchronize()
+    expect(all(torch.equal(one, other) for one, other in zip(found, expected)), "other gradients")
+    return ""
+
+
+def refused_in_a_capture():
+    tensors = [normal(1, 77, 2, 32, dtype=torch.bfloat16) for _ in range(3)]
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            ops.attention(*tensors)
+    except RuntimeError as error:
+        expect("inside the capture" in str(error), str(error))
+        torch.cuda.synchronize()
+        return "refused in words"
+    raise AssertionError("the first call inside of a capture was not refused")
+
+
+def current_stream():
+    """On a stream that is behind, a call sees what is written there before it."""
+    tensors = [normal(1, 128, 2, 64, dtype=torch.bfloat16) for _ in range(3)]
+    late = [normal(1, 128, 2, 64, dtype=torch.bfloat16) for _ in range(3)]
+    expected = ops.attention(*late)
+    torch.cuda.synchronize()
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(200_000_000)  # pylint: disable=protected-access
+        for one, other in zip(tensors, late):
+            one.copy_(other)
+        found = ops.attention(*tensors)
+    stream.synchronize()
+    expect(torch.equal(found, expected), "the call did not wait for its own stream")
+    return ""
+
+
+def several_threads():
+    tensors = [normal(2, 256, 4, 64, dtype=torch.bfloat16) for _ in range(3)]
+    expected = ops.attention(*tensors)
+    torch.cuda.synchronize()
+
+    def work(_):
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            found = [ops.attention(*tensors) for _ in range(50)]
+        stream.synchronize()
+        return all(torch.equal(one, expected) for one in found)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        expect(all(pool.map(work, range(8))), "other bits in another thread")
+    return ""
+
+
+def other_device():
+    if torch.cuda.device_count() < 2:
+        return "one device only"
+    tensors = [normal(1, 64, 2, 64, dtype=torch.bfloat16) for _ in range(3)]
+    there = [one.to("cuda:1") for one in tensors]
+    expect(torch.equal(ops.attention(*there).cpu(), ops.attention(*tensors).cpu()), "another result on cuda:1")
+    return ""
+
+
+def microseconds(work, calls=2000):
+    """What a call costs the host, where the device is faster."""
+    for _ in range(50):
+        work()
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(calls):
+        work()
+    seconds = time.perf_counter() - begin
+    torch.cuda.synchronize()
+    return 1e6 * seconds / calls
+
+
+def milliseconds(work, calls=20):
+    """The device's time of a call, the median of calls between events."""
+    for _ in range(5):
+        work()
+    events = []
+    for _ in range(calls):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        work()
+        end.record()
+        events.append((begin, end))
+    torch.cuda.synchronize()
+    return sorted(begin.elapsed_time(end) for begin, end in events)[calls // 2]
+
+
+def overheads():
+    small = [normal(1, 16, 1, 64, dtype=torch.bfloat16) for _ in range(3)]
+    gates = decays(1, 16, 1, 64, dtype=torch.bfloat16)
+    graph = torch.cuda.CUDAGraph()
+    ops.gla(*small, gates)
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        ops.gla(*small, gates)
+    heads = [one.transpose(1, 2) for one in small]
+    for what, work in (
+            ("gla", lambda: ops.gla(*small, gates)),
+            ("attention", lambda: ops.attention(*small)),
+            ("torch's scaled_dot_product_attention",
+             lambda: torch.nn.functional.scaled_dot_product_attention(*heads, is_causal=True)),
+            ("gla as a replayed graph", graph.replay)):
+        check(f"host time of {what}", lambda work=work: f"{microseconds(work):.1f} us a call")
+
+
+def layer_speed():
+    """A GLA layer's forward by flash-linear-attention, and with its kernel replaced by ours."""
+    batch, seq, width, heads = 8, 4096, 2048, 16
+    q, k, v = (normal(batch, seq, heads, 128, dtype=torch.bfloat16) for _ in range(3))
+    g = decays(batch, seq, heads, 128, dtype=torch.bfloat16)
+    ms = milliseconds(lambda: ops.gla(q, k, v, g))
+    note("gla of B=8 T=4096 H=16 K=V=128", True,
+         f"{ms:.3f} ms, {ops.plan(ops.gla, q, k, v, g).variant}, {1e3 * batch * seq / ms:.3g} tokens/s")
+    try:
+        import fla.layers.gla as theirs  # pylint: disable=import-outside-toplevel
+        from fla.ops.gla import chunk_gla  # pylint: disable=import-outside-toplevel
+    except Exception as error:  # pylint: disable=broad-except
+        return f"not compared: flash-linear-attention cannot be imported ({type(error).__name__})"
+    fla_ms = milliseconds(lambda: chunk_gla(q, k, v, g))
+    note("the same by fla.ops.gla.chunk_gla", True, f"{fla_ms:.3f} ms, {fla_ms / ms:.2f} x as long")
+    layer = theirs.GatedLinearAttention(hidden_size=width, num_heads=heads, expand_k=1.0, expand_v=1.0,
+                                        mode="chunk").to(DEVICE, torch.bfloat16).eval()
+    x = normal(batch, seq, width, dtype=torch.bfloat16)
+
+    def ours(q, k, v, g=None, gk=None, scale=None, initial_state=None, output_final_state=False,
+             cu_seqlens=None, **_):
+        return ops.gla(q, k, v, g if gk is None else gk, scale=scale, initial_state=initial_state,
+                       output_final_state=output_final_state, cu_seqlens=cu_seqlens)
+
+    with torch.no_grad():
+        by_fla, fla_ms = layer(x)[0], milliseconds(lambda: layer(x))
+        kept, theirs.chunk_gla = theirs.chunk_gla, ours
+        try:
+            by_ops, ms = layer(x)[0], milliseconds(lambda: layer(x))
+        finally:
+            theirs.chunk_gla = kept
+    difference = rel_l2(by_ops, by_fla.double())
+    expect(difference < BOUNDS[torch.bfloat16], f"the layers differ by {difference}")
+    tokens = 1e3 * batch * seq
+    return f"{tokens / ms:.4g} tokens/s, fla {tokens / fla_ms:.4g}, {fla_ms / ms:.2f} x; differ {difference:.1e}"
+
+
+def prepare_all(work):
+    """Compiles what the checks need on all cores."""
+    def prepare(item):
+        function, tensors, more, direction = item
+        try:
+            ops.plan(function, *tensors, **more, direction=direction, prepare=True)
+        except Exception:  # pylint: disable=broad-except
+            pass  # its own check says so
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(prepare, work))
+
+
+def print_table():
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    failed = [row for row in rows if row[1] != "ok"]
+    print(f"\n{torch.cuda.get_device_name()}, torch {torch.__version__}: {len(rows)} checks, {len(failed)} failed")
+    for row in rows:
+        print(f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}")
+    return 1 if failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="bfloat16 alone, and no times")
+    parser.add_argument("--allow", nargs="*", default=[],
+                        help="facts of the tuned table's environment that may differ (gla-bench compare --help)")
+    parsed = parser.parse_args()
+    quick = parsed.quick
+    if not torch.cuda.is_available():
+        print("skipped: torch finds no CUDA device")
+        return 77
+    warnings.filterwarnings("ignore", "gla_bench.ops: ", RuntimeWarning)
+    torch.manual_seed(1)
+    ops.configure(allow=parsed.allow)
+    print("\n".join(ops.goes_by("cuda")))
+    dtypes = [torch.bfloat16] if quick else list(BOUNDS)
+    work = [(dtype, *problem) for dtype in dtypes for problem in problems(dtype)]
+    begin = time.perf_counter()
+    prepare_all([(*problem, direction) for _, *problem in work for direction in ("forward", "backward")])
+    print(f"compiled in {time.perf_counter() - begin:.0f} s", flush=True)
+    for dtype, function, tensors, more in work:
+        options = ", full" if more.get("causal") is False else ""
+        check(f"{function.__name__} {name(dtype)}{options}", forward, function, tensors, more)
+        if function is not ops.softmax:
+            check(f"{function.__name__} {name(dtype)}{options} backward", backward, function, tensors, more)
+    for function, tensors, more in problems(torch.bfloat16):
+        check(f"{function.__name__} in a graph", captured, function, tensors, more)
+    _, tensors, more = next(problems(torch.bfloat16))
+    check("gla through cuBLAS in a graph", captured, ops.gla, tensors, {**more, "variant": "parallel_cublas"})
+    check("attention through cuBLAS in a graph", captured, ops.attention, tensors[:3], {"variant": "materialized"})
+    check("attention and its backward in a graph", captured_training)
+    check("a first call in a capture", refused_in_a_capture)
+    check("the current stream", current_stream)
+    check("several threads", several_threads)
+    check("another device", other_device)
+    if not quick:
+        overheads()
+        check("GLA layer, B=8 T=4096 d=2048 H=16, forward", layer_speed)
+    return print_table()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
