@@ -6,7 +6,7 @@ import json
 import pathlib
 import threading
 import warnings
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -73,8 +73,7 @@ class Settings:
     threads: int = 0
 
 
-@dataclasses.dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """An operator on tensors, by the program's names, and what the caller decides of it."""
 
     operator: str
@@ -86,21 +85,27 @@ class Question:
     variant: str
     tile: str
 
-    def device(self) -> torch.device:
-        """The device of all tensors. Raises ValueError where they lie on several."""
-        first, found = "", None
+    def key(self) -> Any:
+        """What a choice depends on; the device stands first.
+
+        Raises:
+            ValueError: the tensors lie on several devices, or on one of another kind.
+        """
+        shapes: List[Any] = []
+        device: Optional[torch.device] = None
         for name, tensor in self.tensors.items():
             if tensor is None:
                 continue
-            if found is None:
-                first, found = name, tensor.device
-            elif tensor.device != found:
+            if device is None:
+                device = tensor.device
+                if device.type not in ("cpu", "cuda"):
+                    raise ValueError(f"{_called(self.operator, name)} is on {device}; expected cpu or cuda")
+            elif tensor.device != device:
                 raise ValueError(f"{_called(self.operator, name)} is on {tensor.device}; expected "
-                                 f"{found}, where {_called(self.operator, first)} is")
-        assert found is not None
-        if found.type not in ("cpu", "cuda"):
-            raise ValueError(f"{_called(self.operator, first)} is on {found}; expected cpu or cuda")
-        return found
+                                 f"{device}, where {_called(self.operator, shapes[0][0])} is")
+            shapes.append((name, tensor.dtype, tensor.shape, tensor.stride()))
+        return (device, self.operator, self.direction, self.wanted, self.scale, self.options,
+                self.variant, self.tile, is_exact(shapes[0][1]), tuple(shapes))
 
 
 def _called(operator: str, tensor: str) -> str:
@@ -188,15 +193,6 @@ class Caller:
                 self._places[key] = known
             return known
 
-    @staticmethod
-    def key(question: Question, device: torch.device) -> Any:
-        """What a choice depends on."""
-        shapes = tuple((name, tensor.dtype, tensor.shape, tensor.stride())
-                       for name, tensor in question.tensors.items() if tensor is not None)
-        first = shapes[0][1]
-        return (question.operator, question.direction, question.wanted, question.scale,
-                question.options, question.variant, question.tile, device, is_exact(first), shapes)
-
     def prepared(self, question: Question, made: Mapping[str, Tensor], prepare: bool) -> _Prepared:
         """The call for a question and its outputs; `prepare` compiles and loads it as well.
 
@@ -204,8 +200,8 @@ class Caller:
             RuntimeError: it would have to be compiled or loaded while a stream is captured.
             ValueError, TypeError, NotImplementedError: as the functions of gla_bench.ops say.
         """
-        device = question.device()
-        key = self.key(question, device)
+        key = question.key()
+        device: torch.device = key[0]
         known = self._calls.get(key)
         if known is not None and (known.ready or not prepare):
             return known

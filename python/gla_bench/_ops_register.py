@@ -121,8 +121,9 @@ def _differentiate(signature: Signature) -> Callable[..., Any]:
             raise RuntimeError(f"the backward of {signature.operator} needs lse, which this call was not "
                                "asked for: call gla_bench.ops, or pass wanted=True")
         scale, options, variant, tile = ctx.rest
-        saved = dict(zip(names, ctx.saved_tensors))
-        outputs = dict(zip(signature.outputs, ctx.saved_tensors[len(names):]))
+        kept = ctx.saved_tensors  # once: it may be computed again for each time that it is asked for
+        saved = dict(zip(names, kept))
+        outputs = dict(zip(signature.outputs, kept[len(names):]))
         if all(gradient is None for gradient in gradients):
             return (None,) * (len(names) + rest)
         taken = _complete(signature, saved, options_of(options), gradients)

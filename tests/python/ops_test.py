@@ -1,6 +1,6 @@
 """gla_bench.ops on the host, against float64 in torch: ops_test.py GLA_BENCH SOURCE_DIR
 
-Without PyTorch, or without the package's module, it is skipped (exit code 77).
+Without PyTorch it is skipped (exit code 77).
 """
 
 import os
@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 SKIPPED = 77
 try:
     import torch
+    import torch.utils.checkpoint
 except ImportError as error:
     print(f"skipped: gla_bench.ops needs PyTorch: {error}")
     sys.exit(SKIPPED)
@@ -171,6 +172,16 @@ class Backward(unittest.TestCase):
         o, _ = float64_ops.gla(*(part.view(B, T, H, -1) for part in parts), decays(B, T, H, K).double())
         o.sum().backward()
         self.assertLess(rel_l2(weight.grad, reference.grad), BOUND)
+
+    def test_checkpoints_compute_the_forward_again(self):
+        tensors = [tensor.requires_grad_() for tensor in qkv()]
+        expected = torch.autograd.grad(ops.attention(*tensors).square().sum(), tensors)
+        with ops.record() as ran:
+            o = torch.utils.checkpoint.checkpoint(ops.attention, *tensors, use_reentrant=False)
+            found = torch.autograd.grad(o.square().sum(), tensors)
+        self.assertEqual([one.direction for one in ran], ["forward", "forward", "backward"])
+        for one, other in zip(found, expected):
+            self.assertTrue(torch.equal(one, other))
 
     def test_what_has_none(self):
         with self.assertRaisesRegex(NotImplementedError, "softmax has no backward"):
