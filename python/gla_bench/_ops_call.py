@@ -179,7 +179,10 @@ class Caller:
 
     def place(self, device: torch.device) -> "_core.Place":
         """The device's place, opened at the first call."""
-        key = (device.type, device.index or 0)
+        index = device.index
+        if index is None:
+            index = torch.cuda.current_device() if device.type == "cuda" else 0
+        key = (device.type, index)
         with self._lock:
             known = self._places.get(key)
             if known is None:

@@ -80,8 +80,9 @@ TEST_F(PlaceOnHost, WishesThatCannotBe) {
 }
 
 TEST(CallPlace, ADeviceThatThereIsNot) {
-  EXPECT_THROW(CallPlace(PlaceOptions{.backend = BackendId::cuda, .cuda = {.device = 99}}),
-               InputError);
+  PlaceOptions options{.backend = BackendId::cuda};
+  options.cuda.device = 99;
+  EXPECT_THROW(CallPlace{options}, InputError);
 }
 
 }  // namespace
