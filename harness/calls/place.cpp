@@ -50,6 +50,12 @@ Json PlannedCall::describe() const {
   json["arithmetic"] = name(variant.arithmetic(candidate_.problem, candidate_.tile));
   json["reproducible"] = variant.reproducible;
   json["workspace_bytes"] = is_ready() ? workspace_bytes_ : gla_bench::workspace_bytes(candidate_);
+  if (is_ready() && variant.backend == BackendId::cuda) {
+    const BuildInfo build = call_->info();
+    json["registers"] = build.registers;
+    json["spill_bytes"] = build.spill_bytes;
+    json["shared_bytes"] = build.shared_bytes;
+  }
   return json;
 }
 

@@ -44,7 +44,8 @@ class PlannedCall {
 
   /// The problem, the candidate and how it was chosen, as records have them (problem, "variant",
   /// "backend", "tile", "chosen_by", which is null for a wish), and "device", "arithmetic",
-  /// "workspace_bytes" and "reproducible".
+  /// "reproducible" and "workspace_bytes". Once prepared for a GPU also "registers", "spill_bytes"
+  /// and "shared_bytes", the most of its kernels.
   Json describe() const;
   const Candidate& candidate() const { return candidate_; }
   /// The problem's tensors, in the order in which run() takes them.
@@ -53,7 +54,6 @@ class PlannedCall {
   bool is_ready() const { return call_ != nullptr; }
   /// Bytes of scratch memory of one call, which begins at a multiple of 256. Known once prepared.
   std::size_t workspace_bytes() const { return workspace_bytes_; }
-  BuildInfo info() const { return call_->info(); }
 
   /// One call. `tensors` are the addresses of the first elements, in the order of tensors().
   /// @throws InputError for a number or an address that does not fit; RunError

@@ -40,27 +40,29 @@ class Plan:
         raw: all of it, as JSON has it.
     """
 
+    operator: str
+    direction: str
+    dtype: str
+    layout: str
+    shape: Mapping[str, int]
+    options: Mapping[str, str]
+    backend: str
+    device: str
+    variant: str
+    tile: Mapping[str, int]
+    arithmetic: str
+    workspace_bytes: int
+    reproducible: bool
+    chosen_by: Optional[Mapping[str, Any]]
     raw: Mapping[str, Any] = dataclasses.field(repr=False)
-    operator: str = ""
-    direction: str = ""
-    dtype: str = ""
-    layout: str = ""
-    shape: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    options: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    backend: str = ""
-    device: str = ""
-    variant: str = ""
-    tile: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    arithmetic: str = ""
-    workspace_bytes: int = 0
-    reproducible: bool = True
-    chosen_by: Optional[Mapping[str, Any]] = None
 
 
-def _plan_of(document: Mapping[str, Any]) -> Plan:
-    names = [field.name for field in dataclasses.fields(Plan) if field.name != "raw"]
-    return Plan(raw=document, **{name: document.get(name) or {} if name == "options" else document[name]
-                                 for name in names if name in document})
+def _plan_of(call: "_core.PlannedCall") -> Plan:
+    document = json.loads(call.describe())
+    names = [field.name for field in dataclasses.fields(Plan)]
+    return Plan(**{"options": {}, "raw": document,
+                   **{name: document[name] for name in names if document.get(name) is not None},
+                   "chosen_by": document["chosen_by"]})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,7 +222,7 @@ class Caller:
         if prepare and not known.ready:
             place.prepare(known.call)  # without the lock: several threads may compile at once
             known.workspace = known.call.workspace_bytes
-            known.plan = _plan_of(json.loads(known.call.describe()))
+            known.plan = _plan_of(known.call)
             known.ready = True
         return known
 
@@ -265,7 +267,7 @@ class Caller:
     def plan(self, question: Question, made: Mapping[str, Tensor], prepare: bool) -> Plan:
         """What would run."""
         known = self.prepared(question, made, prepare)
-        return known.plan or _plan_of(json.loads(known.call.describe()))
+        return known.plan or _plan_of(known.call)
 
     @contextlib.contextmanager
     def record(self) -> Iterator[List[Plan]]:
