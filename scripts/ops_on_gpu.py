@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Checks gla_bench.ops on a GPU: scripts/ops_on_gpu.py [--quick]
 
-It needs PyTorch with CUDA, and the package with its module, such as build/python on PYTHONPATH. What is checked:
-every operator against float64, forward and, where the program has it, backward; the capture of CUDA graphs;
-torch's current stream; several threads. Then it times what a call costs the host and, beside
-flash-linear-attention where that can be imported, a GLA layer. It ends with a table, and with exit code 1 where
-something is wrong.
+It needs PyTorch with CUDA, the package with its module, such as build/python on PYTHONPATH, and the program
+(GLA_BENCH_PROGRAM). What is checked: every operator against float64, forward and, where the program has it,
+backward; the capture of CUDA graphs; torch's current stream; several threads; the choice beside the program's.
+Then it times what a call costs the host and, beside flash-linear-attention where that can be imported, a GLA
+layer. It ends with a table, and with exit code 1 where something is wrong.
 """
 
 import argparse
@@ -22,6 +22,7 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(SOURCE / "tests/python"))
 
 import float64_ops  # noqa: E402 (after the path to it)
+import gla_bench  # noqa: E402
 from gla_bench import ops  # noqa: E402
 
 DEVICE = torch.device("cuda")
@@ -162,6 +163,18 @@ def captured_training():
     torch.cuda.synchronize()
     expect(all(torch.equal(one, other) for one, other in zip(found, expected)), "other gradients")
     return ""
+
+
+def the_program_chooses_the_same():
+    shape = (2, 512, 4, 64, 64)
+    (record,) = gla_bench.verify({"backend": "cuda", "sweeps": [
+        {"operator": "gla", "dtypes": ["bfloat16"], "variants": ["auto"], "final_state": False,
+         "shapes": [list(shape)]}]})
+    _, tensors, _ = next(problems(torch.bfloat16, *shape))
+    plan = ops.plan(ops.gla, *tensors)
+    expect((plan.variant, plan.tile) == (record.variant, record.tile),
+           f"{plan.variant} {plan.tile}, and the program {record.variant} {record.tile}")
+    return f"{plan.variant}, by {plan.chosen_by['how']}"
 
 
 def refused_in_a_capture():
@@ -355,6 +368,7 @@ def main():
     check("gla through cuBLAS in a graph", captured, ops.gla, tensors, {**more, "variant": "parallel_cublas"})
     check("attention through cuBLAS in a graph", captured, ops.attention, tensors[:3], {"variant": "materialized"})
     check("attention and its backward in a graph", captured_training)
+    check("auto as the program's", the_program_chooses_the_same)
     check("a first call in a capture", refused_in_a_capture)
     check("the current stream", current_stream)
     check("several threads", several_threads)

@@ -23,6 +23,19 @@ std::unique_ptr<Backend> backend_of(const PlaceOptions& options) {
   return cuda;
 }
 
+/// Boundaries of ragged sequences in memory of the host. Those on a device cannot be looked at
+/// without waiting for it.
+void check_boundaries(const std::int32_t* ends, std::int64_t sequences, std::int64_t seq) {
+  for (std::int64_t n = 0; n < sequences; ++n)
+    if (ends[n] > ends[n + 1])
+      throw InputError("cu_seqlens falls from " + std::to_string(ends[n]) + " to " +
+                       std::to_string(ends[n + 1]) + "; expected numbers that never fall");
+  if (ends[0] != 0 || ends[sequences] != seq)
+    throw InputError("cu_seqlens goes from " + std::to_string(ends[0]) + " to " +
+                     std::to_string(ends[sequences]) + "; expected 0 to the " +
+                     std::to_string(seq) + " tokens");
+}
+
 std::size_t rounded_up(std::size_t bytes) {
   return (bytes + region_alignment - 1) / region_alignment * region_alignment;
 }
@@ -80,6 +93,11 @@ void PlannedCall::run(std::span<void* const> tensors, void* workspace, void* str
         throw InputError("the memory of " + specs_[i].name + " begins " +
                          std::to_string(place % device_alignment) +
                          " bytes behind a multiple of 16, expected a multiple of 16");
+  if (const Shape& shape = candidate_.problem.shape;
+      candidate_.variant->backend == BackendId::host && shape.sequences > 0)
+    for (std::size_t i = 0; i < specs_.size(); ++i)
+      if (specs_[i].name == "cu_seqlens")
+        check_boundaries(static_cast<const std::int32_t*>(tensors[i]), shape.sequences, shape.seq);
   const Address address = [&](std::string_view wanted) -> void* {
     for (std::size_t i = 0; i < specs_.size(); ++i)
       if (specs_[i].name == wanted) return tensors[i];

@@ -96,8 +96,8 @@ def gla(q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, *, scale: Optional[f
         scale: of the outputs; None: K ** -0.5.
         initial_state: [N,H,K,V], float32 or bfloat16; N is B, or the number of ragged sequences.
         output_final_state: whether the state behind the last token is returned.
-        cu_seqlens: int32 [N+1]: where ragged sequences begin, from 0 to T; B is 1 then. Its values are not
-            read here, and wrong ones are errors of memory.
+        cu_seqlens: int32 [N+1]: where ragged sequences begin, from 0 to T; B is 1 then. On a GPU its values
+            are not looked at, since that would wait for them: wrong ones are errors of memory.
         variant: "auto", or a variant's name (`gla-bench list gla`).
         tile: of that variant, as {"chunk": 64} or "chunk=64"; axes that it leaves out are chosen.
         backward_variant, backward_tile: the same for the backward.

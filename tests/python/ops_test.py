@@ -326,6 +326,12 @@ class WrongInput(unittest.TestCase):
         self.refuses(ValueError, "heads is not a multiple of key_heads", ops.attention, q, k[:, :, :2].contiguous(),
                      v[:, :, :2].contiguous())
 
+    def test_boundaries(self):
+        tensors = [*qkv(batch=1), decays(1, T, H, K)]
+        self.refuses(ValueError, "cu_seqlens goes from 0 to 36; expected 0 to the 37 tokens", ops.gla, *tensors,
+                     cu_seqlens=boundaries(30, 6))
+        self.refuses(ValueError, "cu_seqlens falls from 40 to 37", ops.gla, *tensors, cu_seqlens=boundaries(40, -3))
+
     def test_strides(self):
         q, k, v = qkv()
         g = decays(B, T, H, K)
