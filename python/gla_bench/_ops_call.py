@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import os
 import pathlib
 import threading
 import warnings
@@ -11,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 import torch
 
 from gla_bench._ops_signatures import SIGNATURES, options_of
-from gla_bench._program import program
+from gla_bench._program import VARIABLE, program
 
 try:
     from gla_bench import _core
@@ -142,10 +143,16 @@ def is_exact(dtype: torch.dtype) -> bool:
 
 
 def _program_folder() -> str:
-    """Where the program lies, whose tuned tables count; beside the module where there is none."""
+    """Where the program lies, whose tuned tables count; beside the module where there is none.
+
+    Raises:
+        FileNotFoundError: the environment variable for it names no file.
+    """
     try:
         return str(program().resolve().parent)
     except FileNotFoundError:
+        if os.environ.get(VARIABLE):
+            raise
         return str(pathlib.Path(_core.__file__).resolve().parents[2])
 
 

@@ -63,16 +63,20 @@ std::vector<Region> CudaCall::workspace() const {
 }
 
 void CudaCall::run(const Address& address, void* stream) const {
-  const OnDevice scope(device_->index());
-  const auto on = static_cast<cudaStream_t>(stream);
-  const Binding binding = bound_->bind(address);
-  const auto enqueue_all = [&](cublasHandle_t cublas) {
-    for (const BoundStep& step : binding.steps) enqueue(binding, step, on, cublas);
-  };
-  if (bound_->multiplies())
-    device_->multiplying(on, address(cublas_region), enqueue_all);
-  else
-    enqueue_all(nullptr);
+  try {
+    const OnDevice scope(device_->index());
+    const auto on = static_cast<cudaStream_t>(stream);
+    const Binding binding = bound_->bind(address);
+    const auto enqueue_all = [&](cublasHandle_t cublas) {
+      for (const BoundStep& step : binding.steps) enqueue(binding, step, on, cublas);
+    };
+    if (bound_->multiplies())
+      device_->multiplying(on, address(cublas_region), enqueue_all);
+    else
+      enqueue_all(nullptr);
+  } catch (const RunError& error) {
+    throw RunError(describe(candidate_) + ": " + error.what());
+  }
 }
 
 }  // namespace gla_bench::cuda
