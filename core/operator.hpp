@@ -34,9 +34,15 @@ std::optional<std::string> option_value(const OptionAxis& axis, std::string_view
 struct Work {
   double floor_bytes = 0;  ///< each input read once, each output written once
   double flops = 0;        ///< of the recurrence, the least of any form
-  /// The part of `flops` that has no effect on the outputs where decays leave nothing of far tokens.
-  /// A variant may leave it out for such inputs.
+  /// The part of `flops` that has no effect on the outputs where decays leave nothing of far
+  /// tokens. A variant may leave it out for such inputs.
   double skippable_flops = 0;
+  /// The part of `floor_bytes` that the outputs may not depend on: inputs of queries that see no
+  /// key, and far keys of which decays may leave nothing. A variant need not read them.
+  double skippable_bytes = 0;
+
+  /// What any candidate has to move.
+  double least_bytes() const { return floor_bytes - skippable_bytes; }
 };
 
 struct Operator {

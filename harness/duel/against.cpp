@@ -84,13 +84,14 @@ Series series_of(const std::vector<double>& times_ms) {
   return summarize(seconds, "samples");
 }
 
-Timing timing_of(const Against& against, const Side& fresh, const Io& io,
+Timing timing_of(const Against& against, const Side& fresh, const Assignment& work,
                  const WorkSettings& settings) {
   Timing timing;
   timing.cold = series_of(against.new_ms);
   fresh.add_clocks(timing);
-  timing.suspect = is_suspect(timing.cold.median_ms * 1e-3,
-                              {io.floor_bytes, settings.copy_gb_per_s, settings.last_level_cache});
+  timing.suspect =
+      is_suspect(timing.cold.median_ms * 1e-3, {work.op->work(work.problem).least_bytes(),
+                                                settings.copy_gb_per_s, settings.last_level_cache});
   return timing;
 }
 
@@ -132,7 +133,7 @@ Record one_row(WorkerClient& base_client, WorkerClient& fresh_client, const Assi
   against.verification = base.record().verification;
   Record record = fresh.record();
   if (!against.first.empty()) {
-    record.timing = timing_of(against, fresh, record.io, conditions.settings);
+    record.timing = timing_of(against, fresh, work, conditions.settings);
     if (record.status == Status::verified) record.status = Status::measured;
   }
   record.against = std::move(against);

@@ -184,7 +184,7 @@ class PointRun {
     observer_.starting(RunStep::measure, trial.index);
     plan->prepare(workset());
     poison_before_timing(workset(), *plan);
-    const SpeedLimit limit{trial.record.io.floor_bytes, plan_.copy_gb_per_s,
+    const SpeedLimit limit{work_.op->work(work_.problem).least_bytes(), plan_.copy_gb_per_s,
                            plan_.last_level_cache};
     std::optional<WrongOutputs> wrong;
     const VerifyOptions options = options_of(trial, wrong);

@@ -29,7 +29,8 @@ std::string whole(double number) {
 std::optional<CountedFault> counted_fault(const Operator& op, const Record& record) {
   const auto& measured = record.io.measured;
   if (!measured || measured->source != CounterSource::cupti) return std::nullopt;
-  const double inputs = bytes_of_inputs(op, record.problem);
+  const Work work = op.work(record.problem);
+  const double inputs = bytes_of_inputs(op, record.problem) - work.skippable_bytes;
   if (measured->dram_read_bytes && !(*measured->dram_read_bytes >= least_share_read * inputs))
     return CountedFault{check::counted_reads, "the device read " +
                                                   whole(*measured->dram_read_bytes) +
@@ -38,9 +39,7 @@ std::optional<CountedFault> counted_fault(const Operator& op, const Record& reco
   if (issued == measured->metrics.end() || !record.verification ||
       record.verification->arithmetic == Arithmetic::float32)
     return std::nullopt;
-  const Work work = op.work(record.problem);
-  const double least =
-      std::floor((work.flops - work.skippable_flops) / most_flops_of_instruction);
+  const double least = std::floor((work.flops - work.skippable_flops) / most_flops_of_instruction);
   if (!(issued->second >= least))
     return CountedFault{check::tensor_instructions,
                         whole(issued->second) + " instructions on the tensor cores, the least " +

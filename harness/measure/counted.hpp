@@ -26,8 +26,8 @@ constexpr double most_flops_of_instruction = 2.0 * 64 * 256 * 16 / 4;
 
 /// Nothing where the record has no counts, and where the counts agree with the work: at least the
 /// inputs' bytes were read, and a candidate whose products are not in float32 issued at least as
-/// many instructions on the tensor cores as the operator's least work needs of the largest ones. What
-/// decays may make superfluous (Work::skippable_flops) is not asked for.
+/// many instructions on the tensor cores as the operator's least work needs of the largest ones.
+/// What may be superfluous (Work::skippable_bytes, Work::skippable_flops) is not asked for.
 std::optional<CountedFault> counted_fault(const Operator& op, const Record& record);
 
 }  // namespace gla_bench

@@ -118,9 +118,9 @@ int hot_calls(double cold_seconds) {
 
 bool is_suspect(double seconds, const SpeedLimit& limit) {
   if (!(limit.copy_gb_per_s > 0) || !(limit.last_level_cache > 0)) return false;
-  if (limit.floor_bytes < 2 * limit.last_level_cache) return false;
-  const double floor_seconds = limit.floor_bytes / (limit.copy_gb_per_s * 1e9);
-  return !(seconds * suspect_margin >= floor_seconds);
+  if (limit.least_bytes < 2 * limit.last_level_cache) return false;
+  const double least_seconds = limit.least_bytes / (limit.copy_gb_per_s * 1e9);
+  return !(seconds * suspect_margin >= least_seconds);
 }
 
 Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit,

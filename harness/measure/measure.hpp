@@ -13,7 +13,7 @@ namespace gla_bench {
 
 /// What a time is compared with.
 struct SpeedLimit {
-  double floor_bytes = 0;       ///< each input read once, each output written once
+  double least_bytes = 0;       ///< what any candidate has to move
   double copy_gb_per_s = 0;     ///< the measured copy rate; 0: not measured, nothing is suspect
   double last_level_cache = 0;  ///< bytes; 0: unknown, nothing is suspect
 };
@@ -22,8 +22,8 @@ struct SpeedLimit {
 /// that beats the copy rate by more than this factor is suspect.
 constexpr double suspect_margin = 1.2;
 
-/// True where `seconds` is shorter than the time of the floor's bytes at the copy rate by more than
-/// the margin. It is never true unless the floor's bytes are at least twice the last-level cache.
+/// True where `seconds` is shorter than the time of the least bytes at the copy rate by more than
+/// the margin. It is never true unless the least bytes are at least twice the last-level cache.
 /// Data that fit in the cache may be written there, or be there already when the caches are hot.
 bool is_suspect(double seconds, const SpeedLimit& limit);
 

@@ -185,8 +185,8 @@ void LiveMeasurer::note_clock(std::size_t candidate, const Samples& samples) {
 
 bool LiveMeasurer::is_suspect_now(std::size_t candidate, const Search& search) const {
   return is_suspect(median(search.searcher().findings()[candidate].samples),
-                    {records_[candidate].io.floor_bytes, conditions_.settings.copy_gb_per_s,
-                     conditions_.settings.last_level_cache});
+                    {work_.op->work(work_.problem).least_bytes(),
+                     conditions_.settings.copy_gb_per_s, conditions_.settings.last_level_cache});
 }
 
 double LiveMeasurer::limit(std::size_t candidate, RunStep step) const {

@@ -56,11 +56,9 @@ std::string reason_of(const Finding& finding, const Record& record, const std::s
   return "";
 }
 
-void add_times(Record& record, const Finding& finding, const SpeedLimit& speed) {
+void add_times(Record& record, const Finding& finding, const SpeedLimit& limit) {
   Timing timing = record.timing.value_or(Timing{});
   timing.cold = summarize(finding.samples, "search");
-  SpeedLimit limit = speed;
-  limit.floor_bytes = record.io.floor_bytes;
   if (is_suspect(timing.cold.median_ms * 1e-3, limit)) {
     timing.suspect = true;
     timing.suspect_check = check::floor;
@@ -74,13 +72,15 @@ std::vector<Record> searched_records(const Assignment& work, std::span<const Rec
                                      const Searcher& searcher, Strategy strategy,
                                      const std::string& stopped, const SpeedLimit& speed) {
   std::vector<Record> records;
+  SpeedLimit limit = speed;
+  limit.least_bytes = work.op->work(work.problem).least_bytes();
   for (std::size_t i = 0; i < work.accepted.size(); ++i) {
     const Finding& finding = searcher.findings()[i];
     Record record = measured[i];
     if (!was_tried(record)) record.status = Status::left_out;
     const bool right = record.status == Status::measured || record.status == Status::verified;
     if (right && !finding.samples.empty())
-      add_times(record, finding, speed);
+      add_times(record, finding, limit);
     else
       record.timing.reset();
     if (!is_failure(record.status)) record.reason = reason_of(finding, record, stopped);

@@ -55,7 +55,7 @@ TuneEnd tune(WorkerClient& client, std::span<const Assignment> work, const TuneR
 std::size_t drop_searched(std::vector<Assignment>& work, std::span<const Record> recorded);
 
 /// The records of a finished search: those that the measurer has, with times and how the search
-/// left each.
+/// left each. `speed` gives the copy rate and the cache; the least bytes are the problem's.
 std::vector<Record> searched_records(const Assignment& work, std::span<const Record> measured,
                                      const Searcher& searcher, Strategy strategy,
                                      const std::string& stopped, const SpeedLimit& speed);

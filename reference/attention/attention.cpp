@@ -85,12 +85,33 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   return list;
 }
 
+bool full(const Problem& problem) {
+  return !decays(problem) && chosen(problem, "causal", "false");
+}
+
+// Bytes of the inputs on which the outputs may not depend. Of more queries than keys, the first
+// ones see no key. Of more keys than queries, the first ones may be behind decays that leave
+// nothing.
+double skippable_bytes(const Problem& problem) {
+  const Shape& s = problem.shape;
+  const auto k = static_cast<double>(s.key_dim), v = static_cast<double>(s.value_dim);
+  const auto element = static_cast<double>(size_of(problem.dtype));
+  if (full(problem)) return 0;
+  if (s.seq > s.keys_seq()) {
+    const double unseeing = static_cast<double>(s.batch * s.heads * (s.seq - s.keys_seq()));
+    constexpr double of_lse = 4;
+    return unseeing * (k * element + (backward(problem) ? 2 * v * element + of_lse : 0));
+  }
+  if (!decays(problem) || problem.gate == "none") return 0;
+  return static_cast<double>(s.batch * s.keys_heads() * (s.keys_seq() - s.seq)) * (k + v) * element;
+}
+
 // The number of products q.k that count, over batch and query heads.
 double pairs(const Problem& problem) {
   const Shape& s = problem.shape;
   const auto queries = static_cast<double>(s.seq), keys = static_cast<double>(s.keys_seq());
   const double rows = static_cast<double>(s.batch) * static_cast<double>(s.heads);
-  if (!decays(problem) && chosen(problem, "causal", "false")) return rows * queries * keys;
+  if (full(problem)) return rows * queries * keys;
   const double short_side = std::min(queries, keys);
   return rows * (short_side * (keys - short_side) + short_side * (short_side + 1) / 2);
 }
@@ -102,6 +123,7 @@ Work work(const Problem& problem) {
   // Forward: q k^T and P v. Backward: q k^T, do v^T, dS k, dS^T q and P^T do.
   const auto k = static_cast<double>(problem.shape.key_dim);
   const auto v = static_cast<double>(problem.shape.value_dim);
+  result.skippable_bytes = skippable_bytes(problem);
   const double of_pair = 2 * (backward(problem) ? 3 * k + 2 * v : k + v);
   result.flops = of_pair * pairs(problem);
   // Whatever the decays are, a query sees the key at its own position.

@@ -275,5 +275,67 @@ TEST(Attention, WorkCountsThePairsThatAreSeen) {
   EXPECT_EQ(op.work(problem).flops, 2.0 * 4 * 3 * (5 + 7));
 }
 
+TEST(Attention, WorkNamesTheBytesThatMayBeSuperfluous) {
+  const auto superfluous = [](const Problem& problem) {
+    const Work work = find_operator(problem.op)->work(problem);
+    EXPECT_EQ(work.least_bytes(), work.floor_bytes - work.skippable_bytes);
+    return work.skippable_bytes;
+  };
+  // Two sequences, four query heads, two key heads, K = 8, V = 16, 16-bit.
+  const Shape few_keys{2, 9, 4, 8, 16, 5, 2}, many_keys{2, 5, 4, 8, 16, 9, 2};
+  Problem problem = attention("attention", few_keys, "normal", DType::bfloat16);
+  EXPECT_EQ(superfluous(problem), 2.0 * 4 * 4 * 8 * 2);  // q of the first four
+  problem.direction = Direction::backward;
+  EXPECT_EQ(superfluous(problem), 2.0 * 4 * 4 * ((8 + 16 + 16) * 2 + 4));  // and of o, do, lse
+  problem.options["causal"] = "false";
+  EXPECT_EQ(superfluous(problem), 0.0);
+  EXPECT_EQ(superfluous(attention("attention", many_keys, "normal", DType::bfloat16)), 0.0);
+  problem = attention("decay_attention", many_keys, "mild", DType::bfloat16);
+  EXPECT_EQ(superfluous(problem), 2.0 * 2 * 4 * (8 + 16) * 2);  // k and v of the first four
+  problem.gate = "none";
+  EXPECT_EQ(superfluous(problem), 0.0);
+  problem.shape = few_keys;
+  EXPECT_EQ(superfluous(problem), 2.0 * 4 * 4 * 8 * 2);
+}
+
+// What the work calls superfluous has other values: the results are the same.
+TEST(Attention, ResultsDoNotDependOnWhatIsCalledSuperfluous) {
+  const auto at = [](std::int64_t index) { return static_cast<std::size_t>(index); };
+  for (const Direction direction : {Direction::forward, Direction::backward})
+    for (const char* name : {"attention", "decay_attention"})
+      for (const Shape& shape : {Shape{2, 9, 4, 8, 16, 5, 2}, Shape{2, 5, 4, 8, 16, 9, 2}}) {
+        Problem problem = attention(name, shape, name[0] == 'a' ? "normal" : "mild");
+        problem.direction = direction;
+        const Operator& op = *find_operator(name);
+        const Work work = op.work(problem);
+        if (work.skippable_bytes == 0) continue;
+        HostTensors inputs = op.draw(problem);
+        const std::int64_t superfluous = std::abs(shape.seq - shape.key_seq);  // tokens
+        if (shape.key_seq > shape.seq)  // a reset at the first query's own key
+          for (std::int64_t b = 0; b < shape.batch; ++b)
+            for (std::int64_t h = 0; h < shape.heads; ++h)
+              inputs.at("log_decay").at(at((b * shape.key_seq + superfluous) * shape.heads + h)) =
+                  -std::numeric_limits<float>::infinity();
+        const ReferenceTensors before = op.reference(problem, inputs);
+        double bytes = 0;
+        for (const TensorSpec& spec : op.tensors(problem)) {
+          const bool of_keys = spec.name == "k" || spec.name == "v";
+          if (spec.role != TensorSpec::Role::input || spec.name == "log_decay" ||
+              of_keys != (shape.key_seq > shape.seq))
+            continue;
+          const std::int64_t row = spec.elements() / shape.batch / spec.extents[1];
+          for (std::int64_t b = 0; b < shape.batch; ++b)
+            for (std::int64_t i = 0; i < superfluous * row; ++i)
+              inputs.at(spec.name).at(at(b * spec.extents[1] * row + i)) = 3.0f;
+          bytes += static_cast<double>(shape.batch * superfluous * row) *
+                   static_cast<double>(size_of(spec.dtype));
+        }
+        EXPECT_EQ(bytes, work.skippable_bytes) << describe(problem);
+        const ReferenceTensors after = op.reference(problem, inputs);
+        for (const auto& [tensor, values] : before)
+          EXPECT_EQ(values, after.at(tensor)) << tensor << " of " << describe(problem);
+      }
+}
+
 }  // namespace
 }  // namespace gla_bench

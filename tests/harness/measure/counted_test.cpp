@@ -79,5 +79,39 @@ TEST(Counted, WhatDecaysMakeSuperfluousMayBeLeftOut) {
   EXPECT_TRUE(fault());
 }
 
+TEST(Counted, FarKeysThatDecaysMakeSuperfluousMayBeLeftUnread) {
+  Record record = counted();
+  record.problem.op = "decay_attention";
+  record.problem.shape = {1, 64, 2, 64, 64, 131072};
+  record.problem.gate = "strong";
+  const auto fault = [&] { return counted_fault(*find_operator("decay_attention"), record); };
+  const double keys = 131072.0 * 2 * 64 * 2;
+  record.io.measured->metrics.clear();
+  record.io.measured->dram_read_bytes = keys;  // all of k, and next to nothing of v
+  EXPECT_FALSE(fault());
+  record.io.measured->dram_read_bytes =
+      4e5;  // queries, their own keys and values, all log decays: 573,440
+  EXPECT_TRUE(fault());
+  record.io.measured->dram_read_bytes = keys;
+  record.problem.gate = "none";
+  EXPECT_TRUE(fault()) << "without decays every key counts";
+}
+
+TEST(Counted, QueriesThatSeeNoKeyMayBeLeftUnread) {
+  Record record = counted();
+  record.problem.op = "attention";
+  record.problem.gate = "normal";
+  record.problem.shape = {1, 4096, 2, 64, 64, 128};
+  record.io.measured->metrics.clear();
+  record.io.measured->dram_read_bytes = 3 * 128.0 * 2 * 64 * 2;  // the last 128 queries, k and v
+  const auto fault = [&] { return counted_fault(*find_operator("attention"), record); };
+  EXPECT_FALSE(fault());
+  *record.io.measured->dram_read_bytes *= 0.9;
+  EXPECT_TRUE(fault());
+  *record.io.measured->dram_read_bytes /= 0.9;
+  record.problem.options["causal"] = "false";
+  EXPECT_TRUE(fault()) << "without a causal mask every query sees the keys";
+}
+
 }  // namespace
 }  // namespace gla_bench
