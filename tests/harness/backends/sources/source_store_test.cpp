@@ -4,9 +4,12 @@
 
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "core/error.hpp"
+#include "core/operator.hpp"
+#include "harness/backends/sources/architecture.hpp"
 #include "harness/backends/sources/source_hash.hpp"
 #include "tests/support/places.hpp"
 
@@ -180,6 +183,46 @@ TEST(SourceHash, EveryVariantsSourcesAreEmbedded) {
   for (const Variant& variant : variants()) {
     EXPECT_EQ(source_hash(variant).size(), 16u) << variant.name;
   }
+}
+
+/// A problem that every dtype and dimension of a variant's kernels is for.
+Problem small_problem_of(const Variant& variant, std::int64_t dim) {
+  Problem problem;
+  problem.op = variant.op;
+  problem.direction = variant.direction;
+  problem.dtype = DType::bfloat16;
+  problem.gate = default_gate(*find_operator(variant.op));
+  problem.shape = {2, 64, 2, dim, dim};
+  if (variant.op == "softmax") problem.shape = {}, problem.shape.columns = 64;
+  if (variant.op == "gla_layer") problem.shape.model_dim = 64;
+  return problem;
+}
+
+// What a recipe imports is compiled as well: a change there makes records stale.
+TEST(SourceHash, CoversEveryUnitThatARecipeCompiles) {
+  const SourceStore store;
+  int looked_at = 0;
+  for (const Variant& variant : variants()) {
+    const auto* recipe_of = std::get_if<0>(&variant.code);
+    if (recipe_of == nullptr) continue;
+    std::set<std::string> covered;
+    for (const Source& source : store.closure(variant.sources)) covered.emplace(source.path);
+    for (const std::int64_t dim : {64, 128})
+      for (const Tile& tile : all_tiles(variant.space)) {
+        const Problem problem = small_problem_of(variant, dim);
+        if (variant.reject(problem, tile, limits_of(90))) continue;
+        const Recipe recipe = (*recipe_of)(problem, tile);
+        std::vector<std::string> units;
+        if (!recipe.source.empty()) units.push_back(recipe.source);
+        for (const Module& module : recipe.imports) units.push_back(module.source);
+        for (const std::string& unit : units)
+          EXPECT_EQ(covered.count(unit), 1u)
+              << variant.name << " of " << variant.op << " imports " << unit;
+        ++looked_at;
+        break;
+      }
+  }
+  EXPECT_GT(looked_at, 50);
 }
 
 TEST(SourceStore, JoinsATextAndWhatItIncludesOnceEach) {
