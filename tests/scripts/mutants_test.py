@@ -198,7 +198,8 @@ VARIANTS = ({(form, op) for form in FORMS for op in RECURRENCES} | {("chunk_pipe
             | {(form, op) for form in ("materialized", "flash2", "flash_decoding", "flash2_deterministic")
                for op in ("attention", "decay_attention")}
             | {(form, "gla_layer") for form in ("composed", "fused")})
-HOPPER = {("chunk_sm90", op) for op in RECURRENCES}
+HOPPER = ({("chunk_sm90", op) for op in RECURRENCES}
+          | {("flash_sm90", op) for op in ("attention", "decay_attention")})
 
 if __name__ == "__main__":
     unittest.main()
