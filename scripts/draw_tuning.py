@@ -22,11 +22,13 @@ SOFTMAX_VARIANTS = ["three_pass", "online", "online_blocked"]
 LINEAR_VARIANTS = ["chunk_sm90", "chunk_fused", "chunk_materialized", "recurrent"]
 DIMS = [32, 48, 64, 80, 96, 112, 128, 160, 192, 256]
 DTYPES = ["bfloat16"] * 8 + ["float16", "float32"]
-ATTENTION_VARIANTS = {"forward": ["flash1", "flash2", "flash_decoding"],
-                      "backward": ["flash2", "flash2_deterministic"]}
+ATTENTION_VARIANTS = {"forward": ["flash1", "flash2", "flash_decoding", "flash_sm90"],
+                      "backward": ["flash2", "flash2_deterministic", "flash_sm90"]}
 # What scripts/dead_axes.py finds nowhere ahead in the records so far, and terms of float32.
 TILES = {"chunk_materialized": {"terms": [1], "residency": [1], "scan_warps": [4], "warp_v": [16]},
          "chunk_fused": {"terms": [1], "residency": [1], "warp_v": [16]}}
+# Switches of flash_sm90 that only ever cost time.
+ATTENTION_TILES = {"flash_sm90": {"ping_pong": [1], "overlap": [1], "emulated": [0]}}
 POLICY = {"timing": {"min_samples": 10, "max_samples": 20, "max_seconds": 0.1, "hot": False},
           "counters": {"of": "none"}, "energy": {"of": "none"}}
 LONGEST_QUADRATIC = 16384  # tokens of attention
@@ -102,6 +104,8 @@ def sweep_of(draws, operator, drawn, limits):
     sweep["direction"] = "backward" if kind == "backward" else "forward"
     sweep["variants"] = [one for one in ATTENTION_VARIANTS[sweep["direction"]]
                          if operator == "attention" or one != "flash1"]
+    if sweep["direction"] == "forward":
+        sweep["tiles"] = ATTENTION_TILES
     if kind == "decoding":
         return {**sweep, "options": {"causal": ["false"]},
                 "shapes": [decoding_of(draws, *dims, limits) for _ in count]}
