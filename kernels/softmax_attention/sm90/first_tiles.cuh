@@ -211,7 +211,7 @@ __device__ __forceinline__ void bound_item(const Head& head, int item, float* wa
 __device__ __forceinline__ int superfluous(const Head& head, int item, int most) {
   const ItemBound bound = head.item_bound(item);
   const DecaySum begin = head.sum(head.position(item * block_m));
-  const float factor = head.p.scale * device::log2_e;
+  const float factor = fabsf(head.p.scale) * device::log2_e;
   float before = 0.0f;  // what the tiles before these add up to at most, relative to the floor
   for (int first = 0; first < most; first += 32) {
     float mine = 0.0f;
