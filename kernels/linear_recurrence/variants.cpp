@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "kernels/linear_recurrence/backward/variants.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/host/backward/variants.hpp"
 #include "kernels/linear_recurrence/sm90/chunk_sm90.hpp"
@@ -28,6 +29,10 @@ constexpr std::array makers{
     Maker{chunk_fused, every_member},
     Maker{chunk_sm90, every_member},
     Maker{chunk_pipeline, gla_alone},
+    // CUDA, backward
+    Maker{backward_recurrent, every_member},
+    Maker{backward_chunk_materialized, every_member},
+    Maker{backward_chunk_fused, every_member},
     // Host
     Maker{host_recurrent, every_member},
     Maker{host_decode, every_member},

@@ -6,22 +6,14 @@
 #include <numeric>
 
 #include "core/operator.hpp"
-#include "kernels/memory.hpp"
 
 namespace gla_bench::linear_recurrence::host {
 namespace {
-
-constexpr const char *outputs_region = "d_outputs", *sums_region = "sums";
 
 GradientParams params_of(const HostCall& call) {
   GradientParams params;
   std::memcpy(&params, call.params.data(), sizeof params);
   return params;
-}
-
-bool has_sums(const Problem& problem) {
-  const Member& member = member_of(problem);
-  return member.before_update || member.decay == Decay::per_head;
 }
 
 // The derivative of a feature by its element: e^x = feature below 0, and 1 above.
@@ -74,39 +66,9 @@ std::vector<Region> gradient_regions(const Problem& problem, std::vector<Region>
   const double tokens = static_cast<double>(s.batch) * static_cast<double>(s.seq * s.heads);
   if (flag(problem, "normalize"))
     own.push_back({outputs_region, bytes(tokens * static_cast<double>(s.value_dim + 1), 4)});
-  if (has_sums(problem))
+  if (has_head_sums(problem))
     own.push_back({sums_region, bytes(tasks * static_cast<double>(s.key_dim + 1), 8)});
   return own;
-}
-
-ParamBytes bind_gradients(const Problem& problem, const Address& address,
-                          const std::vector<Region>& regions) {
-  const Shape& s = problem.shape;
-  const Member& member = member_of(problem);
-  const auto has = [&](const char* name) {
-    return std::any_of(regions.begin(), regions.end(),
-                       [&](const Region& region) { return region.name == name; });
-  };
-  const auto floats = [&](const std::string& name) { return static_cast<float*>(address(name)); };
-  GradientParams g{};
-  g.inputs = params(problem, address, regions);
-  g.d_o = address("do");
-  g.d_final_state = address("dfinal_state");
-  g.d_final_normalizer = floats("dfinal_normalizer");
-  g.dq = address("dq");
-  g.dk = address("dk");
-  g.dv = address("dv");
-  if (!member.gate.empty()) g.d_gate = floats("d" + std::string(member.gate));
-  g.du = floats("du");
-  g.d_initial_state = address("dinitial_state");
-  g.d_initial_normalizer = floats("dinitial_normalizer");
-  g.key_strides = dense_strides(problem, s.seq, s.heads, s.key_dim);
-  g.value_strides = dense_strides(problem, s.seq, s.heads, s.value_dim);
-  if (has(outputs_region)) g.d_outputs = floats(outputs_region);
-  if (has(sums_region)) g.sums = static_cast<double*>(address(sums_region));
-  ParamBytes bytes(sizeof g);
-  std::memcpy(bytes.data(), &g, sizeof g);
-  return bytes;
 }
 
 GradientCall::GradientCall(const HostCall& call)

@@ -9,38 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "kernels/linear_recurrence/backward/gradients.hpp"
 #include "kernels/linear_recurrence/host/rows.hpp"
 
 namespace gla_bench::linear_recurrence::host {
-
-/// The parameters of a backward, as bytes of a call. The host's helpers read the first member.
-struct GradientParams {
-  LinearRecurrenceParams inputs;  ///< what is an output of the forward is null
-  const void* d_o;
-  const void* d_final_state;        ///< null: not given
-  const float* d_final_normalizer;  ///< null: not given
-  void *dq, *dk, *dv;
-  float* d_gate;  ///< as the gates lie, in float32; [H] for constant decays; null: none
-  float* du;
-  void* d_initial_state;        ///< null: not asked for
-  float* d_initial_normalizer;  ///< null: not asked for
-  TokenStrides key_strides;     ///< of dq and dk
-  TokenStrides value_strides;   ///< of dv and do
-  float* d_outputs;             ///< workspace, gradients of numerators and denominators; or null
-  double* sums;                 ///< workspace, what each task adds to sums over tokens; or null
-};
 
 /// A variant's own workspace regions, followed by those that GradientParams names. `tasks`: how
 /// many tasks add to sums over the tokens of a head.
 std::vector<Region> gradient_regions(const Problem& problem, std::vector<Region> own, double tasks);
 
-/// `regions` are those of gradient_regions().
-ParamBytes bind_gradients(const Problem& problem, const Address& address,
-                          const std::vector<Region>& regions);
-
 struct GradientCall : Call {
-  GradientParams g;
-  long long width;  ///< columns of v and of a normalizer
+  GradientParams g;  ///< the host's helpers read the first member
+  long long width;   ///< columns of v and of a normalizer
 
   explicit GradientCall(const HostCall& call);
 

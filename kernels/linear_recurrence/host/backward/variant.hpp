@@ -22,21 +22,6 @@ struct BackwardForm {
 /// The backward variant of one member that the form describes.
 Variant backward_variant(const Member& member, const BackwardForm& form);
 
-/// Bytes of a [K, V] state, with a normalizer's column, in float32.
-double stored_state_bytes(const Problem& problem);
-
-/// Bytes of do, or of the gradients of outputs and denominators that a normalizer needs.
-double output_gradient_bytes(const Problem& problem);
-
-/// Bytes of dq, dk, dv, and of the gradients of gates, bonus and initial state.
-double gradient_bytes(const Problem& problem);
-
-/// What one pass over a problem's inputs reads for the backward of each token: q, k, gates, v, do.
-double token_gradient_reads(const Problem& problem);
-
-/// Bytes that the kept gradients of outputs take, where there are any.
-double kept_output_bytes(const Problem& problem);
-
 /// Operations of the backward of chunks: 8KV per token and head for what they have from the state
 /// and its gradient, and the lower triangles of their own tokens.
 double chunk_gradient_flops(const Problem& problem, std::int64_t chunk);

@@ -116,9 +116,10 @@ TEST(BackwardChunks, SharedMemoryIsCutWithoutOverlapAndAligned) {
             EXPECT_EQ(at.threads, chunk / 16 * block_k);
             EXPECT_EQ(at.panels, (129 + panel - 1) / panel);
             for (const int offset :
-                 {at.scores, at.suffixed, at.prefixed, at.totals, at.through, at.sums, at.change, at.work,
-                  at.q_tile, at.partial_scores, at.d_o, at.state, at.changes, at.transposed,
-                  at.read, at.written, at.decayed_q, at.decayed_k, at.passing, at.gates})
+                 {at.scores,  at.suffixed,  at.prefixed,  at.totals,     at.through,
+                  at.sums,    at.change,    at.work,      at.q_tile,     at.partial_scores,
+                  at.d_o,     at.state,     at.changes,   at.transposed, at.read,
+                  at.written, at.decayed_q, at.decayed_k, at.passing,    at.gates})
               EXPECT_EQ(offset % 16, 0);
             for (const int ld : {at.key_ld, at.panel_ld, at.score_ld}) EXPECT_EQ(ld % 16, 8);
             EXPECT_GE(at.suffixed - at.scores, chunk * (bytes == 2 ? 2 : 1) * chunk * bytes);
