@@ -36,9 +36,11 @@ constexpr std::array<std::string_view, 13> kept_facts{
     "threads",       "l2_bytes", "copy_gb_per_s",  "matrix_tflop_per_s", "power_limit_watts",
     "max_clock_mhz", "toolkit",  "program_version"};
 
-/// A record whose time a model may learn from. A search's first looks are times as well.
+/// A record whose time a model may learn from. A search's first looks are times as well. Times
+/// under a power cap are of a lower clock, which depends on what ran before, not on the candidate.
 bool has_time(const Record& record) {
-  if (record.peer || !record.timing || record.timing->suspect) return false;
+  if (record.peer || !record.timing || record.timing->suspect || record.timing->throttled)
+    return false;
   if (record.status != Status::measured && record.status != Status::verified) return false;
   return record.verification && record.verification->ok && record.timing->cold.median_ms > 0;
 }

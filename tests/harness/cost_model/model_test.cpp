@@ -164,12 +164,15 @@ TEST(Model, LearnsFromRightTimesAlone) {
   results.records.push_back(results.records.front());  // the same candidate again: one example
   results.records.back().problem.seed = 2;
   Record wrong = results.records.front(), peer = wrong, suspect = wrong, gone = wrong;
-  wrong.problem.shape.seq = peer.problem.shape.seq = suspect.problem.shape.seq = 77;
+  Record throttled = wrong;
+  for (Record* record : {&wrong, &peer, &suspect, &throttled}) record->problem.shape.seq = 77;
   wrong.verification->ok = false;
   peer.peer = true;
   suspect.timing->suspect = true;
   gone.variant = "no such variant";
-  for (const Record& record : {wrong, peer, suspect, gone}) results.records.push_back(record);
+  throttled.timing->throttled = true;
+  for (const Record& record : {wrong, peer, suspect, gone, throttled})
+    results.records.push_back(record);
   EXPECT_EQ(examples_of(std::span(&results, 1)).size(), before);
 }
 
