@@ -33,6 +33,7 @@ constexpr std::array makers{
     Maker{backward_recurrent, every_member},
     Maker{backward_chunk_materialized, every_member},
     Maker{backward_chunk_fused, every_member},
+    Maker{backward_chunk_sm90, every_member},
     // Host
     Maker{host_recurrent, every_member},
     Maker{host_decode, every_member},

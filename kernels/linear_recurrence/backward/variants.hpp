@@ -9,5 +9,6 @@ namespace gla_bench::linear_recurrence {
 Variant backward_recurrent(const Member& member);
 Variant backward_chunk_materialized(const Member& member);
 Variant backward_chunk_fused(const Member& member);
+Variant backward_chunk_sm90(const Member& member);
 
 }  // namespace gla_bench::linear_recurrence

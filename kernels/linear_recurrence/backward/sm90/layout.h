@@ -1,0 +1,63 @@
+#pragma once
+// Shared memory of the backward of chunk_sm90, for its kernels and for the host code that asks for
+// it. Includes no standard headers, because NVRTC has none.
+
+namespace gla_bench::linear_recurrence {
+
+/// Offsets, bytes and counts follow from the first members. A tile is 64 tokens of 64 columns, in
+/// rows of 128 bytes; a tile of gates in float32 has 32 columns.
+struct GradientSm90Layout {
+  int key_dim, value_dim;  ///< K, V: up to 128
+  int stages;              ///< chunks in shared memory
+  int decay;               ///< trait::decay: 0 none, 1 per head, 2 per token, 3 per key
+  bool wide_gates;         ///< gates per key in float32
+  bool states_only;        ///< the walk that keeps states, which needs no q, no do and no scores
+
+  static constexpr int tokens = 64, columns = 64, tile_bytes = tokens * 128;
+
+  int key_tiles = (key_dim + columns - 1) / columns;
+  int value_tiles = (value_dim + columns - 1) / columns;
+  /// Warpgroups that multiply: each owns 64 keys. One more loads.
+  int groups = key_tiles;
+  int threads = 128 * (1 + groups);
+  int gate_tiles = decay < 3 ? 0 : wide_gates ? 2 * key_tiles : key_tiles;
+  int gate_columns = wide_gates ? 32 : columns;
+
+  /// 16 x 16 blocks of a kept state, which 32 lanes have eight elements of each.
+  int key_blocks = 4 * key_tiles, value_blocks = 4 * value_tiles;
+  int state_words = key_blocks * value_blocks * 128;
+
+  // Offsets within a stage.
+  int k = 0;
+  int gate = k + key_tiles * tile_bytes;
+  int v = gate + gate_tiles * tile_bytes;
+  int q = v + value_tiles * tile_bytes;
+  int d_o = q + key_tiles * tile_bytes;
+  int tiles_end = states_only ? q : d_o + value_tiles * tile_bytes;
+  int token_gates = tiles_end;  ///< log2 of the decays, one for each token
+  int stage_bytes = (token_gates + (decay == 2 ? tokens * 4 : 0) + 1023) / 1024 * 1024;
+  /// Bytes that arrive: q, k and gates; v and do.
+  int arriving_keys = (gate_tiles + (states_only ? 1 : 2) * key_tiles) * tile_bytes;
+  int arriving_values = (states_only ? 1 : 2) * value_tiles * tile_bytes;
+
+  // Offsets within the block's memory.
+  /// The gradient of the state in bfloat16: [K][V], in tiles of 64 columns of V.
+  int change = stages * stage_bytes;
+  int change_tile = key_tiles * tile_bytes;
+  int scores = change + (states_only ? 0 : value_tiles * change_tile);  ///< A, then dA
+  int d_scores = scores + tile_bytes;
+  /// The scaled tokens of one level of a chunk whose decays are strong (strong.cuh). Before that,
+  /// A's diagonal in parts of each warp's keys.
+  int level = d_scores + tile_bytes;
+  int tiles = states_only ? change : level + (decay == 3 ? key_tiles * tile_bytes : 0);
+  int diagonal = tiles;  ///< A's diagonal, and dA's; or sums of each warp's keys
+  int d_diagonal = diagonal + (states_only ? 0 : tokens * 4);
+  /// Gradients of decays that all keys share, in parts of each warp's keys.
+  int token_sums = d_diagonal + (states_only ? 0 : tokens * 4);
+  int barriers =
+      token_sums + ((decay == 1 || decay == 2) && !states_only ? 4 * groups * tokens * 4 : 0);
+  static constexpr int stage_barriers = 3;
+  int bytes = barriers + stage_barriers * stages * 8 + 1024;  ///< 1024: to align
+};
+
+}  // namespace gla_bench::linear_recurrence

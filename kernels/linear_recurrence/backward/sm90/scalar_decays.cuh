@@ -1,0 +1,199 @@
+#pragma once
+// The walk back where all keys of a token have the same decay, or none. The factors of a pair of a
+// query and a key are part of the scores, so that q and k stay as they are.
+
+#include "linear_recurrence/backward/sm90/walk.cuh"
+
+namespace gla_bench::linear_recurrence::backward::sm90 {
+
+class ScalarWalk : GradientWalk {
+ public:
+  __device__ __forceinline__ ScalarWalk(const GradientSm90Params& p, const Block<false>& block)
+      : GradientWalk(p, block) {}
+
+  __device__ __forceinline__ void run() {
+    begin();
+    for (int step = 0; step < block_.chunks; ++step)
+      walk(block_.stage(step), block_.chunks - 1 - step);
+    store_initial_gradients();
+    if constexpr (trait::decay == head_decay) {
+#pragma unroll
+      for (int distance = 16; distance > 0; distance /= 2)
+        d_constant_ += __shfl_xor_sync(0xffffffffu, d_constant_, distance);
+      if (warp_of_all() == 0 && lane_ == 0) sum_of(p_.base, block_.pair, keys) = d_constant_;
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void walk(const Stage& stage, int c) {
+    const float scale = p_.base.inputs.scale;
+    const int valid = block_.valid(c);
+    unsigned state[width64 / 4];
+    load_state(c, state);
+    barrier_wait(stage.keys_arrived(), stage.parity);
+    TokenDecays own;
+    own.load(0, stage.begin + layout.token_gates, 0, of_, valid);
+    const float end = decays ? device::exp2_fast(own.end(0)) : 1.0f;
+    float before[2] = {};
+    if constexpr (decays) {
+      multiply_states(state, before);
+      before[0] *= end, before[1] *= end;
+    }
+    publish_change();
+    publish_shared();
+    named_barrier<consumers>(1);
+    barrier_wait(stage.values_arrived(), stage.parity);
+
+    float x[32], y[32], z[32];
+    read_state(stage, state, x);
+    const float rows[2] = {own.sum_of(16 * warp_ + lane_ / 4),
+                           own.sum_of(16 * warp_ + lane_ / 4 + 8)};
+    const auto score = [&](float d, int i, int j, int n, int r, int e) {
+      float factor = scale;
+      if constexpr (decays) factor *= device::exp2_fast(rows[r] - own.sum(n, r, e));
+      return i >= j ? factor * d : 0.0f;
+    };
+    form_scores(stage, y, score, score);
+    pin(x);
+    products_fence();
+    multiply_change(stage, y);
+    multiply_keys(stage, stage.begin + layout.k, own_tile(0), z);
+    products_commit();
+    const auto to_begin = [&](int n, int e) {
+      return decays ? scale * device::exp2_fast(own.sum(n, 0, e)) : scale;
+    };
+    scale_tokens(x, to_begin);
+    publish_shared();
+    named_barrier<consumers>(1);
+    products_wait<0>();
+    pin(y), pin(z);
+    const auto to_end = [&](int n, int e) {
+      return device::exp2_fast(own.end(0) - own.sum(n, 0, e));
+    };
+    const unsigned own_q = own_columns(stage.begin + layout.q);
+    const unsigned own_k = own_columns(stage.begin + layout.k);
+    if constexpr (decays) {
+      scale_tokens(y, to_end);
+      scale_tokens(z, to_end);
+      add_keys(own_k, y, before);
+      const float factor[2] = {end, end};
+      scale_change(factor);
+    }
+
+    Columns q;  // scaled to the begin of the chunk
+    q.load(own_q);
+#pragma unroll
+    for (int n = 0; n < 8; ++n)
+#pragma unroll
+      for (int r = 0; r < 2; ++r)
+        q.set(n, r, to_begin(n, 0) * q.at(n, r, 0), to_begin(n, 1) * q.at(n, r, 1));
+    pin(x), pin(y), pin(z), pin(change_);
+    products_fence();
+    multiply_scores(stage, x, y);
+    products_commit();
+    multiply_outputs(stage, own_tile(0), z);
+#pragma unroll
+    for (int m = 0; m < 4; ++m) {
+      unsigned a[4];
+      q.operand(m, a);
+      Products<width64, __nv_bfloat16>::template registers<along_mn>(
+          change_, a, operand(stage.begin + layout.d_o + m * 2048, tile_bytes), true);
+    }
+    products_commit();
+    products_wait<1>();
+    pin(x), pin(y);
+
+    Columns dq, dk;
+    float parts[16];
+#pragma unroll
+    for (int m = 0; m < 4; ++m) {
+      SomeColumns<1> raw_q, raw_k;
+      if constexpr (decays) raw_q.load(own_q + m * 2048), raw_k.load(own_k + m * 2048);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int n = 2 * m + half;
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          dq.set(n, r, x[at(n, r, 0)], x[at(n, r, 1)]);
+          dk.set(n, r, y[at(n, r, 0)], y[at(n, r, 1)]);
+#pragma unroll
+          for (int e = 0; decays && e < 2; ++e) {
+            const float p =
+                raw_q.at(half, r, e) * x[at(n, r, e)] - raw_k.at(half, r, e) * y[at(n, r, e)];
+            parts[2 * n + e] = r == 0 ? p : parts[2 * n + e] + p;
+          }
+        }
+      }
+    }
+    if constexpr (decays) {
+      store_token_parts(block_.shared + layout.token_sums, parts);
+      store_key_sum(before[0] + before[1]);
+    }
+    const auto rest = [&](int t) {
+      products_fence();
+      multiply_keys(stage, stage.begin + layout.k, own_tile(t), z);
+      products_commit();
+      products_wait<0>();
+      pin(z);
+      if constexpr (decays) scale_tokens(z, to_end);
+      pin(z);
+      products_fence();
+      multiply_outputs(stage, own_tile(t), z);
+    };
+    store_results(stage, dq, dk, z, rest);
+    if constexpr (decays)
+      if (warp_of_all() == 0) finish_decays(c, own, valid);
+  }
+
+  template <class Factor>
+  __device__ __forceinline__ static void scale_tokens(float (&d)[32], Factor factor) {
+#pragma unroll
+    for (int n = 0; n < 8; ++n)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const float f = factor(n, e);
+        d[at(n, 0, e)] *= f, d[at(n, 1, e)] *= f;
+      }
+  }
+
+  /// Writes the sum over the warp's keys of what all of the chunk's tokens have in common.
+  __device__ __forceinline__ void store_key_sum(float sum) const {
+    sum += __shfl_xor_sync(0xffffffffu, sum, 4);
+    sum += __shfl_xor_sync(0xffffffffu, sum, 8);
+    sum += __shfl_xor_sync(0xffffffffu, sum, 16);
+    if (lane_ == 0) store_float(diagonal(warp_of_all()), sum);
+  }
+  /// The gradients of the tokens' decays from the parts of all warps, by one warp.
+  __device__ __forceinline__ void finish_decays(int c, const TokenDecays& own, int valid) {
+    float sum[2] = {}, all = 0.0f;
+#pragma unroll
+    for (int w = 0; w < 4 * groups; ++w) {
+      sum[0] += load_float(token_sum(w, 2 * lane_)),
+          sum[1] += load_float(token_sum(w, 2 * lane_ + 1));
+      all += load_float(diagonal(w));
+    }
+    const float pair = sum[0] + sum[1];
+    float behind = pair;
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const float next = __shfl_down_sync(0xffffffffu, behind, distance);
+      if (lane_ + distance < 32) behind += next;
+    }
+    behind += all - pair;
+    const float d[2] = {behind + pair, behind + sum[1]};
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int t = 2 * lane_ + e;
+      if (t >= valid) continue;
+      const float gradient = own.own(e) > strongest && !is_first(c, t) ? d[e] : 0.0f;
+      if constexpr (trait::decay == head_decay)
+        d_constant_ += gradient;
+      else
+        p_.base.d_gate[of_.at(p_.base.inputs.gate_strides, 1LL * c * chunk + t)] = gradient;
+    }
+  }
+
+  double d_constant_ = 0.0;
+};
+
+}  // namespace gla_bench::linear_recurrence::backward::sm90
