@@ -56,7 +56,7 @@ class KeyDecays {
   /// among the 64 of the group. `valid`: tokens that exist; all others do not decay.
   __device__ __forceinline__ void load(unsigned tiles, unsigned, int column, const Sequence&,
                                        int valid) {
-    tiles_ = tiles, column_ = column, valid_ = valid;
+    tiles_ = tiles, column_ = column, valid_ = valid, strongest_ = 0.0f;
     Columns gates;
     if constexpr (!wide_gates) gates.load(Columns::place(tiles_, column_));
 #pragma unroll
@@ -64,7 +64,10 @@ class KeyDecays {
 #pragma unroll
       for (int n = 0; n < 8; ++n)
 #pragma unroll
-        for (int e = 0; e < 2; ++e) sums_[at(n, r, e)] = bits(gates.at(n, r, e), n, r, e);
+        for (int e = 0; e < 2; ++e) {
+          sums_[at(n, r, e)] = bits(gates.at(n, r, e), n, r, e);
+          strongest_ = fminf(strongest_, sums_[at(n, r, e)]);
+        }
       end_[r] = sum_forwards([&](int n) { return sums_[at(n, r, 0)] + sums_[at(n, r, 1)]; },
                              [&](int n, float before) {
                                sums_[at(n, r, 0)] += before;
@@ -86,6 +89,10 @@ class KeyDecays {
   }
   __device__ __forceinline__ float middle(int r) const {
     return middle_[r];
+  }
+  /// Whether nothing is left of one of the thread's keys behind one of its tokens.
+  __device__ __forceinline__ bool any_ends() const {
+    return !(strongest_ > strongest);
   }
   /// Whether factors of both halves of the chunk could leave the range of bfloat16 products.
   __device__ __forceinline__ bool strong() const {
@@ -127,7 +134,7 @@ class KeyDecays {
   unsigned tiles_ = 0;
   int column_ = 0, valid_ = chunk;
   float sums_[32];
-  float end_[2], middle_[2];
+  float end_[2], middle_[2], strongest_ = 0.0f;
 };
 
 /// The decays of one chunk, in bits, where all keys have the same, or none.

@@ -62,6 +62,7 @@ class KeyWalk : GradientWalk {
   __device__ __forceinline__ void walk(const Stage& stage, int c) {
     unsigned state[width64 / 4];
     load_state(c, state);
+    prefetch_state(c - 1);
     barrier_wait(stage.keys_arrived(), stage.parity);
     const int valid = block_.valid(c);
     KeyDecays own;
@@ -259,34 +260,42 @@ class KeyWalk : GradientWalk {
                     });
     }
     if (is_first(c, token(0, 0))) x[at(0, 0, 0)] = x[at(0, 1, 0)] = 0.0f;
+    if (trait::raw_gate != 0 || __any_sync(0xffffffffu, own.any_ends())) {
+#pragma unroll
+      for (int n = 0; n < 8; ++n) {
+        const KeyDecays::Own each(own, n / 2);
+#pragma unroll
+        for (int r = 0; r < 2; ++r)
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            const float bits = each.bits(n, r, e);
+            if (!(bits > strongest)) x[at(n, r, e)] = 0.0f;
+            // The log decay of a raw gate w is -exp(w), and its derivative the log decay itself.
+            if constexpr (trait::raw_gate != 0) x[at(n, r, e)] *= bits * device::ln_2;
+          }
+      }
+    }
     if (valid == chunk && layout.key_tiles * 64 == keys)
-      store_key_decays<true>(c, own, valid, x);
+      store_key_decays<true>(c, valid, x);
     else
-      store_key_decays<false>(c, own, valid, x);
+      store_key_decays<false>(c, valid, x);
   }
   /// `whole`: all tokens and keys exist.
   template <bool whole>
-  __device__ __forceinline__ void store_key_decays(int c, const KeyDecays& own, int valid,
-                                                   const float (&x)[32]) const {
+  __device__ __forceinline__ void store_key_decays(int c, int valid, const float (&x)[32]) const {
     const long long stride = p_.base.inputs.gate_strides.seq;
     float* first = p_.base.d_gate +
                    of_.at(p_.base.inputs.gate_strides, 1LL * c * chunk + token(0, 0)) + key(0);
 #pragma unroll
-    for (int n = 0; n < 8; ++n, first += 8 * stride) {
-      const KeyDecays::Own each(own, n / 2);
+    for (int n = 0; n < 8; ++n, first += 8 * stride)
 #pragma unroll
       for (int e = 0; e < 2; ++e)
 #pragma unroll
         for (int r = 0; r < 2; ++r)
-          if (whole || (token(n, e) < valid && key(r) < keys)) {
-            const bool decayed = !(each.bits(n, r, e) > strongest);
-            float d = decayed ? 0.0f : x[at(n, r, e)];
-            // The log decay of a raw gate w is -exp(w), and its derivative the log decay itself.
-            if constexpr (trait::raw_gate != 0) d *= each.bits(n, r, e) * device::ln_2;
-            first[e * stride + 8 * r] = d;
-          }
-    }
+          if (whole || (token(n, e) < valid && key(r) < keys))
+            first[e * stride + 8 * r] = x[at(n, r, e)];
   }
+
   // --- strong decays
 
   __device__ __forceinline__ void walk_strong(const Stage& stage, int c, const KeyDecays& own,
