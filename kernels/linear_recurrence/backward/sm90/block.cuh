@@ -34,9 +34,9 @@ inline constexpr int groups = layout.groups, value_tiles = layout.value_tiles;
 inline constexpr int consumers = 128 * groups;  ///< threads that multiply
 inline constexpr int width64 = 64 * value_tiles;
 
-/// The strongest decay of one token, in bits. What is left of anything stronger is below float32's
-/// resolution.
-inline constexpr float strongest = -24.0f;
+/// The strongest decay of one token, in bits. 2^-200 is 0 in float32, and sums over the tokens of a
+/// chunk are good to 2^-10 bits.
+inline constexpr float strongest = -200.0f;
 __device__ __forceinline__ float log2_decay(float g) {
   return fmaxf(g * device::log2_e, strongest);
 }

@@ -52,17 +52,16 @@ class KeyWalk : GradientWalk {
   __device__ __forceinline__ float query_factor(const KeyDecays& own, const KeyDecays::Own& each,
                                                 const Frames& frames, int n, int r, int e) const {
     const float b = own.sum_of_query(n, r, e, bonus ? each.bits(n, r, e) : 0.0f);
-    return device::exp2_fast(b - frames.query[r]);
+    return device::exp2_fast(anew(b) - frames.query[r]);
   }
   __device__ __forceinline__ static float key_factor(const KeyDecays& own, const Frames& frames,
                                                      int n, int r, int e) {
-    return device::exp2_fast(frames.key[r] - own.sum(n, r, e));
+    return device::exp2_fast(frames.key[r] - anew(own.sum(n, r, e)));
   }
 
   __device__ __forceinline__ void walk(const Stage& stage, int c) {
     unsigned state[width64 / 4];
     load_state(c, state);
-    prefetch_state(c - 1);
     barrier_wait(stage.keys_arrived(), stage.parity);
     const int valid = block_.valid(c);
     KeyDecays own;

@@ -30,7 +30,6 @@ class ScalarWalk : GradientWalk {
     const int valid = block_.valid(c);
     unsigned state[width64 / 4];
     load_state(c, state);
-    prefetch_state(c - 1);
     barrier_wait(stage.keys_arrived(), stage.parity);
     TokenDecays own;
     own.load(0, stage.begin + layout.token_gates, 0, of_, valid);

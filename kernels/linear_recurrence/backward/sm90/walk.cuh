@@ -90,14 +90,6 @@ class GradientWalk {
       state[4 * n + 2] = four.z, state[4 * n + 3] = four.w;
     }
   }
-  /// Brings the state before chunk c into the L2 cache, a line for each thread.
-  __device__ __forceinline__ void prefetch_state(int c) const {
-    if (c < 0) return;
-    const auto* from = reinterpret_cast<const unsigned char*>(block_.kept(p_.base, c));
-    for (int at = 128 * (static_cast<int>(threadIdx.x) - 128); at < 4 * layout.state_words;
-         at += 128 * consumers)
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(from + at));
-  }
   /// rowsum(S (.) D) of the thread's keys.
   __device__ __forceinline__ void multiply_states(const unsigned (&state)[width64 / 4],
                                                   float (&sum)[2]) const {
