@@ -20,6 +20,7 @@ struct GradientSm90Params {
 inline constexpr bool wide_gates = key_gates && sizeof(gate_t) == 4;
 inline constexpr bool token_gates = trait::decay == token_decay;
 inline constexpr bool decays = trait::decay != no_decay;
+static_assert(trait::decay != head_decay);
 
 /// `states_only`: of the walk that keeps states.
 template <bool states_only>

@@ -145,10 +145,9 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   walk("chunk_sm90_gradients", sizes.bytes);
   if (has_head_sums(problem)) {
     const Shape& s = problem.shape;
-    const std::int64_t each = member_of(problem).before_update ? s.key_dim : 1;
-    r.steps.push_back(gradient_launch("chunk_sm90_sums",
-                                      static_cast<double>(ceil_div(s.heads * each, sum_threads)),
-                                      sum_threads));
+    r.steps.push_back(gradient_launch(
+        "chunk_sm90_sums", static_cast<double>(ceil_div(s.heads * s.key_dim, sum_threads)),
+        sum_threads));
   }
   r.tensor_maps = token_maps(problem);
   return r;

@@ -59,11 +59,10 @@ extern "C" __global__ void __launch_bounds__(
   run<false, Walk>(p);
 }
 
-/// Adds up what the blocks of a head have left: du, or the gradient of a constant decay.
+/// Adds up what the blocks of a head have left of du.
 extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::backward::sum_threads)
     chunk_sm90_sums(const __grid_constant__
                         gla_bench::linear_recurrence::backward::sm90::GradientSm90Params p) {
-  if constexpr (trait::before_update != 0 ||
-                trait::decay == gla_bench::linear_recurrence::head_decay)
+  if constexpr (trait::before_update != 0)
     gla_bench::linear_recurrence::backward::store_head_sum(p.base);
 }

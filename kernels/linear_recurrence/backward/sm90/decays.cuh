@@ -154,11 +154,7 @@ class TokenDecays {
     if constexpr (!decays) return;
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      if constexpr (token_gates) own_[e] = load_float(table + 4 * (2 * lane + e));
-      if constexpr (trait::decay == head_decay)
-        own_[e] = 2 * lane + e < valid ? log2_decay(of.g.inputs.log_decay[of.head]) : 0.0f;
-    }
+    for (int e = 0; e < 2; ++e) own_[e] = load_float(table + 4 * (2 * lane + e));
     float sum = own_[0] + own_[1];
 #pragma unroll
     for (int distance = 1; distance < 32; distance *= 2) {

@@ -16,49 +16,28 @@
 // added apart: with E = do . v of the token, dq += scale u k E, dk += scale u q E,
 // du += scale q k E, A = scale sum u q k.
 
+#include "linear_recurrence/backward/sm90/key_parts.cuh"
 #include "linear_recurrence/backward/sm90/strong.cuh"
-#include "linear_recurrence/backward/sm90/walk.cuh"
 
 namespace gla_bench::linear_recurrence::backward::sm90 {
 
-class KeyWalk : GradientWalk {
+class KeyWalk : KeyParts {
  public:
   __device__ __forceinline__ KeyWalk(const GradientSm90Params& p, const Block<false>& block)
-      : GradientWalk(p, block) {}
+      : KeyParts(p, block) {}
 
   __device__ __forceinline__ void run() {
     begin();
-    if constexpr (bonus)
-#pragma unroll
-      for (int r = 0; r < 2; ++r) bonus_[r] = key(r) < keys ? of_.bonus_of(key(r)) : 0.0f;
+    if constexpr (bonus) begin_bonus();
     for (int step = 0; step < block_.chunks; ++step)
       walk(block_.stage(step), block_.chunks - 1 - step);
     const float factor[2] = {device::exp2_fast(later_[0]), device::exp2_fast(later_[1])};
     scale_change(factor);
     store_initial_gradients();
-    if constexpr (bonus) {
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const float sum = sum_of_quarters(du_[r]);
-        if (lane_ % 4 == 0 && key(r) < keys) sum_of(p_.base, block_.pair, key(r)) = sum;
-      }
-    }
+    if constexpr (bonus) store_bonus_sums();
   }
 
  private:
-  struct Frames {
-    float query[2], key[2];  // rq, rk
-  };
-  __device__ __forceinline__ float query_factor(const KeyDecays& own, const KeyDecays::Own& each,
-                                                const Frames& frames, int n, int r, int e) const {
-    const float b = own.sum_of_query(n, r, e, bonus ? each.bits(n, r, e) : 0.0f);
-    return device::exp2_fast(anew(b) - frames.query[r]);
-  }
-  __device__ __forceinline__ static float key_factor(const KeyDecays& own, const Frames& frames,
-                                                     int n, int r, int e) {
-    return device::exp2_fast(frames.key[r] - anew(own.sum(n, r, e)));
-  }
-
   __device__ __forceinline__ void walk(const Stage& stage, int c) {
     unsigned state[width64 / 4];
     load_state(c, state);
@@ -213,88 +192,6 @@ class KeyWalk : GradientWalk {
     multiply_values(stage, k, t, z);
   }
 
-  // --- the diagonal
-
-  /// Writes the warp's parts of A's diagonal.
-  __device__ __forceinline__ void publish_diagonal(unsigned own_q, unsigned own_k) const {
-    Columns q, k;
-    q.load(own_q), k.load(own_k);
-    const float scale = p_.base.inputs.scale;
-    float parts[16];
-#pragma unroll
-    for (int n = 0; n < 8; ++n)
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        parts[2 * n + e] = 0.0f;
-#pragma unroll
-        for (int r = 0; r < 2; ++r)
-          parts[2 * n + e] = fmaf((bonus ? bonus_[r] : 1.0f) * scale * q.at(n, r, e), k.at(n, r, e),
-                                  parts[2 * n + e]);
-      }
-    store_token_parts(level(), parts);
-  }
-  __device__ __forceinline__ float sum_of_diagonal(int token) const {
-    float sum = 0.0f;
-#pragma unroll
-    for (int w = 0; w < 4 * groups; ++w) sum += load_float(level() + 4 * (w * chunk + token));
-    return sum;
-  }
-  // --- gradients of the decays
-
-  /// `before`: 2^rk rowsum(S (.) D~) + sum of k~ (D~ v). x: q dq - k dk of each key and token,
-  /// without the diagonal. With a bonus, y: q dq.
-  __device__ __forceinline__ void store_decays(int c, const KeyDecays& own,
-                                               const float (&before)[2], float (&x)[32],
-                                               const float (&y)[32]) {
-    const int valid = block_.valid(c);
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      sum_backwards([&](int n) { return x[at(n, r, 0)] + x[at(n, r, 1)]; },
-                    [&](int n, float sum) {
-                      sum += before[r];
-                      x[at(n, r, 1)] += sum;
-                      x[at(n, r, 0)] += x[at(n, r, 1)];
-                      if constexpr (bonus)
-                        x[at(n, r, 0)] -= y[at(n, r, 0)], x[at(n, r, 1)] -= y[at(n, r, 1)];
-                    });
-    }
-    if (is_first(c, token(0, 0))) x[at(0, 0, 0)] = x[at(0, 1, 0)] = 0.0f;
-    if (trait::raw_gate != 0 || __any_sync(0xffffffffu, own.any_ends())) {
-#pragma unroll
-      for (int n = 0; n < 8; ++n) {
-        const KeyDecays::Own each(own, n / 2);
-#pragma unroll
-        for (int r = 0; r < 2; ++r)
-#pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            const float bits = each.bits(n, r, e);
-            if (!(bits > strongest)) x[at(n, r, e)] = 0.0f;
-            // The log decay of a raw gate w is -exp(w), and its derivative the log decay itself.
-            if constexpr (trait::raw_gate != 0) x[at(n, r, e)] *= bits * device::ln_2;
-          }
-      }
-    }
-    if (valid == chunk && layout.key_tiles * 64 == keys)
-      store_key_decays<true>(c, valid, x);
-    else
-      store_key_decays<false>(c, valid, x);
-  }
-  /// `whole`: all tokens and keys exist.
-  template <bool whole>
-  __device__ __forceinline__ void store_key_decays(int c, int valid, const float (&x)[32]) const {
-    const long long stride = p_.base.inputs.gate_strides.seq;
-    float* first = p_.base.d_gate +
-                   of_.at(p_.base.inputs.gate_strides, 1LL * c * chunk + token(0, 0)) + key(0);
-#pragma unroll
-    for (int n = 0; n < 8; ++n, first += 8 * stride)
-#pragma unroll
-      for (int e = 0; e < 2; ++e)
-#pragma unroll
-        for (int r = 0; r < 2; ++r)
-          if (whole || (token(n, e) < valid && key(r) < keys))
-            first[e * stride + 8 * r] = x[at(n, r, e)];
-  }
-
   // --- strong decays
 
   __device__ __forceinline__ void walk_strong(const Stage& stage, int c, const KeyDecays& own,
@@ -434,7 +331,6 @@ class KeyWalk : GradientWalk {
   }
 
   float later_[2] = {};  // log2 of a factor that D lacks
-  float bonus_[2] = {}, du_[2] = {};
 };
 
 }  // namespace gla_bench::linear_recurrence::backward::sm90

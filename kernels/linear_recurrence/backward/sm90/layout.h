@@ -9,7 +9,7 @@ namespace gla_bench::linear_recurrence {
 struct GradientSm90Layout {
   int key_dim, value_dim;  ///< K, V: up to 128
   int stages;              ///< chunks in shared memory
-  int decay;               ///< trait::decay: 0 none, 1 per head, 2 per token, 3 per key
+  int decay;               ///< trait::decay: 0 none, 2 per token, 3 per key
   bool wide_gates;         ///< gates per key in float32
   bool states_only;        ///< the walk that keeps states, which needs no q, no do and no scores
 
@@ -52,10 +52,9 @@ struct GradientSm90Layout {
   int tiles = states_only ? change : level + (decay == 3 ? key_tiles * tile_bytes : 0);
   int diagonal = tiles;  ///< A's diagonal, and dA's; or sums of each warp's keys
   int d_diagonal = diagonal + (states_only ? 0 : tokens * 4);
-  /// Gradients of decays that all keys share, in parts of each warp's keys.
+  /// Gradients of decays per token, in parts of each warp's keys.
   int token_sums = d_diagonal + (states_only ? 0 : tokens * 4);
-  int barriers =
-      token_sums + ((decay == 1 || decay == 2) && !states_only ? 4 * groups * tokens * 4 : 0);
+  int barriers = token_sums + (decay == 2 && !states_only ? 4 * groups * tokens * 4 : 0);
   static constexpr int stage_barriers = 3;
   int bytes = barriers + stage_barriers * stages * 8 + 1024;  ///< 1024: to align
 };

@@ -16,12 +16,6 @@ class ScalarWalk : GradientWalk {
     for (int step = 0; step < block_.chunks; ++step)
       walk(block_.stage(step), block_.chunks - 1 - step);
     store_initial_gradients();
-    if constexpr (trait::decay == head_decay) {
-#pragma unroll
-      for (int distance = 16; distance > 0; distance /= 2)
-        d_constant_ += __shfl_xor_sync(0xffffffffu, d_constant_, distance);
-      if (warp_of_all() == 0 && lane_ == 0) sum_of(p_.base, block_.pair, keys) = d_constant_;
-    }
   }
 
  private:
@@ -186,14 +180,9 @@ class ScalarWalk : GradientWalk {
       const int t = 2 * lane_ + e;
       if (t >= valid) continue;
       const float gradient = own.own(e) > strongest && !is_first(c, t) ? d[e] : 0.0f;
-      if constexpr (trait::decay == head_decay)
-        d_constant_ += gradient;
-      else
-        p_.base.d_gate[of_.at(p_.base.inputs.gate_strides, 1LL * c * chunk + t)] = gradient;
+      p_.base.d_gate[of_.at(p_.base.inputs.gate_strides, 1LL * c * chunk + t)] = gradient;
     }
   }
-
-  double d_constant_ = 0.0;
 };
 
 }  // namespace gla_bench::linear_recurrence::backward::sm90
