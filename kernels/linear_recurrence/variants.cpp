@@ -6,6 +6,7 @@
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/host/backward/variants.hpp"
 #include "kernels/linear_recurrence/sm90/chunk_sm90.hpp"
+#include "kernels/linear_recurrence/training/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {
@@ -33,6 +34,10 @@ constexpr std::array makers{
     Maker{backward_recurrent, every_member},
     Maker{backward_chunk_materialized, every_member},
     Maker{backward_chunk_fused, every_member},
+    // CUDA, training
+    Maker{training_recurrent, every_member},
+    Maker{training_chunk_materialized, every_member},
+    Maker{training_chunk_fused, every_member},
     // Host
     Maker{host_recurrent, every_member},
     Maker{host_decode, every_member},
@@ -46,6 +51,10 @@ constexpr std::array makers{
     Maker{host_backward_parallel, every_member},
     Maker{host_backward_chunk_materialized, every_member},
     Maker{host_backward_chunk_fused, every_member},
+    // Host, training
+    Maker{host_training_recurrent, every_member},
+    Maker{host_training_chunk_materialized, every_member},
+    Maker{host_training_chunk_fused, every_member},
 };
 
 }  // namespace
