@@ -32,17 +32,21 @@ std::optional<std::string> option_value(const OptionAxis& axis, std::string_view
 
 /// The minimal cost of the operator, independent of the variant.
 struct Work {
-  double floor_bytes = 0;  ///< each input read once, each output written once
-  double flops = 0;        ///< of the recurrence, the least of any form
+  /// Each input read once, each output written once. Of training this is the sum of its two passes:
+  /// a loss lies between them, so that none of the second may begin before the first is finished.
+  double floor_bytes = 0;
+  double flops = 0;  ///< of the recurrence, the least of any form
   /// The part of `flops` that has no effect on the outputs where decays leave nothing of far
   /// tokens. A variant may leave it out for such inputs.
   double skippable_flops = 0;
   /// The part of `floor_bytes` that the outputs may not depend on: inputs of queries that see no
   /// key, and far keys of which decays may leave nothing. A variant need not read them.
   double skippable_bytes = 0;
+  /// The part of `floor_bytes` that is read for the second time, which a cache may have kept.
+  double repeated_bytes = 0;
 
   /// What any candidate has to move.
-  double least_bytes() const { return floor_bytes - skippable_bytes; }
+  double least_bytes() const { return floor_bytes - skippable_bytes - repeated_bytes; }
 };
 
 struct Operator {

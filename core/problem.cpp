@@ -25,8 +25,9 @@ constexpr Names<DType, 5> dtype_aliases{{{DType::float32, "fp32"},
                                          {DType::float16, "half"}}};
 constexpr Names<Layout, 2> layout_names{
     {{Layout::seq_first, "seq_first"}, {Layout::head_first, "head_first"}}};
-constexpr Names<Direction, 2> direction_names{
-    {{Direction::forward, "forward"}, {Direction::backward, "backward"}}};
+constexpr Names<Direction, 3> direction_names{{{Direction::forward, "forward"},
+                                               {Direction::backward, "backward"},
+                                               {Direction::training, "training"}}};
 constexpr Names<Arithmetic, 4> arithmetic_names{{{Arithmetic::float32, "float32"},
                                                  {Arithmetic::tf32, "tf32"},
                                                  {Arithmetic::bfloat16, "bfloat16"},
@@ -75,6 +76,17 @@ std::optional<Layout> parse_layout(std::string_view text) {
 }
 std::optional<Direction> parse_direction(std::string_view text) {
   return find_value(direction_names, text);
+}
+
+Problem in_direction(Problem problem, Direction direction) {
+  problem.direction = direction;
+  return problem;
+}
+
+std::vector<std::string> names_of_directions() {
+  std::vector<std::string> names;
+  for (const Direction direction : directions) names.emplace_back(name(direction));
+  return names;
 }
 
 std::string describe(const Problem& problem) {

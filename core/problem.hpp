@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/extents.hpp"
 
@@ -26,7 +27,18 @@ inline constexpr std::array<DType, 3> problem_dtypes{DType::float32, DType::bflo
 /// Storage order of a tensor with token axes: seq_first is [B,T,H,D], head_first is [B,H,T,D].
 enum class Layout { seq_first, head_first };
 
-enum class Direction { forward, backward };
+/// What is computed of an operator: its outputs, their gradients, or both one after the other,
+/// which is what a step of training pays.
+enum class Direction { forward, backward, training };
+
+/// All of them, in their order.
+inline constexpr std::array<Direction, 3> directions{Direction::forward, Direction::backward,
+                                                     Direction::training};
+
+/// Whether the gradients of the inputs are computed, from given gradients of the outputs.
+constexpr bool has_gradients(Direction direction) {
+  return direction != Direction::forward;
+}
 
 /// The precision that a candidate declares for its products. It decides which error bound applies.
 enum class Arithmetic { float32, tf32, bfloat16, float16 };
@@ -66,6 +78,10 @@ std::string_view name(Arithmetic arithmetic);
 std::optional<DType> parse_dtype(std::string_view text);
 std::optional<Layout> parse_layout(std::string_view text);
 std::optional<Direction> parse_direction(std::string_view text);
+std::vector<std::string> names_of_directions();
+
+/// The same problem in another direction.
+Problem in_direction(Problem problem, Direction direction);
 
 /// One line for messages: "gla forward bfloat16 seq_first B=8 T=4096 H=16 K=128 V=128 gate=mild
 /// seed=1".

@@ -35,4 +35,11 @@ std::size_t workspace_bytes(const Candidate& candidate) {
   return total;
 }
 
+std::size_t kept_bytes(const Candidate& candidate) {
+  std::size_t total = 0;
+  for (const Region& region : candidate.variant->workspace(candidate.problem, candidate.tile))
+    if (region.kept) total += region.bytes;
+  return total;
+}
+
 }  // namespace gla_bench

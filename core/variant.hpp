@@ -43,6 +43,8 @@ struct Traffic {
 struct Region {
   std::string name;
   std::size_t bytes = 0;
+  /// Whether it holds what the forward of a training step leaves for the backward.
+  bool kept = false;
 };
 
 /// The address of a tensor or workspace region by name. It is null for a tensor that the problem
@@ -141,7 +143,7 @@ struct Module {
 };
 
 /// A tensor or workspace region for the bulk tensor copies of sm_90. The backend encodes this map
-/// and writes it into the parameters of the recipe's own kernels, after what bind() wrote.
+/// and writes it into the parameters of a module's kernels, after what bind() wrote.
 struct TensorMap {
   std::size_t offset = 0;  ///< where its 128 bytes go in the parameters; a multiple of 64
   std::string buffer;
@@ -150,6 +152,7 @@ struct TensorMap {
   std::vector<std::int64_t> strides;  ///< elements, of each axis after the first; whole 16 bytes
   std::vector<int> box;               ///< elements of one copy, per axis
   int swizzle_bytes = 0;              ///< 0, 32, 64 or 128
+  int module = 0;                     ///< as of KernelLaunch
 };
 
 /// Texts of sources by path. Null: the sources are those of the program.
@@ -238,5 +241,8 @@ struct Candidate {
 std::string describe(const Candidate& candidate);
 
 std::size_t workspace_bytes(const Candidate& candidate);
+
+/// Of the workspace, what a training step keeps from its forward to its backward.
+std::size_t kept_bytes(const Candidate& candidate);
 
 }  // namespace gla_bench

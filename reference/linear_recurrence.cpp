@@ -183,10 +183,25 @@ Outputs<Real> recurrence_of(const Traits& traits, const Problem& problem, const 
   return outputs;
 }
 
+// The outputs of the problem's direction, from those of its two passes.
+template <class Forward, class Backward>
+auto outputs_of(const Problem& problem, Forward forward, Backward backward) {
+  decltype(forward(problem)) outputs;
+  if (problem.direction != Direction::backward)
+    outputs = forward(in_direction(problem, Direction::forward));
+  if (has_gradients(problem.direction))
+    outputs.merge(backward(in_direction(problem, Direction::backward)));
+  return outputs;
+}
+
 ReferenceTensors reference(const Traits& traits, const Problem& problem,
                            const HostTensors& inputs) {
-  if (is_backward(problem)) return backward(traits, problem, inputs);
-  return recurrence_of<double>(traits, problem, inputs, [](double x) { return x; });
+  return outputs_of(
+      problem,
+      [&](const Problem& pass) {
+        return recurrence_of<double>(traits, pass, inputs, [](double x) { return x; });
+      },
+      [&](const Problem& pass) { return backward(traits, pass, inputs); });
 }
 
 // The plain computation: the recurrence with a float32 state and float32 accumulation. The operands
@@ -194,19 +209,24 @@ ReferenceTensors reference(const Traits& traits, const Problem& problem,
 // into the state, and q, the state and the normalizer on the way out. tf32 and float16 keep 10
 // explicit mantissa bits (with the range of float32), bfloat16 keeps 7, float32 keeps all. The
 // decay multiplies the unrounded state, and exp is that of float32.
-HostTensors baseline(const Traits& traits, const Problem& problem, const HostTensors& inputs,
-                     Arithmetic arithmetic) {
-  if (is_backward(problem)) return plain_backward(traits, problem, inputs, arithmetic);
+HostTensors plain_forward(const Traits& traits, const Problem& problem, const HostTensors& inputs,
+                          Arithmetic arithmetic) {
   const auto run = [&](auto operand) {
     return recurrence_of<float>(traits, problem, inputs, operand);
   };
   return with_operand_rounding(arithmetic, run);
 }
 
+HostTensors baseline(const Traits& traits, const Problem& problem, const HostTensors& inputs,
+                     Arithmetic arithmetic) {
+  return outputs_of(
+      problem, [&](const Problem& pass) { return plain_forward(traits, pass, inputs, arithmetic); },
+      [&](const Problem& pass) { return plain_backward(traits, pass, inputs, arithmetic); });
+}
+
 // The second form fills outputs that already have the right sizes.
-ReferenceTensors second_form(const Traits& traits, const Problem& problem,
-                             const HostTensors& inputs) {
-  if (is_backward(problem)) return second_backward(traits, problem, inputs);
+ReferenceTensors second_forward(const Traits& traits, const Problem& problem,
+                                const HostTensors& inputs) {
   ReferenceTensors outputs = empty_outputs<double>(traits, problem);
   const View view(traits, problem, inputs);
   const std::int64_t pairs = view.sequences * view.heads;
@@ -217,11 +237,18 @@ ReferenceTensors second_form(const Traits& traits, const Problem& problem,
   return outputs;
 }
 
+ReferenceTensors second_form(const Traits& traits, const Problem& problem,
+                             const HostTensors& inputs) {
+  return outputs_of(
+      problem, [&](const Problem& pass) { return second_forward(traits, pass, inputs); },
+      [&](const Problem& pass) { return second_backward(traits, pass, inputs); });
+}
+
 Operator make(const Traits& traits) {
   Operator op;
   op.name = traits.name;
   op.summary = traits.summary;
-  op.directions = {Direction::forward, Direction::backward};
+  op.directions = {Direction::forward, Direction::backward, Direction::training};
   op.gates = regimes(traits);
   // For these members the list begins with "none", but without gates they would be another
   // operator.

@@ -57,7 +57,7 @@ double state_size(const Traits& traits, const Problem& problem) {
 // Standard deviation of the outputs that read only the initial state: o or, in the backward, dq.
 double output_of_state(const Traits& traits, const Problem& problem) {
   const double scale = problem.scale.value_or(default_scale(traits, problem));
-  const bool backward = is_backward(problem);
+  const bool backward = problem.direction == Direction::backward;
   const double query =
       !backward && choice(traits, problem, "feature_map") == "elu_plus_one" ? 2.0 : 1.0;
   const std::int64_t terms = backward ? problem.shape.value_dim : problem.shape.key_dim;
@@ -219,19 +219,40 @@ std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem) {
     // The keys of a state, and the queries that read it.
     if (traits.decay != Decay::none) spec.decayed_factors = spec.name == "o" ? 2 : 1;
   }
-  return is_backward(problem) ? backward_tensors(traits, problem, list) : list;
+  return has_gradients(problem.direction) ? backward_tensors(traits, problem, list) : list;
 }
 
+namespace {
+
+double bytes_of(const std::vector<TensorSpec>& tensors) {
+  double bytes = 0;
+  for (const TensorSpec& spec : tensors) bytes += static_cast<double>(spec.bytes());
+  return bytes;
+}
+
+// The second pass of training reads the inputs of the first once more, and its states are there.
+Work work_of_training(const Traits& traits, const Problem& problem) {
+  const Work forward = work(traits, in_direction(problem, Direction::forward));
+  const Work backward = work(traits, in_direction(problem, Direction::backward));
+  Work both;
+  both.floor_bytes = forward.floor_bytes + backward.floor_bytes;
+  both.repeated_bytes = both.floor_bytes - bytes_of(tensors(traits, problem));
+  both.flops = forward.flops + backward.flops * 8 / 10;
+  return both;
+}
+
+}  // namespace
+
 Work work(const Traits& traits, const Problem& problem) {
+  if (problem.direction == Direction::training) return work_of_training(traits, problem);
   const Shape& s = problem.shape;
   Work result;
-  for (const TensorSpec& spec : tensors(traits, problem))
-    result.floor_bytes += static_cast<double>(spec.bytes());
+  result.floor_bytes = bytes_of(tensors(traits, problem));
   // Counted for each token and head: adding k v^T to the state and reading the state by q, 2KV
   // each. As is usual, the KV products of the decay are not counted, nor are terms of order K + V
   // (bonus, normalizer). The backward forms the state and its gradient, and reads the former for dq
   // and the latter for dk and dv: 2KV each, besides those of the forward's state.
-  result.flops = (is_backward(problem) ? 10.0 : 4.0) * static_cast<double>(s.batch) *
+  result.flops = (has_gradients(problem.direction) ? 10.0 : 4.0) * static_cast<double>(s.batch) *
                  static_cast<double>(s.seq) * static_cast<double>(s.heads) *
                  static_cast<double>(s.key_dim) * static_cast<double>(s.value_dim);
   return result;
@@ -258,7 +279,8 @@ HostTensors draw(const Traits& traits, const Problem& problem) {
       values = draw_normal(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
   }
   if (positive_inputs(traits, problem)) pad_queries(problem, inputs.at("q"));
-  if (positive_inputs(traits, problem) && is_backward(problem)) pad_gradients(problem, inputs);
+  if (positive_inputs(traits, problem) && has_gradients(problem.direction))
+    pad_gradients(problem, inputs);
   if (chosen(traits, problem, "nan_sequence")) spoil_a_sequence(traits, problem, inputs);
   return inputs;
 }
@@ -266,7 +288,8 @@ HostTensors draw(const Traits& traits, const Problem& problem) {
 std::vector<std::string> signed_inputs(const Traits& traits, const Problem& problem) {
   std::vector<std::string> list{"v", "u", "initial_state"};
   if (!positive_inputs(traits, problem)) list.insert(list.begin(), {"q", "k"});
-  if (is_backward(problem)) list.insert(list.end(), {"do", "dfinal_state", "dfinal_normalizer"});
+  if (has_gradients(problem.direction))
+    list.insert(list.end(), {"do", "dfinal_state", "dfinal_normalizer"});
   return list;
 }
 
@@ -291,7 +314,7 @@ std::optional<std::string> refuse(const Traits& traits, const Problem& problem) 
     return "no w gives -exp(w) the value 0 or -inf, which regime " + problem.gate + " has";
   if (chosen(traits, problem, "packed"))
     if (auto reason = refuse_packed(problem)) return reason;
-  if (is_backward(problem))
+  if (has_gradients(problem.direction))
     if (auto reason = refuse_backward(traits, problem)) return reason;
   return refuse_gate_dtype(choice(traits, problem, "gate_dtype"), problem.dtype);
 }
@@ -319,7 +342,7 @@ View::View(const Traits& traits, const Problem& problem, const HostTensors& inpu
   boundaries = of(problem.shape.sequences > 0, "cu_seqlens");
   initial_state = of(problem.initial_state, "initial_state");
   initial_normalizer = of(problem.initial_state && normalize, "initial_normalizer");
-  const bool backward = is_backward(problem);
+  const bool backward = has_gradients(problem.direction);
   d_o = of(backward, "do");
   d_final_state = of(backward && problem.final_state, "dfinal_state");
   d_final_normalizer = of(backward && problem.final_state && normalize, "dfinal_normalizer");

@@ -120,8 +120,8 @@ void add_exec(CLI::App& program, Context& context) {
   command->add_option("--operator", options->op, "the operator")
       ->type_name("OPERATOR")
       ->capture_default_str();
-  command->add_option("--direction", options->direction, "forward or backward")
-      ->check(CLI::IsMember({"forward", "backward"}))
+  command->add_option("--direction", options->direction, "forward, backward or training")
+      ->check(CLI::IsMember(names_of_directions()))
       ->capture_default_str();
   command->add_option("--option", options->choices,
                       "name=value of one of the operator's options (gla-bench list OPERATOR)");

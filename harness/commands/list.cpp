@@ -80,8 +80,10 @@ void print_constraints(const Variant& variant, const Problem& problem, const Lim
 
 void print_variant(const Variant& variant, const Problem& problem, const Limits& limits) {
   std::cout << "    " << variant.name << " [" << name(variant.backend)
-            << (variant.direction == Direction::backward ? ", backward] " : "] ") << variant.summary
-            << "\n";
+            << (variant.direction == Direction::forward
+                    ? ""
+                    : ", " + std::string(name(variant.direction)))
+            << "] " << variant.summary << "\n";
   for (std::size_t i = 0; i < variant.space.size(); ++i) {
     const TileAxis& axis = variant.space[i];
     std::cout << "      " << axis.name << ": " << values_of(variant, i) << "  (" << axis.meaning

@@ -123,7 +123,7 @@ VariantModel read_variant(const JsonNode& node) {
   VariantModel one;
   one.variant = node.at("variant").text();
   one.direction =
-      *parse_direction(node.at("direction").one_of({"forward", "backward"}, "a direction"));
+      *parse_direction(node.at("direction").one_of(names_of_directions(), "a direction"));
   one.rows = read_count(node.at("rows"));
   one.problems = read_count(node.at("problems"));
   const JsonNode error = node.at("error");

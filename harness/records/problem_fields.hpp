@@ -20,7 +20,7 @@ namespace gla_bench {
 template <>
 struct EnumNames<Direction> {
   static constexpr std::string_view expected = "a direction";
-  static constexpr std::array values{Direction::forward, Direction::backward};
+  static constexpr auto values = directions;
 };
 
 template <>
@@ -104,7 +104,8 @@ void fields(Visitor& visit, Of<Problem>) {
   using enum Presence;
   visit.of("problem", "What is computed.");
   visit("operator", &Problem::op, {"The operator: gla, retention, attention, ..."});
-  visit("direction", &Problem::direction, {"Whether the operator or its gradient is computed."});
+  visit("direction", &Problem::direction,
+        {"Whether the operator, its gradient or both are computed."});
   visit("dtype", &Problem::dtype, {"What the tensors store."});
   visit("layout", &Problem::layout,
         {"The order of the axes: seq_first is [B,T,H,D], head_first is [B,H,T,D]."});

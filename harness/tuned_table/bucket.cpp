@@ -195,7 +195,7 @@ Bucket read_bucket(const JsonNode& node) {
   node.expect_keys(keys);
   bucket.op = node.at("operator").text();
   bucket.direction =
-      *parse_direction(node.at("direction").one_of({"forward", "backward"}, "a direction"));
+      *parse_direction(node.at("direction").one_of(names_of_directions(), "a direction"));
   bucket.dtype = read_dtype(node.at("dtype"));
   bucket.layout = *parse_layout(node.at("layout").one_of({"seq_first", "head_first"}, "a layout"));
   for_each_number(bucket, [&](std::string_view name, std::int64_t& value) {

@@ -91,7 +91,7 @@ void write_types(std::ostream& out) {
   out << R"(
 /// What is to be computed. Extents that the operator lacks keep their defaults.
 struct Problem {
-  std::string_view direction = "forward";  ///< or "backward"
+  std::string_view direction = "forward";  ///< or "backward", "training"
   std::string_view dtype = "bfloat16";     ///< or "float16", "float32"
   std::string_view layout = "seq_first";   ///< [B,T,H,D], or "head_first", [B,H,T,D]
 )";

@@ -6,6 +6,7 @@
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/host/backward/variants.hpp"
 #include "kernels/linear_recurrence/sm90/chunk_sm90.hpp"
+#include "kernels/linear_recurrence/training/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {
@@ -17,6 +18,9 @@ struct Maker {
 };
 
 constexpr auto every_member = [](const Member&) { return true; };
+constexpr auto no_constant_decay = [](const Member& member) {
+  return member.decay != Decay::per_head;
+};
 constexpr auto gla_alone = [](const Member& member) { return member.op == "gla"; };
 
 constexpr std::array makers{
@@ -33,7 +37,12 @@ constexpr std::array makers{
     Maker{backward_recurrent, every_member},
     Maker{backward_chunk_materialized, every_member},
     Maker{backward_chunk_fused, every_member},
-    Maker{backward_chunk_sm90, every_member},
+    Maker{backward_chunk_sm90, no_constant_decay},
+    // CUDA, training
+    Maker{training_recurrent, every_member},
+    Maker{training_chunk_materialized, every_member},
+    Maker{training_chunk_fused, every_member},
+    Maker{training_chunk_sm90, no_constant_decay},
     // Host
     Maker{host_recurrent, every_member},
     Maker{host_decode, every_member},
@@ -47,6 +56,10 @@ constexpr std::array makers{
     Maker{host_backward_parallel, every_member},
     Maker{host_backward_chunk_materialized, every_member},
     Maker{host_backward_chunk_fused, every_member},
+    // Host, training
+    Maker{host_training_recurrent, every_member},
+    Maker{host_training_chunk_materialized, every_member},
+    Maker{host_training_chunk_fused, every_member},
 };
 
 }  // namespace

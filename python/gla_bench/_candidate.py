@@ -88,7 +88,7 @@ def candidate(*, operator: str, framework: str = "numpy", backend: Optional[str]
             that have `__dlpack__` and nothing else.
         backend: "host" or "cuda"; None: "host" for numpy and jax, "cuda" for the others.
         variant: its name in records; None: the function's own.
-        direction: "forward" or "backward".
+        direction: "forward", "backward", or "training" for both in one call.
         dtypes: those of the problems that it takes; as a mapping, each with what its products are
             computed in ("bfloat16": "float32"), which decides the bounds of errors. In a plain list
             each is computed in itself.

@@ -27,11 +27,9 @@
 
 namespace gla_bench::recurrence {
 
-bool is_backward(const Problem& problem);
-
 /// The tensors of the backward, from those of the forward: its inputs, the gradients of its outputs
-/// (inputs), and the gradients of its inputs (outputs). Gradients of gates, the bonus and
-/// normalizers are float32, all others have their tensor's dtype.
+/// (inputs), and the gradients of its inputs (outputs). Training has the outputs as well. Gradients
+/// of gates, the bonus and normalizers are float32, all others have their tensor's dtype.
 std::vector<TensorSpec> backward_tensors(const Traits& traits, const Problem& problem,
                                          const std::vector<TensorSpec>& forward);
 

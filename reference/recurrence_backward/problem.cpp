@@ -32,10 +32,6 @@ TensorSpec gradient_of(const TensorSpec& tensor) {
 
 }  // namespace
 
-bool is_backward(const Problem& problem) {
-  return problem.direction == Direction::backward;
-}
-
 std::vector<TensorSpec> backward_tensors(const Traits& traits, const Problem& problem,
                                          const std::vector<TensorSpec>& forward) {
   const Shape& s = problem.shape;
@@ -57,6 +53,8 @@ std::vector<TensorSpec> backward_tensors(const Traits& traits, const Problem& pr
     made.push_back(std::move(gradient));
   }
   list.insert(list.end(), given.begin(), given.end());
+  for (const TensorSpec& spec : forward)
+    if (spec.role == Role::output && problem.direction == Direction::training) list.push_back(spec);
   list.insert(list.end(), made.begin(), made.end());
   return list;
 }

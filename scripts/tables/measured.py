@@ -1,7 +1,8 @@
 """Bytes and energy as the GPU counted them, beside what the variants say."""
 
 from tables import numbers
-from tables.records import OPERATORS, ROOT, STALE, counted, extents, milliseconds, timed
+from tables.records import (DIRECTIONS, OPERATORS, ROOT, STALE, counted, extents, milliseconds,
+                            timed)
 
 
 def explanations():
@@ -58,7 +59,7 @@ def measured(records):
              "| asked | of floor | mJ | |",
              "|---|---|---|---|---|---:|---:|---:|---:|---:|---:|---|"]
     for operator in OPERATORS:
-        for direction in ("forward", "backward"):
+        for direction in DIRECTIONS:
             rows = [r for r in mine if (r["operator"], r["direction"]) == (operator, direction)]
             for variant in dict.fromkeys(r["variant"] for r in rows):
                 own = [r for r in rows if r["variant"] == variant]

@@ -8,6 +8,7 @@ from tables import numbers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DTYPES = ["float32", "bfloat16", "float16"]
+DIRECTIONS = ["forward", "backward", "training"]
 OPERATORS = ["linear_attention", "retention", "simple_gla", "gla", "rwkv6", "softmax", "attention",
              "decay_attention", "gla_layer"]
 

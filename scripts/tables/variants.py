@@ -1,8 +1,8 @@
 """Each variant of each operator: where it is verified, and how fast it is."""
 
 from tables import numbers
-from tables.records import (DTYPES, OPERATORS, extents, fastest, milliseconds, ms_text, problem_of,
-                            share, timed, verified)
+from tables.records import (DIRECTIONS, DTYPES, OPERATORS, extents, fastest, milliseconds, ms_text,
+                            problem_of, share, timed, verified)
 
 
 def headline(records):
@@ -46,7 +46,7 @@ def mission(records):
     lines = ["| operator | direction | variant | verified in | extents | best ms | of the floor | TFLOP/s |",
              "|---|---|---|---|---|---:|---:|---:|"]
     for operator in OPERATORS:
-        for direction in ("forward", "backward"):
+        for direction in DIRECTIONS:
             mine = [r for r in own if r["operator"] == operator and r["direction"] == direction]
             problem = headline(mine)
             for variant in dict.fromkeys(r["variant"] for r in mine):

@@ -118,7 +118,7 @@ TEST_P(HostVariantsInRegimes, RightForRaggedSequences) {
         std::tuple{4, "skewed", true}, std::tuple{100, "skewed", true},
         std::tuple{100, "uniform", false}}) {
     // A gradient of a constant decay is one sum for each head, of which fewer than 8 say little.
-    const bool sums = op().name == "retention" && variant().direction == Direction::backward;
+    const bool sums = op().name == "retention" && has_gradients(variant().direction);
     const Shape shape = sums ? Shape{1, 140, 8, 12, 20} : Shape{1, 140, 2, 12, 70};
     Problem p = problem(shape, DType::bfloat16);
     p.layout = sequences == 4 ? Layout::head_first : Layout::seq_first;
@@ -168,8 +168,10 @@ TEST_P(HostVariantsInRegimes, RightWithInputsAsLayersHaveThem) {
 INSTANTIATE_TEST_SUITE_P(LinearRecurrence, HostVariantsInRegimes, testing::ValuesIn(all_points()),
                          [](const auto& instance) {
                            const Variant& variant = *std::get<0>(instance.param);
-                           const bool back = variant.direction == Direction::backward;
-                           return variant.op + (back ? "_backward_" : "_") + variant.name + "_" +
+                           std::string direction = "_";
+                           if (has_gradients(variant.direction))
+                             direction += std::string(name(variant.direction)) + "_";
+                           return variant.op + direction + variant.name + "_" +
                                   std::get<1>(instance.param);
                          });
 
@@ -290,6 +292,10 @@ TEST(HostVariants, AreTheSameForEveryMember) {
   for (const char* op : {"linear_attention", "retention", "simple_gla", "gla", "rwkv6"})
     for (const char* name : {"recurrent", "parallel", "chunk_materialized", "chunk_fused"})
       EXPECT_NE(find_variant(op, name, BackendId::host, Direction::backward), nullptr)
+          << op << " " << name;
+  for (const char* op : {"linear_attention", "retention", "simple_gla", "gla", "rwkv6"})
+    for (const char* name : {"recurrent", "chunk_materialized", "chunk_fused"})
+      EXPECT_NE(find_variant(op, name, BackendId::host, Direction::training), nullptr)
           << op << " " << name;
 }
 

@@ -64,8 +64,8 @@ void RandomOptions::add_to(CLI::App& command, CLI::Option& config) {
     return command.add_option(option, list, help)->delimiter(',');
   };
   names("--operators", operators, "only these operators, separated by commas");
-  names("--directions", directions, "only forward or only backward")
-      ->check(CLI::IsMember({"forward", "backward"}));
+  names("--directions", directions, "only these of forward, backward and training")
+      ->check(CLI::IsMember(names_of_directions()));
   names("--variants", variants, "only these variants");
   names("--dtypes", dtypes, "only these dtypes")->transform(dtype_argument());
 }

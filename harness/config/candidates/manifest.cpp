@@ -21,6 +21,12 @@ bool has(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+Names names_of(const std::vector<Direction>& directions) {
+  Names names;
+  for (const Direction direction : directions) names.emplace_back(name(direction));
+  return names;
+}
+
 bool is_identifier(const std::string& text) {
   const auto letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -236,7 +242,7 @@ Manifest read_manifest(const JsonNode& node, const Catalog& catalog) {
       *catalog.find_operator(node.at("operator").one_of(catalog.operator_names(), "an operator"));
   if (std::find(op.directions.begin(), op.directions.end(), manifest.direction) ==
       op.directions.end())
-    node.at("direction").fail("a direction of " + op.name + ", which has no other than forward");
+    node.at("direction").one_of(names_of(op.directions), "a direction of " + op.name);
   if (const auto layouts = node.find("layouts")) layouts->items(1);
   Names options;
   for (const OptionAxis& axis : op.options) options.push_back(axis.name);

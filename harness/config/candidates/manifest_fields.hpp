@@ -184,7 +184,7 @@ void fields(Visitor& visit, Of<Manifest>) {
         {.about = "One line for `gla-bench list`.", .presence = added});
   visit("operator", &Manifest::op, {"The operator that it computes."});
   visit("direction", &Manifest::direction,
-        {.about = "Whether it computes the operator or its gradient.", .presence = added});
+        {.about = "Whether it computes the operator, its gradient or both.", .presence = added});
   visit("backend", &Manifest::backend,
         {.about = "Where it runs; a kernel only on cuda.", .presence = added});
   visit("dtypes", &Manifest::dtypes,

@@ -136,7 +136,7 @@ void ProblemSpace::add_lengths() {
     limited.most = std::min(one.most, random.most_tokens);
     if (limited.least > limited.most) continue;
     if (one.of == LengthClass::Of::ragged && !has("sequences")) continue;
-    const bool of_keys = has("key_seq") && sweep_.direction == Direction::backward;
+    const bool of_keys = has("key_seq") && has_gradients(sweep_.direction);
     if (of_keys && limited.most < least_keys_of_backward) continue;
     allowed_lengths_.push_back(limited);
     names.emplace_back(one.name);
@@ -157,7 +157,7 @@ bool ProblemSpace::set_lengths(Problem& problem, const Levels& levels, Draws* dr
   const int keys = keys_ < 0 ? same : item(levels, keys_);
   const std::int64_t length = draws != nullptr ? draw_length(one, one.least, one.most, *draws)
                                                : std::min(one.least + slack, one.most);
-  const bool backward = problem.direction == Direction::backward;
+  const bool backward = has_gradients(problem.direction);
   // Many keys are what makes a long problem of attention long.
   const std::int64_t least = keys != fewer          ? 1
                              : length >= least_long ? length * 3 / 4
@@ -173,7 +173,7 @@ bool ProblemSpace::set_lengths(Problem& problem, const Levels& levels, Draws* dr
 
 /// The heads that gradients need, beside these lengths.
 std::int64_t ProblemSpace::least_heads(const Problem& problem) const {
-  if (problem.direction != Direction::backward) return 1;
+  if (!has_gradients(problem.direction)) return 1;
   const Shape& s = problem.shape;
   const std::int64_t sums = sums_of_a_head(op_, problem);
   const std::int64_t heads_of_sums = sums > 0 ? (least_constants - 1) / sums + 1 : 1;
@@ -232,7 +232,7 @@ bool ProblemSpace::is_well_posed(const Problem& problem) const {
   if (has("columns") && problem.dtype == DType::float16 &&
       typical_softmax(scale_of(op_, problem), problem.shape.columns) < least_float16_output)
     return false;
-  const bool backward = problem.direction == Direction::backward;
+  const bool backward = has_gradients(problem.direction);
   if (backward && flag(problem, "normalize") && !quotients_have_gradients(problem)) return false;
   if (has("key_seq")) return has_bits_for_attention(problem);
   return !backward || problem.gate != "rwkv" || problem.shape.seq <= most_tokens_of_constants ||
@@ -250,7 +250,7 @@ bool ProblemSpace::has_bits_for_attention(const Problem& problem) const {
   const auto causal = problem.options.find("causal");
   const bool sees_all = causal != problem.options.end() && causal->second == "false";
   const std::int64_t seeing = sees_all ? s.seq : std::min(s.seq, s.keys_seq());
-  const bool backward = problem.direction == Direction::backward;
+  const bool backward = has_gradients(problem.direction);
   const bool few_seeing = backward && seeing < least_rows, few_keys_seen = s.keys_seq() < few_keys;
   bool to_float32 = false;
   if (backward && regime == "resets" && has_constant_decay(problem) &&
@@ -300,9 +300,11 @@ bool ProblemSpace::has_bits_for_attention(const Problem& problem) const {
 }
 
 bool ProblemSpace::is_too_much(const Problem& problem) const {
-  const bool backward = problem.direction == Direction::backward;
-  if (op_.work(problem).flops > (backward ? most_drawn_backward_flops : most_drawn_flops))
-    return true;
+  const bool backward = has_gradients(problem.direction);
+  const double most = !backward                                  ? most_drawn_flops
+                      : problem.direction == Direction::training ? most_drawn_training_flops
+                                                                 : most_drawn_backward_flops;
+  if (op_.work(problem).flops > most) return true;
   if (problem.dtype != DType::float16 || !has_states_) return false;
   // The outputs of a recurrence that forgets nothing, of queries and keys that may all be positive.
   const auto keys = static_cast<double>(problem.shape.key_dim);

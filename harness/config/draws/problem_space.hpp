@@ -23,6 +23,8 @@ namespace gla_bench {
 constexpr double most_drawn_flops = 240e6;
 /// The same of a backward, which forms two and a half times as many products.
 constexpr double most_drawn_backward_flops = 2.5 * most_drawn_flops;
+/// The same of training, whose backward need not form the states once more.
+constexpr double most_drawn_training_flops = 3 * most_drawn_flops;
 
 class ProblemSpace {
  public:

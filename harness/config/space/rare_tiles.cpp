@@ -28,7 +28,7 @@ RareTiles read_rare_tiles(const JsonNode& node) {
   for (const auto& [variant, directions] : node.members())
     for (const auto& [direction, axes] : directions.members()) {
       const auto known = parse_direction(direction);
-      if (!known) axes.fail("values by axis of \"forward\" or \"backward\"");
+      if (!known) axes.fail("values by axis of a direction: " + join(names_of_directions()));
       for (const auto& [axis, values] : axes.members())
         for (const JsonNode& value : values.items(1))
           rare[{variant, *known}][axis].insert(static_cast<int>(

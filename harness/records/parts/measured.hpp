@@ -204,6 +204,7 @@ struct Io {
   double model_read_bytes = 0;
   double model_write_bytes = 0;
   double workspace_bytes = 0;
+  std::optional<double> kept_bytes = {};        ///< only of training
   std::optional<CounterReading> measured = {};  ///< nothing: the candidate was not measured
 };
 
@@ -220,6 +221,13 @@ void fields(Visitor& visit, Of<Io>) {
         {"What the candidate writes, by the variant's model.", "bytes", added});
   visit("workspace_bytes", &Io::workspace_bytes,
         {"The scratch memory that the candidate needs.", "bytes", added});
+  visit(
+      "kept_bytes", &Io::kept_bytes,
+      {.about = "Of the scratch memory, what the forward of a training step leaves for its "
+                "backward. Inputs, which both read, are not counted. Missing in other directions.",
+       .unit = "bytes",
+       .presence = sparse,
+       .column = "kept_bytes"});
   visit("measured", &Io::measured, {.about = "What the device counted.", .presence = sparse});
 }
 

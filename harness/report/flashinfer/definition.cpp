@@ -36,7 +36,7 @@ Json tensor_json(const Operator& op, const Problem& problem, const TensorSpec& t
 }  // namespace
 
 std::optional<std::string> why_not_defined(const Problem& problem) {
-  if (problem.direction != Direction::forward) return "backward";
+  if (has_gradients(problem.direction)) return std::string(name(problem.direction));
   if (problem.layout != Layout::seq_first) return "layouts other than seq_first";
   if (!problem.options.empty()) return "options other than the defaults";
   if (problem.shape.sequences > 0) return "ragged sequences";

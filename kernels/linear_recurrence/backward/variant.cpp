@@ -48,12 +48,6 @@ double value_threads(const Problem& problem) {
 
 }  // namespace
 
-std::int64_t piece_slots(const Problem& problem, std::int64_t tokens) {
-  const Shape& s = problem.shape;
-  return ragged(problem) ? s.heads * (s.seq / tokens + s.sequences)
-                         : sequences(problem) * ceil_div(s.seq, tokens);
-}
-
 std::vector<Region> gradient_regions(const Problem& problem, std::vector<Region> own,
                                      const GradientSums& sums) {
   const auto slices = static_cast<double>(sums.slices);

@@ -3,6 +3,7 @@
 // their workspace, and refusals.
 
 #include "kernels/linear_recurrence/backward/gradients.hpp"
+#include "kernels/linear_recurrence/chunk/slots.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
 
@@ -15,10 +16,6 @@ struct GradientSums {
   std::int64_t tasks = 0;
   int task_tokens = 0;
 };
-
-/// Slots for pieces of `tokens` tokens (ChunkSlots in chunk/ranges.cuh): as many as there are
-/// pieces or, with ragged sequences, as many as there can be whatever the lengths are.
-std::int64_t piece_slots(const Problem& problem, std::int64_t tokens);
 
 /// A variant's own workspace regions, followed by those of the sums.
 std::vector<Region> gradient_regions(const Problem& problem, std::vector<Region> own,

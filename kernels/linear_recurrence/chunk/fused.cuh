@@ -2,21 +2,23 @@
 //
 // Idea: a block walks its sequence chunk by chunk (walk.cuh). q, k, v and g are read, and o is
 // written, once per slice of V. No state reaches device memory except the initial and the final
-// one.
+// one, and in training those that the backward starts from.
 //
 // Grid: sequences * ceil(V / block_v) blocks. The slices of a sequence are neighbours, so that they
 // find q, k and g in the L2 cache.
 //
 // Shared memory: walk_layout.h.
 //
-// Bytes: (q + k + gates) * slices + v + o, and the two states where they are asked for.
+// Bytes: (q + k + gates) * slices + v + o, and the two states where they are asked for. In training
+// also a float32 state for every launch::kept_chunks chunks, to the slots of ranges.cuh.
 
 #include "linear_recurrence/chunk/walk.cuh"
 
 namespace gla_bench::linear_recurrence {
 
+constexpr int kept_chunks = launch::kept_chunks;
 using FusedWalk = ChunkWalk<tile::chunk, tile::block_v, tile::warp_v, tile::warps_k, tile::stages,
-                            tile::terms, true, GivenStates>;
+                            tile::terms, true, GivenStates, kept_chunks>;
 static_assert(FusedWalk::layout.bytes == launch::shared_bytes);
 
 }  // namespace gla_bench::linear_recurrence
@@ -41,5 +43,11 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::Fused
                            nullptr,
                            normalizer(p.initial_normalizer, sequence),
                            slice == 0 ? normalizer(p.final_normalizer, sequence) : nullptr};
-  FusedWalk{p, range, {shared}}.run();
+  Keeps<kept_chunks> kept;
+  if constexpr (kept_chunks > 0) {
+    const ChunkSlots<tile::chunk*(kept_chunks > 0 ? kept_chunks : 1)> slots{p};
+    kept.first =
+        static_cast<float*>(p.work[0]) + slots.first_slot(sequence) * dim::key_dim * dim::value_dim;
+  }
+  FusedWalk{p, range, {shared}, kept}.run();
 }

@@ -1,6 +1,7 @@
 // Host side of materialized.cuh: the chunks' states, a scan over the chunks, the outputs.
 
 #include "core/operator.hpp"
+#include "kernels/linear_recurrence/chunk/slots.hpp"
 #include "kernels/linear_recurrence/chunk/walk.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
@@ -21,13 +22,8 @@ TileSpace space(const Member& member) {
   return axes;
 }
 
-/// Slots for chunks in the workspace (ChunkSlots in ranges.cuh). There are as many as there are
-/// chunks. With ragged sequences, there are as many as there can be whatever the lengths are.
 std::int64_t slots(const Problem& problem, const Tile& tile) {
-  const Shape& s = problem.shape;
-  const int chunk = choice(tile, "chunk");
-  return ragged(problem) ? s.heads * (s.seq / chunk + s.sequences)
-                         : sequences(problem) * ceil_div(s.seq, chunk);
+  return chunk_slots(problem, choice(tile, "chunk"));
 }
 
 /// Blocks of chunk_scan. A lane owns 4 neighbours in a row of V, or 1 where rows are not aligned
@@ -49,7 +45,7 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   const auto keys = static_cast<std::size_t>(problem.shape.key_dim);
   const auto values = static_cast<std::size_t>(problem.shape.value_dim);
   const Decay decay = member_of(problem).decay;
-  std::vector<Region> regions{{"chunk_states", chunks * keys * values * sizeof(float)}};
+  std::vector<Region> regions{{"states", chunks * keys * values * sizeof(float)}};
   if (decay != Decay::none)
     regions.push_back(
         {"chunk_decays", chunks * (decay == Decay::per_key ? keys : 1) * sizeof(float)});

@@ -40,7 +40,7 @@
 namespace gla_bench::linear_recurrence {
 
 template <int chunk, int block_v, int warp_v, int warps_k, int stages, int terms, bool outputs,
-          typename Stored>
+          typename Stored, int kept_chunks = 0>
 struct ChunkWalk {
   using Tiles = WalkTiles<chunk, block_v, warp_v, warps_k, stages, terms, outputs>;
   static constexpr WalkLayout layout = Tiles::layout;
@@ -52,6 +52,7 @@ struct ChunkWalk {
   const LinearRecurrenceParams& p;
   const WalkRange& range;
   const Tiles tiles;
+  const Keeps<kept_chunks> keeps = {};
 
   __device__ __forceinline__ void run() const {
     const StatePhase<Tiles, Stored> states{first_v()};
@@ -71,6 +72,16 @@ struct ChunkWalk {
   }
 
  private:
+  /// Stores the state before chunk c where it is to be kept.
+  __device__ __forceinline__ void keep_state([[maybe_unused]] int c,
+                                             [[maybe_unused]] typename Tiles::State& state) const {
+    if constexpr (kept_chunks > 0)
+      if (c % kept_chunks == 0)
+        StatePhase<Tiles, WorkStates>{first_v()}.store(
+            keeps.first + static_cast<long long>(c / kept_chunks) * dim::key_dim * dim::value_dim,
+            state);
+  }
+
   /// `total` accumulates the scalar decays of the chunks.
   __device__ __forceinline__ void walk(int chunks, typename Tiles::State& state,
                                        [[maybe_unused]] float& total) const {
@@ -91,6 +102,7 @@ struct ChunkWalk {
       if (stages > 1) load_chunk(c + ahead, chunks);
       if (stages > 1 && outputs && c > 0) store_outputs(c - 1);
       next_factors(c + 1, gates);
+      keep_state(c, state);
       form_operands(c, rows);
       if constexpr (outputs) {
         products.form_scores(c);
@@ -129,6 +141,7 @@ struct ChunkWalk {
       load_chunk(c + 2, chunks);
       if (c > 0) store_outputs(c - 1);
       next_factors(c + 2, gates);
+      keep_state(c, state);
       if (c + 1 < chunks) {
         form_operands(c + 1, rows);
         products.form_scores(c + 1);

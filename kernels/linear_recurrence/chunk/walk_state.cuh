@@ -17,6 +17,14 @@ struct WorkStates {
   static constexpr int key_stride = dim::value_dim, value_stride = 1;
 };
 
+/// Whether a walk leaves states behind: that before every `every`-th chunk as float32 [K, V], one
+/// behind the other, or none (0). A block stores its columns of V.
+template <int every_>
+struct Keeps {
+  static constexpr int every = every_;
+  float* first = nullptr;
+};
+
 template <typename Tiles, typename Stored>
 struct StatePhase {
   using State = typename Tiles::State;

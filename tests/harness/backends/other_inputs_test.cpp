@@ -42,6 +42,8 @@ TEST(OtherInputs, GatesAndWhatFollowsFromOtherInputsStay) {
       << "o and lse follow from q, k and v";
   EXPECT_EQ(names_of("gla", "", "", Direction::backward),
             (Names{"q", "k", "v", "initial_state", "do", "dfinal_state"}));
+  EXPECT_EQ(names_of("gla", "", "", Direction::training),
+            names_of("gla", "", "", Direction::backward));
   EXPECT_EQ(names_of("linear_attention", "normalize", "true", Direction::backward),
             (Names{"v", "initial_state", "do", "dfinal_state", "dfinal_normalizer"}));
 }

@@ -162,8 +162,10 @@ TEST(BucketDistance, LeavesNoFamily) {
   problem.dtype = DType::float32;
   EXPECT_FALSE(distance(problem, bucket));
   problem = problem_at(4096);
-  problem.direction = Direction::backward;
-  EXPECT_FALSE(distance(problem, bucket));
+  for (const Direction direction : {Direction::backward, Direction::training}) {
+    problem.direction = direction;
+    EXPECT_FALSE(distance(problem, bucket));
+  }
   problem = problem_at(4096);
   problem.op = "retention";
   EXPECT_FALSE(distance(problem, bucket));
@@ -181,6 +183,11 @@ TEST(Bucket, ComesBackFromJson) {
   const Bucket bucket = bucket_of(problem);
   const Json json = bucket_to_json(bucket);
   EXPECT_EQ(read_bucket(JsonNode(json, "t.json")), bucket);
+  for (const Direction direction : directions) {
+    problem.direction = direction;
+    const Bucket one = bucket_of(problem);
+    EXPECT_EQ(read_bucket(JsonNode(bucket_to_json(one), "t.json")), one);
+  }
   Json short_name = json;
   short_name["dtype"] = "bf16";
   EXPECT_EQ(read_bucket(JsonNode(short_name, "t.json")).dtype, DType::bfloat16);

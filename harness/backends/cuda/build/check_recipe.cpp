@@ -134,11 +134,19 @@ void check_overlaps(const Recipe& recipe) {
   }
 }
 
+void check_maps(const Recipe& recipe) {
+  for (const TensorMap& map : recipe.tensor_maps)
+    if (map.module < 0 || static_cast<std::size_t>(map.module) > recipe.imports.size())
+      throw BuildError("tensor map of '" + map.buffer + "': there is no import " +
+                       std::to_string(map.module));
+}
+
 }  // namespace
 
 BuildInfo check_recipe(const Recipe& recipe, std::span<const CodePtr> codes, const Limits& limits) {
   check_stages(recipe);
   check_overlaps(recipe);
+  check_maps(recipe);
   Account account;
   for (const CodePtr& code : codes) account.add(*code);
   for (const Step& step : recipe.steps) {

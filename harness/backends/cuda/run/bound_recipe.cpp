@@ -130,7 +130,8 @@ Binding BoundRecipe::bind(const Address& address) const {
     void* begin = address(map.buffer);
     if (begin == nullptr)
       throw RunError("tensor map: no tensor or workspace region '" + map.buffer + "'");
-    encode_tensor_map(map, begin, binding.params.front());
+    const auto module = static_cast<std::size_t>(map.module);  // exists: check_recipe
+    encode_tensor_map(map, begin, binding.params[module]);
   }
   const std::vector<BoundKernel> fresh =
       loaded_.empty() ? kernels(binding.params) : std::vector<BoundKernel>{};

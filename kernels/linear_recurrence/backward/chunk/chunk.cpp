@@ -14,7 +14,7 @@ int element_bytes(const Problem& problem) {
 }
 
 double piece_blocks(const Problem& problem, const Tile& tile, const ChunkGradientLayout& layout) {
-  return static_cast<double>(piece_slots(problem, choice(tile, "chunk"))) *
+  return static_cast<double>(chunk_slots(problem, choice(tile, "chunk"))) *
          static_cast<double>(layout.slices);
 }
 
@@ -39,7 +39,7 @@ ChunkGradientLayout chunk_gradient_layout(const Problem& problem, const Tile& ti
 }
 
 double chunk_state_bytes(const Problem& problem, const Tile& tile) {
-  return static_cast<double>(piece_slots(problem, choice(tile, "chunk"))) *
+  return static_cast<double>(chunk_slots(problem, choice(tile, "chunk"))) *
          stored_state_bytes(problem);
 }
 
@@ -55,6 +55,11 @@ std::optional<std::string> refuse_chunk_gradients(const Problem& problem, const 
   if (auto reason = refuse_shared(layout.shared_bytes, limits)) return reason;
   if (auto reason = refuse_blocks(piece_blocks(problem, tile, layout))) return reason;
   return refuse_gradients(problem, regions, sums, limits);
+}
+
+std::optional<std::string> refuse_given_states(const Problem& problem, States states) {
+  if (states == States::formed || !flag(problem, "normalize")) return std::nullopt;
+  return "the states that it is given have no normalizers";
 }
 
 double chunk_gradient_flops(const Problem& problem, const Tile& tile) {

@@ -1,7 +1,8 @@
 // chunk_fused backward: a block goes back over a sequence by chunks, and the gradient of the state
 // stays in its shared memory.
 //
-//   chunk_keep_states        walks the chunks forwards and keeps the state before each
+//   chunk_keep_states        walks the chunks forwards and keeps the state before each (not in
+//                            training, where the forward leaves these states)
 //   chunk_gradient_outputs,  with a normalizer: gradients of numerators and denominators
 //   gradient_outputs
 //   chunk_gradients_fused    goes back: the gradients of a chunk's tokens (scores.cuh, panels.cuh,

@@ -4,6 +4,7 @@
 #include "kernels/linear_recurrence/backward/chunk/chunk.hpp"
 #include "kernels/linear_recurrence/backward/variants.hpp"
 #include "kernels/linear_recurrence/host/variant.hpp"
+#include "kernels/linear_recurrence/training/halves.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {
@@ -16,11 +17,11 @@ ChunkGradientLayout layout(const Problem& problem, const Tile& tile) {
 
 GradientSums sums(const Problem& problem, const Tile& tile) {
   const int chunk = choice(tile, "chunk");
-  return {layout(problem, tile).slices, piece_slots(problem, chunk), chunk};
+  return {layout(problem, tile).slices, chunk_slots(problem, chunk), chunk};
 }
 
 double decay_bytes(const Problem& problem, const Tile& tile) {
-  return 4.0 * static_cast<double>(piece_slots(problem, choice(tile, "chunk"))) *
+  return 4.0 * static_cast<double>(chunk_slots(problem, choice(tile, "chunk"))) *
          static_cast<double>(problem.shape.key_dim);
 }
 
@@ -39,9 +40,11 @@ double scan_blocks(const Problem& problem) {
          static_cast<double>(ceil_div(elements, scan_threads));
 }
 
-std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
+std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits,
+                                  States states) {
   if (auto reason = refuse_choice(chunk_gradient_space(), tile)) return reason;
   if (auto reason = refuse_sizes(problem)) return reason;
+  if (auto reason = refuse_given_states(problem, states)) return reason;
   if (auto reason = refuse_blocks(scan_blocks(problem))) return reason;
   return refuse_chunk_gradients(problem, tile, layout(problem, tile), workspace(problem, tile),
                                 sums(problem, tile), limits);
@@ -49,26 +52,29 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
 
 /// The slices of a chunk are neighbours in the grid, so the L2 cache serves all reads of v and do
 /// but the first.
-Traffic traffic(const Problem& problem, const Tile& tile) {
+Traffic traffic(const Problem& problem, const Tile& tile, States of_states) {
   const double states = chunk_state_bytes(problem, tile), decays = decay_bytes(problem, tile);
   const double gates = gate_bytes(problem) + small_bytes(problem);
   Traffic bytes = gradient_sum_traffic(problem, sums(problem, tile));
-  bytes.read_bytes += (key_bytes(problem) + gates + value_bytes(problem)) +
-                      (key_bytes(problem) + gates + output_gradient_bytes(problem)) +
+  bytes.read_bytes += (key_bytes(problem) + gates + output_gradient_bytes(problem)) +
                       chunk_output_reads(problem, tile) + token_gradient_reads(problem) +
-                      4 * states + 2 * decays + host::states_read(problem) +
-                      host::states_written(problem);
-  bytes.write_bytes += 4 * states + decays + gradient_bytes(problem);
+                      3 * states + decays + host::states_written(problem);
+  bytes.write_bytes += 2 * states + decays + gradient_bytes(problem);
+  if (of_states == States::given) return bytes;
+  bytes.read_bytes += (key_bytes(problem) + gates + value_bytes(problem)) + states + decays +
+                      host::states_read(problem);
+  bytes.write_bytes += 2 * states;
   return bytes;
 }
 
-double flops(const Problem& problem, const Tile& tile) {
+double flops(const Problem& problem, const Tile& tile, States states) {
   const double of_state = static_cast<double>(problem.shape.key_dim) * host::columns(problem);
-  return chunk_gradient_flops(problem, tile) + 2 * host::tokens(problem) * of_state +
-         4 * chunk_state_bytes(problem, tile) / 4;
+  const double scan = 2 * chunk_state_bytes(problem, tile) / 4;
+  return chunk_gradient_flops(problem, tile) + scan +
+         (states == States::given ? 0.0 : 2 * host::tokens(problem) * of_state + scan);
 }
 
-Recipe recipe(const Problem& problem, const Tile& tile) {
+Recipe recipe(const Problem& problem, const Tile& tile, States states) {
   const ChunkGradientLayout at = layout(problem, tile);
   const GradientSums shared = sums(problem, tile);
   Recipe r = chunk_gradient_recipe("linear_recurrence/backward/chunk/materialized.cuh", problem,
@@ -83,7 +89,9 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   const auto scan = [&](const char* entry) {
     return gradient_launch(entry, scan_blocks(problem), scan_threads);
   };
-  add({of_chunks("chunk_gradient_states"), scan("chunk_scan_states")});
+  r.constants.push_back({"launch", "given_states", states == States::given});
+  if (states == States::formed)
+    add({of_chunks("chunk_gradient_states"), scan("chunk_scan_states")});
   add(chunk_output_steps(problem, tile, at));
   add({of_chunks("chunk_gradient_changes"), scan("chunk_scan_changes"),
        of_chunks("chunk_gradients")});
@@ -91,9 +99,7 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   return r;
 }
 
-}  // namespace
-
-Variant backward_chunk_materialized(const Member& member) {
+Variant variant_of(const Member& member, States states) {
   return cuda_backward_variant(
       member, {"chunk_materialized",
                "chunk states and their gradients in memory, a scan each way, then the gradients",
@@ -102,11 +108,21 @@ Variant backward_chunk_materialized(const Member& member) {
                 "linear_recurrence/backward/chunk/materialized.cpp",
                 "linear_recurrence/backward/chunk/chunk.cpp"},
                chunk_gradient_arithmetic,
-               reject,
-               traffic,
-               flops,
+               with_states(reject, states),
+               with_states(traffic, states),
+               with_states(flops, states),
                workspace,
-               recipe});
+               with_states(recipe, states)});
+}
+
+}  // namespace
+
+Variant backward_chunk_materialized(const Member& member) {
+  return variant_of(member, States::formed);
+}
+
+Variant backward_chunk_materialized_of_states(const Member& member) {
+  return variant_of(member, States::given);
 }
 
 }  // namespace gla_bench::linear_recurrence

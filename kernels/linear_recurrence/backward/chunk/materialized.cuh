@@ -8,6 +8,8 @@
 //
 //   chunk_gradient_states    L and d of a chunk
 //   chunk_scan_states        in place: the state before each chunk
+//                            (neither in training, where the forward leaves these states;
+//                            chunk_gradient_changes then forms d)
 //   chunk_gradient_outputs,  with a normalizer: gradients of numerators and denominators
 //   gradient_outputs
 //   chunk_gradient_changes   M of a chunk
@@ -48,6 +50,8 @@ __device__ inline void store_map(const GradientParams& g, unsigned char* shared)
     own.store_prefixed(at);
   } else {
     own.store_suffixed(at);
+  }
+  if constexpr (backwards == (launch::given_states != 0)) {
     const int key = at.key_of(own_key());
     if (block_of_warp() == 0 && key < keys) work_decays(g, place.slot)[key] = at.whole(own_key());
   }

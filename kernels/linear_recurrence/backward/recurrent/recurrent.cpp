@@ -27,7 +27,7 @@ GradientSums sums(const Problem& problem, const Tile& tile) {
 }
 
 double kept_bytes(const Problem& problem, const Tile& tile) {
-  return static_cast<double>(piece_slots(problem, choice(tile, "kept"))) *
+  return static_cast<double>(chunk_slots(problem, choice(tile, "kept"))) *
          stored_state_bytes(problem);
 }
 

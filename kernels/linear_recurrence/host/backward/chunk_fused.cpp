@@ -56,7 +56,7 @@ struct Form {
   }
 };
 
-// Keeps states, and the gradients of outputs that have denominators.
+// Keeps states, and forms the outputs that are asked for or that have denominators.
 void go_forwards(const Form& form, long long pair, Work& work) {
   const GradientCall& call = form.call;
   load_initial(call, pair, 0, call.values, work.state.data());
@@ -65,16 +65,17 @@ void go_forwards(const Form& form, long long pair, Work& work) {
     const Rows at = form.rows(n);
     if (piece.index % form.kept == 0)
       std::copy_n(work.state.data(), form.size(), form.kept_state(piece));
-    if (call.extra) {
+    if (call.forms_outputs()) {
       work.forward.intra(call, at);
       work.forward.inter(call, work.state.data());
-      keep_output_gradients(call, at, work.forward.o.data());
+      leave_outputs(call, at, work.forward.o.data());
     } else {
       work.forward.load(call, at);
       product_of_decays(call, at.rows, work.forward.e.data(), work.forward.whole.data());
     }
     work.forward.advance(call, work.state.data());
   }
+  if (call.trains()) store_final(call, pair, 0, call.values, work.state.data());
 }
 
 // Computes the states before the chunks [first, last) from the kept one before the first.
@@ -99,6 +100,7 @@ void go_back(const Form& form, long long pair, Work& work) {
     fill_group(form, first, last, work);
     for (long long n = last; n-- > first;) {
       const Rows at = form.rows(n);
+      take_outputs(call, at);
       chunk.load(call, at);
       chunk.intra(call);
       chunk.inter(call, work.group.data() + (n - first) * form.size(), work.change.data());
@@ -118,9 +120,10 @@ void run(const HostCall& host_call) {
   {
     Work work(call, std::min(form.chunk, call.longest()), form.kept);
 #pragma omp for schedule(dynamic)
+    for (long long pair = 0; pair < call.pairs; ++pair) go_forwards(form, pair, work);
+#pragma omp for schedule(dynamic)
     for (long long pair = 0; pair < call.pairs; ++pair) {
       work.backward.sums = HeadSums(call);
-      go_forwards(form, pair, work);
       go_back(form, pair, work);
       keep_sums(call, pair, work.backward.sums);
     }
@@ -138,36 +141,45 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
 }
 
 Traffic traffic(const Problem& problem, const Tile& tile) {
-  const double kept = kept_output_bytes(problem);
+  const Traffic outputs = output_traffic(problem);
   const double of_states = token_reads(problem) - key_bytes(problem) + value_bytes(problem);
-  // Forwards k, the gates and v, and for outputs with denominators q and do. Backwards all of them,
-  // and k, the gates and v once more for the states between kept ones.
-  const double forwards = of_states + (kept > 0 ? key_bytes(problem) + value_bytes(problem) : 0.0);
+  // Forwards k, the gates and v, and for outputs q. Backwards all of them, and k, the gates and v
+  // once more for the states between kept ones.
+  const double forwards =
+      of_states + outputs.read_bytes + (outputs.write_bytes > 0 ? key_bytes(problem) : 0.0);
   const double again = tile.at("kept") > 1 ? of_states : 0.0;
   return {forwards + again + token_gradient_reads(problem) + states_read(problem) +
               states_written(problem) + kept_bytes(problem, tile),
-          kept_bytes(problem, tile) + kept + gradient_bytes(problem)};
+          kept_bytes(problem, tile) + outputs.write_bytes + gradient_bytes(problem)};
+}
+
+BackwardForm form() {
+  return {
+      "chunk_fused",
+      "chunk by chunk, back from kept states, their gradient never written out",
+      {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"},
+       {"kept", {4, 1, 16}, "chunks between kept states"}},
+      {"backward/chunk_fused.cpp", "backward/chunk.cpp", "chunk.cpp"},
+      traffic,
+      [](const Problem& problem, const Tile& tile) {
+        const double of_state = static_cast<double>(problem.shape.key_dim) * columns(problem);
+        return chunk_gradient_flops(problem, tile.at("chunk")) +
+               (tile.at("kept") > 1 ? 4 : 2) * tokens(problem) * of_state +
+               output_flops(problem, tile.at("chunk"));
+      },
+      workspace,
+      [](const Problem& problem, const Tile&) { return static_cast<double>(sequences(problem)); },
+      run};
 }
 
 }  // namespace
 
 Variant host_backward_chunk_fused(const Member& member) {
-  return backward_variant(
-      member,
-      {"chunk_fused",
-       "chunk by chunk, back from kept states, their gradient never written out",
-       {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"},
-        {"kept", {4, 1, 16}, "chunks between kept states"}},
-       {"backward/chunk_fused.cpp", "backward/chunk.cpp", "chunk.cpp"},
-       traffic,
-       [](const Problem& problem, const Tile& tile) {
-         const double of_state = static_cast<double>(problem.shape.key_dim) * columns(problem);
-         return chunk_gradient_flops(problem, tile.at("chunk")) +
-                (tile.at("kept") > 1 ? 4 : 2) * tokens(problem) * of_state;
-       },
-       workspace,
-       [](const Problem& problem, const Tile&) { return static_cast<double>(sequences(problem)); },
-       run});
+  return backward_variant(member, form());
+}
+
+Variant host_training_chunk_fused(const Member& member) {
+  return training_variant(member, form());
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -3,8 +3,8 @@
 //
 //   1. For each chunk: the state that it alone would leave and its decay. The first chunk takes the
 //      initial state along. A scan over the chunks makes of these the state behind each chunk.
-//   2. With a normalizer, for each chunk: its outputs, and of these the gradients of numerators and
-//      denominators.
+//   2. In training and with a normalizer, for each chunk: its outputs, and with a normalizer of
+//      these the gradients of numerators and denominators.
 //   3. For each chunk: the gradient that its own tokens alone give the state before it. The last
 //      chunk takes the final state's gradient along. The same scan, backwards, makes of these the
 //      gradient of the state before each chunk.
@@ -84,8 +84,8 @@ void leave_states(const Chunks& c) {
   scan(c.states, Order::forwards);
 }
 
-void form_output_gradients(const Chunks& c) {
-  if (c.call.extra == 0) return;
+void form_outputs(const Chunks& c) {
+  if (!c.call.forms_outputs()) return;
 #pragma omp parallel
   {
     Chunk work(c.call, c.states.longest(), c.call.values);
@@ -96,7 +96,7 @@ void form_output_gradients(const Chunks& c) {
       load_before(c, chunk, state.data());
       work.intra(c.call, at);
       work.inter(c.call, state.data());
-      keep_output_gradients(c.call, at, work.o.data());
+      leave_outputs(c.call, at, work.o.data());
     }
   }
 }
@@ -109,6 +109,7 @@ void leave_changes(const Chunks& c) {
     for (long long chunk = 0; chunk < c.count(); ++chunk) {
       const Rows at = c.rows(chunk);
       float* change = c.changes.state(chunk);
+      take_outputs(c.call, at);
       work.load(c.call, at);
       if (c.is_last(chunk))
         load_final_gradient(c.call, at.pair, change);
@@ -143,6 +144,20 @@ void form_gradients(const Chunks& c) {
   store_sums(c.call, pairs);
 }
 
+// In training the states behind the last chunks. That of an empty sequence is its initial one.
+void return_states(const Chunks& c) {
+  if (!c.call.p.final_state) return;
+  std::vector<float> initial = scratch(c.size());
+  for (long long pair = 0; pair < c.call.pairs; ++pair) {
+    const float* last = initial.data();
+    if (c.states.pieces.count_of(pair) > 0)
+      last = c.states.state(c.states.pieces.begin[pair + 1] - 1);
+    else
+      load_initial(c.call, pair, 0, c.call.values, initial.data());
+    store_final(c.call, pair, 0, c.call.values, last);
+  }
+}
+
 // The gradients of the states before the first chunks. That of an empty sequence's initial state
 // is that of its final one.
 void return_changes(const Chunks& c) {
@@ -162,7 +177,8 @@ void run(const HostCall& host_call) {
   const GradientCall call(host_call);
   const Chunks chunks(call, host_call.tile);
   leave_states(chunks);
-  form_output_gradients(chunks);
+  form_outputs(chunks);
+  return_states(chunks);
   leave_changes(chunks);
   form_gradients(chunks);
   return_changes(chunks);
@@ -190,37 +206,51 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const double decay = static_cast<double>(problem.shape.key_dim) * 4;
   const double combined = combinations(problem, tile.at("chunk"));
   const double between = std::max(count - static_cast<double>(sequences(problem)), 0.0) * state;
-  const double kept = kept_output_bytes(problem);
+  const Traffic outputs = output_traffic(problem);
   // The states need k, the gates and v, their gradients q, k, the gates, v and do, the tokens'
-  // gradients all of these once more. With a normalizer the outputs are formed in between. The
+  // gradients all of these once more. Outputs are formed in between, and the final states are read
+  // for it. The
   // scans read two states for each combination and write one; then each is read once.
   const double of_states = token_reads(problem) - key_bytes(problem) + value_bytes(problem);
-  const double of_outputs =
-      kept > 0 ? token_reads(problem) + 2 * value_bytes(problem) + between : 0.0;
+  const double of_outputs = outputs.write_bytes > 0
+                                ? token_reads(problem) + value_bytes(problem) + between +
+                                      outputs.read_bytes +
+                                      (trains(problem) && problem.final_state
+                                           ? static_cast<double>(sequences(problem)) * state
+                                           : 0.0)
+                                : 0.0;
   return {of_states + of_outputs + 2 * token_gradient_reads(problem) +
               4 * combined * (state + decay) + 2 * between + 2 * states_read(problem) +
               2 * states_written(problem) + static_cast<double>(sequences(problem)) * state,
-          2 * (count + combined) * (state + decay) + kept + gradient_bytes(problem)};
+          2 * (count + combined) * (state + decay) + outputs.write_bytes + gradient_bytes(problem)};
+}
+
+BackwardForm form() {
+  return {
+      "chunk_materialized",
+      "chunk states and their gradients in memory, a parallel scan each way, then the gradients",
+      {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"}},
+      {"backward/chunk_materialized.cpp", "backward/chunk.cpp", "chunk_states.cpp", "chunk.cpp"},
+      traffic,
+      [](const Problem& problem, const Tile& tile) {
+        const double of_state = static_cast<double>(problem.shape.key_dim) * columns(problem);
+        return chunk_gradient_flops(problem, tile.at("chunk")) + 2 * tokens(problem) * of_state +
+               4 * combinations(problem, tile.at("chunk")) * of_state +
+               output_flops(problem, tile.at("chunk"));
+      },
+      workspace,
+      count_of,
+      run};
 }
 
 }  // namespace
 
 Variant host_backward_chunk_materialized(const Member& member) {
-  return backward_variant(
-      member,
-      {"chunk_materialized",
-       "chunk states and their gradients in memory, a parallel scan each way, then the gradients",
-       {{"chunk", {32, 16, 64, 128}, "tokens of a chunk"}},
-       {"backward/chunk_materialized.cpp", "backward/chunk.cpp", "chunk_states.cpp", "chunk.cpp"},
-       traffic,
-       [](const Problem& problem, const Tile& tile) {
-         const double of_state = static_cast<double>(problem.shape.key_dim) * columns(problem);
-         return chunk_gradient_flops(problem, tile.at("chunk")) + 2 * tokens(problem) * of_state +
-                4 * combinations(problem, tile.at("chunk")) * of_state;
-       },
-       workspace,
-       count_of,
-       run});
+  return backward_variant(member, form());
+}
+
+Variant host_training_chunk_materialized(const Member& member) {
+  return training_variant(member, form());
 }
 
 }  // namespace gla_bench::linear_recurrence

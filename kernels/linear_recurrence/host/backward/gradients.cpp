@@ -90,6 +90,24 @@ void keep_output_gradients(const GradientCall& call, const Rows& at, const float
   }
 }
 
+void leave_outputs(const GradientCall& call, const Rows& at, const float* outputs) {
+  if (!call.trains()) {
+    keep_output_gradients(call, at, outputs);
+    return;
+  }
+  store_outputs(call, at, outputs);
+  if (call.extra > 0)
+    std::copy_n(outputs, at.rows * call.width,
+                call.g.d_outputs + call.row(at.pair, at.first) * call.width);
+}
+
+void take_outputs(const GradientCall& call, const Rows& at) {
+  if (!call.trains() || call.extra == 0) return;
+  const float* kept = call.g.d_outputs + call.row(at.pair, at.first) * call.width;
+  const std::vector<float> outputs(kept, kept + at.rows * call.width);
+  keep_output_gradients(call, at, outputs.data());
+}
+
 void load_output_gradients(const GradientCall& call, const Rows& at, float* out) {
   if (call.extra == 0)
     load_rows(call, call.dtype, call.g.d_o, call.g.value_strides, at, out, call.width);

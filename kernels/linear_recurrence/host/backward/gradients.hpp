@@ -29,7 +29,19 @@ struct GradientCall : Call {
     return {pair, first, count, 0, values};
   }
   bool has_gates() const { return decay != Decay::none; }
+  /// Whether the outputs are asked for as well as the gradients.
+  bool trains() const { return p.o != nullptr; }
+  /// Whether the way forwards has to form outputs.
+  bool forms_outputs() const { return trains() || extra > 0; }
 };
+
+/// What the way forwards does with a piece's outputs, [rows, width] with their denominators. In
+/// training it stores them and keeps what a normalizer needs, since the gradients of outputs do not
+/// exist before all outputs do. Otherwise it forms these gradients at once.
+void leave_outputs(const GradientCall& call, const Rows& at, const float* outputs);
+
+/// What the way back does first with a piece that leave_outputs() has left.
+void take_outputs(const GradientCall& call, const Rows& at);
 
 /// Forms the gradients of a piece's outputs from those that the forward has, [rows, width] with
 /// their denominators, and keeps them. Does nothing without a normalizer.

@@ -64,11 +64,18 @@ void step(const GradientCall& call, const Segment& s, long long t, const float* 
   }
 }
 
-// out = scale S^T q, of which the last column is a normalizer's denominator.
-void read_state(const GradientCall& call, const float* q, const float* state, float* out) {
+// out = scale S^T q of the state that token t reads, with the token itself where that is through
+// the bonus. The last column is a normalizer's denominator.
+void read_state(const GradientCall& call, Segment& s, long long t, float* out) {
+  const float *q = s.q.data() + t * call.keys, *k = s.k.data() + t * call.keys;
+  const float* state = s.state(call, call.before_update ? t : t + 1);
   std::fill_n(out, call.width, 0.0f);
   for (long long i = 0; i < call.keys; ++i)
     for (long long j = 0; j < call.width; ++j) out[j] += q[i] * state[i * call.width + j];
+  float own = 0;
+  for (long long i = 0; call.before_update && i < call.keys; ++i) own += q[i] * s.bonus[i] * k[i];
+  const float* v = s.v.data() + t * call.width;
+  for (long long j = 0; call.before_update && j < call.width; ++j) out[j] += own * v[j];
   for (long long j = 0; j < call.width; ++j) out[j] *= call.p.scale;
 }
 
@@ -120,12 +127,10 @@ void go_back(const GradientCall& call, Segment& s, long long t, float* change) {
   for (long long j = 0; before_update && j < width; ++j) dv[j] += score * d_o[j];
 }
 
-void walk(const GradientCall& call, long long pair, const Pieces& pieces, Segment& s,
-          std::vector<float>& change) {
-  const long long size = call.keys * call.width, behind = call.before_update ? 0 : 1;
+void keep_states(const GradientCall& call, long long pair, const Pieces& pieces, Segment& s,
+                 std::vector<float>& out) {
+  const long long size = call.keys * call.width;
   float* kept = static_cast<float*>(call.p.work[0]);
-  std::vector<float> out = scratch(call.extra ? static_cast<long long>(s.v.size()) : 0);
-  s.sums = HeadSums(call);
   if (call.before_update) load_bonus(call, pair, s.bonus.data());
   load_initial(call, pair, 0, call.values, s.states.data());
   for (long long n = pieces.begin[pair]; n < pieces.begin[pair + 1]; ++n) {
@@ -133,18 +138,28 @@ void walk(const GradientCall& call, long long pair, const Pieces& pieces, Segmen
     const Rows at = call.rows(pair, piece.first, piece.rows);
     std::copy_n(s.states.data(), size, kept + n * size);
     go_forwards(call, at, s);
-    for (long long t = 0; call.extra && t < at.rows; ++t)
-      read_state(call, s.q.data() + t * call.keys, s.state(call, t + behind),
-                 out.data() + t * call.width);
-    keep_output_gradients(call, at, out.data());
+    if (call.forms_outputs()) {
+      for (long long t = 0; t < at.rows; ++t) read_state(call, s, t, out.data() + t * call.width);
+      leave_outputs(call, at, out.data());
+    }
     std::copy_n(s.state(call, at.rows), size, s.states.data());
   }
+  if (call.trains()) store_final(call, pair, 0, call.values, s.states.data());
+}
+
+void walk_back(const GradientCall& call, long long pair, const Pieces& pieces, Segment& s,
+               std::vector<float>& change) {
+  const long long size = call.keys * call.width;
+  const float* kept = static_cast<const float*>(call.p.work[0]);
+  s.sums = HeadSums(call);
+  if (call.before_update) load_bonus(call, pair, s.bonus.data());
   load_final_gradient(call, pair, change.data());
   for (long long n = pieces.begin[pair + 1]; n-- > pieces.begin[pair];) {
     const Piece& piece = pieces.list[n];
     const Rows at = call.rows(pair, piece.first, piece.rows);
     std::copy_n(kept + n * size, size, s.states.data());
     go_forwards(call, at, s);
+    take_outputs(call, at);
     load_output_gradients(call, at, s.d_o.data());
     for (long long t = at.rows; t-- > 0;)
       (call.before_update ? go_back<true> : go_back<false>)(call, s, t, change.data());
@@ -165,8 +180,13 @@ void run(const HostCall& host_call) {
   {
     Segment segment(call, longest);
     std::vector<float> change = scratch(call.keys * call.width);
+    std::vector<float> out = scratch(call.forms_outputs() ? longest * call.width : 0);
 #pragma omp for schedule(dynamic)
-    for (long long pair = 0; pair < call.pairs; ++pair) walk(call, pair, pieces, segment, change);
+    for (long long pair = 0; pair < call.pairs; ++pair)
+      keep_states(call, pair, pieces, segment, out);
+#pragma omp for schedule(dynamic)
+    for (long long pair = 0; pair < call.pairs; ++pair)
+      walk_back(call, pair, pieces, segment, change);
   }
   store_sums(call);
 }
@@ -181,30 +201,38 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
                     stored_state_bytes(problem);
   // q, k, gates and v are read forwards and backwards; without a normalizer do only backwards.
   const double forwards = token_reads(problem) + value_bytes(problem);
-  const double given = kept_output_bytes(problem) > 0 ? value_bytes(problem) : 0.0;
-  return {forwards + given + states_read(problem) + token_gradient_reads(problem) +
+  const Traffic outputs = output_traffic(problem);
+  return {forwards + outputs.read_bytes + states_read(problem) + token_gradient_reads(problem) +
               states_written(problem) + kept,
-          kept + kept_output_bytes(problem) + gradient_bytes(problem)};
+          kept + outputs.write_bytes + gradient_bytes(problem)};
+}
+
+BackwardForm form() {
+  return {
+      "recurrent",
+      "token by token, back from states that are kept every sqrt(T) tokens",
+      {{"kept", {0, 16, 32, 128}, "tokens between kept states; 0: about sqrt(T), 64 at most"}},
+      {"backward/recurrent.cpp"},
+      traffic,
+      [](const Problem& problem, const Tile&) {
+        // The state twice, and 10KV for what comes of it and of its gradient, with the gates'.
+        const double of_state = static_cast<double>(problem.shape.key_dim) * columns(problem);
+        return tokens(problem) * of_state *
+               (4 + 8 + (problem.op == "linear_attention" ? 0 : 2) + (trains(problem) ? 2 : 0));
+      },
+      workspace,
+      [](const Problem& problem, const Tile&) { return static_cast<double>(sequences(problem)); },
+      run};
 }
 
 }  // namespace
 
 Variant host_backward_recurrent(const Member& member) {
-  return backward_variant(
-      member,
-      {"recurrent",
-       "token by token, back from states that are kept every sqrt(T) tokens",
-       {{"kept", {0, 16, 32, 128}, "tokens between kept states; 0: about sqrt(T), 64 at most"}},
-       {"backward/recurrent.cpp"},
-       traffic,
-       [](const Problem& problem, const Tile&) {
-         // The state twice, and 10KV for what comes of it and of its gradient, with the gates'.
-         const double of_state = static_cast<double>(problem.shape.key_dim) * columns(problem);
-         return tokens(problem) * of_state * (4 + 8 + (problem.op == "linear_attention" ? 0 : 2));
-       },
-       workspace,
-       [](const Problem& problem, const Tile&) { return static_cast<double>(sequences(problem)); },
-       run});
+  return backward_variant(member, form());
+}
+
+Variant host_training_recurrent(const Member& member) {
+  return training_variant(member, form());
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -22,6 +22,21 @@ struct BackwardForm {
 /// The backward variant of one member that the form describes.
 Variant backward_variant(const Member& member, const BackwardForm& form);
 
+/// The same form in training: one call that forms the outputs on the way forwards. What it then
+/// reads on its way back, and did not form there, is marked as kept.
+Variant training_variant(const Member& member, const BackwardForm& form);
+
+/// Whether the outputs are asked for as well as the gradients.
+bool trains(const Problem& problem);
+
+/// What comes of outputs on the way forwards, where they are formed. In training they are written
+/// with the final states, and what a normalizer needs of them is kept and read again. Otherwise
+/// their gradients are formed at once, of do, and kept. Nothing is formed without a normalizer.
+Traffic output_traffic(const Problem& problem);
+
+/// Operations of outputs that training forms, in chunks.
+double output_flops(const Problem& problem, std::int64_t chunk);
+
 /// Operations of the backward of chunks: 8KV per token and head for what they have from the state
 /// and its gradient, and the lower triangles of their own tokens.
 double chunk_gradient_flops(const Problem& problem, std::int64_t chunk);

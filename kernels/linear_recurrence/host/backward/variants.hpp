@@ -11,4 +11,9 @@ Variant host_backward_parallel(const Member& member);
 Variant host_backward_chunk_materialized(const Member& member);
 Variant host_backward_chunk_fused(const Member& member);
 
+// Training: the same walks, of which the one forwards also forms the outputs.
+Variant host_training_recurrent(const Member& member);
+Variant host_training_chunk_materialized(const Member& member);
+Variant host_training_chunk_fused(const Member& member);
+
 }  // namespace gla_bench::linear_recurrence

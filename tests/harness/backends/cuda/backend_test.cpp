@@ -102,6 +102,21 @@ TEST(CheckRecipe, AccountsForImports) {
   EXPECT_THROW(check_recipe(recipe, codes, hopper), BuildError);
 }
 
+TEST(CheckRecipe, TensorMapsAreOfModulesThatExist) {
+  Recipe recipe = recipe_of({launch_of("first", 128)});
+  recipe.imports.resize(1);
+  recipe.tensor_maps.resize(1);
+  const std::vector<CodePtr> codes{codes_of(code_of(32, 0))[0], codes_of(code_of(32, 0))[0]};
+  for (const int module : {0, 1}) {
+    recipe.tensor_maps[0].module = module;
+    EXPECT_NO_THROW(check_recipe(recipe, codes, hopper));
+  }
+  for (const int module : {-1, 2}) {
+    recipe.tensor_maps[0].module = module;
+    EXPECT_THROW(check_recipe(recipe, codes, hopper), BuildError);
+  }
+}
+
 TEST(CheckRecipe, RefusesAStepWithoutAStageAmongStages) {
   KernelLaunch named = launch_of("first", 128);
   named.stage = "gla";

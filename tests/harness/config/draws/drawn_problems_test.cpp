@@ -43,14 +43,26 @@ TEST(FreeProblems, AreAFunctionOfTheSeedAndTheOperator) {
   EXPECT_EQ(std::set<Problem>(more.begin(), more.end()).size(), 60u);
 }
 
+bool names(std::string_view text, Direction direction) {
+  return text.find(name(direction)) != std::string_view::npos;
+}
+
+bool has_gradients_in(std::string_view text) {
+  return names(text, Direction::backward) || names(text, Direction::training);
+}
+
+double most_flops(std::string_view direction) {
+  if (names(direction, Direction::training)) return most_drawn_training_flops;
+  return has_gradients_in(direction) ? most_drawn_backward_flops : most_drawn_flops;
+}
+
 void expect_existing(const Problem& problem) {
   const Operator& op = *find_operator(problem.op);
   if (op.refuse) {
     EXPECT_FALSE(op.refuse(problem)) << *op.refuse(problem) << ": " << describe(problem);
   }
-  const bool backward = problem.direction == Direction::backward;
-  EXPECT_LE(op.work(problem).flops, backward ? most_drawn_backward_flops : most_drawn_flops)
-      << describe(problem);
+  const bool backward = has_gradients(problem.direction);
+  EXPECT_LE(op.work(problem).flops, most_flops(name(problem.direction))) << describe(problem);
   for (const std::string& extent : op.extents)
     EXPECT_GE(problem.shape.*extent_axis(extent).extent, 1) << describe(problem);
   const Shape& s = problem.shape;
@@ -79,9 +91,7 @@ TEST(FreeProblems, ExistAndKeepTheirLimits) {
       }
     EXPECT_GE(count, 295) << op;
     // Most are small: the float64 references of all are a matter of seconds.
-    const bool backward = direction.find("backward") != std::string::npos;
-    EXPECT_LT(sum / count, (backward ? most_drawn_backward_flops : most_drawn_flops) / 4)
-        << op << direction;
+    EXPECT_LT(sum / count, most_flops(direction) / 4) << op << direction;
   }
 }
 
@@ -251,23 +261,20 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
       const bool of_wide_keys = pair.starts_with("key_dim large, scale ");
       // The gradient of decays is in float32, which large logits leave too few bits, and weights
       // of few queries on single keys.
-      const bool of_decays = op == "decay_attention" &&
-                             direction.find("backward") != std::string::npos &&
+      const bool of_decays = op == "decay_attention" && has_gradients_in(direction) &&
                              (of_wide_keys || second == "tokens");
       // Of a few peaked queries each may have all its weight on one key, and no gradient; logits of
       // 32 leave gradients in float32 too few bits.
       const bool of_peaks =
-          direction.find("backward") != std::string::npos &&
+          has_gradients_in(direction) &&
           (pair.starts_with("regime peaked, tokens ") || pair == "dtype float32, regime peaked");
       // The rounding of constant decays near 1 adds up in their gradients.
-      const bool of_constants = op == "retention" &&
-                                direction.find("backward") != std::string::npos &&
+      const bool of_constants = op == "retention" && has_gradients_in(direction) &&
                                 pair.starts_with("regime rwkv, tokens ");
       // A first output that is a quotient has no gradient of its score. With this seed the only
       // kernel of these values that is not packed has ragged quotients, which take long sequences:
       // the attempts to draw some in this layout end before one is found.
-      const bool of_quotients = op == "linear_attention" &&
-                                direction.find("backward") != std::string::npos &&
+      const bool of_quotients = op == "linear_attention" && has_gradients_in(direction) &&
                                 (pair.starts_with("normalize true, tokens ") ||
                                  pair == "value_dim multiple of 8, layout head_first");
       EXPECT_TRUE(known.contains(first) || known.contains(second) || of_softmax || of_decays ||
@@ -284,7 +291,7 @@ TEST(CoveringProblems, HaveEveryValueOfEveryOption) {
     for (const OptionAxis& axis : op.options)
       for (const std::string& value : axis.values) {
         // The log-sum-exp is an input of a backward.
-        const bool backward = list[0].direction == Direction::backward;
+        const bool backward = has_gradients(list[0].direction);
         if (axis.name == "lse" && backward) continue;
         // Gradients of states have memory of their own, and those that sum over all sequences would
         // be NaN throughout.

@@ -1,0 +1,14 @@
+#pragma once
+// One maker per training variant on a GPU. kernels/linear_recurrence/variants.cpp lists them.
+
+#include "core/variant.hpp"
+#include "kernels/linear_recurrence/family.hpp"
+
+namespace gla_bench::linear_recurrence {
+
+Variant training_recurrent(const Member& member);
+Variant training_chunk_materialized(const Member& member);
+Variant training_chunk_fused(const Member& member);
+Variant training_chunk_sm90(const Member& member);
+
+}  // namespace gla_bench::linear_recurrence
