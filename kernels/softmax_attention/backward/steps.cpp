@@ -37,7 +37,7 @@ KernelLaunch backward_launch(std::string_view entry, double blocks, int threads,
           static_cast<std::size_t>(shared)};
 }
 
-std::vector<Region> backward_regions(const Problem& problem) {
+std::vector<Region> backward_regions(const Problem& problem, DecayScan scan) {
   const Shape& s = problem.shape;
   const Decay decay = decay_of(problem);
   const std::size_t queries = count(s.batch, s.heads, s.seq);
@@ -45,7 +45,7 @@ std::vector<Region> backward_regions(const Problem& problem) {
   std::vector<Region> list{{"pairs", 8 * queries}};
   if (scaled(problem)) list.push_back({"largest", 8 * count(s.batch, s.keys_heads(), 1)});
   if (decay == Decay::per_token) {
-    list.push_back({"decays", 16 * keys});
+    if (scan == DecayScan::shared) list.push_back({"decays", 16 * keys});
     list.push_back({"query_sums", 8 * queries});
   }
   if (decay != Decay::none) list.push_back({"key_sums", 8 * keys});
@@ -64,7 +64,7 @@ std::vector<Constant> backward_places(const std::vector<Region>& regions) {
   return list;
 }
 
-std::vector<Step> steps_before(const Problem& problem, DecaySums sums) {
+std::vector<Step> steps_before(const Problem& problem, DecaySums sums, DecayScan scan) {
   const Shape& s = problem.shape;
   const bool varies = decay_of(problem) == Decay::per_token;
   std::vector<Step> list{backward_launch("attention_backward_prepare", prepare_blocks(problem),
@@ -78,8 +78,9 @@ std::vector<Step> steps_before(const Problem& problem, DecaySums sums) {
     list.push_back(launch);
   }
   if (!varies) return list;
-  list.push_back(backward_launch("attention_backward_sum_decays",
-                                 static_cast<double>(s.batch * s.heads), backward_scan_threads));
+  if (scan == DecayScan::shared)
+    list.push_back(backward_launch("attention_backward_sum_decays",
+                                   static_cast<double>(s.batch * s.heads), backward_scan_threads));
   if (sums == DecaySums::added) list.push_back(Zero{"query_sums"});
   return list;
 }
@@ -92,7 +93,7 @@ std::vector<Step> steps_after(const Problem& problem) {
   return {backward_launch("attention_backward_decay", blocks, backward_scan_threads)};
 }
 
-Traffic traffic_beside(const Problem& problem, DecaySums sums) {
+Traffic traffic_beside(const Problem& problem, DecaySums sums, DecayScan scan) {
   const Decay decay = decay_of(problem);
   const double queries = lse_bytes(problem) / 4;
   const double keys = queries / static_cast<double>(problem.shape.seq) *
@@ -100,11 +101,13 @@ Traffic traffic_beside(const Problem& problem, DecaySums sums) {
   Traffic bytes{2 * output_bytes(problem) + lse_bytes(problem), 8 * queries};
   if (scaled(problem)) bytes.read_bytes += output_bytes(problem) + value_bytes(problem);
   if (decay == Decay::none) return bytes;
-  bytes.read_bytes += decay_bytes(problem) + 8 * keys;
+  bytes.read_bytes += 8 * keys;
   bytes.write_bytes += decay_gradient_bytes(problem);
+  const bool scanned = scan == DecayScan::shared && decay == Decay::per_token;
+  if (scanned || decay == Decay::constant) bytes.read_bytes += decay_bytes(problem);
   if (decay == Decay::constant) return bytes;
   bytes.read_bytes += 8 * queries;
-  bytes.write_bytes += 16 * keys + (sums == DecaySums::added ? 8 * queries : 0);
+  bytes.write_bytes += (scanned ? 16 * keys : 0) + (sums == DecaySums::added ? 8 * queries : 0);
   return bytes;
 }
 

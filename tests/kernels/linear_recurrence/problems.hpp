@@ -151,6 +151,8 @@ inline void expect_launches_within(const Variant& variant, const Limits& limits)
   for (const Problem& problem : assorted_problems())
     for (const Tile& tile : all_tiles(variant.space)) {
       if (variant.reject(problem, tile, limits)) continue;
+      EXPECT_LE(variant.workspace(problem, tile).size(), std::size(LinearRecurrenceParams{}.work))
+          << describe(tile);
       for (const Step& step : std::get<0>(variant.code)(problem, tile).steps) {
         const auto& launch = std::get<KernelLaunch>(step);
         EXPECT_LE(launch.shared_bytes, limits.shared_per_block) << describe(tile);

@@ -81,14 +81,9 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   return refuse_blocks(static_cast<double>(blocks(problem)));
 }
 
-/// The unit of first_tiles.cuh sums the log decays, not the one of sums.cuh.
-bool replaced(std::string_view name) {
-  return name == "decays" || name == "attention_backward_sum_decays";
-}
-
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
-  std::vector<Region> regions = backward_regions(problem);
-  std::erase_if(regions, [](const Region& region) { return replaced(region.name); });
+  // The unit of first_tiles.cuh sums the log decays, not the one of sums.cuh.
+  std::vector<Region> regions = backward_regions(problem, DecayScan::own);
   regions.push_back({"dq_sums", static_cast<std::size_t>(4 * all_steps(problem, tile)) *
                                     BackwardSm90Layout::step_floats});
   const BackwardSm90Layout sizes = layout(problem, tile);
@@ -124,7 +119,7 @@ std::vector<Constant> places(const std::vector<Region>& regions) {
 /// query reaches device memory. The sums of dq are zeroed, added to, and read at the end; the
 /// additions stay in the L2 cache except for one pass.
 Traffic traffic(const Problem& problem, const Tile& tile) {
-  Traffic bytes = traffic_beside(problem, DecaySums::added);
+  Traffic bytes = traffic_beside(problem, DecaySums::added, DecayScan::own);
   const double sums =
       4.0 * static_cast<double>(all_steps(problem, tile)) * BackwardSm90Layout::step_floats;
   bytes.read_bytes += query_bytes(problem) + output_bytes(problem) + key_bytes(problem) +
@@ -137,10 +132,6 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   if (decay_of(problem) != Decay::none) {
     bytes.read_bytes += 16 * keys;  // the sums of log decays, once more by the walk
     bytes.write_bytes += 8 * keys;  // the sums of dS over the queries of each key
-  }
-  if (decay_of(problem) == Decay::per_token) {  // what traffic_beside() has of what is replaced
-    bytes.read_bytes -= decay_bytes(problem);
-    bytes.write_bytes -= 16 * keys;
   }
   return bytes;
 }
@@ -181,13 +172,11 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
                        }});
   const auto add = [&](const std::vector<Step>& steps) {
     for (const Step& step : steps) {
-      const auto* launch = std::get_if<KernelLaunch>(&step);
-      if (launch != nullptr && replaced(launch->entry)) continue;
       r.steps.push_back(step);
-      if (launch != nullptr) std::get<KernelLaunch>(r.steps.back()).module = 1;
+      if (auto* launch = std::get_if<KernelLaunch>(&r.steps.back())) launch->module = 1;
     }
   };
-  add(steps_before(problem, DecaySums::added));
+  add(steps_before(problem, DecaySums::added, DecayScan::own));
   add_decay_bounds(problem, sizes.block_m, sizes.block_n, r);
   r.steps.push_back(Zero{"dq_sums"});
   r.steps.push_back(backward_launch("flash_sm90_backward", static_cast<double>(blocks(problem)),
