@@ -71,14 +71,15 @@ bool JsonNode::boolean() const {
 }
 
 std::int64_t JsonNode::integer(std::int64_t least, std::int64_t most) const {
-  const std::string expected =
-      "an integer from " + std::to_string(least) + " to " + std::to_string(most);
-  if (!value_->is_number_integer()) fail(expected);
+  const auto complain = [&] {
+    fail("an integer from " + std::to_string(least) + " to " + std::to_string(most));
+  };
+  if (!value_->is_number_integer()) complain();
   // Beyond int64 the parser keeps an unsigned number, which get() would wrap.
   const bool wraps = value_->is_number_unsigned() &&
                      value_->get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max();
   if (wraps || value_->get<std::int64_t>() < least || value_->get<std::int64_t>() > most)
-    fail(expected);
+    complain();
   return value_->get<std::int64_t>();
 }
 
@@ -92,10 +93,12 @@ std::uint64_t JsonNode::unsigned_integer() const {
 }
 
 double JsonNode::number(double least, double most) const {
-  const std::string expected = "a number from " + number_text(least) + " to " + number_text(most);
-  if (!value_->is_number()) fail(expected);
+  const auto complain = [&] {
+    fail("a number from " + number_text(least) + " to " + number_text(most));
+  };
+  if (!value_->is_number()) complain();
   const double value = value_->get<double>();
-  if (!(value >= least && value <= most)) fail(expected);
+  if (!(value >= least && value <= most)) complain();
   return value;
 }
 
@@ -111,20 +114,21 @@ double JsonNode::any_number() const {
 }
 
 std::string JsonNode::one_of(const std::vector<std::string>& names, std::string_view what) const {
-  const std::string expected =
-      std::string(what) + (names.empty() ? " (none is known)" : ": " + join(names));
-  if (!value_->is_string()) fail(expected);
+  const auto expected = [&] {
+    return std::string(what) + (names.empty() ? " (none is known)" : ": " + join(names));
+  };
+  if (!value_->is_string()) fail(expected());
   const auto& text = value_->get_ref<const std::string&>();
   if (std::find(names.begin(), names.end(), text) != names.end()) return text;
   const auto near = nearest(text, names);
-  fail(expected + (near ? " (did you mean \"" + *near + "\"?)" : ""));
+  fail(expected() + (near ? " (did you mean \"" + *near + "\"?)" : ""));
 }
 
 std::vector<JsonNode> JsonNode::items(std::size_t least) const {
-  const std::string expected = least == 0 ? "an array"
-                                          : "an array of at least " + std::to_string(least) +
-                                                (least == 1 ? " element" : " elements");
-  if (!value_->is_array() || value_->size() < least) fail(expected);
+  if (!value_->is_array() || value_->size() < least)
+    fail(least == 0 ? "an array"
+                    : "an array of at least " + std::to_string(least) +
+                          (least == 1 ? " element" : " elements"));
   std::vector<JsonNode> nodes;
   nodes.reserve(value_->size());
   for (std::size_t i = 0; i < value_->size(); ++i)
@@ -135,6 +139,7 @@ std::vector<JsonNode> JsonNode::items(std::size_t least) const {
 std::vector<std::pair<std::string, JsonNode>> JsonNode::members() const {
   if (!value_->is_object()) fail("an object");
   std::vector<std::pair<std::string, JsonNode>> list;
+  list.reserve(value_->size());
   for (const auto& [key, value] : value_->items())
     list.emplace_back(key, JsonNode(value, file_, pointer_ + "/" + escape_pointer(key)));
   return list;
@@ -154,12 +159,13 @@ JsonNode JsonNode::at(std::string_view key) const {
 }
 
 void JsonNode::expect_keys(const std::vector<std::string>& names) const {
-  for (const auto& [key, node] : members()) {
+  if (!value_->is_object()) fail("an object");
+  for (const auto& [key, value] : value_->get_ref<const Json::object_t&>()) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
     const auto near = nearest(key, names);
-    throw InputError(place(file_, node.pointer()) + "found the unknown key \"" +
-                     printable(key, 60) + "\", expected one of " + join(names) +
-                     (near ? " (did you mean \"" + *near + "\"?)" : ""));
+    throw InputError(place(file_, pointer_ + "/" + escape_pointer(key)) +
+                     "found the unknown key \"" + printable(key, 60) + "\", expected one of " +
+                     join(names) + (near ? " (did you mean \"" + *near + "\"?)" : ""));
   }
 }
 

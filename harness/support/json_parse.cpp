@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -16,6 +17,10 @@
 namespace gla_bench {
 
 std::string escape_pointer(std::string_view key) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (std::all_of(key.begin(), key.end(), plain)) return std::string(key);  // as most are
   std::string text;
   for (char c : key) {
     if (c == '~')
@@ -36,8 +41,7 @@ constexpr JsonLimits limits{64, 1000, 256};
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& file) {
-  watch_json(text, file, limits);
-  return Json::parse(text.begin(), text.end());
+  return parse_watched_json(text, file, limits);
 }
 
 std::string read_text_file(const std::string& path, std::uint64_t most) {

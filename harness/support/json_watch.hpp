@@ -1,7 +1,8 @@
 #pragma once
-// Checks whether a text is JSON that may be parsed, without building the document.
+// Checks whether a text is JSON that may be parsed, with or without building the document.
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -22,5 +23,9 @@ struct JsonLimits {
 /// accepts.
 /// @throws InputError with line and column, or with the pointer
 void watch_json(std::string_view text, const std::string& file, const JsonLimits& limits);
+
+/// The document of a text that watch_json() accepts, in the same pass. @throws InputError as that
+nlohmann::ordered_json parse_watched_json(std::string_view text, const std::string& file,
+                                          const JsonLimits& limits);
 
 }  // namespace gla_bench
