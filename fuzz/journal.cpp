@@ -16,6 +16,7 @@ std::string written(const JournalContent& content) {
   std::string text = journal_head(facts_to_json(content.environment), *content.config) + "\n";
   for (const Record& record : content.records)
     text += journal_record(record_to_json(record).dump()) + "\n";
+  for (const AskedPoint& point : content.asked) text += journal_asked(point) + "\n";
   for (const Started& started : content.in_flight) text += journal_starting(started) + "\n";
   return text;
 }

@@ -67,6 +67,12 @@ std::string journal_record(std::string_view record) {
   return "{\"record\":" + std::string(record) + "}";
 }
 
+std::string journal_asked(const AskedPoint& point) {
+  Json line;
+  line["asked"] = asked_to_json(point);
+  return line_of(line);
+}
+
 bool journal_is_held(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return false;

@@ -2,9 +2,9 @@
 // The journal of a run, beside its results file: OUT.json.journal.
 //
 // JSON lines: {"journal", "environment", "config"} once, then {"starting"} before each step of a
-// candidate and {"record"} after it. The file is only ever appended to, and a line is on the disk
-// before the next one begins. Whatever kills the writer therefore costs at most the line that it
-// was writing.
+// candidate and {"record"} after it, and {"asked"} for a problem that was handed out. The file is
+// only ever appended to, and a line is on the disk before the next one begins. Whatever kills the
+// writer therefore costs at most the line that it was writing.
 
 #include <cstdint>
 #include <map>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/records/record.hpp"
+#include "harness/records/shards/shard.hpp"
 #include "harness/support/facts.hpp"
 #include "harness/support/json.hpp"
 
@@ -56,7 +57,8 @@ std::string describe(const Started& started);
 struct JournalContent {
   Facts environment;
   std::shared_ptr<const Json> config;
-  std::vector<Record> records;  ///< in order; a later one takes the place of an earlier one
+  std::vector<Record> records;    ///< in order; a later one takes the place of an earlier one
+  std::vector<AskedPoint> asked;  ///< likewise, by their places in the config
   std::vector<Started>
       in_flight;                 ///< steps that began last in their place and have no record since
   std::int64_t whole_bytes = 0;  ///< size up to the end of the last whole line
@@ -78,6 +80,7 @@ bool journal_is_held(const std::string& path);
 std::string journal_head(const Json& environment, const Json& config);
 std::string journal_starting(const Started& started);
 std::string journal_record(std::string_view record);
+std::string journal_asked(const AskedPoint& point);
 
 /// A journal open for writing, locked against every other writer until it is closed. An empty
 /// journal is removed when it is closed.

@@ -24,8 +24,12 @@ void begin(std::vector<Started>& in_flight, Started started) {
 }
 
 void read_line(const JsonNode& line, JournalContent& content) {
-  line.expect_keys({"starting", "record"});
-  if (line.json().size() != 1) line.fail("either \"starting\" or \"record\"");
+  line.expect_keys({"starting", "record", "asked"});
+  if (line.json().size() != 1) line.fail("either \"starting\" or \"record\" or \"asked\"");
+  if (const auto asked = line.find("asked")) {
+    content.asked.push_back(read_asked_point(*asked));
+    return;
+  }
   if (const auto starting = line.find("starting")) {
     begin(content.in_flight, read_started(*starting));
     // Each record is compared with all of them.

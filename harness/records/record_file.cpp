@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -159,6 +160,20 @@ void RecordFile::ask(std::vector<AskedPoint> points) {
   if (points == head_.asked) return;
   head_.asked = std::move(points);
   write_now();
+}
+
+void RecordFile::ask_also(std::vector<AskedPoint> points) {
+  std::erase_if(points, [&](const AskedPoint& point) {
+    return std::find(head_.asked.begin(), head_.asked.end(), point) != head_.asked.end();
+  });
+  for (const AskedPoint& point : points) {
+    const std::string line = journal_asked(point);
+    journal(line, &point == &points.back());
+    fresh_ += line.size();
+  }
+  if (points.empty()) return;
+  stale_ = true;
+  add_asked(head_.asked, std::move(points));
 }
 
 void RecordFile::keep(const Record& record, std::string line) {

@@ -103,6 +103,10 @@ class RecordFile {
   /// OutputError
   void ask(std::vector<AskedPoint> points);
 
+  /// Journals what it has to bring besides: problems that are handed out one by one. They are on
+  /// the disk when this returns. @throws OutputError
+  void ask_also(std::vector<AskedPoint> points);
+
   /// Journals that a step of a candidate begins. The line is on the disk when this returns. `where`
   /// names the worker where there are several. @throws OutputError
   void starting(const Candidate& candidate, std::string_view step, std::string_view where = "");

@@ -52,6 +52,7 @@ void merge(JournalContent journal, Results& results) {
       results.records[place->second] = std::move(record);
     results.unfinished->records += fresh ? 1 : 0;
   }
+  add_asked(results.asked, std::move(journal.asked));
   results.unfinished->in_flight = std::move(journal.in_flight);
 }
 

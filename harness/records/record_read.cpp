@@ -42,6 +42,10 @@ std::vector<Extension> read_extensions(const JsonNode& node) {
   return read_field<std::vector<Extension>>(node, {}, Nulls::missing);
 }
 
+AskedPoint read_asked_point(const JsonNode& node) {
+  return read_fields<AskedPoint>(node, Nulls::missing);
+}
+
 std::vector<AskedPoint> read_asked(const JsonNode& node) {
   return read_field<std::vector<AskedPoint>>(node, {}, Nulls::missing);
 }

@@ -67,7 +67,6 @@ SupervisedEnd HandedOut::work_through(
     const std::function<SupervisedEnd(std::span<const Assignment>)>& supervise) {
   const std::vector<std::int64_t> begun = begun_problems(work, results);
   channel_.send(parse_json(hello_line({plan, longest_first(seconds), begun}), "hello"));
-  std::vector<AskedPoint> asked;  // in the config's order
   std::vector<std::int64_t> batch = begun;
   SupervisedEnd end;
   while (true) {
@@ -84,10 +83,7 @@ SupervisedEnd HandedOut::work_through(
         throw WorkerError("gla-bench-mpi handed out what there is not");
       share.push_back(work[places.back()]);
     }
-    for (AskedPoint& point : asked_points(share, places)) asked.push_back(std::move(point));
-    std::sort(asked.begin(), asked.end(),
-              [](const AskedPoint& a, const AskedPoint& b) { return a.place < b.place; });
-    file.ask(asked);
+    file.ask_also(asked_points(share, places));
     drop_recorded(share, results.records);
     end = supervise(share);
     if (ended_early(end)) return end;

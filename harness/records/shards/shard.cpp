@@ -1,5 +1,6 @@
 #include "harness/records/shards/shard.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace gla_bench {
@@ -25,6 +26,20 @@ std::optional<Shard> parse_shard(std::string_view text) {
   const auto number = parse_count(text.substr(0, slash)), of = parse_count(text.substr(slash + 1));
   if (!number || !of || *number > *of) return std::nullopt;
   return Shard{*number, *of};
+}
+
+void add_asked(std::vector<AskedPoint>& list, std::vector<AskedPoint> points) {
+  const auto by_place = [](const AskedPoint& a, const AskedPoint& b) { return a.place < b.place; };
+  // A file may have been written by hand.
+  if (!std::is_sorted(list.begin(), list.end(), by_place))
+    std::stable_sort(list.begin(), list.end(), by_place);
+  for (AskedPoint& point : points) {
+    const auto place = std::lower_bound(list.begin(), list.end(), point, by_place);
+    if (place != list.end() && place->place == point.place)
+      *place = std::move(point);
+    else
+      list.insert(place, std::move(point));
+  }
 }
 
 MergedPart part_by(const Facts& environment) {

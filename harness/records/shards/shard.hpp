@@ -53,6 +53,10 @@ void fields(Visitor& visit, Of<AskedPoint>) {
                 [](AskedPoint& point, Problem problem) { point.problem = std::move(problem); });
 }
 
+/// Puts points into a list in the order of their places; one of the same place takes the place of
+/// the old one.
+void add_asked(std::vector<AskedPoint>& list, std::vector<AskedPoint> points);
+
 /// One of the files that a merged file was made of.
 struct MergedPart {
   std::string shard;
@@ -85,6 +89,7 @@ MergedPart part_by(const Facts& environment);
 
 /// The members "asked" and "parts" of a results file, both ways. @throws InputError
 Json asked_to_json(const AskedPoint& point);
+AskedPoint read_asked_point(const JsonNode& node);
 std::vector<AskedPoint> read_asked(const JsonNode& node);
 Json parts_to_json(const std::vector<MergedPart>& parts);
 std::vector<MergedPart> read_parts(const JsonNode& node);

@@ -101,6 +101,8 @@ TEST(Journal, AnyOtherBadLineIsAnErrorThatNamesIt) {
   EXPECT_NE(error({head_line(), "{\"record\":{}}", record}).find("j line 2"), std::string::npos);
   EXPECT_NE(error({head_line(), "[]", record}).find("j line 2"), std::string::npos);
   EXPECT_NE(error({head_line(), "{}", record}).find("either"), std::string::npos);
+  EXPECT_NE(error({head_line(), "{\"asked\":{\"place\":0}}", record}).find("/asked/place"),
+            std::string::npos);
   EXPECT_NE(error({record, record}).find("j line 1"), std::string::npos) << "no head";
   EXPECT_NE(error({"{\"journal\":2,\"environment\":{},\"config\":{}}"}).find("/journal"),
             std::string::npos);
