@@ -1,6 +1,8 @@
 #include "kernels/softmax_attention/variants.hpp"
 
+#include "kernels/softmax_attention/decoding/flash_decoding_sm90.hpp"
 #include "kernels/softmax_attention/family.hpp"
+#include "kernels/softmax_attention/rows/cluster.hpp"
 #include "kernels/softmax_attention/sm90/backward/flash_sm90.hpp"
 #include "kernels/softmax_attention/sm90/flash_sm90.hpp"
 
@@ -19,6 +21,7 @@ const std::vector<Maker>& makers() {
       {three_pass, "softmax"},
       {online, "softmax"},
       {online_blocked, "softmax"},
+      {softmax_cluster, "softmax"},
       {materialized, "attention"},
       {flash1, "attention"},
       {flash2, "attention"},
@@ -29,6 +32,8 @@ const std::vector<Maker>& makers() {
       {flash_decoding, "decay_attention"},
       {flash_sm90, "attention"},
       {flash_sm90, "decay_attention"},
+      {flash_decoding_sm90, "attention"},
+      {flash_decoding_sm90, "decay_attention"},
       // CUDA, backward
       {backward_materialized, "attention"},
       {backward_flash2, "attention"},

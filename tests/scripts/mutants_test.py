@@ -199,7 +199,8 @@ VARIANTS = ({(form, op) for form in FORMS for op in RECURRENCES} | {("chunk_pipe
                for op in ("attention", "decay_attention")}
             | {(form, "gla_layer") for form in ("composed", "fused")})
 HOPPER = ({("chunk_sm90", op) for op in RECURRENCES}
-          | {("flash_sm90", op) for op in ("attention", "decay_attention")})
+          | {("cluster", "softmax")}
+          | {(form, op) for form in ("flash_sm90", "flash_decoding_sm90") for op in ("attention", "decay_attention")})
 
 if __name__ == "__main__":
     unittest.main()

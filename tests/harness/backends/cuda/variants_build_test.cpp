@@ -36,7 +36,7 @@ std::optional<Tile> first_tile(const Variant& variant, const Problem& problem,
 /// for a few (decoding).
 std::optional<Candidate> first_candidate(const Variant& variant, const Limits& limits) {
   for (const DType dtype : {DType::bfloat16, DType::float16, DType::float32})
-    for (const std::int64_t seq : {300, 3}) {
+    for (const std::int64_t seq : {300, 3, 1}) {
       const Problem problem = problem_of(variant, dtype, seq);
       if (auto tile = first_tile(variant, problem, limits))
         return Candidate{&variant, problem, *tile};
@@ -75,8 +75,9 @@ TEST(CudaVariants, BuildWithoutWarnings) {
     EXPECT_TRUE(candidate) << variant.op << " " << variant.name << " refuses everything";
     if (candidate) hopper_alone.push_back(*candidate);
   }
-  // chunk_sm90 of each recurrence, flash_sm90 of attention with and without decay, both directions
-  EXPECT_EQ(hopper_alone.size(), 5u + 4u);
+  // chunk_sm90 of each recurrence, flash_sm90 of attention with and without decay, both directions,
+  // flash_decoding_sm90 of both, and cluster of softmax
+  EXPECT_EQ(hopper_alone.size(), 5u + 4u + 2u + 1u);
   expect_clean_builds(*oldest, everywhere);
   expect_clean_builds(*hopper, hopper_alone);
 }

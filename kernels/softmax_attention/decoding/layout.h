@@ -1,0 +1,52 @@
+#pragma once
+// Sizes of flash_decoding_sm90, stated once for the kernel and for its host side. The file includes
+// nothing, because NVRTC has no standard headers.
+
+namespace gla_bench::softmax_attention {
+
+/// Sizes in elements, and byte offsets into the block's shared memory. Use it as
+/// DecodingLayout{...}. Everything is a default member value, because NVRTC accepts only device
+/// functions.
+struct DecodingLayout {
+  int key_dim, value_dim;
+  int block_n;  ///< keys of a tile
+  int split;    ///< keys of a block
+  int warps;    ///< warps that multiply; each has its own keys of every tile
+  int stages;   ///< tiles in shared memory
+  int biased;   ///< rows of a block that have a bias for each key; 0: there is no decay
+
+  static constexpr int rows = 16;     // of a block: queries times the heads of a group
+  static constexpr int columns = 64;  // of a panel: a row of it has 128 bytes
+
+  int threads = 32 * (warps + 1);
+  int keys_of_warp = block_n / warps;
+  int keys = (key_dim + 15) / 16 * 16;
+  int values = (value_dim + 15) / 16 * 16;
+  int tiles = (split + block_n - 1) / block_n;
+
+  int panel = block_n * 2 * columns;
+  int key_panels = (key_dim + columns - 1) / columns;
+  int value_panels = (value_dim + columns - 1) / columns;
+  int key_tile = key_panels * panel;
+  int value_tile = value_panels * panel;
+  int bias_tile = biased * block_n * 4;  // float32 [biased][block_n]
+
+  int value_tiles = stages * key_tile;  // after the tiles of keys
+  int bias_tiles = value_tiles + stages * value_tile;
+  int barriers = bias_tiles + stages * bias_tile;  // keys arrived, values arrived, free
+  int offsets = barriers + 3 * stages * 8;         // float32 [biased][tiles]
+  int floors = offsets + biased * tiles * 4;       // float32 [biased]
+  int needed = floors + biased * 4;                // two numbers of tiles
+  int walk_bytes = needed + 8;
+
+  // After the walk, in the place of the tiles: float32 [warps][rows][partial_ld] partial outputs
+  // and float2 [warps][rows] with their references and sums.
+  int partial_ld = values + 4;
+  int partial_bytes = warps * rows * partial_ld * 4;
+  int merge_bytes = partial_bytes + warps * rows * 8;
+
+  // Tiles begin at a multiple of 1024 bytes, to which the block aligns its shared memory itself.
+  int bytes = (walk_bytes > merge_bytes ? walk_bytes : merge_bytes) + 1024;
+};
+
+}  // namespace gla_bench::softmax_attention

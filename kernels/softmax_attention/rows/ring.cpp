@@ -1,0 +1,108 @@
+#include "kernels/softmax_attention/rows/ring.hpp"
+
+#include <algorithm>
+
+#include "kernels/softmax_attention/family.hpp"
+#include "kernels/softmax_attention/rows/ring_layout.h"
+
+namespace gla_bench::softmax_attention {
+namespace {
+
+/// Of an H100 or H200 in its SXM form. Its multiprocessors come in groups of 16 or 18, in which
+/// clusters of four and more leave some idle. With fewer, some blocks would wait for others to end.
+constexpr int multiprocessors = 132, multiprocessors_of_large_clusters = 128;
+constexpr std::int64_t shared_of_multiprocessor = 233472, reserved_for_block = 1024;
+/// With more threads than this they would have less than 40 registers each.
+constexpr int threads_of_multiprocessor = 1536;
+constexpr std::int64_t blocks_of_multiprocessor = 32;
+constexpr int scratch_bytes = 256;  // shared memory that is no part of the layout
+constexpr std::int64_t least_share_bytes = 8192, most_vectors_of_thread = 64;
+
+/// Every choice is at least 1, also for tiles that will be refused.
+int at_least_one(const Tile& tile, std::string_view axis) {
+  return std::max(1, choice(tile, axis));
+}
+
+RowRingLayout layout(const Problem& problem, const Tile& tile, int inputs) {
+  return {problem.shape.columns,         static_cast<int>(size_of(problem.dtype)),
+          at_least_one(tile, "cluster"), at_least_one(tile, "rows"),
+          at_least_one(tile, "stages"),  inputs};
+}
+
+int block_threads(const Tile& tile) {
+  return at_least_one(tile, "threads") * at_least_one(tile, "rows");
+}
+
+/// Blocks of one multiprocessor at the same time.
+int residency(const RowRingLayout& sizes, const Tile& tile) {
+  const std::int64_t by_memory =
+      shared_of_multiprocessor / (sizes.bytes + scratch_bytes + reserved_for_block);
+  const std::int64_t by_threads = threads_of_multiprocessor / block_threads(tile);
+  return static_cast<int>(
+      std::max<std::int64_t>(1, std::min({by_memory, by_threads, blocks_of_multiprocessor})));
+}
+
+std::int64_t tiles(const Problem& problem, const Tile& tile) {
+  return ceil_div(problem.shape.batch, at_least_one(tile, "rows"));
+}
+
+}  // namespace
+
+TileSpace ring_space() {
+  return {{"cluster", {1, 2, 4, 8}, "blocks that hold a row together"},
+          {"threads", {256, 128, 64, 32, 8, 512, 1024}, "threads of each block that share a row"},
+          {"rows", {1, 2, 4, 8, 16, 32}, "rows of a block at a time"},
+          {"stages", {2, 1, 3, 4, 6}, "tiles in shared memory; 1: a block ends with its tile"}};
+}
+
+std::optional<std::string> refuse_ring(const Problem& problem, const Tile& tile, int inputs,
+                                       const Limits& limits) {
+  if (limits.arch != 90) return "needs sm_90: clusters and bulk copies";
+  const int cluster = choice(tile, "cluster"), threads = choice(tile, "threads");
+  const auto size = static_cast<std::int64_t>(size_of(problem.dtype));
+  if (problem.shape.columns > std::int64_t{1} << 30) return "columns go up to 2^30";
+  if (cluster > 1 && choice(tile, "rows") > 1) return "a cluster holds one row at a time";
+  if (cluster > 1 && problem.shape.columns * size / cluster < least_share_bytes)
+    return "cluster=" + std::to_string(cluster) + " leaves a block less than 8 KiB of a row";
+  if (block_threads(tile) < 32 || block_threads(tile) > 1024)
+    return "threads * rows are not in 32..1024";
+  const RowRingLayout sizes = layout(problem, tile, inputs);
+  if (auto reason = refuse_shared(sizes.bytes + scratch_bytes, limits)) return reason;
+  const std::int64_t vectors =
+      ceil_div(problem.shape.columns * size, RowRingLayout::vector_bytes * cluster);
+  if (vectors > most_vectors_of_thread * threads)
+    return "threads=" + std::to_string(threads) + " have more than 64 vectors each";
+  if (threads > 32 && threads >= 2 * vectors)
+    return "half of threads=" + std::to_string(threads) + " already have a vector each";
+  const std::int64_t all = tiles(problem, tile);
+  if (choice(tile, "rows") > 1 && choice(tile, "rows") >= 2 * problem.shape.batch)
+    return "half of rows already covers batch";
+  return refuse_blocks(static_cast<double>(all) * cluster);
+}
+
+Recipe ring_recipe(const Problem& problem, const Tile& tile, int inputs, std::string source,
+                   std::string entry) {
+  const RowRingLayout sizes = layout(problem, tile, inputs);
+  const int cluster = at_least_one(tile, "cluster");
+  Recipe r{std::move(source), constants(problem, tile), {}};
+  const auto constant = [&](const char* name, std::int64_t value) {
+    r.constants.push_back({"launch", name, static_cast<int>(value)});
+  };
+  constant("aligned", sizes.aligned);
+  constant("buffer_bytes", sizes.buffer_bytes);
+  constant("pairs", sizes.pairs);
+  constant("barriers", sizes.barriers);
+  constant("residency", residency(sizes, tile));
+  const std::int64_t held =
+      std::int64_t{cluster > 2 ? multiprocessors_of_large_clusters : multiprocessors} *
+      residency(sizes, tile) / cluster;
+  const std::int64_t all = tiles(problem, tile);
+  const std::int64_t clusters = choice(tile, "stages") > 1 ? std::min(all, held) : all;
+  r.steps.push_back(KernelLaunch{std::move(entry),
+                                 {static_cast<unsigned>(clusters * cluster), 1, 1},
+                                 {static_cast<unsigned>(block_threads(tile)), 1, 1},
+                                 static_cast<std::size_t>(sizes.bytes)});
+  return r;
+}
+
+}  // namespace gla_bench::softmax_attention

@@ -1,0 +1,34 @@
+#pragma once
+// Sizes of a ring of row tiles (ring.cuh), stated once for the kernels and for their host side. The
+// file includes nothing, because NVRTC has no standard headers.
+
+namespace gla_bench::softmax_attention {
+
+/// Use it as RowRingLayout{...}. Everything is a default member value, because NVRTC accepts only
+/// device functions.
+struct RowRingLayout {
+  long long columns;
+  int io_bytes;
+  int cluster;  ///< blocks that share a row
+  int rows;     ///< rows of a tile
+  int stages;   ///< tiles in shared memory
+  int inputs;   ///< tensors of which a tile has rows; the outputs take the place of the last one
+
+  static constexpr int vector_bytes = 16;
+  /// Whether every row begins and ends at a multiple of 16 bytes.
+  bool aligned = columns * io_bytes % vector_bytes == 0;
+
+  // A tile that does not begin at such a multiple reaches into one vector more.
+  long long tile_vectors =
+      (rows * columns * io_bytes + vector_bytes - 1) / vector_bytes + (aligned ? 0 : 1);
+  long long vectors = (tile_vectors + cluster - 1) / cluster;  // of one block
+  long long buffer_bytes = vectors * vector_bytes;
+  long long stage_bytes = inputs * buffer_bytes;
+  // After the stages: pairs of floats in places of 16 bytes [2][cluster], then barriers, one for
+  // each stage and two for the pairs.
+  long long pairs = stages * stage_bytes;
+  long long barriers = pairs + 2 * cluster * 16;
+  long long bytes = barriers + (stages + 2) * 8;
+};
+
+}  // namespace gla_bench::softmax_attention

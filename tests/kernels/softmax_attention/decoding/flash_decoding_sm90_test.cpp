@@ -1,0 +1,150 @@
+#include "kernels/softmax_attention/decoding/flash_decoding_sm90.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/softmax_attention/decoding/layout.h"
+#include "tests/kernels/softmax_attention/forward_problems.hpp"
+
+namespace gla_bench::softmax_attention {
+namespace {
+
+const Variant& of(std::string_view op) {
+  static const Variant plain = flash_decoding_sm90("attention"),
+                       decaying = flash_decoding_sm90("decay_attention");
+  return op == "attention" ? plain : decaying;
+}
+
+const Shape many_keys{1, 1, 32, 128, 128, 65536, 8};
+
+Problem decoding_problem(std::string_view op, const Shape& shape) {
+  return forward_problem(op, DType::bfloat16, shape);
+}
+
+/// Problems of bulk copies with at most 128 columns; with a decay those of one query.
+std::vector<Problem> taken_problems(std::string_view op) {
+  std::vector<Problem> problems = bulk_copied(forward_problems(op));
+  problems.push_back(decoding_problem(op, {3, 1, 6, 104, 72, 517, 2}));
+  problems.push_back(decoding_problem(op, {1, 1, 34, 64, 64, 100, 2}));
+  std::erase_if(problems, [](const Problem& problem) {
+    return problem.shape.value_dim > 128 ||
+           (problem.op == "decay_attention" && problem.shape.seq != 1);
+  });
+  return problems;
+}
+
+std::string decoding_refusal(const Problem& problem, const Tile& tile) {
+  return of(problem.op).reject(problem, tile, forward_h200()).value_or("taken");
+}
+
+TEST(FlashDecodingSm90, RejectsByNameAndNeverThrows) {
+  for (const std::string_view op : {"attention", "decay_attention"}) {
+    const Problem problem = decoding_problem(op, many_keys);
+    const Tile usual = forward_default(of(op));
+    EXPECT_EQ(decoding_refusal(problem, usual), "taken");
+    expect_forward_reject(of(op), problem);
+    Limits ampere = forward_h200();
+    ampere.arch = 80;
+    EXPECT_EQ(of(op).reject(problem, usual, ampere), "needs sm_90a: bulk tensor copies");
+    Problem other = problem;
+    other.dtype = DType::float32;
+    EXPECT_EQ(decoding_refusal(other, usual), "takes 16-bit inputs alone");
+    other = problem;
+    other.shape.key_dim = 264;
+    EXPECT_EQ(decoding_refusal(other, usual), "key_dim and value_dim go up to 256");
+    other.shape.key_dim = 100;
+    EXPECT_EQ(decoding_refusal(other, usual),
+              "bulk copies need rows of a multiple of 16 bytes: key_dim and value_dim of 8");
+    other = problem;
+    other.scale = -1.0;
+    EXPECT_EQ(decoding_refusal(other, usual), "needs a scale above zero");
+    other = problem;
+    other.shape.key_seq = 2048;
+    EXPECT_EQ(decoding_refusal(other, usual), "split=2048 is no split of so few keys");
+    other = problem;
+    other.shape.key_dim = other.shape.value_dim = 256;
+    EXPECT_NE(decoding_refusal(other, usual).find("registers"), std::string::npos);
+    Tile tile = usual;
+    tile["warps"] = 8;
+    EXPECT_EQ(decoding_refusal(problem, tile), "block_n=64 leaves 8 warps less than 16 keys each");
+    tile["stages"] = 6, tile["block_n"] = 128;
+    EXPECT_NE(decoding_refusal(problem, tile).find("shared memory"), std::string::npos);
+  }
+  Shape two = many_keys;
+  two.seq = 2;
+  EXPECT_EQ(decoding_refusal(decoding_problem("decay_attention", two),
+                             forward_default(of("decay_attention"))),
+            "a decay goes with one query alone");
+  EXPECT_EQ(decoding_refusal(decoding_problem("attention", two), forward_default(of("attention"))),
+            "taken");
+}
+
+TEST(FlashDecodingSm90, AcceptedTilesFitTheLimits) {
+  for (const std::string_view op : {"attention", "decay_attention"}) {
+    expect_forward_launches(of(op), taken_problems(op));
+    expect_forward_work(of(op), taken_problems(op));
+  }
+}
+
+TEST(FlashDecodingSm90, LaunchesCoverAllRowsAndKeys) {
+  Tile tile = forward_default(of("attention"));
+  tile["split"] = 4096;
+  const auto launches = [&](const Problem& problem) {
+    std::vector<KernelLaunch> list;
+    for (const Step& step : std::get<0>(of(problem.op).code)(problem, tile).steps)
+      list.push_back(std::get<KernelLaunch>(step));
+    return list;
+  };
+  // 16 splits of each of 8 key heads; the merge has a block for each of 32 rows, and its launch
+  // overlaps that of the splits.
+  const auto plain = launches(decoding_problem("attention", many_keys));
+  ASSERT_EQ(plain.size(), 2u);
+  EXPECT_EQ(plain[0].grid.x, 128u);
+  EXPECT_FALSE(plain[0].overlaps);
+  EXPECT_EQ(plain[1].grid.x, 32u);
+  EXPECT_TRUE(plain[1].overlaps);
+  // 1024 tiles of 64 keys with all 32 heads each.
+  const auto decaying = launches(decoding_problem("decay_attention", many_keys));
+  ASSERT_EQ(decaying.size(), 3u);
+  EXPECT_EQ(decaying[0].grid.x, 1024u);
+  EXPECT_FALSE(decaying[0].overlaps);
+  EXPECT_EQ(decaying[1].grid.x, 128u);
+  EXPECT_TRUE(decaying[1].overlaps);
+  // 5 queries of 4 heads are 20 rows: two blocks of 16.
+  Shape few = many_keys;
+  few.seq = 5;
+  EXPECT_EQ(launches(decoding_problem("attention", few))[0].grid.x, 256u);
+}
+
+TEST(FlashDecodingSm90, PlacesInSharedMemoryFollowOneAnother) {
+  for (const int biased : {0, 4, 16})
+    for (const int block_n : {64, 128})
+      for (const int stages : {2, 6}) {
+        const DecodingLayout sizes{104, 72, block_n, 2048, 4, stages, biased};
+        EXPECT_EQ(sizes.key_tile, 2 * block_n * 128);
+        EXPECT_EQ(sizes.value_tile, 2 * block_n * 128);
+        EXPECT_EQ(sizes.panel % 1024, 0);
+        EXPECT_EQ(sizes.bias_tiles, stages * (sizes.key_tile + sizes.value_tile));
+        EXPECT_EQ(sizes.barriers - sizes.bias_tiles, stages * biased * block_n * 4);
+        EXPECT_EQ(sizes.barriers % 8, 0);
+        EXPECT_EQ(sizes.offsets - sizes.barriers, 24 * stages);
+        EXPECT_EQ(sizes.floors - sizes.offsets, biased * (2048 / block_n) * 4);
+        EXPECT_GE(sizes.bytes, sizes.walk_bytes + 1024);
+        EXPECT_GE(sizes.bytes, sizes.merge_bytes + 1024);
+      }
+}
+
+TEST(FlashDecodingSm90, KeysAreReadOnceForAllHeadsOfAGroup) {
+  const Tile tile = forward_default(of("attention"));
+  const Problem problem = decoding_problem("attention", many_keys);
+  const double keys = 65536.0 * 8 * 128 * 2, queries = 32.0 * 128 * 2;
+  const double parts = 32.0 * 32 * 129 * 4;  // 32 splits
+  EXPECT_EQ(of("attention").traffic(problem, tile).read_bytes, 2 * keys + 32 * queries + parts);
+  const double decays = 65536.0 * 32 * 2, sums = 65536.0 * 32 * 4 + 1024.0 * 32 * 4;
+  EXPECT_EQ(of("decay_attention")
+                .traffic(decoding_problem("decay_attention", many_keys), tile)
+                .read_bytes,
+            2 * keys + 32 * queries + parts + decays + sums);
+}
+
+}  // namespace
+}  // namespace gla_bench::softmax_attention
