@@ -2,8 +2,8 @@
 // The parts of one block of flash_decoding_sm90: its rows and keys, its places in shared memory,
 // and the copies that fill them.
 
-#include "device/bulk_copy.cuh"
 #include "device/math.cuh"
+#include "device/sm90.cuh"
 #include "softmax_attention/decoding/layout.h"
 #include "softmax_attention/flash/parts.cuh"
 #include "softmax_attention/traits.cuh"
@@ -17,12 +17,14 @@ constexpr int group = trait::group, block_n = tile::block_n, stages = tile::stag
 constexpr DecodingLayout layout{dim::key_dim, dim::value_dim, block_n,       tile::split,
                                 tile::warps,  stages,         launch::biased};
 static_assert(layout.bytes == launch::shared_bytes);
+/// Rows with a bias; at least 1, for arrays.
+constexpr int biased_rows = biased ? layout.biased : 1;
 
-/// Regions of the workspace: with a decay the sums within tiles and the totals of tiles, then the
-/// parts of the rows.
-constexpr int work_sums = 0, work_totals = 1;
-using Parts = SplitParts<biased ? 2 : 0>;
-using Merge = SplitMerge<biased ? 2 : 0>;
+/// Regions of the workspace: the parts of the rows and, with a decay, the sum of a split's log
+/// decays (log2), float32 [splits, B, H].
+constexpr int work_parts = 0, work_decays = 2;
+using Parts = SplitParts<work_parts>;
+using Merge = SplitMerge<work_parts>;
 
 struct DecodingParams {
   TensorMap k, v;
@@ -80,6 +82,15 @@ struct Item {
     return static_cast<const io_t*>(p.k) + batch * p.key_strides.batch +
            key_head * p.key_strides.heads + key * p.key_strides.seq;
   }
+  /// A row's log decay (log2) at a key; 0 at keys that do not exist.
+  __device__ __forceinline__ float decay(int row, long long key) const {
+    if (key >= p.key_seq) return 0.0f;
+    if constexpr (trait::decay == 1) return p.constant_log_decay[head(row)] * device::log2_e;
+    return device::log2_e *
+           device::to_float(static_cast<const gate_t*>(
+               p.log_decay)[batch * p.decay_strides.batch + head(row) * p.decay_strides.heads +
+                            key * p.decay_strides.seq]);
+  }
   __device__ __forceinline__ const io_t* v(long long key) const {
     return static_cast<const io_t*>(p.v) + batch * p.value_strides.batch +
            key_head * p.value_strides.heads + key * p.value_strides.seq;
@@ -113,60 +124,93 @@ struct Memory {
   __device__ __forceinline__ unsigned values_arrived(int step) const {
     return barrier(stages + step % stages);
   }
-  __device__ __forceinline__ unsigned free(int step) const {
+  __device__ __forceinline__ unsigned biases_arrived(int step) const {
     return barrier(2 * stages + step % stages);
   }
+  __device__ __forceinline__ unsigned free(int step) const {
+    return barrier(3 * stages + step % stages);
+  }
   static __device__ __forceinline__ unsigned parity(int step) { return step / stages & 1u; }
-  /// What the bias of a row's keys has in common in the tile of a step.
-  __device__ __forceinline__ float& offset(int row, int step) const {
-    return reinterpret_cast<float*>(shared + layout.offsets)[row * layout.tiles + step];
+  /// The sum of a row's log decays in the tile of a step.
+  __device__ __forceinline__ float& total(int row, int step) const {
+    return reinterpret_cast<float*>(shared + layout.totals)[row * layout.tiles + step];
   }
-  /// The least logit (log2) of a row that matters.
-  __device__ __forceinline__ float& floor(int row) const {
-    return reinterpret_cast<float*>(shared + layout.floors)[row];
+  /// Numbers about a row that reach.cuh explains.
+  __device__ __forceinline__ float& later(int row) const { return reaches()[row]; }
+  __device__ __forceinline__ float& least(int row) const { return reaches()[layout.biased + row]; }
+  __device__ __forceinline__ float& guess(int row) const {
+    return reaches()[2 * layout.biased + row];
   }
-  /// Steps of the walk, and those among them whose values are copied ahead.
-  __device__ __forceinline__ int* needed() const {
-    return reinterpret_cast<int*>(shared + layout.needed);
+  /// Whether the values of a step's tile were copied.
+  __device__ __forceinline__ int& copied(int step) const {
+    return reinterpret_cast<int*>(shared + layout.copied)[step % stages];
   }
 
+  __device__ __forceinline__ float* reaches() const {
+    return reinterpret_cast<float*>(shared + layout.reaches);
+  }
   __device__ __forceinline__ void init() const {
-    for (int i = 0; i < 2 * stages; ++i) barrier_init(barrier(i), 1);
+    for (int i = 0; i < 3 * stages; ++i) barrier_init(barrier(i), 1);
     for (int i = 0; i < stages; ++i) barrier_init(free(i), layout.warps);
-    needed()[0] = needed()[1] = 0;
+    for (int row = 0; row < layout.biased; ++row) later(row) = 0.0f;
     barrier_init_fence();
     publish_shared();
   }
 };
 
-/// Keeps the ring filled. Runs on one thread.
-__device__ __forceinline__ void load_tiles(const DecodingParams& p, const Item& item,
-                                           const Memory& memory, int steps, int steps_with_values) {
-  for (int step = 0; step < steps; ++step) {
-    const int tile = item.tiles - 1 - step, key = item.first_key + tile * block_n;
-    if (step >= stages) barrier_wait(memory.free(step), memory.parity(step) ^ 1u);
-    const unsigned keys = shared_address(memory.keys(step)), arrived = memory.keys_arrived(step);
-    const int biases = biased ? item.rows : 0;
-    barrier_expect(arrived, layout.key_tile + biases * block_n * 4);
-    for (int i = 0; i < layout.key_panels; ++i)
-      copy_in(keys + i * layout.panel, p.k, arrived, i * layout.columns, key, item.key_head,
-              item.batch);
-    if constexpr (biased) {
-      const long long tiles = (p.base.key_seq + block_n - 1) / block_n;
-      const float* sums = static_cast<const float*>(p.base.work[work_sums]);
-      for (int row = 0; row < biases; ++row)
-        copy_bytes_in(
-            shared_address(memory.biases(step, row)),
-            sums + ((item.batch * p.base.heads + item.head(row)) * tiles + key / block_n) * block_n,
-            block_n * 4, arrived);
-    }
-    if (step >= steps_with_values) continue;
-    const unsigned values = shared_address(memory.values(step));
-    barrier_expect(memory.values_arrived(step), layout.value_tile);
-    for (int i = 0; i < layout.value_panels; ++i)
-      copy_in(values + i * layout.panel, p.v, memory.values_arrived(step), i * layout.columns, key,
-              item.key_head, item.batch);
+/// Has tiles copied. Runs on one thread.
+struct Loader {
+  const DecodingParams& p;
+  const Item& item;
+  const Memory& memory;
+
+  __device__ __forceinline__ int key(int step) const {
+    return item.first_key + (item.tiles - 1 - step) * block_n;
   }
-}
+  __device__ __forceinline__ void copy_keys(int step) const {
+    const unsigned to = shared_address(memory.keys(step)), arrived = memory.keys_arrived(step);
+    barrier_expect(arrived, layout.key_tile);
+    for (int i = 0; i < layout.key_panels; ++i)
+      copy_in(to + i * layout.panel, p.k, arrived, i * layout.columns, key(step), item.key_head,
+              item.batch);
+  }
+  __device__ __forceinline__ void copy_values(int step) const {
+    const unsigned to = shared_address(memory.values(step)), arrived = memory.values_arrived(step);
+    barrier_expect(arrived, layout.value_tile);
+    for (int i = 0; i < layout.value_panels; ++i)
+      copy_in(to + i * layout.panel, p.v, arrived, i * layout.columns, key(step), item.key_head,
+              item.batch);
+  }
+  __device__ __forceinline__ int ahead() const { return item.tiles < stages ? item.tiles : stages; }
+  /// The first copies depend on nothing.
+  __device__ __forceinline__ void start() const {
+    for (int step = 0; step < ahead(); ++step) copy_keys(step);
+  }
+  __device__ __forceinline__ void run(bool any) const {
+    if (!any) {
+      for (int step = 0; step < ahead(); ++step) barrier_wait(memory.keys_arrived(step), 0);
+      return;
+    }
+    float offsets[biased_rows] = {};
+    for (int step = 0; step < item.tiles; ++step) {
+      if (step >= stages) {
+        barrier_wait(memory.free(step), memory.parity(step) ^ 1u);
+        copy_keys(step);
+      }
+      bool values = !biased;
+#pragma unroll
+      for (int row = 0; row < layout.biased; ++row) {
+        if (row >= item.rows) break;
+        if (step >= stages) offsets[row] += memory.total(row, step - stages);
+        values = values || offsets[row] >= memory.guess(row);
+      }
+      memory.copied(step) = values;
+      if (values)
+        copy_values(step);
+      else
+        barrier_arrive(memory.values_arrived(step));
+    }
+  }
+};
 
 }  // namespace gla_bench::softmax_attention::decoding

@@ -20,6 +20,7 @@ struct Consumer {
   Ops::A queries[key_steps];
   float outputs[value_tiles][4] = {};
   float reference[2] = {device::minus_infinity(), device::minus_infinity()}, sum[2] = {};
+  float offset[2] = {};  // what a row's biases have in common in a tile
   int limits[2];
 
   __device__ __forceinline__ Consumer(const Item& its_item, const Memory& its_memory)
@@ -47,18 +48,24 @@ struct Consumer {
     return warp() * layout.keys_of_warp;
   }
 
-  __device__ __forceinline__ void run(int steps, int steps_with_values) {
-    for (int step = 0; step < steps; ++step) {
+  __device__ __forceinline__ void run() {
+    for (int step = 0; step < item.tiles; ++step) {
       float scores[column_tiles][4] = {};
       barrier_wait(memory.keys_arrived(step), memory.parity(step));
       multiply_keys(scores, memory.keys(step));
+      if constexpr (biased) barrier_wait(memory.biases_arrived(step), memory.parity(step));
       const bool any = weigh(scores, step);
-      if (step < steps_with_values) {
-        barrier_wait(memory.values_arrived(step), memory.parity(step));
-        if (any) multiply_values(scores, memory.values(step));
-      } else if (any) {
-        multiply_values_of_device(scores, step);
+      barrier_wait(memory.values_arrived(step), memory.parity(step));
+      if (any) {
+        if (!biased || memory.copied(step))
+          multiply_values(scores, memory.values(step));
+        else
+          multiply_values_of_device(scores, step);
       }
+      if constexpr (biased)
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+          if (row(h) < item.rows) offset[h] += memory.total(row(h), step);
       __syncwarp();
       if (lane() == 0) barrier_arrive(memory.free(step));
     }
@@ -148,7 +155,6 @@ struct Consumer {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const bool exists = row(h) < item.rows;
-      const float offset = biased && exists ? memory.offset(row(h), step) : 0.0f;
       largest[h] = device::minus_infinity();
 #pragma unroll
       for (int n = 0; n < column_tiles; ++n) {
@@ -161,12 +167,12 @@ struct Consumer {
         for (int e = 0; e < 2; ++e) {
           float& score = scores[n][2 * h + e];
           score =
-              biased ? fmaf(score, factor, (e == 0 ? bias.x : bias.y) + offset) : score * factor;
+              biased ? fmaf(score, factor, (e == 0 ? bias.x : bias.y) + offset[h]) : score * factor;
           if (!whole && first + 8 * n + e >= limits[h]) score = device::minus_infinity();
           largest[h] = fmaxf(largest[h], score);
         }
       }
-      if constexpr (biased) needed = needed || (exists && !(largest[h] <= memory.floor(row(h))));
+      if constexpr (biased) needed = needed || (exists && !(largest[h] <= memory.least(row(h))));
     }
     if constexpr (biased)
       if (!__any_sync(0xffffffffu, needed)) return false;

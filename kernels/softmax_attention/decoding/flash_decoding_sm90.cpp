@@ -13,11 +13,10 @@ namespace gla_bench::softmax_attention {
 namespace {
 
 constexpr std::size_t maps = 2;
-constexpr int decay_threads = 256, decay_heads = 32;  // DecayTiles
-constexpr int merge_threads = 128;                    // SplitMerge
+constexpr int merge_threads = 128;  // SplitMerge
 /// Registers of a thread besides outputs, queries, scores and weights, as seen in the assembler's
 /// reports.
-constexpr int other_registers = 56, registers_of_multiprocessor = 65536;
+constexpr int other_registers = 56, decay_registers = 8, registers_of_multiprocessor = 65536;
 
 TileSpace space() {
   return {{"split", {2048, 4096, 1024, 512, 256, 128}, "keys of a block"},
@@ -58,9 +57,6 @@ std::int64_t blocks(const Problem& problem, const Tile& tile) {
   const std::int64_t row_tiles = ceil_div(problem.shape.seq * group(problem), DecodingLayout::rows);
   return problem.shape.batch * problem.shape.keys_heads() * row_tiles * splits(problem, tile);
 }
-std::int64_t decay_blocks(const Problem& problem, const Tile& tile) {
-  return problem.shape.batch * tiles(problem, tile) * ceil_div(problem.shape.heads, decay_heads);
-}
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
   const Shape& s = problem.shape;
@@ -79,31 +75,25 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
            " warps less than 16 keys each";
   if (sizes.split > 128 && sizes.split >= s.keys_seq())
     return "split=" + std::to_string(sizes.split) + " is no split of so few keys";
-  const int needed = sizes.values / 2 + sizes.keys / 4 + sizes.keys_of_warp + other_registers;
-  const int there = std::min(255, registers_of_multiprocessor / sizes.threads / 8 * 8);
+  const int needed = sizes.values / 2 + sizes.keys / 4 + sizes.keys_of_warp + other_registers +
+                     (biased(problem) ? decay_registers : 0);
+  // Registers are given to four warps at a time.
+  const auto threads = static_cast<int>(ceil_div(sizes.threads, 128)) * 128;
+  const int there = std::min(255, registers_of_multiprocessor / threads / 8 * 8);
   if (needed > there)
     return "about " + std::to_string(needed) + " registers a thread, " + std::to_string(there) +
            " are there";
   if (auto reason = refuse_shared(sizes.bytes, limits)) return reason;
-  if (auto reason = refuse_blocks(static_cast<double>(decay_blocks(problem, tile)))) return reason;
   if (auto reason = refuse_blocks(static_cast<double>(rows(problem)))) return reason;
   return refuse_blocks(static_cast<double>(blocks(problem, tile)));
 }
 
-/// The sums of log decays within tiles, and of tiles.
-std::vector<Region> decay_regions(const Problem& problem, const Tile& tile) {
-  if (!biased(problem)) return {};
-  const auto all =
-      static_cast<std::size_t>(problem.shape.batch * problem.shape.heads * tiles(problem, tile));
-  return {{"decay_sums", all * 4 * static_cast<std::size_t>(layout(problem, tile).block_n)},
-          {"decay_totals", all * 4}};
-}
-
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
-  std::vector<Region> regions = decay_regions(problem, tile);
   const auto parts = static_cast<std::size_t>(splits(problem, tile) * rows(problem));
-  regions.push_back({"outputs", parts * static_cast<std::size_t>(problem.shape.value_dim) * 4});
-  regions.push_back({"log_sums", parts * 4});
+  std::vector<Region> regions{
+      {"outputs", parts * static_cast<std::size_t>(problem.shape.value_dim) * 4},
+      {"log_sums", parts * 4}};
+  if (biased(problem)) regions.push_back({"split_decays", parts * 4});
   return regions;
 }
 
@@ -112,13 +102,10 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
 Traffic traffic(const Problem& problem, const Tile& tile) {
   const auto count = static_cast<double>(splits(problem, tile));
   const double parts = count * static_cast<double>(rows(problem)) *
-                       static_cast<double>(problem.shape.value_dim + 1) * 4;
-  double sums = 0;
-  for (const Region& region : decay_regions(problem, tile))
-    sums += static_cast<double>(region.bytes);
+                       static_cast<double>(problem.shape.value_dim + (biased(problem) ? 2 : 1)) * 4;
   return {query_bytes(problem) * count + key_bytes(problem) + value_bytes(problem) +
-              decay_bytes(problem) + sums + parts,
-          output_bytes(problem) + (writes_lse(problem) ? lse_bytes(problem) : 0) + sums + parts};
+              decay_bytes(problem) + parts,
+          output_bytes(problem) + (writes_lse(problem) ? lse_bytes(problem) : 0) + parts};
 }
 
 /// The products of all rows of a block with all its keys, and the weighting of the parts.
@@ -147,7 +134,6 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
     step.overlaps = !r.steps.empty();
     r.steps.push_back(std::move(step));
   };
-  if (biased(problem)) launch("decoding_decays", decay_blocks(problem, tile), decay_threads, 0);
   launch("decoding_split", blocks(problem, tile), sizes.threads, sizes.bytes);
   launch("decoding_merge", rows(problem), merge_threads, 0);
   const AttentionParams p = attention_params(problem, [](std::string_view) { return nullptr; }, {});

@@ -7,29 +7,17 @@
 // Every block leaves a part in the workspace. A second launch, which begins while the first runs,
 // merges the parts of a row (flash/parts.cuh).
 //
-// With a decay there is one query, at the last key. A launch before the others sums the log decays
-// up (decay_tiles.cuh). A block then finds out how far back its rows look (reach.cuh): keys behind
-// a reset are not read, and the values of keys whose weights cannot be seen are not read either.
+// With a decay there is one query, at the last key (reach.cuh). Further warps form the biases of
+// tiles. A block finds out how far back its rows look: keys behind a reset are not read, and the
+// values of keys whose weights cannot be seen are not read either.
 //
 // Grid: batch * key heads * tiles of rows * splits blocks, with splits fastest; for the merge, one
-// block for each row. Shared memory: layout.h. Workspace: the two regions of decay_tiles.cuh with a
-// decay, then the parts. Bytes moved: q once per split, k once, v once or, with a decay, as far as
-// it is needed; the parts written once and read once; with a decay, the log decays once, and 4
-// bytes for each key and query head written once and read once.
+// block for each row. Shared memory: layout.h. Workspace: the parts, and with a decay 4 bytes for
+// each split and row. Bytes moved: q once per split, k once, v once or, with a decay, as far as it
+// is needed; log decays once; the parts written once and read once.
 
 #include "softmax_attention/decoding/consumer.cuh"
-#include "softmax_attention/decoding/decay_tiles.cuh"
 #include "softmax_attention/decoding/reach.cuh"
-
-extern "C" __global__ void __launch_bounds__(
-    gla_bench::softmax_attention::decoding::DecayTiles::threads)
-    decoding_decays(
-        const __grid_constant__ gla_bench::softmax_attention::decoding::DecodingParams p) {
-  using namespace gla_bench::softmax_attention::decoding;
-  __shared__ DecayTiles::Decays decays;
-  let_next_begin();
-  if constexpr (biased) DecayTiles{p.base}.run(decays);
-}
 
 extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::decoding::layout.threads)
     decoding_split(
@@ -39,26 +27,35 @@ extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::decod
   const Memory memory(unaligned);
   const Item item(p.base);
   let_next_begin();
-  if (threadIdx.x == 0) memory.init();
+  const bool loads = threadIdx.x == 32 * layout.warps;
+  const Loader loader{p, item, memory};
+  if (loads) {
+    memory.init();
+    loader.start();
+  }
   __syncthreads();
-  int steps = item.tiles, steps_with_values = item.tiles;
   if constexpr (biased) {
-    wait_for_launch_before();
+    sum_window(item, memory);
+    __syncthreads();
     for (int row = warp(); row < item.rows; row += layout.threads / 32)
       find_reach(item, memory, row);
     __syncthreads();
-    steps = memory.needed()[0];
-    steps_with_values = memory.needed()[1];
   }
-  if (warp() == layout.warps) {
-    if (lane() == 0) load_tiles(p, item, memory, steps, steps_with_values);
+  const bool any = sees_any(item, memory);
+  if (warp() < layout.warps) {
+    Consumer consumer(item, memory);
+    if (any) consumer.run();
+    __syncthreads();  // all tiles have been read
+    if constexpr (biased) write_decays(item, memory, any);
+    __syncthreads();  // and all totals
+    consumer.put_part();
+  } else {
+    if (loads) loader.run(any);
+    if constexpr (biased)
+      if (warp() > layout.warps && any) write_biases(item, memory);
     __syncwarp();
     __syncthreads();
-  } else {
-    Consumer consumer(item, memory);
-    consumer.run(steps, steps_with_values);
-    __syncthreads();  // all tiles have been read
-    consumer.put_part();
+    __syncthreads();
   }
   __syncthreads();
   write_parts(item, memory);
@@ -72,5 +69,7 @@ extern "C" __global__ void __launch_bounds__(32 *
   __shared__ float shares[Merge::warps][dim::value_dim];
   const int splits = static_cast<int>((p.base.key_seq + tile::split - 1) / tile::split);
   wait_for_launch_before();
-  Merge{p.base, blockIdx.x, splits}.run(shares);
+  const Merge merge{p.base, blockIdx.x, splits};
+  if constexpr (biased) add_later_decays(merge);
+  merge.run(shares);
 }

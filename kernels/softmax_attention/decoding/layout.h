@@ -18,7 +18,9 @@ struct DecodingLayout {
   static constexpr int rows = 16;     // of a block: queries times the heads of a group
   static constexpr int columns = 64;  // of a panel: a row of it has 128 bytes
 
-  int threads = 32 * (warps + 1);
+  // Warps besides those that multiply: one that has tiles copied, and those that form biases.
+  int bias_warps = biased > 0 ? 3 : 0;
+  int threads = 32 * (warps + 1 + bias_warps);
   int keys_of_warp = block_n / warps;
   int keys = (key_dim + 15) / 16 * 16;
   int values = (value_dim + 15) / 16 * 16;
@@ -33,11 +35,11 @@ struct DecodingLayout {
 
   int value_tiles = stages * key_tile;  // after the tiles of keys
   int bias_tiles = value_tiles + stages * value_tile;
-  int barriers = bias_tiles + stages * bias_tile;  // keys arrived, values arrived, free
-  int offsets = barriers + 3 * stages * 8;         // float32 [biased][tiles]
-  int floors = offsets + biased * tiles * 4;       // float32 [biased]
-  int needed = floors + biased * 4;                // two numbers of tiles
-  int walk_bytes = needed + 8;
+  int barriers = bias_tiles + stages * bias_tile;  // keys, values and biases arrived; free
+  int totals = barriers + 4 * stages * 8;          // float32 [biased][tiles]
+  int reaches = totals + biased * tiles * 4;       // float32 [3][biased], see reach.cuh
+  int copied = reaches + 3 * biased * 4;           // int [stages]: whether values were copied
+  int walk_bytes = copied + stages * 4;
 
   // After the walk, in the place of the tiles: float32 [warps][rows][partial_ld] partial outputs
   // and float2 [warps][rows] with their references and sums.

@@ -1,12 +1,22 @@
 #pragma once
-// How far back the one query of decay attention has to look, in a block of flash_decoding_sm90.
+// The decays of a block of flash_decoding_sm90. One query stands at the last key, so the bias of a
+// key is the sum of the log decays after it. In a block biases are relative to the end of its keys;
+// the merge adds what all later splits decay. Nothing is ever subtracted, so resets (-inf) need no
+// care.
 //
-// A query gives its own key, the last one, the weight of their product, whatever the decays are.
-// Values of keys whose weights add up to less than 2^-bits of that are not needed. Which these are
-// is only known once their products with the query are, because a far key may be as large as it
-// likes: keys are read unless a reset lies after them. Whether a tile's values are copied ahead is
-// a guess, that keys are not much larger than the last one. A warp that needs values that were not
-// copied reads them itself (consumer.cuh), so results do not depend on the guess.
+// How far back the query has to look: it gives its own key, the last one, the weight of their
+// product, whatever the decays are. Values of keys whose weights add up to less than 2^-bits of
+// that are not needed. Log decays are not above 0, so the last `window` of them bound what lies
+// between a block's keys and the query. Which keys have such weights is only known once their
+// products with the query are, because a far key may be as large as it likes: keys are read unless
+// a reset lies in the window. Whether a tile's values are copied is a guess, that keys are not much
+// larger than the last one. A warp that needs values that were not copied reads them itself
+// (consumer.cuh), so results do not depend on the guess.
+//
+// The numbers of a row (log2):
+//   later   sum of the window's log decays after the block's keys
+//   least   the least logit that matters, relative to the end of the block's keys
+//   guess   the least offset of a tile whose values are copied
 
 #include "softmax_attention/decoding/block.cuh"
 
@@ -17,6 +27,7 @@ constexpr float bits = 24.0f;
 /// By how much the products of copied tiles may exceed the product of the norms of the query and
 /// the last key.
 constexpr float guessed = 1.25f;
+constexpr int window = 1024;
 
 __device__ __forceinline__ float sum_of_warp(float x) {
 #pragma unroll
@@ -24,7 +35,25 @@ __device__ __forceinline__ float sum_of_warp(float x) {
   return x;
 }
 
-/// For one row. Runs on one warp.
+/// Adds up the window's log decays after the block's keys. Runs on the whole block.
+__device__ __forceinline__ void sum_window(const Item& item, const Memory& memory) {
+  const int keys = static_cast<int>(item.p.key_seq), end = item.first_key + tile::split;
+  const int begin = end > keys - window ? end : keys - window;
+  if (begin >= keys) return;
+  float sums[biased_rows] = {};
+#pragma unroll 4
+  for (int key = begin + static_cast<int>(threadIdx.x); key < keys; key += layout.threads)
+#pragma unroll
+    for (int row = 0; row < biased_rows; ++row)
+      if (row < item.rows) sums[row] += item.decay(row, key);
+#pragma unroll
+  for (int row = 0; row < biased_rows; ++row) {
+    const float sum = sum_of_warp(sums[row]);
+    if (lane() == 0) atomicAdd(&memory.later(row), sum);
+  }
+}
+
+/// Runs on one warp.
 __device__ __forceinline__ void find_reach(const Item& item, const Memory& memory, int row) {
   const AttentionParams& p = item.p;
   const io_t *q = item.q(row), *k = item.k(p.key_seq - 1);
@@ -36,38 +65,89 @@ __device__ __forceinline__ void find_reach(const Item& item, const Memory& memor
   const float factor = p.scale * device::log2_e;
   product = sum_of_warp(product) * factor;
   const float largest = sqrtf(sum_of_warp(query)) * sqrtf(sum_of_warp(key)) * factor;
-  const float floor = product - bits - log2f(static_cast<float>(p.key_seq));
-  if (lane() == 0) memory.floor(row) = floor;
+  const float least = product - bits - log2f(static_cast<float>(p.key_seq)) - memory.later(row);
+  if (lane() == 0) {
+    memory.least(row) = least;
+    memory.guess(row) = least - guessed * largest;
+  }
+}
 
-  const int all = static_cast<int>((p.key_seq + block_n - 1) / block_n);
-  const int end = item.first_key / block_n + item.tiles;
-  const float* totals = static_cast<const float*>(p.work[work_totals]) +
-                        (item.batch * p.heads + item.head(row)) * all;
-  float later = 0.0f;
-  for (int tile = end + lane(); tile < all; tile += 32) later += totals[tile];
-  later = sum_of_warp(later);
-  int steps = 0, steps_with_values = 0;
-  for (int first = 0; first < item.tiles; first += 32) {
-    const int step = first + lane();
-    const float own = step < item.tiles ? totals[end - 1 - step] : 0.0f;
-    float through = own;  // this tile and those of earlier steps
+/// Whether a row sees keys of the block.
+__device__ __forceinline__ bool sees_any(const Item& item, const Memory& memory) {
+  if constexpr (!biased) return true;
+  bool any = false;
+  for (int row = 0; row < item.rows; ++row)
+    any = any || memory.later(row) > device::minus_infinity();
+  return any;
+}
+
+/// Writes the biases of all tiles. A tile is one warp's work; lanes have neighbouring keys.
+__device__ __forceinline__ void write_biases(const Item& item, const Memory& memory) {
+  constexpr int each = block_n / 32;
+  for (int step = warp() - layout.warps - 1; step < item.tiles; step += layout.bias_warps) {
+    const long long first = item.first_key + (item.tiles - 1 - step) * block_n + lane() * each;
+    float decays[biased_rows][each];
 #pragma unroll
-    for (int n = 1; n < 32; n *= 2) {
-      const float other = __shfl_up_sync(0xffffffffu, through, n);
-      if (lane() >= n) through += other;
+    for (int row = 0; row < biased_rows; ++row)
+#pragma unroll
+      for (int i = 0; i < each; ++i)
+        decays[row][i] = row < item.rows ? item.decay(row, first + i) : 0.0f;
+    if (step >= stages) barrier_wait(memory.free(step), memory.parity(step) ^ 1u);
+#pragma unroll
+    for (int row = 0; row < biased_rows; ++row) {
+      float own[each], sum = 0.0f;
+#pragma unroll
+      for (int i = each - 1; i >= 0; --i) own[i] = sum, sum += decays[row][i];
+      float from_here = sum;  // this lane's keys and all later ones
+#pragma unroll
+      for (int n = 1; n < 32; n *= 2) {
+        const float other = __shfl_down_sync(0xffffffffu, from_here, n);
+        if (lane() + n < 32) from_here += other;
+      }
+      const float others = __shfl_down_sync(0xffffffffu, from_here, 1);
+      const float after = lane() == 31 ? 0.0f : others;
+      float* biases = memory.biases(step, row) + lane() * each;
+#pragma unroll
+      for (int i = 0; i < each; i += 2)
+        device::store_pair(biases + i, own[i] + after, own[i + 1] + after);
+      if (lane() == 0) memory.total(row, step) = from_here;
     }
-    float before = __shfl_up_sync(0xffffffffu, through, 1);
-    if (lane() == 0) before = 0.0f;
-    const float offset = later + before;
-    later += __shfl_sync(0xffffffffu, through, 31);
-    if (step < item.tiles) {
-      memory.offset(row, step) = offset;
-      if (offset > device::minus_infinity()) steps = step + 1;
-      if (offset + guessed * largest >= floor) steps_with_values = step + 1;
+    __syncwarp();
+    if (lane() == 0) barrier_arrive(memory.biases_arrived(step));
+  }
+}
+
+/// Writes what the block's keys decay, for the merge. A block whose keys are not seen may write 0:
+/// a later split has the reset that hides them.
+__device__ __forceinline__ void write_decays(const Item& item, const Memory& memory, bool any) {
+  const int row = static_cast<int>(threadIdx.x);
+  if (row >= item.rows) return;
+  float sum = 0.0f;
+  for (int step = 0; any && step < item.tiles; ++step) sum += memory.total(row, step);
+  static_cast<float*>(
+      item.p.work[work_decays])[Parts{item.p}.at(item.split, item.batch, 0, item.head(row))] = sum;
+}
+
+/// Makes the log-sums of a row's parts relative to the query, before they are merged.
+__device__ __forceinline__ void add_later_decays(const Merge& merge) {
+  if (merge.warp() == 0) {
+    float later = 0.0f;
+    const float* decays = static_cast<const float*>(merge.p.work[work_decays]);
+    for (int first = (merge.splits - 1) / 32 * 32; first >= 0; first -= 32) {
+      const int split = first + lane();
+      float from_here = split < merge.splits ? decays[merge.part(split)] : 0.0f;
+#pragma unroll
+      for (int n = 1; n < 32; n *= 2) {
+        const float other = __shfl_down_sync(0xffffffffu, from_here, n);
+        if (lane() + n < 32) from_here += other;
+      }
+      const float others = __shfl_down_sync(0xffffffffu, from_here, 1);
+      if (split < merge.splits)
+        merge.parts().log_sums()[merge.part(split)] += later + (lane() == 31 ? 0.0f : others);
+      later += __shfl_sync(0xffffffffu, from_here, 0);
     }
   }
-  atomicMax(memory.needed(), steps);
-  atomicMax(memory.needed() + 1, steps_with_values < steps ? steps_with_values : steps);
+  __syncthreads();
 }
 
 }  // namespace gla_bench::softmax_attention::decoding
