@@ -19,10 +19,10 @@ constexpr int merge_threads = 128;  // SplitMerge
 constexpr int other_registers = 56, decay_registers = 8, registers_of_multiprocessor = 65536;
 
 TileSpace space() {
-  return {{"split", {2048, 4096, 1024, 512, 256, 128}, "keys of a block"},
+  return {{"split", {2048, 4096, 1024, 256}, "keys of a block"},
           {"block_n", {64, 128}, "keys of a tile"},
-          {"warps", {4, 8, 2}, "warps that multiply, each with keys of its own"},
-          {"stages", {3, 2, 4, 6}, "tiles of keys and of values in shared memory"}};
+          {"warps", {4, 8}, "warps that multiply, each with keys of its own"},
+          {"stages", {3, 2, 6}, "tiles of keys and of values in shared memory"}};
 }
 
 int at_least_one(const Tile& tile, std::string_view axis) {
@@ -73,7 +73,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (sizes.block_n % (16 * sizes.warps) != 0)
     return "block_n=" + std::to_string(sizes.block_n) + " leaves " + std::to_string(sizes.warps) +
            " warps less than 16 keys each";
-  if (sizes.split > 128 && sizes.split >= s.keys_seq())
+  if (sizes.split > 256 && sizes.split >= s.keys_seq())
     return "split=" + std::to_string(sizes.split) + " is no split of so few keys";
   const int needed = sizes.values / 2 + sizes.keys / 4 + sizes.keys_of_warp + other_registers +
                      (biased(problem) ? decay_registers : 0);

@@ -26,7 +26,8 @@ int at_least_one(const Tile& tile, std::string_view axis) {
 RowRingLayout layout(const Problem& problem, const Tile& tile, int inputs) {
   return {problem.shape.columns,         static_cast<int>(size_of(problem.dtype)),
           at_least_one(tile, "cluster"), at_least_one(tile, "rows"),
-          at_least_one(tile, "stages"),  inputs};
+          at_least_one(tile, "stages"),  inputs,
+          at_least_one(tile, "threads")};
 }
 
 int block_threads(const Tile& tile) {
@@ -92,6 +93,7 @@ Recipe ring_recipe(const Problem& problem, const Tile& tile, int inputs, std::st
   constant("buffer_bytes", sizes.buffer_bytes);
   constant("pairs", sizes.pairs);
   constant("barriers", sizes.barriers);
+  constant("thread_vectors", sizes.thread_vectors);
   constant("residency", residency(sizes, tile));
   const std::int64_t held =
       std::int64_t{cluster > 2 ? multiprocessors_of_large_clusters : multiprocessors} *

@@ -49,13 +49,15 @@ struct Share {
 struct Part {
   int begin, end;
 
+  /// The index of the thread's n-th vector.
+  __device__ __forceinline__ int vector(int n) const {
+    return begin / width + static_cast<int>(threadIdx.x) % threads + n * threads;
+  }
   /// Calls body(index of a vector) for each of the thread's vectors.
   template <typename Body>
   __device__ __forceinline__ void each(const Body& body) const {
 #pragma unroll 4
-    for (int v = begin / width + static_cast<int>(threadIdx.x) % threads; v * width < end;
-         v += threads)
-      body(v);
+    for (int v = vector(0); v * width < end; v += threads) body(v);
   }
   __device__ __forceinline__ bool whole(int v) const {
     return aligned || (v * width >= begin && (v + 1) * width <= end);
@@ -126,17 +128,16 @@ struct Ring {
       if constexpr (!aligned) copy_edges_out(share, stage);
       if (threadIdx.x == 0) copy_out_and_ahead(tile, tiles, share, stage);
     }
+    // Nobody writes into a block that has ended: it has waited for the last pairs of all others.
     if (threadIdx.x == 0) copies_read<0>();
-    if constexpr (cluster > 1) cluster_barrier();  // nobody writes into a block that has ended
   }
 
-  /// Gives the pair of every block of the cluster to body(pair), in the same order in all of them.
-  /// Every thread of a block has the block's own pair. Blocks are never more than a tile apart, so
-  /// two places for each suffice.
-  template <typename Body>
-  __device__ __forceinline__ void of_cluster(float a, float b, const Body& body) const {
+  /// The pairs of all blocks of the cluster, in the same order in all of them. Every thread of a
+  /// block has the block's own pair. A body calls this once for each tile. Blocks are never more
+  /// than a tile apart, so two places for each suffice.
+  __device__ __forceinline__ void of_cluster(float a, float b, float2 (&pairs)[cluster]) const {
     if constexpr (cluster == 1) {
-      body(make_float2(a, b));
+      pairs[0] = make_float2(a, b);
     } else {
       const int place = done & 1;
       if (threadIdx.x == 0) barrier_expect(exchanged(place), 16 * cluster);
@@ -146,8 +147,8 @@ struct Ring {
       barrier_wait_cluster(exchanged(place), done / 2 & 1u);
 #pragma unroll
       for (int block = 0; block < cluster; ++block)
-        body(*reinterpret_cast<const float2*>(shared + launch::pairs +
-                                              (place * cluster + block) * 16));
+        pairs[block] = *reinterpret_cast<const float2*>(shared + launch::pairs +
+                                                        (place * cluster + block) * 16);
     }
   }
 

@@ -13,6 +13,7 @@ struct RowRingLayout {
   int rows;     ///< rows of a tile
   int stages;   ///< tiles in shared memory
   int inputs;   ///< tensors of which a tile has rows; the outputs take the place of the last one
+  int threads;  ///< threads of each block that share a row
 
   static constexpr int vector_bytes = 16;
   /// Whether every row begins and ends at a multiple of 16 bytes.
@@ -24,6 +25,10 @@ struct RowRingLayout {
   long long vectors = (tile_vectors + cluster - 1) / cluster;  // of one block
   long long buffer_bytes = vectors * vector_bytes;
   long long stage_bytes = inputs * buffer_bytes;
+  // The most vectors of a row that a thread has.
+  long long row_vectors =
+      (columns * io_bytes + vector_bytes - 1) / vector_bytes + (aligned ? 0 : 1);
+  long long thread_vectors = ((row_vectors + cluster - 1) / cluster + threads - 1) / threads;
   // After the stages: pairs of floats in places of 16 bytes [2][cluster], then barriers, one for
   // each stage and two for the pairs.
   long long pairs = stages * stage_bytes;

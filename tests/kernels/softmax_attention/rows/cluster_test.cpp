@@ -84,13 +84,14 @@ TEST(SoftmaxCluster, BuffersHoldATileWhereverItBegins) {
     for (const int io_bytes : {2, 4})
       for (const int blocks : {1, 2, 4, 8})
         for (const int rows : {1, 4, 32}) {
-          const RowRingLayout sizes{columns, io_bytes, blocks, rows, 2, 1};
+          const RowRingLayout sizes{columns, io_bytes, blocks, rows, 2, 1, 32};
           const long long width = 16 / io_bytes, held = sizes.vectors * blocks;
           EXPECT_EQ(sizes.aligned, columns * io_bytes % 16 == 0);
           for (long long tile = 0; tile < 16; ++tile) {
             const long long begin = tile * rows * columns, end = begin + rows * columns;
             EXPECT_GE(held, (end + width - 1) / width - begin / width) << columns;
           }
+          EXPECT_GE(sizes.thread_vectors * 32 * blocks, sizes.row_vectors);
           EXPECT_EQ(sizes.barriers % 8, 0);
           EXPECT_EQ(sizes.pairs % 16, 0);
         }
