@@ -82,14 +82,21 @@ struct Item {
     return static_cast<const io_t*>(p.k) + batch * p.key_strides.batch +
            key_head * p.key_strides.heads + key * p.key_strides.seq;
   }
-  /// A row's log decay (log2) at a key; 0 at keys that do not exist.
-  __device__ __forceinline__ float decay(int row, long long key) const {
-    if (key >= p.key_seq) return 0.0f;
+  /// What a row's log decay at a key comes from. Keys and rows that do not exist read the last
+  /// ones, so that no load waits for another one's branch.
+  __device__ __forceinline__ gate_t raw_decay(int row, int key) const {
+    const int keys = static_cast<int>(p.key_seq);
+    return static_cast<const gate_t*>(
+        p.log_decay)[batch * p.decay_strides.batch +
+                     (first_row + (row < rows ? row : rows - 1) + key_head * group) *
+                         p.decay_strides.heads +
+                     (key < keys ? key : keys - 1) * p.decay_strides.seq];
+  }
+  /// Its log decay (log2); 0 at keys that do not exist.
+  __device__ __forceinline__ float decay(int row, int key, gate_t raw) const {
+    if (key >= p.key_seq || row >= rows) return 0.0f;
     if constexpr (trait::decay == 1) return p.constant_log_decay[head(row)] * device::log2_e;
-    return device::log2_e *
-           device::to_float(static_cast<const gate_t*>(
-               p.log_decay)[batch * p.decay_strides.batch + head(row) * p.decay_strides.heads +
-                            key * p.decay_strides.seq]);
+    return device::to_float(raw) * device::log2_e;
   }
   __device__ __forceinline__ const io_t* v(long long key) const {
     return static_cast<const io_t*>(p.v) + batch * p.value_strides.batch +

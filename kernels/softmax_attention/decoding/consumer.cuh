@@ -20,14 +20,15 @@ struct Consumer {
   Ops::A queries[key_steps];
   float outputs[value_tiles][4] = {};
   float reference[2] = {device::minus_infinity(), device::minus_infinity()}, sum[2] = {};
-  float offset[2] = {};  // what a row's biases have in common in a tile
-  int limits[2];
+  float offset[2] = {};        // what a row's biases have in common in a tile
+  int limits[2], bias_row[2];  // rows that do not exist have the biases of the last one
 
   __device__ __forceinline__ Consumer(const Item& its_item, const Memory& its_memory)
       : item(its_item), memory(its_memory) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       limits[h] = item.limit(row(h));
+      bias_row[h] = row(h) < item.rows ? row(h) : item.rows - 1;
       const bool exists = row(h) < item.rows;
       const io_t* q = item.q(exists ? row(h) : 0);
 #pragma unroll
@@ -64,8 +65,7 @@ struct Consumer {
       }
       if constexpr (biased)
 #pragma unroll
-        for (int h = 0; h < 2; ++h)
-          if (row(h) < item.rows) offset[h] += memory.total(row(h), step);
+        for (int h = 0; h < 2; ++h) offset[h] += memory.total(bias_row[h], step);
       __syncwarp();
       if (lane() == 0) barrier_arrive(memory.free(step));
     }
@@ -154,15 +154,13 @@ struct Consumer {
     bool needed = !biased, changed = false;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const bool exists = row(h) < item.rows;
       largest[h] = device::minus_infinity();
 #pragma unroll
       for (int n = 0; n < column_tiles; ++n) {
         float2 bias = make_float2(0.0f, 0.0f);
         if constexpr (biased)
-          if (exists)
-            bias = device::load_pair(memory.biases(step, row(h)) + first_key() + 8 * n +
-                                     lane() % 4 * 2);
+          bias = device::load_pair(memory.biases(step, bias_row[h]) + first_key() + 8 * n +
+                                   lane() % 4 * 2);
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           float& score = scores[n][2 * h + e];
@@ -172,7 +170,7 @@ struct Consumer {
           largest[h] = fmaxf(largest[h], score);
         }
       }
-      if constexpr (biased) needed = needed || (exists && !(largest[h] <= memory.least(row(h))));
+      if constexpr (biased) needed = needed || !(largest[h] <= memory.least(bias_row[h]));
     }
     if constexpr (biased)
       if (!__any_sync(0xffffffffu, needed)) return false;

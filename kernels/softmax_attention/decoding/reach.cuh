@@ -35,20 +35,40 @@ __device__ __forceinline__ float sum_of_warp(float x) {
   return x;
 }
 
+/// The log decays (log2) of some keys in all rows. All loads are on their way together.
+template <int keys>
+__device__ __forceinline__ void load_decays(const Item& item, const int (&key)[keys],
+                                            float (&decays)[biased_rows][keys]) {
+  gate_t raw[biased_rows][keys] = {};
+  if constexpr (trait::decay == 2)
+#pragma unroll
+    for (int i = 0; i < keys; ++i)
+#pragma unroll
+      for (int row = 0; row < biased_rows; ++row) raw[row][i] = item.raw_decay(row, key[i]);
+#pragma unroll
+  for (int row = 0; row < biased_rows; ++row)
+#pragma unroll
+    for (int i = 0; i < keys; ++i) decays[row][i] = item.decay(row, key[i], raw[row][i]);
+}
+
 /// Adds up the window's log decays after the block's keys. Runs on the whole block.
 __device__ __forceinline__ void sum_window(const Item& item, const Memory& memory) {
+  constexpr int each = (window + layout.threads - 1) / layout.threads;
   const int keys = static_cast<int>(item.p.key_seq), end = item.first_key + tile::split;
   const int begin = end > keys - window ? end : keys - window;
   if (begin >= keys) return;
-  float sums[biased_rows] = {};
-#pragma unroll 4
-  for (int key = begin + static_cast<int>(threadIdx.x); key < keys; key += layout.threads)
+  int key[each];
 #pragma unroll
-    for (int row = 0; row < biased_rows; ++row)
-      if (row < item.rows) sums[row] += item.decay(row, key);
+  for (int i = 0; i < each; ++i)
+    key[i] = begin + static_cast<int>(threadIdx.x) + i * layout.threads;
+  float decays[biased_rows][each];
+  load_decays(item, key, decays);
 #pragma unroll
   for (int row = 0; row < biased_rows; ++row) {
-    const float sum = sum_of_warp(sums[row]);
+    float sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < each; ++i) sum += decays[row][i];
+    sum = sum_of_warp(sum);
     if (lane() == 0) atomicAdd(&memory.later(row), sum);
   }
 }
@@ -85,13 +105,12 @@ __device__ __forceinline__ bool sees_any(const Item& item, const Memory& memory)
 __device__ __forceinline__ void write_biases(const Item& item, const Memory& memory) {
   constexpr int each = block_n / 32;
   for (int step = warp() - layout.warps - 1; step < item.tiles; step += layout.bias_warps) {
-    const long long first = item.first_key + (item.tiles - 1 - step) * block_n + lane() * each;
+    int key[each];
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+      key[i] = item.first_key + (item.tiles - 1 - step) * block_n + lane() * each + i;
     float decays[biased_rows][each];
-#pragma unroll
-    for (int row = 0; row < biased_rows; ++row)
-#pragma unroll
-      for (int i = 0; i < each; ++i)
-        decays[row][i] = row < item.rows ? item.decay(row, first + i) : 0.0f;
+    load_decays(item, key, decays);
     if (step >= stages) barrier_wait(memory.free(step), memory.parity(step) ^ 1u);
 #pragma unroll
     for (int row = 0; row < biased_rows; ++row) {

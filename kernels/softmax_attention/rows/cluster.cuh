@@ -73,16 +73,20 @@ struct RowWork {
   __device__ __forceinline__ void held(const Part& part, io_t* buffer) const {
     float x[vectors][width], top = device::minus_infinity();
 #pragma unroll
-    for (int n = 0; n < vectors; ++n) {
-      if (part.vector(n) * width < part.end) {
-        part.load(buffer, part.vector(n), nothing(), x[n]);
-      } else {
+    for (int n = 0; n < vectors; ++n)
 #pragma unroll
-        for (int i = 0; i < width; ++i) x[n][i] = nothing();
-      }
+      for (int i = 0; i < width; ++i) x[n][i] = nothing();
+    const bool there = part.begin < part.end;
+    if (there) {
+#pragma unroll
+      for (int n = 0; n < vectors; ++n)
+        if (exact || part.vector(n) * width < part.end)
+          part.load(buffer, part.vector(n), nothing(), x[n]);
+    }
+#pragma unroll
+    for (int n = 0; n < vectors; ++n)
 #pragma unroll
       for (int i = 0; i < width; ++i) top = fmaxf(top, factor.sign * x[n][i]);
-    }
     PartialSum sum{top * factor.value, 0.0f};
     const float base = sum.base();
 #pragma unroll
@@ -99,7 +103,8 @@ struct RowWork {
     for (int n = 0; n < vectors; ++n) {
 #pragma unroll
       for (int i = 0; i < width; ++i) x[n][i] *= by;
-      if (part.vector(n) * width < part.end) part.store(buffer, part.vector(n), x[n]);
+      if (there && (exact || part.vector(n) * width < part.end))
+        part.store(buffer, part.vector(n), x[n]);
     }
   }
   /// With the elements in shared memory, which is read three times.

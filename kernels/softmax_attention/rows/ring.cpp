@@ -94,6 +94,7 @@ Recipe ring_recipe(const Problem& problem, const Tile& tile, int inputs, std::st
   constant("pairs", sizes.pairs);
   constant("barriers", sizes.barriers);
   constant("thread_vectors", sizes.thread_vectors);
+  constant("exact", sizes.exact);
   constant("residency", residency(sizes, tile));
   const std::int64_t held =
       std::int64_t{cluster > 2 ? multiprocessors_of_large_clusters : multiprocessors} *

@@ -24,6 +24,8 @@ constexpr int cluster = tile::cluster, threads = tile::threads, rows = tile::row
 constexpr int stages = tile::stages, block_threads = threads * rows;
 constexpr int width = 16 / static_cast<int>(sizeof(io_t));  // elements of a vector
 constexpr bool aligned = launch::aligned != 0;
+/// Whether every thread has launch::thread_vectors vectors of every row.
+constexpr bool exact = launch::exact != 0;
 
 /// The elements of a tile that a block holds, counted from the start of the tensor.
 struct Share {

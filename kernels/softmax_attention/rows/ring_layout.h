@@ -29,6 +29,7 @@ struct RowRingLayout {
   long long row_vectors =
       (columns * io_bytes + vector_bytes - 1) / vector_bytes + (aligned ? 0 : 1);
   long long thread_vectors = ((row_vectors + cluster - 1) / cluster + threads - 1) / threads;
+  bool exact = aligned && thread_vectors * threads * cluster == row_vectors;
   // After the stages: pairs of floats in places of 16 bytes [2][cluster], then barriers, one for
   // each stage and two for the pairs.
   long long pairs = stages * stage_bytes;
