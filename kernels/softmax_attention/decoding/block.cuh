@@ -157,8 +157,12 @@ struct Memory {
     return reinterpret_cast<float*>(shared + layout.reaches);
   }
   __device__ __forceinline__ void init() const {
-    for (int i = 0; i < 3 * stages; ++i) barrier_init(barrier(i), 1);
-    for (int i = 0; i < stages; ++i) barrier_init(free(i), layout.warps);
+    for (int i = 0; i < 2 * stages; ++i) barrier_init(barrier(i), 1);
+    // Where biases are written by threads and not by copies, every thread arrives for itself.
+    for (int i = 0; i < stages; ++i) {
+      barrier_init(biases_arrived(i), 32);
+      barrier_init(free(i), biased ? 32 * layout.warps : layout.warps);
+    }
     for (int row = 0; row < layout.biased; ++row) later(row) = 0.0f;
     barrier_init_fence();
     publish_shared();

@@ -66,8 +66,12 @@ struct Consumer {
       if constexpr (biased)
 #pragma unroll
         for (int h = 0; h < 2; ++h) offset[h] += memory.total(bias_row[h], step);
-      __syncwarp();
-      if (lane() == 0) barrier_arrive(memory.free(step));
+      if constexpr (biased) {
+        barrier_arrive(memory.free(step));
+      } else {
+        __syncwarp();
+        if (lane() == 0) barrier_arrive(memory.free(step));
+      }
     }
   }
 

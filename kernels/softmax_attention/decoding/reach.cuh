@@ -131,8 +131,7 @@ __device__ __forceinline__ void write_biases(const Item& item, const Memory& mem
         device::store_pair(biases + i, own[i] + after, own[i + 1] + after);
       if (lane() == 0) memory.total(row, step) = from_here;
     }
-    __syncwarp();
-    if (lane() == 0) barrier_arrive(memory.biases_arrived(step));
+    barrier_arrive(memory.biases_arrived(step));
   }
 }
 

@@ -149,7 +149,7 @@ extern "C" __global__ void __cluster_dims__(tile::cluster, 1, 1)
   const RowWork work{ring, scratch, factor};
   ring.run([&](const Part& part, const Ring<1>::Buffers& buffers) {
     constexpr int vectors = launch::thread_vectors;
-    if constexpr (vectors * width <= 32)
+    if constexpr (launch::held != 0)
       work.held<vectors>(part, buffers.of[0]);
     else
       work.walked(part, buffers.of[0]);

@@ -12,8 +12,9 @@ namespace {
 /// clusters of four and more leave some idle. With fewer, some blocks would wait for others to end.
 constexpr int multiprocessors = 132, multiprocessors_of_large_clusters = 128;
 constexpr std::int64_t shared_of_multiprocessor = 233472, reserved_for_block = 1024;
-/// With more threads than this they would have less than 40 registers each.
-constexpr int threads_of_multiprocessor = 1536;
+/// With more threads than this they would have less than 40 registers each, or 64 where they hold
+/// many elements.
+constexpr int threads_of_multiprocessor = 1536, threads_that_hold_many = 1024, many = 16;
 constexpr std::int64_t blocks_of_multiprocessor = 32;
 constexpr int scratch_bytes = 256;  // shared memory that is no part of the layout
 constexpr std::int64_t least_share_bytes = 8192, most_vectors_of_thread = 64;
@@ -38,7 +39,9 @@ int block_threads(const Tile& tile) {
 int residency(const RowRingLayout& sizes, const Tile& tile) {
   const std::int64_t by_memory =
       shared_of_multiprocessor / (sizes.bytes + scratch_bytes + reserved_for_block);
-  const std::int64_t by_threads = threads_of_multiprocessor / block_threads(tile);
+  const std::int64_t by_threads =
+      (sizes.held > many ? threads_that_hold_many : threads_of_multiprocessor) /
+      block_threads(tile);
   return static_cast<int>(
       std::max<std::int64_t>(1, std::min({by_memory, by_threads, blocks_of_multiprocessor})));
 }
@@ -95,6 +98,7 @@ Recipe ring_recipe(const Problem& problem, const Tile& tile, int inputs, std::st
   constant("barriers", sizes.barriers);
   constant("thread_vectors", sizes.thread_vectors);
   constant("exact", sizes.exact);
+  constant("held", sizes.held);
   constant("residency", residency(sizes, tile));
   const std::int64_t held =
       std::int64_t{cluster > 2 ? multiprocessors_of_large_clusters : multiprocessors} *

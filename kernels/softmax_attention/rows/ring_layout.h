@@ -29,6 +29,9 @@ struct RowRingLayout {
   long long row_vectors =
       (columns * io_bytes + vector_bytes - 1) / vector_bytes + (aligned ? 0 : 1);
   long long thread_vectors = ((row_vectors + cluster - 1) / cluster + threads - 1) / threads;
+  // Elements that a thread keeps in registers; 0: they would be too many.
+  long long thread_elements = thread_vectors * (vector_bytes / io_bytes);
+  long long held = thread_elements <= 32 ? thread_elements : 0;
   bool exact = aligned && thread_vectors * threads * cluster == row_vectors;
   // After the stages: pairs of floats in places of 16 bytes [2][cluster], then barriers, one for
   // each stage and two for the pairs.
