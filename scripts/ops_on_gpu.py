@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks gla_bench.ops on a GPU: scripts/ops_on_gpu.py [--quick]
+"""Checks gla_bench.ops on a GPU: scripts/ops_on_gpu.py [--quick | --layer]
 
 It needs PyTorch with CUDA, the package with its module, such as build/python on PYTHONPATH, and the program
 (GLA_BENCH_PROGRAM). What is checked: every operator against float64, forward and, where the program has it,
 backward; the capture of CUDA graphs; torch's current stream; several threads; the choice beside the program's.
-Then it times what a call costs the host and, beside flash-linear-attention where that can be imported, a GLA
-layer. It ends with a table, and with exit code 1 where something is wrong.
+Then it times what a call costs the host and, beside flash-linear-attention where that can be imported, gla and a
+GLA layer, forward and with the backward. It ends with a table, and with exit code 1 where something is wrong.
 """
 
 import argparse
@@ -279,41 +279,91 @@ def overheads():
         check(f"host time of {what}", lambda work=work: f"{microseconds(work):.1f} us a call")
 
 
+def gradients(function, leaves, weights):
+    """A call that runs a function and its backward: the function's output, then the leaves' gradients."""
+    def step():
+        o = function()
+        return (o, *torch.autograd.grad(o, leaves, weights))
+    return step
+
+
+def compared(ours, theirs, tokens):
+    """Times two calls that return the same tensors, and holds these to each other."""
+    pairs = list(zip(ours(), theirs()))
+    differences = [rel_l2(one, other.double()) for one, other in pairs]
+    expect(max(differences) < 2 * BOUNDS[torch.bfloat16], f"they differ by {differences}")
+    del pairs
+    ms, their_ms = milliseconds(ours), milliseconds(theirs)
+    return (f"{1e3 * tokens / ms:.4g} tokens/s ({ms:.3f} ms), fla {1e3 * tokens / their_ms:.4g} ({their_ms:.3f} ms), "
+            f"{their_ms / ms:.2f} x; differ {max(differences):.1e}")
+
+
+def kernel_speed(batch, seq, heads, chunk_gla):
+    """gla alone, forward and with its backward. `chunk_gla`: of flash-linear-attention, or None."""
+    tokens = batch * seq
+    q, k, v = (normal(batch, seq, heads, 128, dtype=torch.bfloat16).requires_grad_() for _ in range(3))
+    g = decays(batch, seq, heads, 128, dtype=torch.bfloat16).requires_grad_()
+    weights = normal(batch, seq, heads, 128, dtype=torch.bfloat16)
+
+    def forward(function):
+        def call():
+            with torch.no_grad():
+                return (function(q, k, v, g)[0],)
+        return call
+
+    def both(function):
+        return gradients(lambda: function(q, k, v, g)[0], (q, k, v, g), weights)
+
+    for direction, call in (("forward", forward), ("forward and backward", both)):
+        what = f"gla of B={batch} T={seq} H={heads} K=V=128, {direction}"
+        if chunk_gla is None:
+            check(what, lambda call=call: f"{1e3 * tokens / milliseconds(call(ops.gla)):.4g} tokens/s")
+        else:
+            check(what, compared, call(ops.gla), call(chunk_gla), tokens)
+    for direction in ("forward", "backward"):
+        plan = ops.plan(ops.gla, q, k, v, g, direction=direction)
+        note(f"  which runs {direction}", True, f"{plan.variant} {dict(plan.tile)}")
+
+
 def layer_speed():
-    """A GLA layer's forward by flash-linear-attention, and with its kernel replaced by ours."""
+    """A GLA layer by flash-linear-attention, and with its kernel replaced by ours; forward, and trained."""
     batch, seq, width, heads = 8, 4096, 2048, 16
-    q, k, v = (normal(batch, seq, heads, 128, dtype=torch.bfloat16) for _ in range(3))
-    g = decays(batch, seq, heads, 128, dtype=torch.bfloat16)
-    ms = milliseconds(lambda: ops.gla(q, k, v, g))
-    note("gla of B=8 T=4096 H=16 K=V=128", True,
-         f"{ms:.3f} ms, {ops.plan(ops.gla, q, k, v, g).variant}, {1e3 * batch * seq / ms:.3g} tokens/s")
     try:
         import fla.layers.gla as theirs  # pylint: disable=import-outside-toplevel
-        from fla.ops.gla import chunk_gla  # pylint: disable=import-outside-toplevel
     except Exception as error:  # pylint: disable=broad-except
-        return f"not compared: flash-linear-attention cannot be imported ({type(error).__name__})"
-    fla_ms = milliseconds(lambda: chunk_gla(q, k, v, g))
-    note("the same by fla.ops.gla.chunk_gla", True, f"{fla_ms:.3f} ms, {fla_ms / ms:.2f} x as long")
+        kernel_speed(batch, seq, heads, None)
+        note("beside flash-linear-attention", True, f"not compared: it cannot be imported ({type(error).__name__})")
+        return
+    kernel_speed(batch, seq, heads, theirs.chunk_gla)
     layer = theirs.GatedLinearAttention(hidden_size=width, num_heads=heads, expand_k=1.0, expand_v=1.0,
-                                        mode="chunk").to(DEVICE, torch.bfloat16).eval()
-    x = normal(batch, seq, width, dtype=torch.bfloat16)
+                                        mode="chunk").to(DEVICE, torch.bfloat16)
+    x = normal(batch, seq, width, dtype=torch.bfloat16).requires_grad_()
+    weights = normal(batch, seq, width, dtype=torch.bfloat16)
+    leaves = [x, *layer.parameters()]
+    kept = theirs.chunk_gla
 
-    def ours(q, k, v, g=None, gk=None, scale=None, initial_state=None, output_final_state=False,
-             cu_seqlens=None, **_):
+    def by_ops(q, k, v, g=None, gk=None, scale=None, initial_state=None, output_final_state=False,
+               cu_seqlens=None, **_):
         return ops.gla(q, k, v, g if gk is None else gk, scale=scale, initial_state=initial_state,
                        output_final_state=output_final_state, cu_seqlens=cu_seqlens)
 
-    with torch.no_grad():
-        by_fla, fla_ms = layer(x)[0], milliseconds(lambda: layer(x))
-        kept, theirs.chunk_gla = theirs.chunk_gla, ours
-        try:
-            by_ops, ms = layer(x)[0], milliseconds(lambda: layer(x))
-        finally:
-            theirs.chunk_gla = kept
-    difference = rel_l2(by_ops, by_fla.double())
-    expect(difference < BOUNDS[torch.bfloat16], f"the layers differ by {difference}")
-    tokens = 1e3 * batch * seq
-    return f"{tokens / ms:.4g} tokens/s, fla {tokens / fla_ms:.4g}, {fla_ms / ms:.2f} x; differ {difference:.1e}"
+    def with_kernel(kernel, call):
+        def work():
+            theirs.chunk_gla = kernel
+            try:
+                return call()
+            finally:
+                theirs.chunk_gla = kept
+        return work
+
+    def forward():
+        with torch.no_grad():
+            return (layer(x)[0],)
+
+    for what, call in (("forward", forward),
+                       ("forward and backward", gradients(lambda: layer(x)[0], leaves, weights))):
+        check(f"GLA layer, B={batch} T={seq} d={width} H={heads}, {what}", compared,
+              with_kernel(by_ops, call), with_kernel(kept, call), batch * seq)
 
 
 def prepare_all(work):
@@ -341,6 +391,7 @@ def print_table():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="bfloat16 alone, and no times")
+    parser.add_argument("--layer", action="store_true", help="nothing but the times beside flash-linear-attention")
     parser.add_argument("--allow", nargs="*", default=[],
                         help="facts of the tuned table's environment that may differ (gla-bench compare --help)")
     parsed = parser.parse_args()
@@ -352,6 +403,9 @@ def main():
     torch.manual_seed(1)
     ops.configure(allow=parsed.allow)
     print("\n".join(ops.goes_by("cuda")))
+    if parsed.layer:
+        layer_speed()
+        return print_table()
     dtypes = [torch.bfloat16] if quick else list(BOUNDS)
     work = [(dtype, *problem) for dtype in dtypes for problem in problems(dtype)]
     begin = time.perf_counter()
@@ -375,7 +429,7 @@ def main():
     check("another device", other_device)
     if not quick:
         overheads()
-        check("GLA layer, B=8 T=4096 d=2048 H=16, forward", layer_speed)
+        layer_speed()
     return print_table()
 
 
