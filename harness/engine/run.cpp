@@ -10,7 +10,9 @@
 #include "harness/engine/run_progress.hpp"
 #include "harness/engine/statuses.hpp"
 #include "harness/engine/sustained.hpp"
+#include "harness/engine/where_wrong.hpp"
 #include "harness/engine/wrong_tensors.hpp"
+#include "harness/measure/checks.hpp"
 #include "harness/measure/counted.hpp"
 #include "harness/measure/readings.hpp"
 #include "harness/support/elapsed.hpp"
@@ -171,8 +173,16 @@ class PointRun {
             }};
   }
 
+  /// Says where the outputs differ, and saves them where the config asks for it.
   void keep(Trial& trial, const std::optional<WrongOutputs>& wrong) {
     if (!wrong) return;
+    const std::string where =
+        where_wrong(*trial.record.verification, *wrong->truth, wrong->outputs);
+    if (!where.empty()) trial.record.reason += "; " + where;
+    const Verification& verification = *trial.record.verification;
+    if (trial.candidate.variant->reproducible && !verification.deterministic &&
+        verification.check != check::repeat)
+      trial.record.reason += "; the same call gave other bits when it was repeated, as a race does";
     if (const auto path =
             write_wrong_tensors(plan_.keep_wrong, trial.record, *wrong->truth, wrong->outputs))
       trial.record.wrong_tensors = *path;
