@@ -120,7 +120,7 @@ struct LimitPolicy {
       3600;  ///< for making inputs and the reference, or for a plain computation
 };
 
-/// Which tensors of wrong rows are kept (engine/wrong_tensors.hpp).
+/// Which tensors of wrong rows are kept (engine/wrong/wrong_tensors.hpp).
 struct KeepWrong {
   std::string folder;      ///< empty: none are kept
   double most_mib = 1024;  ///< of one file; a larger one is not written

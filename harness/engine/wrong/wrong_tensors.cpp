@@ -1,4 +1,4 @@
-#include "harness/engine/wrong_tensors.hpp"
+#include "harness/engine/wrong/wrong_tensors.hpp"
 
 #include <filesystem>
 #include <sstream>

@@ -1,4 +1,4 @@
-#include "harness/engine/where_wrong.hpp"
+#include "harness/engine/wrong/where_wrong.hpp"
 
 #include <gtest/gtest.h>
 
