@@ -12,7 +12,6 @@
 #include "harness/engine/sustained.hpp"
 #include "harness/engine/wrong/where_wrong.hpp"
 #include "harness/engine/wrong/wrong_tensors.hpp"
-#include "harness/measure/checks.hpp"
 #include "harness/measure/counted.hpp"
 #include "harness/measure/readings.hpp"
 #include "harness/support/elapsed.hpp"
@@ -179,10 +178,11 @@ class PointRun {
     const std::string where =
         where_wrong(*trial.record.verification, *wrong->truth, wrong->outputs);
     if (!where.empty()) trial.record.reason += "; " + where;
-    const Verification& verification = *trial.record.verification;
-    if (trial.candidate.variant->reproducible && !verification.deterministic &&
-        verification.check != check::repeat)
-      trial.record.reason += "; the same call gave other bits when it was repeated, as a race does";
+    if (trial.candidate.variant->reproducible && !trial.record.verification->deterministic)
+      trial.record.reason +=
+          "; two calls with the same inputs gave other bits, as a race does, or memory that is "
+          "read "
+          "before it is written";
     if (const auto path =
             write_wrong_tensors(plan_.keep_wrong, trial.record, *wrong->truth, wrong->outputs))
       trial.record.wrong_tensors = *path;
