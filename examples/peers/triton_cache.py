@@ -64,7 +64,8 @@ def tensors(torch, dim, dtype):
     long, state = (batch, seq, heads, dim), torch.zeros(batch, heads, dim, dim, device="cuda")
     decays = -torch.rand(long, device="cuda").to(dtype) / 8
     return {"q": normal(*long), "k": normal(*long), "v": normal(*long), "do": normal(*long), "g": decays, "w": decays,
-            "u": normal(heads, dim), "scale": dim ** -0.5, "dfinal_state": state, "of_heads": decays[..., 0].contiguous()}
+            "u": normal(heads, dim), "scale": dim ** -0.5, "dfinal_state": state,
+            "of_heads": decays[..., 0].contiguous()}
 
 
 def compile_functions(names, dims, dtypes):
@@ -108,8 +109,8 @@ def main():
     # What is chosen without timing must not be kept, only what is compiled.
     own = {**os.environ, "TRITON_CACHE_DIR": options.folder, "FLA_CACHE_RESULTS": "0", "TRITON_CACHE_AUTOTUNING": "0"}
     own.pop(VARIABLE, None)
-    jobs = [subprocess.Popen([sys.executable, __file__, *sys.argv[1:], "--jobs", str(options.jobs), "--part", str(part)],
-                             env=own) for part in range(options.jobs)]
+    command = [sys.executable, __file__, *sys.argv[1:], "--jobs", str(options.jobs), "--part"]
+    jobs = [subprocess.Popen([*command, str(part)], env=own) for part in range(options.jobs)]
     return max(job.wait() for job in jobs)
 
 

@@ -106,7 +106,7 @@ def headline_lines(records, columns, wanted):
     """A markdown table of some columns of the headline, for the targets that are wanted."""
     if not any(r["file"] == "headline.json" and timed(r) for r in records):
         return ("Not measured yet: `gla-bench run configs/h200/headline.json -o "
-                "results/h200/headline.json` and `scripts/peers/run_fla.py` make the records.")
+                "results/h200/headline.json` makes the records.")
     rows = [dict(zip(HEADLINE_COLUMNS, headline_row(records, target))) for target in wanted]
     rules = "|".join("---" if name in TEXT_COLUMNS else "---:" for name in columns)
     lines = ["| " + " | ".join(columns.values()) + " |", f"|{rules}|"]
