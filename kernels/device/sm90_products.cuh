@@ -15,6 +15,7 @@ namespace gla_bench::device::sm90 {
   "+f"((d)[i + 4]), "+f"((d)[i + 5]), "+f"((d)[i + 6]), "+f"((d)[i + 7])
 #define GLA_BENCH_OUT32(d, i) GLA_BENCH_OUT8(d, i), GLA_BENCH_OUT8(d, i + 8), \
   GLA_BENCH_OUT8(d, i + 16), GLA_BENCH_OUT8(d, i + 24)
+#define GLA_BENCH_NAMES16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define GLA_BENCH_NAMES32 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, " \
   "%12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, " \
   "%24, %25, %26, %27, %28, %29, %30, %31"
@@ -63,6 +64,10 @@ struct Products;
     }                                                                                           \
   }
 
+GLA_BENCH_PRODUCTS(32, GLA_BENCH_NAMES16, "%16", "%17", "%18", "%19", "%20", "%21", "%22",
+                   __nv_bfloat16, "bf16", GLA_BENCH_OUT8(d, 0), GLA_BENCH_OUT8(d, 8));
+GLA_BENCH_PRODUCTS(32, GLA_BENCH_NAMES16, "%16", "%17", "%18", "%19", "%20", "%21", "%22", __half,
+                   "f16", GLA_BENCH_OUT8(d, 0), GLA_BENCH_OUT8(d, 8));
 GLA_BENCH_PRODUCTS(64, GLA_BENCH_NAMES32, "%32", "%33", "%34", "%35", "%36", "%37", "%38",
                    __nv_bfloat16, "bf16", GLA_BENCH_OUT32(d, 0));
 GLA_BENCH_PRODUCTS(64, GLA_BENCH_NAMES32, "%32", "%33", "%34", "%35", "%36", "%37", "%38", __half,

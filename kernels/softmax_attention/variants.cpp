@@ -39,10 +39,12 @@ const std::vector<Maker>& makers() {
       {backward_flash2, "attention"},
       {backward_flash2_deterministic, "attention"},
       {backward_flash_sm90, "attention"},
+      {backward_flash_sm90_deterministic, "attention"},
       {backward_materialized, "decay_attention"},
       {backward_flash2, "decay_attention"},
       {backward_flash2_deterministic, "decay_attention"},
       {backward_flash_sm90, "decay_attention"},
+      {backward_flash_sm90_deterministic, "decay_attention"},
       // Host
       {host_three_pass, "softmax"},
       {host_online, "softmax"},

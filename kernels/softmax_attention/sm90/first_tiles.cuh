@@ -5,25 +5,31 @@
 // It gives another key at most the weight |q| |k| scale and the key's bias. Tiles from the first on
 // are left out as long as what they could add up to is less than 2^-bits of the least weight that a
 // query of the item gives its own key. The bound holds for all inputs: the largest q of the item,
-// the largest k of each tile, and the largest bias of each tile.
+// the largest k of each tile, and the largest bias of each tile. A tile is left out only if its
+// largest bias is below -bits as well, so that keys and queries are not read where too little
+// decays.
 //
 // The kernels of this file, and those of decay_sums.cuh before them, are a unit of their own, for
 // the forward and the backward. attention_bounds looks at every key and query once. It finds each
 // tile's largest norm and the sum of log decays that gives the largest bias, and what each item's
-// queries have in common. Grid: blocks of block_n tokens * batch * heads, 128 threads each.
-// attention_first_tiles then finds each item's first tile, with one warp for each item. Bytes
-// moved: q and k once (k once for each query head, through the L2 cache), and 32 bytes for each
-// tile and 16 for each item, written and read.
+// queries have in common. For the forward it also forms the biases of each tile (key_biases.cuh).
+// Grid: blocks of block_n tokens * batch * heads, 128 threads each. attention_first_tiles then
+// finds each item's first tile, with one warp for each item. Bytes moved: q and k once (k once for
+// each query head, through the L2 cache), and 32 bytes for each tile and 16 for each item, written
+// and read; the sums of log decays once and the biases, 4 bytes for each key and query head.
 
 #include "device/math.cuh"
 #include "softmax_attention/decay_sums.cuh"
+#include "softmax_attention/sm90/key_biases.cuh"
 #include "softmax_attention/sm90/positions.cuh"
 
 namespace gla_bench::softmax_attention::sm90 {
 
 /// Regions of the workspace: DecaySum [B,H,Tk], the totals that only decay_sums.cuh needs, the
-/// first tile of each item, int [B,H,items], TileBound [B,H,tiles] and ItemBound [B,H,items].
-inline constexpr int work_sums = 0, work_first_tiles = 2, work_tiles = 3, work_items = 4;
+/// first tile of each item, int [B,H,items], TileBound [B,H,tiles], ItemBound [B,H,items] and, for
+/// the forward, KeyBiases [B,H,tiles].
+inline constexpr int work_sums = 0, work_first_tiles = 2, work_tiles = 3, work_items = 4,
+                     work_biases = 5;
 /// Queries of an item, and keys of a tile.
 inline constexpr int block_m = tile::block_m, block_n = tile::block_n;
 
@@ -34,13 +40,13 @@ inline constexpr float bits = 24.0f;
 /// What bounds the weights of a tile of keys, for one query head.
 struct __align__(32) TileBound {
   DecaySum farthest;  ///< of the key with the largest bias
-  float norm;         ///< the largest |k|
+  float norm;         ///< the largest |k|; infinite where too little decays to leave it out
   float unused[3];
 };
 
 /// What the queries of an item have in common.
 struct __align__(16) ItemBound {
-  float largest;  ///< |q|
+  float largest;  ///< |q|; infinite like TileBound::norm
   float floor;    ///< the least logit (log2) of a query with its own key
   float gained;   ///< by how much (log2) a later query's bias exceeds the first one's
   float unused;
@@ -99,6 +105,10 @@ struct RowReader {
   }
 };
 
+__device__ __forceinline__ float infinity() {
+  return -device::minus_infinity();
+}
+
 __device__ __forceinline__ float largest_of_block(float x, float* warps) {
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, step));
@@ -134,15 +144,21 @@ struct Head : Positions {
   __device__ __forceinline__ TileBound& tile_bound(int tile) const {
     return static_cast<TileBound*>(p.work[work_tiles])[1LL * sequence * tiles + tile];
   }
+  __device__ __forceinline__ KeyBiases<block_n>& biases(int tile) const {
+    return static_cast<KeyBiases<block_n>*>(p.work[work_biases])[1LL * sequence * tiles + tile];
+  }
   __device__ __forceinline__ ItemBound& item_bound(int item) const {
     return static_cast<ItemBound*>(p.work[work_items])[1LL * sequence * items + item];
   }
 };
 
-__device__ __forceinline__ void bound_tile(const Head& head, int tile, float* warps,
-                                           DecaySum* sums) {
-  const int first = tile * block_n, left = static_cast<int>(head.p.key_seq) - first;
-  const int keys = left < block_n ? left : block_n;
+/// Whether enough decays between a tile's farthest sum and a query to ask for more bounds.
+__device__ __forceinline__ bool decayed(const DecaySum& query, const DecaySum& farthest) {
+  return query.resets != farthest.resets || difference(query, farthest) < -bits;
+}
+
+/// The largest |k| of some keys.
+__device__ __forceinline__ float largest_norm(const Head& head, int first, int keys, float* warps) {
   float largest = 0.0f;
   for (int i = RowReader::first_row(); i < block_n; i += 4 * RowReader::rows_of_all) {
     const io_t* rows[4];
@@ -156,7 +172,29 @@ __device__ __forceinline__ void bound_tile(const Head& head, int tile, float* wa
 #pragma unroll
     for (int r = 0; r < 4; ++r) largest = fmaxf(largest, sums_of_rows[r].x);
   }
-  largest = largest_of_block(largest, warps);
+  return sqrtf(largest_of_block(largest, warps));
+}
+
+/// Writes the biases of a tile. Those behind the last key are zero.
+__device__ __forceinline__ void write_biases(const Head& head, int tile, int keys, float* warps) {
+  const int first = tile * block_n;
+  DecaySum end = head.sum(first + keys - 1);
+  KeyBiases<block_n>& out = head.biases(tile);
+  float largest = 0.0f;
+  for (int i = static_cast<int>(threadIdx.x); i < block_n; i += 128) {
+    const float bias = i < keys ? bias_between(end, head.sum(first + i)) : 0.0f;
+    largest = fmaxf(largest, fabsf(bias));
+    out.bias[i] = bias;
+  }
+  end.unused = static_cast<int>(spread_of(largest_of_block(largest, warps)));
+  if (threadIdx.x == 0) out.end = end;
+}
+
+__device__ __forceinline__ void bound_tile(const Head& head, int tile, float* warps,
+                                           DecaySum* sums) {
+  const int first = tile * block_n, left = static_cast<int>(head.p.key_seq) - first;
+  const int keys = left < block_n ? left : block_n;
+  if constexpr (tile::key_biases != 0) write_biases(head, tile, keys, warps);
   DecaySum farthest = head.sum(first);
   for (int i = static_cast<int>(threadIdx.x); i < keys; i += 128)
     if (later(head.sum(first + i), farthest)) farthest = head.sum(first + i);
@@ -169,10 +207,14 @@ __device__ __forceinline__ void bound_tile(const Head& head, int tile, float* wa
   }
   if (lane() == 0) sums[threadIdx.x / 32] = farthest;
   __syncthreads();
-  if (threadIdx.x != 0) return;
+  farthest = sums[0];
   for (int w = 1; w < RowReader::warps; ++w)
     if (later(sums[w], farthest)) farthest = sums[w];
-  head.tile_bound(tile) = {farthest, sqrtf(largest), {}};
+  // Of the queries behind the tile the last one is farthest away.
+  const float norm = decayed(head.sum(static_cast<int>(head.p.key_seq) - 1), farthest)
+                         ? largest_norm(head, first, keys, warps)
+                         : infinity();
+  if (threadIdx.x == 0) head.tile_bound(tile) = {farthest, norm, {}};
 }
 
 /// For an item whose first query stands at the position of a key.
@@ -180,6 +222,14 @@ __device__ __forceinline__ void bound_item(const Head& head, int item, float* wa
   const float factor = head.p.scale * device::log2_e;
   const int first = item * block_m, seq = static_cast<int>(head.p.seq);
   const int last = (first + block_m < seq ? first + block_m : seq) - 1;
+  const DecaySum begin = head.sum(head.position(first));
+  // Tiles are left out from the first one on, whose largest bias is that of its last key.
+  const int keys = static_cast<int>(head.p.key_seq);
+  if (!decayed(begin, head.sum((keys < block_n ? keys : block_n) - 1))) {
+    if (threadIdx.x == 0)
+      head.item_bound(item) = {infinity(), device::minus_infinity(), 0.0f, 0.0f};
+    return;
+  }
   float largest = 0.0f, least = device::minus_infinity();  // of minus the logit
   for (int i = RowReader::first_row(); i < block_m; i += 4 * RowReader::rows_of_all) {
     const io_t *queries[4], *keys[4];
@@ -196,7 +246,6 @@ __device__ __forceinline__ void bound_item(const Head& head, int item, float* wa
       least = fmaxf(least, -factor * sums[r].y);
     }
   }
-  const DecaySum begin = head.sum(head.position(first));
   float gained = 0.0f;
   for (int row = first + static_cast<int>(threadIdx.x); row <= last; row += 128) {
     const DecaySum own = head.sum(head.position(row));
@@ -217,7 +266,9 @@ __device__ __forceinline__ int superfluous(const Head& head, int item, int most)
     float mine = 0.0f;
     if (const int tile = first + lane(); tile < most) {
       const TileBound its = head.tile_bound(tile);
-      if (its.farthest.resets == begin.resets)
+      if (!decayed(begin, its.farthest))
+        mine = infinity();
+      else if (its.farthest.resets == begin.resets)
         mine = block_n *
                exp2f(fminf(bound.largest * its.norm * factor + difference(begin, its.farthest) +
                                bound.gained - (bound.floor - bits),

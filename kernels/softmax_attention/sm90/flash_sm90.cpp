@@ -45,6 +45,10 @@ FlashSm90Layout layout(const Problem& problem, const Tile& tile) {
           choice(tile, "persistent") == 2};
 }
 
+DecayBounds bounds(const FlashSm90Layout& sizes) {
+  return {sizes.block_m, sizes.block_n, true};
+}
+
 /// What flash_flops() asks for.
 FlashShape shape(const Problem& problem, const Tile& tile) {
   const FlashSm90Layout sizes = layout(problem, tile);
@@ -80,25 +84,25 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   const FlashSm90Layout sizes = layout(problem, tile);
   if (auto reason = refuse_registers(sizes)) return reason;
   if (auto reason = refuse_shared(sizes.bytes, limits)) return reason;
-  if (auto reason = refuse_blocks(decay_bound_blocks(problem, sizes.block_m, sizes.block_n)))
-    return reason;
+  if (auto reason = refuse_blocks(decay_bound_blocks(problem, bounds(sizes)))) return reason;
   return refuse_blocks(static_cast<double>(items(problem, tile)));
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   const FlashSm90Layout sizes = layout(problem, tile);
-  std::vector<Region> regions = decay_bound_regions(problem, sizes.block_m, sizes.block_n);
+  std::vector<Region> regions = decay_bound_regions(problem, bounds(sizes));
   if (sizes.shared_items) regions.push_back({"items_taken", 4});
   return regions;
 }
 
 /// One pass over the inputs. A head's keys and values stay in the L2 cache while its items walk.
-/// With a decay, k and q are read once more to find how far items look back.
+/// With a decay, k and q are read once more to find how far items look back (not where too little
+/// decays, which the model cannot know).
 Traffic traffic(const Problem& problem, const Tile& tile) {
   Traffic bytes{query_bytes(problem) + key_bytes(problem) + value_bytes(problem),
                 output_bytes(problem) + (writes_lse(problem) ? lse_bytes(problem) : 0)};
   const FlashSm90Layout sizes = layout(problem, tile);
-  add_decay_bound_traffic(problem, sizes.block_m, sizes.block_n, bytes);
+  add_decay_bound_traffic(problem, bounds(sizes), bytes);
   return bytes;
 }
 
@@ -116,7 +120,7 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   const FlashSm90Layout sizes = layout(problem, tile);
   Recipe r{"softmax_attention/sm90/flash_sm90.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
-  add_decay_bounds(problem, sizes.block_m, sizes.block_n, r);
+  add_decay_bounds(problem, bounds(sizes), r);
   if (sizes.shared_items) r.steps.push_back(Zero{"items_taken"});
   const std::int64_t all = items(problem, tile);
   const std::int64_t grid = choice(tile, "persistent") != 0 ? std::min(all, resident_blocks) : all;

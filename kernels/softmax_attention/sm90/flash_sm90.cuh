@@ -10,21 +10,20 @@
 // next item arrive while outputs are written. FlashAttention-3 (arXiv 2407.08608) describes these
 // means.
 //
-// With a decay, first_tiles.cuh first finds how far back each item has to look, and the loading
-// warpgroup writes a bias for each key of a tile beside it.
+// With a decay, first_tiles.cuh first finds how far back each item has to look, and forms a bias
+// for each key, which is copied beside the tile (key_biases.cuh).
 //
 // Grid: as many blocks as the launch asks for, one for each multiprocessor or one for each item.
 // Shared memory: layout.h. Bytes moved: q, k and v are read once (each item reads k and v again,
 // through the L2 cache); o and lse are written once. A decay reads k and q once more and writes and
-// reads the sums, 16 bytes for each key and query head.
+// reads the sums and biases, 20 bytes for each key and query head.
 
 #include "softmax_attention/sm90/attend.cuh"
 #include "softmax_attention/sm90/load.cuh"
 
 namespace gla_bench::softmax_attention::sm90 {
 
-/// Registers of a thread that loads, and of one that multiplies. The warps that write biases need
-/// more than the one that has tiles copied.
+/// Registers of a thread that loads, and of one that multiplies.
 inline constexpr int loading_registers = consumers == 3 ? 32 : 24;
 inline constexpr int multiplying_registers = consumers == 3 ? 160 : 240;
 
@@ -40,8 +39,6 @@ extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::sm90:
   if (group() < 0) {
     registers_down<loading_registers>();
     if (threadIdx.x == 0) load_tiles(p, memory);
-    if constexpr (biased)
-      if (threadIdx.x >= 64) write_biases(p, memory);
   } else {
     registers_up<multiplying_registers>();
     Consumer(p, memory).run();

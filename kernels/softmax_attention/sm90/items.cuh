@@ -14,6 +14,7 @@
 #include "device/sm90_products.cuh"
 #include "device/types.cuh"
 #include "softmax_attention/decay_bias.cuh"
+#include "softmax_attention/sm90/key_biases.cuh"
 #include "softmax_attention/sm90/layout.h"
 #include "softmax_attention/sm90/positions.cuh"
 #include "softmax_attention/sm90/shared_sums.cuh"
@@ -37,14 +38,13 @@ inline constexpr FlashSm90Layout layout{dim::key_dim, dim::value_dim, consumers,
 static_assert(layout.bytes == launch::shared_bytes && layout.block_m == tile::block_m);
 static_assert(block_n % 16 == 0 && dim::key_dim <= 256 && dim::value_dim <= 256);
 
-/// Regions of the workspace of decay attention: DecaySum [B,H,Tk], the totals that only
-/// decay_sums.cuh needs, and the first tile of each item, int [B,H,blocks] (first_tiles.cuh).
-inline constexpr int work_sums = 0, work_first_tiles = 2;
+/// Regions of the workspace of decay attention that the walk reads (first_tiles.cuh): DecaySum
+/// [B,H,Tk], the first tile of each item, int [B,H,blocks], and KeyBiases [B,H,tiles].
+inline constexpr int work_sums = 0, work_first_tiles = 2, work_biases = 5;
 /// The counter of items that blocks have taken beyond their first, behind the other regions.
-inline constexpr int work_taken = biased ? 5 : 0;
+inline constexpr int work_taken = biased ? 6 : 0;
 
-/// Threads that write biases: the last two warps of those that load.
-inline constexpr int bias_threads = 64;
+static_assert(!biased || sizeof(KeyBiases<block_n>) == layout.arriving_biases);
 
 struct Item {
   int batch, head;
@@ -68,6 +68,15 @@ struct Items : Positions {
   __device__ __forceinline__ const DecaySum* sums(const Item& item) const {
     return static_cast<const DecaySum*>(p.work[work_sums]) +
            (static_cast<long long>(item.batch) * p.heads + item.head) * p.key_seq;
+  }
+  __device__ __forceinline__ const KeyBiases<block_n>* biases(const Item& item) const {
+    const long long tiles = (p.key_seq + block_n - 1) / block_n;
+    return static_cast<const KeyBiases<block_n>*>(p.work[work_biases]) +
+           (static_cast<long long>(item.batch) * p.heads + item.head) * tiles;
+  }
+  /// Whether all queries of an item see all keys of a tile.
+  __device__ __forceinline__ bool seen_whole(const Item& item, int tile) const {
+    return (tile + 1) * block_n <= limit(item.first_row);
   }
 
   /// The heads of a section, whose keys and values take up to 24 MiB.
@@ -101,15 +110,14 @@ struct Items : Positions {
 
 /// A tile of keys and one of values.
 struct Stage {
-  unsigned keys, values, biases, sums, uniform;  ///< shared addresses
-  unsigned barriers;                             ///< shared address of the first of its five
+  unsigned keys, values, biases, sums;  ///< shared addresses
+  unsigned barriers;                    ///< shared address of the first of its four
   unsigned parity;
 
   __device__ __forceinline__ unsigned keys_arrived() const { return barriers; }
   __device__ __forceinline__ unsigned values_arrived() const { return barriers + 8; }
   __device__ __forceinline__ unsigned keys_free() const { return barriers + 16; }
   __device__ __forceinline__ unsigned values_free() const { return barriers + 24; }
-  __device__ __forceinline__ unsigned biases_written() const { return barriers + 32; }
 };
 
 struct Memory {
@@ -123,17 +131,16 @@ struct Memory {
     const int s = step % stages;
     return {begin + layout.keys + s * layout.arriving_keys,
             begin + layout.values_at + s * layout.arriving_values,
-            begin + layout.biases + s * block_n * 4,
+            begin + layout.biases + s * layout.arriving_biases,
             begin + layout.sums + s * block_n * 16,
-            begin + layout.uniform + s * 16,
-            begin + layout.barriers + s * 40,
+            begin + layout.barriers + s * 32,
             static_cast<unsigned>(step / stages) & 1u};
   }
   __device__ __forceinline__ unsigned queries(int consumer) const {
     return begin + consumer * layout.consumer_bytes;
   }
   __device__ __forceinline__ unsigned queries_arrived(int consumer) const {
-    return begin + layout.barriers + stages * 40 + consumer * 16;
+    return begin + layout.barriers + stages * 32 + consumer * 16;
   }
   __device__ __forceinline__ unsigned queries_free(int consumer) const {
     return queries_arrived(consumer) + 8;
@@ -155,7 +162,6 @@ struct Memory {
       barrier_init(its.values_arrived(), 1);
       barrier_init(its.keys_free(), 4 * consumers);
       barrier_init(its.values_free(), 4 * consumers);
-      barrier_init(its.biases_written(), bias_threads);
     }
     for (int c = 0; c < consumers; ++c) {
       barrier_init(queries_arrived(c), 1);
@@ -163,7 +169,7 @@ struct Memory {
     }
     for (int turn = 0; shared_items && turn < 2; ++turn) {
       barrier_init(next_written(turn), 1);
-      barrier_init(next_read(turn), 4 * consumers + (biased ? bias_threads / 32 : 0));
+      barrier_init(next_read(turn), 4 * consumers);
     }
     barrier_init_fence();
   }
@@ -194,8 +200,12 @@ class Turns {
         barrier_arrive(memory_.next_written(turn_));
       } else {
         barrier_wait(memory_.next_written(turn_), parity);
-        index_ = static_cast<int>(load_shared(memory_.next_item(turn_)));
-        arrive_as_warp(memory_.next_read(turn_));
+        // The lane that arrives is the one that reads.
+        if (lane() == 0) {
+          index_ = static_cast<int>(load_shared(memory_.next_item(turn_)));
+          barrier_arrive(memory_.next_read(turn_));
+        }
+        index_ = __shfl_sync(0xffffffffu, index_, 0);
       }
       ++turn_;
     } else {

@@ -11,7 +11,7 @@ struct FlashSm90Layout {
   int consumers;              ///< warpgroups that multiply, each with 64 rows
   int block_n;                ///< keys of a tile
   int stages;                 ///< tiles of keys, and as many of values, in shared memory
-  bool decay;                 ///< the keys' biases and sums of log decays lie beside them
+  bool decay;                 ///< the keys' biases and sums of log decays come with them
   bool shared_items = false;  ///< blocks take items from a common counter
 
   static constexpr int rows = 64;  ///< of a consumer
@@ -39,15 +39,13 @@ struct FlashSm90Layout {
   int consumer_bytes = row_panels * row_panel;
   int keys = consumers * consumer_bytes;
   int values_at = keys + stages * arriving_keys;
-  int biases = values_at + stages * arriving_values;  ///< float [stages][block_n]
-  int sums = biases + (decay ? (stages * block_n * 4 + 15) / 16 * 16 : 0);  ///< DecaySum, likewise
-  /// Whether all biases of a tile are alike: for each stage and each of the two warps that write
-  /// them, one of its biases and a flag.
-  int uniform = sums + (decay ? stages * block_n * 16 : 0);
-  int barriers = uniform + (decay ? stages * 16 : 0);
-  /// For each stage: keys and values arrived, keys and values free, biases written. For each
-  /// consumer: queries arrived, queries free.
-  int barrier_count = 5 * stages + 2 * consumers;
+  int arriving_biases = decay ? 16 + block_n * 4 : 0;  ///< KeyBiases
+  int biases = values_at + stages * arriving_values;
+  int sums = biases + stages * arriving_biases;  ///< DecaySum [stages][block_n]
+  int barriers = sums + (decay ? stages * block_n * 16 : 0);
+  /// For each stage: keys and values arrived, keys and values free. For each consumer: queries
+  /// arrived, queries free.
+  int barrier_count = 4 * stages + 2 * consumers;
   /// The numbers of the next two items, and for each of them two barriers: written, and read.
   int next_items = barriers + barrier_count * 8;
   int bytes = next_items + (shared_items ? 8 + 4 * 8 : 0) + 1024;  ///< 1024: to align

@@ -20,6 +20,12 @@ std::int64_t tiles(const Problem& problem, int block_n) {
   return problem.shape.batch * problem.shape.heads * ceil_div(problem.shape.keys_seq(), block_n);
 }
 
+/// Bytes of the tiles' KeyBiases.
+std::size_t bias_bytes(const Problem& problem, int block_n) {
+  return static_cast<std::size_t>(tiles(problem, block_n)) *
+         (16 + 4 * static_cast<std::size_t>(block_n));
+}
+
 /// Blocks of block_n queries and keys of all heads.
 std::int64_t token_blocks(const Problem& problem, int block_n) {
   const Shape& s = problem.shape;
@@ -49,23 +55,26 @@ void bind_behind_maps(Variant& variant, std::size_t maps) {
   };
 }
 
-std::vector<Region> decay_bound_regions(const Problem& problem, int block_m, int block_n) {
+std::vector<Region> decay_bound_regions(const Problem& problem, const DecayBounds& bounds) {
   std::vector<Region> regions = decay_regions(problem);
   if (regions.empty()) return regions;
-  const auto of_items = static_cast<std::size_t>(items(problem, block_m));
+  const auto of_items = static_cast<std::size_t>(items(problem, bounds.block_m));
   regions.push_back({"first_tiles", 4 * of_items});
   regions.push_back(
-      {"tile_bounds", tile_bytes * static_cast<std::size_t>(tiles(problem, block_n))});
+      {"tile_bounds", tile_bytes * static_cast<std::size_t>(tiles(problem, bounds.block_n))});
   regions.push_back({"item_bounds", item_bytes * of_items});
+  if (bounds.key_biases) regions.push_back({"key_biases", bias_bytes(problem, bounds.block_n)});
   return regions;
 }
 
-void add_decay_bounds(const Problem& problem, int block_m, int block_n, Recipe& recipe) {
+void add_decay_bounds(const Problem& problem, const DecayBounds& bounds, Recipe& recipe) {
   if (decay_of(problem) == Decay::none) return;
   recipe.imports.push_back(
       {"softmax_attention/sm90/first_tiles.cuh",
-       constants(problem, {{"block_m", block_m}, {"block_n", block_n}}),
-       [problem, regions = decay_bound_regions(problem, block_m, block_n)](const Address& address) {
+       constants(problem, {{"block_m", bounds.block_m},
+                           {"block_n", bounds.block_n},
+                           {"key_biases", bounds.key_biases}}),
+       [problem, regions = decay_bound_regions(problem, bounds)](const Address& address) {
          return softmax_attention::bind(problem, address, regions);
        }});
   std::vector<Step> steps;
@@ -76,26 +85,28 @@ void add_decay_bounds(const Problem& problem, int block_m, int block_n, Recipe& 
                                  {static_cast<unsigned>(bound_threads), 1, 1},
                                  0});
   };
-  launch("attention_bounds", token_blocks(problem, block_n));
-  launch("attention_first_tiles", ceil_div(32 * items(problem, block_m), bound_threads));
+  launch("attention_bounds", token_blocks(problem, bounds.block_n));
+  launch("attention_first_tiles", ceil_div(32 * items(problem, bounds.block_m), bound_threads));
   for (Step& step : steps) {
     std::get<KernelLaunch>(step).module = static_cast<int>(recipe.imports.size());
     recipe.steps.push_back(std::move(step));
   }
 }
 
-void add_decay_bound_traffic(const Problem& problem, int block_m, int block_n, Traffic& traffic) {
+void add_decay_bound_traffic(const Problem& problem, const DecayBounds& bounds, Traffic& traffic) {
   if (decay_of(problem) == Decay::none) return;
   add_decay_traffic(problem, traffic);
-  const double found = (4 + item_bytes) * static_cast<double>(items(problem, block_m)) +
-                       tile_bytes * static_cast<double>(tiles(problem, block_n));
+  double found = (4 + item_bytes) * static_cast<double>(items(problem, bounds.block_m)) +
+                 tile_bytes * static_cast<double>(tiles(problem, bounds.block_n));
+  if (bounds.key_biases) found += static_cast<double>(bias_bytes(problem, bounds.block_n));
   traffic.read_bytes += query_bytes(problem) + key_bytes(problem) + found;
   traffic.write_bytes += found;
 }
 
-double decay_bound_blocks(const Problem& problem, int block_m, int block_n) {
+double decay_bound_blocks(const Problem& problem, const DecayBounds& bounds) {
   if (decay_of(problem) == Decay::none) return 0;
-  return static_cast<double>(std::max(items(problem, block_m), token_blocks(problem, block_n)));
+  return static_cast<double>(
+      std::max(items(problem, bounds.block_m), token_blocks(problem, bounds.block_n)));
 }
 
 }  // namespace gla_bench::softmax_attention

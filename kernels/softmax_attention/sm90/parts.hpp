@@ -22,14 +22,19 @@ TensorMap row_map(const Problem& problem, std::size_t place, std::string buffer,
 /// struct.
 void bind_behind_maps(Variant& variant, std::size_t maps);
 
-/// The regions of first_tiles.cuh for items of block_m queries and tiles of block_n keys; none
-/// where there is no decay.
-std::vector<Region> decay_bound_regions(const Problem& problem, int block_m, int block_n);
+/// What first_tiles.cuh works on.
+struct DecayBounds {
+  int block_m, block_n;  ///< queries of an item, keys of a tile
+  bool key_biases;       ///< whether the tiles' biases (key_biases.cuh) are formed as well
+};
+
+/// The regions of first_tiles.cuh; none where there is no decay.
+std::vector<Region> decay_bound_regions(const Problem& problem, const DecayBounds& bounds);
 /// Adds its unit to the recipe, which then has one more import, and its launches at the end.
-void add_decay_bounds(const Problem& problem, int block_m, int block_n, Recipe& recipe);
+void add_decay_bounds(const Problem& problem, const DecayBounds& bounds, Recipe& recipe);
 /// Adds the bytes that its launches move.
-void add_decay_bound_traffic(const Problem& problem, int block_m, int block_n, Traffic& traffic);
+void add_decay_bound_traffic(const Problem& problem, const DecayBounds& bounds, Traffic& traffic);
 /// The blocks of its largest launch.
-double decay_bound_blocks(const Problem& problem, int block_m, int block_n);
+double decay_bound_blocks(const Problem& problem, const DecayBounds& bounds);
 
 }  // namespace gla_bench::softmax_attention

@@ -4,10 +4,10 @@
 //
 // Exponents are in units of log2. A row's reference is its largest logit so far to within `slack`,
 // and outputs and sums are rescaled only when a logit exceeds it by more, which is rare after the
-// first tiles. With a decay, logits in a tile that all queries see completely are those of the
-// item's first query: one bias for each key. `shift` is what a row has beyond that. Near the
-// diagonal every pair of query and key has its own bias, because differences of the sums of log
-// decays far from each other would lose what is left of those of neighbours.
+// first tiles. With a decay, a key has one bias for all rows, relative to the end of its tile
+// (key_biases.cuh), and `shift` is what a row has beyond that. Where rows see only a part of a tile
+// whose biases lie far apart, every pair of query and key has its own bias, because differences of
+// large biases would lose what is left of those of neighbours.
 
 #include "softmax_attention/sm90/items.cuh"
 
@@ -40,8 +40,7 @@ struct Weights {
   bool changed;                ///< whether a row of the warp has a new reference
   int first_row;               ///< the thread's first query; the other one is eight further on
   int seen_by_all;             ///< keys that all queries of the item see
-  const DecaySum* sums;        ///< of the item's head
-  float first_shift[2];
+  DecaySum own[2];             ///< with a decay: the sums of log decays up to the two rows
 
   __device__ __forceinline__ Weights(const Items& its_items)
       : items(its_items), factor(its_items.p.scale * device::log2_e) {}
@@ -54,24 +53,17 @@ struct Weights {
     }
     first_row = item.first_row + group() * layout.rows + row_of(0);
     seen_by_all = items.limit(item.first_row);
-    if constexpr (biased) {
-      sums = items.sums(item);
-      const DecaySum first = sum_of(item.first_row);
+    if constexpr (biased)
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const DecaySum own = sum_of(row(h));
-        first_shift[h] =
-            own.resets == first.resets ? difference(own, first) : device::minus_infinity();
-      }
-    }
+      for (int h = 0; h < 2; ++h) own[h] = sum_of(item, row(h));
   }
   __device__ __forceinline__ int row(int half) const {
     return first_row + half * 8;
   }
   /// The sum of log decays up to a query's position, or to the nearest key where it has none.
-  __device__ __forceinline__ DecaySum sum_of(int query) const {
+  __device__ __forceinline__ DecaySum sum_of(const Item& item, int query) const {
     const int place = items.position(query), keys = static_cast<int>(items.p.key_seq);
-    return sums[place < 0 ? 0 : place < keys ? place : keys - 1];
+    return items.sums(item)[place < 0 ? 0 : place < keys ? place : keys - 1];
   }
 
   /// What makes logits (log2) of a tile's scores: unit * score + shift.
@@ -80,65 +72,71 @@ struct Weights {
     float shift[2];  ///< of each row
   };
 
-  /// Adds biases to scores where they differ from key to key, and cuts off what a row does not see.
-  __device__ __forceinline__ Logits add_biases(Scores& scores, int tile, const Stage& stage) const {
+  /// Forms the logits of a tile, with -inf where a row does not see a key. `release` is called when
+  /// the stage's keys, biases and sums are no longer read.
+  template <typename Release>
+  __device__ __forceinline__ Logits form_logits(Scores& scores, int tile, const Stage& stage,
+                                                const Release& release) const {
     const bool full = (tile + 1) * block_n <= seen_by_all;
+    Logits logits{factor, {0.0f, 0.0f}};
     if constexpr (biased) {
-      barrier_wait(stage.biases_written(), stage.parity);
-      if (full) {
-        // Where nothing decays, biases cost nothing.
-        if (const UniformBias all = load_uniform(stage); all.alike)
-          return {factor, {first_shift[0] + all.bias, first_shift[1] + all.bias}};
-#pragma unroll
-        for (int i = 0; i < scores_of_thread; i += 4) {
-          const float2 bias = load_two(stage.biases + column_of(i) * 4);
-          scores[i] = fmaf(scores[i], factor, bias.x);
-          scores[i + 1] = fmaf(scores[i + 1], factor, bias.y);
-          scores[i + 2] = fmaf(scores[i + 2], factor, bias.x);
-          scores[i + 3] = fmaf(scores[i + 3], factor, bias.y);
-        }
-        return {1.0f, {first_shift[0], first_shift[1]}};
-      } else {
-        const DecaySum own[2] = {sum_of(row(0)), sum_of(row(1))};
-        const int seen[2] = {items.limit(row(0)), items.limit(row(1))};
-#pragma unroll
-        for (int i = 0; i < scores_of_thread; i += 4)
-#pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            const int column = column_of(i) + e, key = tile * block_n + column;
-            const DecaySum its = load_sum(stage.sums + column * 16);
-#pragma unroll
-            for (int h = 0; h < 2; ++h) {
-              float& score = scores[i + e + 2 * h];
-              score = key < seen[h] && its.resets == own[h].resets
-                          ? fmaf(score, factor, difference(own[h], its))
-                          : device::minus_infinity();
-            }
-          }
+      const DecaySum end = load_sum(stage.biases);
+      const auto spread = static_cast<Spread>(end.unused);
+      if (!full && spread == Spread::far) {
+        add_sums(scores, tile, stage);
+        release();
         return {1.0f, {0.0f, 0.0f}};
       }
-    } else if (!full) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const int end = items.limit(row(h)) - tile * block_n - lane() % 4 * 2;
-#pragma unroll
-        for (int i = 0; i < scores_of_thread; i += 4)
-#pragma unroll
-          for (int e = 0; e < 2; ++e)
-            if (i / 4 * 8 + e >= end) scores[i + e + 2 * h] = device::minus_infinity();
+      // Where nothing decays, biases cost nothing.
+      if (spread != Spread::none) {
+        add_biases(scores, stage);
+        logits.unit = 1.0f;
       }
+#pragma unroll
+      for (int h = 0; h < 2; ++h) logits.shift[h] = bias_between(own[h], end);
     }
-    return {factor, {0.0f, 0.0f}};
+    release();
+    if (!full) cut(scores, tile);
+    return logits;
   }
-  struct UniformBias {
-    bool alike;
-    float bias;
-  };
-  /// Whether both warps that write biases found theirs alike, and the same.
-  static __device__ __forceinline__ UniformBias load_uniform(const Stage& stage) {
-    const float2 first = load_two(stage.uniform), second = load_two(stage.uniform + 8);
-    const unsigned both = __float_as_uint(first.y) & __float_as_uint(second.y);
-    return {both != 0 && first.x == second.x, first.x};
+  __device__ __forceinline__ void add_biases(Scores& scores, const Stage& stage) const {
+#pragma unroll
+    for (int i = 0; i < scores_of_thread; i += 4) {
+      const float2 bias = load_two(stage.biases + 16 + column_of(i) * 4);
+      scores[i] = fmaf(scores[i], factor, bias.x);
+      scores[i + 1] = fmaf(scores[i + 1], factor, bias.y);
+      scores[i + 2] = fmaf(scores[i + 2], factor, bias.x);
+      scores[i + 3] = fmaf(scores[i + 3], factor, bias.y);
+    }
+  }
+  /// Gives every pair of query and key its own bias, and cuts off what a row does not see.
+  __device__ __forceinline__ void add_sums(Scores& scores, int tile, const Stage& stage) const {
+    const int seen[2] = {items.limit(row(0)), items.limit(row(1))};
+#pragma unroll
+    for (int i = 0; i < scores_of_thread; i += 4)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const int column = column_of(i) + e, key = tile * block_n + column;
+        const DecaySum its = load_sum(stage.sums + column * 16);
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          float& score = scores[i + e + 2 * h];
+          score = key < seen[h] && its.resets == own[h].resets
+                      ? fmaf(score, factor, difference(own[h], its))
+                      : device::minus_infinity();
+        }
+      }
+  }
+  __device__ __forceinline__ void cut(Scores& scores, int tile) const {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int end = items.limit(row(h)) - tile * block_n - lane() % 4 * 2;
+#pragma unroll
+      for (int i = 0; i < scores_of_thread; i += 4)
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+          if (i / 4 * 8 + e >= end) scores[i + e + 2 * h] = device::minus_infinity();
+    }
   }
 
   /// Moves the references of rows whose largest logit asks for it, and sets `rescale`.
@@ -174,9 +172,7 @@ struct Weights {
   template <typename Release>
   __device__ __forceinline__ void weigh(Scores& scores, int tile, const Stage& stage,
                                         const Release& release) {
-    if constexpr (!biased) release();
-    const Logits logits = add_biases(scores, tile, stage);
-    if constexpr (biased) release();
+    const Logits logits = form_logits(scores, tile, stage, release);
     move_references(scores, logits);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {

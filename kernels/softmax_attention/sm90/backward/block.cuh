@@ -6,6 +6,7 @@
 #include "device/types.cuh"
 #include "softmax_attention/backward/gains.cuh"
 #include "softmax_attention/sm90/backward/layout.h"
+#include "softmax_attention/sm90/key_biases.cuh"
 #include "softmax_attention/sm90/positions.cuh"
 #include "softmax_attention/sm90/shared_sums.cuh"
 #include "softmax_attention/sm90/warpgroup.cuh"
@@ -21,6 +22,7 @@ struct BackwardSm90Params {
 
 inline constexpr int block_m = tile::block_m, stages = tile::stages;
 inline constexpr bool biased = trait::decay != 0, per_token = trait::decay == 2;
+inline constexpr bool ordered = tile::deterministic != 0;  ///< parts of dq are added in order
 inline constexpr BackwardSm90Layout layout{dim::key_dim, dim::value_dim, block_m, stages,
                                            trait::decay};
 static_assert(layout.bytes == launch::shared_bytes);
@@ -48,6 +50,15 @@ struct Range : Positions {
   __device__ __forceinline__ long long sequence(int of_group) const {
     return batch * p.heads + key_head * trait::group + of_group;
   }
+  /// The number of a step over all heads.
+  __device__ __forceinline__ long long step(int of_group, int n) const {
+    return sequence(of_group) * all_steps + n;
+  }
+  /// Whether some queries of a step see only a part of the keys.
+  __device__ __forceinline__ bool on_edge(int n) const {
+    if (first_key + layout.block_n > p.key_seq) return true;
+    return trait::causal != 0 && position(n * block_m) < last_key;
+  }
   /// The end of the steps that a query head needs: those behind look back no further than to later
   /// keys. The whole warp calls it.
   __device__ __forceinline__ int end_step(int of_group) const {
@@ -71,15 +82,17 @@ struct Range : Positions {
 
 /// A step's queries in shared memory.
 struct Stage {
-  unsigned queries, d_outputs, pairs, sums;  ///< shared addresses
-  unsigned barriers;                         ///< shared address of the first of its five
+  unsigned queries, d_outputs, record;  ///< shared addresses
+  unsigned barriers;                    ///< shared address of the first of its four
   unsigned parity;
+
+  __device__ __forceinline__ unsigned pairs() const { return record + layout.pairs_at; }
+  __device__ __forceinline__ unsigned sums() const { return record + layout.sums_at; }
 
   __device__ __forceinline__ unsigned queries_arrived() const { return barriers; }
   __device__ __forceinline__ unsigned gradients_arrived() const { return barriers + 8; }
-  __device__ __forceinline__ unsigned pairs_written() const { return barriers + 16; }
-  __device__ __forceinline__ unsigned queries_free() const { return barriers + 24; }
-  __device__ __forceinline__ unsigned gradients_free() const { return barriers + 32; }
+  __device__ __forceinline__ unsigned queries_free() const { return barriers + 16; }
+  __device__ __forceinline__ unsigned gradients_free() const { return barriers + 24; }
 };
 
 /// The place of a step's dS, which both consumers write and read.
@@ -106,13 +119,11 @@ struct Memory {
     const int s = step % stages;
     return {begin + layout.queries + s * layout.arriving_queries,
             begin + layout.d_outputs + s * layout.arriving_gradients,
-            begin + layout.pairs + s * block_m * 8,
-            begin + layout.sums + s * block_m * 16,
-            begin + layout.barriers + 8 + s * 40,
+            begin + layout.records + s * layout.record_bytes, begin + layout.barriers + 8 + s * 32,
             static_cast<unsigned>(step / stages) & 1u};
   }
   __device__ __forceinline__ Exchange exchange(int step) const {
-    const unsigned barriers = begin + layout.barriers + 8 + stages * 40 + step % 2 * 16;
+    const unsigned barriers = begin + layout.barriers + 8 + stages * 32 + step % 2 * 16;
     return {begin + layout.gradients + step % 2 * layout.gradient_bytes,
             begin + layout.query_sums + step % 2 * 8 * block_m * 4, barriers, barriers + 8,
             static_cast<unsigned>(step / 2) & 1u};
@@ -124,13 +135,12 @@ struct Memory {
       const Stage its = stage(s);
       barrier_init(its.queries_arrived(), 1);
       barrier_init(its.gradients_arrived(), 1);
-      barrier_init(its.pairs_written(), 32);
       barrier_init(its.queries_free(), warps);
       barrier_init(its.gradients_free(), warps);
     }
     for (int s = 0; s < 2; ++s) {
       barrier_init(exchange(s).written, warps);
-      barrier_init(exchange(s).read, warps);
+      barrier_init(exchange(s).read, warps + (ordered && per_token ? 32 : 0));
     }
     barrier_init_fence();
   }

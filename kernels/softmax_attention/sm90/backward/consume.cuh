@@ -5,10 +5,11 @@
 // Scores are transposed: rows are keys, columns are queries. P^T and dS^T go from registers into
 // the products dv += P^T do and dk += dS^T q. dS^T also goes to shared memory, where both consumers
 // read it one step later for dq = dS k, so that neither waits for the other. A step's dq is added
-// to float32 sums in device memory by a bulk reduction.
+// to float32 sums in device memory by a bulk reduction, in order by another warp (ordered.cuh).
 
 #include "device/math.cuh"
-#include "softmax_attention/sm90/backward/block.cuh"
+#include "softmax_attention/sm90/backward/ordered.cuh"
+#include "softmax_attention/sm90/backward/queries.cuh"
 #include "softmax_attention/sm90/backward/query_sums.cuh"
 
 namespace gla_bench::softmax_attention::sm90 {
@@ -19,7 +20,7 @@ struct Consumer {
   using ScoreProducts = Products<block_m, io_t>;
   using KeyProducts = Products<layout.key_width, io_t>;
   using ValueProducts = Products<layout.value_width, io_t>;
-  using QueryProducts = Products<64, io_t>;
+  using QueryProducts = Products<2 * layout.dq_floats, io_t>;
   using Scores = float[scores_of_thread];
 
   const BackwardSm90Params& p;
@@ -29,8 +30,9 @@ struct Consumer {
   float gain = 1.0f, loss = 1.0f;  ///< of dS where operands are float16, and its inverse
   // With a decay, of the thread's two keys and the query head in hand:
   const DecaySum* sums_of_head;
-  float bias[2];      ///< from the block's last key back to these
-  bool flat;          ///< whether all of the warp's biases are zero: nothing decays
+  DecaySum last;      ///< up to the block's last key
+  float bias[2];      ///< from there back to these
+  bool flat, near;    ///< the spread of all of the warp's biases
   double row_sum[2];  ///< of dS or, with a constant decay, of (i - j) dS
 
   __device__ __forceinline__ Consumer(const BackwardSm90Params& params, const Memory& its_memory)
@@ -47,20 +49,20 @@ struct Consumer {
     for (int i = 0; i < layout.value_width / 2; ++i) dv[i] = 0.0f;
     barrier_wait(memory.keys_arrived(), 0);
     int step = 0, last_head = 0,
-        last = 0;  // the last one was step `last` of query head `last_head`
+        before = 0;  // the last one was step `before` of query head `last_head`
     for (int h = 0; h < trait::group; ++h) {
       if constexpr (biased) begin_head(h);
       const int end = range.end_step(h);
       for (int n = range.first_step; n < end; ++n, ++step) {
-        walk(step, n, last_head, last);
-        last_head = h, last = n;
+        walk(step, n, last_head, before);
+        last_head = h, before = n;
       }
       if constexpr (biased) end_head(h);
     }
     if (step > 0) {
       float sums[layout.dq_floats];
       multiply_dq(sums, memory.exchange(step - 1));
-      add_dq(sums, memory.exchange(step - 1), last_head, last);
+      add_dq(sums, memory.exchange(step - 1), last_head, before);
       copies_read_by_first();
     }
     write_results();
@@ -87,21 +89,17 @@ struct Consumer {
     products_commit();
   }
 
-  __device__ __forceinline__ bool on_edge(int n) const {
-    if (range.first_key + layout.block_n > p.base.key_seq) return true;
-    return trait::causal != 0 && range.position(n * block_m) < range.last_key;
-  }
-
   __device__ __forceinline__ void begin_head(int h) {
     sums_of_head = range.sums(h);
-    const DecaySum last = sums_of_head[range.last_key];
+    last = sums_of_head[range.last_key];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const DecaySum own = own_sum(i);
-      bias[i] = own.resets == last.resets ? difference(last, own) : device::minus_infinity();
+      bias[i] = bias_between(last, own_sum(i));
       row_sum[i] = 0.0;
     }
-    flat = __all_sync(0xffffffffu, bias[0] == 0.0f && bias[1] == 0.0f);
+    const Spread spread = spread_of(fmaxf(fabsf(bias[0]), fabsf(bias[1])));
+    flat = __all_sync(0xffffffffu, spread == Spread::none);
+    near = __all_sync(0xffffffffu, spread != Spread::far);
   }
   /// The sum of log decays up to one of the thread's two keys.
   __device__ __forceinline__ DecaySum own_sum(int half) const {
@@ -121,59 +119,83 @@ struct Consumer {
     }
   }
 
-  /// Turns scores into P^T. `edge`: near the diagonal or the last key; `shifted`: keys have biases.
-  template <bool edge, bool shifted>
+  /// Turns scores into P^T.
   __device__ __forceinline__ void weigh(Scores& scores, int n, const Stage& stage) const {
-    const float factor = p.base.scale * device::log2_e;
-    // A key is seen by the queries from this column of the step on.
-    int first[2];
-    if constexpr (edge) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const int key = range.first_key + key_of(h);
-        first[h] = key > range.last_key ? block_m
-                   : trait::causal != 0 ? key - range.position(n * block_m)
-                                        : 0;
-        first[h] -= lane() % 4 * 2;
+    const bool edge = range.on_edge(n);
+    if constexpr (biased) {
+      const DecaySum begin = load_sum(stage.record);
+      if (edge && (!near || static_cast<Spread>(begin.unused) == Spread::far))
+        return weigh_pairs(scores, n, stage);
+      const float between = bias_between(begin, last);
+      if (edge || !flat || between != 0.0f) {
+        const float by[2] = {bias[0] + between, bias[1] + between};
+        if (edge)
+          weigh<true, true>(scores, n, stage, by);
+        else
+          weigh<false, true>(scores, n, stage, by);
+        return;
       }
+    } else if (edge) {
+      return weigh<true, false>(scores, n, stage, {});
     }
-    DecaySum own[2];
-    if constexpr (edge && biased) own[0] = own_sum(0), own[1] = own_sum(1);
+    weigh<false, false>(scores, n, stage, {});
+  }
+  /// A key is seen by the queries from this column of the step on. It is relative to the thread's
+  /// first column.
+  __device__ __forceinline__ int first_column(int half, int n) const {
+    const int key = range.first_key + key_of(half);
+    const int first = key > range.last_key ? block_m
+                      : trait::causal != 0 ? key - range.position(n * block_m)
+                                           : 0;
+    return first - lane() % 4 * 2;
+  }
+  /// `edge`: near the diagonal or the last key. `shifted`: each of the thread's keys has a bias.
+  template <bool edge, bool shifted>
+  __device__ __forceinline__ void weigh(Scores& scores, int n, const Stage& stage,
+                                        const float (&by)[2]) const {
+    const float factor = p.base.scale * device::log2_e;
+    int first[2];
+    if constexpr (edge) first[0] = first_column(0, n), first[1] = first_column(1, n);
 #pragma unroll
     for (int i = 0; i < scores_of_thread; i += 4) {
-      if constexpr (edge && biased) {
+      const float4 two = load_pairs(stage, i);
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-          const DecaySum query = load_sum(stage.sums + (column_of(i) + e) * 16);
-#pragma unroll
-          for (int h = 0; h < 2; ++h) {
-            float& score = scores[i + 2 * h + e];
-            const bool seen = i / 4 * 8 + e >= first[h] && query.resets == own[h].resets;
-            score = fmaf(score, factor, __int_as_float(query.unused)) + difference(query, own[h]);
-            score = seen ? device::exp2_fast(score) : 0.0f;
-          }
+          float& score = scores[i + 2 * h + e];
+          const float lse = e == 0 ? two.x : two.z;
+          score = device::exp2_fast(fmaf(score, factor, shifted ? lse + by[h] : lse));
+          if constexpr (edge)
+            if (i / 4 * 8 + e < first[h]) score = 0.0f;
         }
-      } else {
-        const float4 two = load_pairs(stage, i);
-#pragma unroll
-        for (int h = 0; h < 2; ++h)
-#pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            float& score = scores[i + 2 * h + e];
-            const float lse = e == 0 ? two.x : two.z;
-            score = device::exp2_fast(fmaf(score, factor, shifted ? lse + bias[h] : lse));
-            if constexpr (edge)
-              if (i / 4 * 8 + e < first[h]) score = 0.0f;
-          }
-      }
     }
+  }
+  /// Every pair of key and query has its own bias, from the sums of log decays themselves.
+  __device__ __forceinline__ void weigh_pairs(Scores& scores, int n, const Stage& stage) const {
+    const float factor = p.base.scale * device::log2_e;
+    const int first[2] = {first_column(0, n), first_column(1, n)};
+    const DecaySum own[2] = {own_sum(0), own_sum(1)};
+#pragma unroll
+    for (int i = 0; i < scores_of_thread; i += 4)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const DecaySum query = load_sum(stage.sums() + (column_of(i) + e) * 16);
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          float& score = scores[i + 2 * h + e];
+          const bool seen = i / 4 * 8 + e >= first[h] && query.resets == own[h].resets;
+          score = fmaf(score, factor, __int_as_float(query.unused)) + difference(query, own[h]);
+          score = seen ? device::exp2_fast(score) : 0.0f;
+        }
+      }
   }
   /// (-lse, D) of the two queries that the thread's scores i and i + 1 belong to.
   static __device__ __forceinline__ float4 load_pairs(const Stage& stage, int i) {
     float4 two;
     asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(two.x), "=f"(two.y), "=f"(two.z), "=f"(two.w)
-                 : "r"(stage.pairs + column_of(i) * 8)
+                 : "r"(stage.pairs() + column_of(i) * 8)
                  : "memory");
     return two;
   }
@@ -215,22 +237,16 @@ struct Consumer {
     products_commit();
   }
 
-  __device__ __forceinline__ void walk(int step, int n, int last_head, int last) {
+  __device__ __forceinline__ void walk(int step, int n, int last_head, int before) {
     const Stage stage = memory.stage(step);
     Scores scores, gradients;
     barrier_wait(stage.queries_arrived(), stage.parity);
     score<dim::key_dim>(scores, memory.keys(), stage.queries);
     barrier_wait(stage.gradients_arrived(), stage.parity);
     score<dim::value_dim>(gradients, memory.values(), stage.d_outputs);
-    barrier_wait(stage.pairs_written(), stage.parity);
     products_wait<1>();
     pin(scores);
-    if (on_edge(n))
-      weigh<true, biased>(scores, n, stage);
-    else if (biased && !flat)
-      weigh<false, biased>(scores, n, stage);
-    else
-      weigh<false, false>(scores, n, stage);
+    weigh(scores, n, stage);
     products_wait<0>();
     pin(gradients);
     differentiate(scores, gradients, n, stage);
@@ -259,7 +275,7 @@ struct Consumer {
     multiply_dq(sums, memory.exchange(step - 1));
     products_wait<1>();
     release_stage();
-    add_dq(sums, memory.exchange(step - 1), last_head, last);
+    add_dq(sums, memory.exchange(step - 1), last_head, before);
   }
 
   /// Begins dq = dS k of a step.
@@ -268,7 +284,9 @@ struct Consumer {
     barrier_wait(exchange.written, exchange.parity);
     const unsigned gradient =
         exchange.gradient + (layout.dq_by_columns ? 0 : group() * layout.key_panel);
-    const unsigned keys = memory.keys() + (layout.dq_by_columns ? group() * layout.key_panel : 0);
+    // With 64 columns a consumer's half is that of a panel.
+    constexpr int half = layout.key_panels == 1 ? 64 : layout.key_panel;
+    const unsigned keys = memory.keys() + (layout.dq_by_columns ? group() * half : 0);
     pin(sums);
     products_fence();
 #pragma unroll
@@ -285,9 +303,15 @@ struct Consumer {
     copies_read_by_first();  // the place of the last step's dq
     products_wait<0>();
     pin(sums);
-    if constexpr (per_token) add_query_sums(p.base, range, exchange.query_sums, h, n, loss);
     arrive_as_warp(exchange.read);
-    own_barrier();
+    if constexpr (ordered)
+      named_barrier<ordering_threads>(place_free);
+    else
+      own_barrier();
+    // The consumer's warps have met since they wrote these, and meet again before they write
+    // others.
+    if constexpr (per_token && !ordered)
+      add_query_sums(p.base, range, exchange.query_sums, h, n, loss);
     const unsigned to = memory.dq(group()) + threadIdx.x % 128 * 16;
 #pragma unroll
     for (int i = 0; i < layout.dq_floats; i += 4)
@@ -296,20 +320,16 @@ struct Consumer {
                    "f"(loss * sums[i + 3])
                    : "memory");
     publish_shared();
-    own_barrier();
-    if (first_of_group()) {
-      const long long part = range.sequence(h) * range.all_steps + n;
-      add_bulk(static_cast<float*>(p.base.work[work::dq_sums]) + part * layout.step_floats +
-                   group() * layout.dq_floats * 128,
-               memory.dq(group()), layout.dq_floats * 128 * 4);
-      copies_commit();
+    if constexpr (ordered) {
+      named_arrive<ordering_threads>(place_written);
+    } else {
+      own_barrier();
+      if (first_of_group()) {
+        add_bulk(dq_of_step(p.base, range, h, n) + group() * layout.dq_floats * 128,
+                 memory.dq(group()), layout.dq_floats * 128 * 4);
+        copies_commit();
+      }
     }
-  }
-  static __device__ __forceinline__ void add_bulk(float* to, unsigned from, unsigned bytes) {
-    asm volatile(
-        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
-        "r"(from), "r"(bytes)
-        : "memory");
   }
   static __device__ __forceinline__ void copies_read_by_first() {
     if (first_of_group()) copies_read<0>();

@@ -15,6 +15,9 @@
 namespace gla_bench::softmax_attention {
 namespace {
 
+/// In which order parts of dq are added.
+enum class Order { varies, fixed };
+
 constexpr std::size_t maps = 6;
 /// Sums and scores that a thread has room for.
 constexpr int most_accumulators = 192;
@@ -28,6 +31,10 @@ BackwardSm90Layout layout(const Problem& problem, const Tile& tile) {
   return {static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
           std::max(64, choice(tile, "block_m")), std::max(1, choice(tile, "stages")),
           static_cast<int>(decay_of(problem))};
+}
+
+DecayBounds bounds(const BackwardSm90Layout& sizes) {
+  return {sizes.block_m, sizes.block_n, false};
 }
 
 std::int64_t steps(const Problem& problem, const Tile& tile) {
@@ -66,36 +73,35 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
     return "bulk copies need rows of a multiple of 16 bytes: key_dim and value_dim of 8";
   if (auto reason = refuse_backward(problem)) return reason;
   const BackwardSm90Layout sizes = layout(problem, tile);
-  if (sizes.dq_by_columns != (sizes.key_panels == 2))
-    return sizes.dq_by_columns
-               ? "64 queries are for a key_dim above 64, whose halves of dq are one "
-                 "consumer's each"
-               : "128 queries are for a key_dim of up to 64";
+  if (!sizes.dq_by_columns && sizes.key_panels == 2)
+    return "128 queries are for a key_dim of up to 64";
   if (sizes.accumulators > most_accumulators)
     return std::to_string(sizes.accumulators) + " sums a thread, there is room for " +
            std::to_string(most_accumulators);
   if (auto reason = refuse_shared(sizes.bytes, limits)) return reason;
   if (auto reason = refuse_blocks(static_cast<double>(all_steps(problem, tile)))) return reason;
-  if (auto reason = refuse_blocks(decay_bound_blocks(problem, sizes.block_m, sizes.block_n)))
-    return reason;
+  if (auto reason = refuse_blocks(decay_bound_blocks(problem, bounds(sizes)))) return reason;
   return refuse_blocks(static_cast<double>(blocks(problem)));
 }
 
-std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
+std::vector<Region> workspace(const Problem& problem, const Tile& tile, Order order) {
   // The unit of first_tiles.cuh sums the log decays, not the one of sums.cuh.
   std::vector<Region> regions = backward_regions(problem, DecayScan::own);
-  regions.push_back({"dq_sums", static_cast<std::size_t>(4 * all_steps(problem, tile)) *
-                                    BackwardSm90Layout::step_floats});
   const BackwardSm90Layout sizes = layout(problem, tile);
-  for (Region& region : decay_bound_regions(problem, sizes.block_m, sizes.block_n))
+  const auto all = static_cast<std::size_t>(all_steps(problem, tile));
+  regions.push_back({"query_records", all * static_cast<std::size_t>(sizes.record_bytes)});
+  // In a fixed order each step has a counter of the blocks that have added to it, behind the sums.
+  regions.push_back({"dq_sums", all * (4 * static_cast<std::size_t>(sizes.step_floats) +
+                                       (order == Order::fixed ? 4 : 0))});
+  for (Region& region : decay_bound_regions(problem, bounds(sizes)))
     regions.push_back(std::move(region));
   return regions;
 }
 
 /// The regions that the walk and the kernels of sums.cuh name. Those that only the unit of
 /// first_tiles.cuh needs are bound for that unit alone.
-std::vector<Region> walk_regions(const Problem& problem, const Tile& tile) {
-  std::vector<Region> regions = workspace(problem, tile);
+std::vector<Region> walk_regions(const Problem& problem, const Tile& tile, Order order) {
+  std::vector<Region> regions = workspace(problem, tile, order);
   std::erase_if(regions, [](const Region& region) {
     return region.name == "decay_totals" || region.name == "tile_bounds" ||
            region.name == "item_bounds";
@@ -106,7 +112,7 @@ std::vector<Region> walk_regions(const Problem& problem, const Tile& tile) {
 /// work::<name> for them.
 std::vector<Constant> places(const std::vector<Region>& regions) {
   std::vector<Constant> list = backward_places(regions);
-  for (const char* name : {"decay_sums", "first_tiles"}) {
+  for (const char* name : {"decay_sums", "first_tiles", "query_records"}) {
     const auto found = std::find_if(regions.begin(), regions.end(),
                                     [&](const Region& region) { return region.name == name; });
     list.push_back(
@@ -120,17 +126,18 @@ std::vector<Constant> places(const std::vector<Region>& regions) {
 /// additions stay in the L2 cache except for one pass.
 Traffic traffic(const Problem& problem, const Tile& tile) {
   Traffic bytes = traffic_beside(problem, DecaySums::added, DecayScan::own);
-  const double sums =
-      4.0 * static_cast<double>(all_steps(problem, tile)) * BackwardSm90Layout::step_floats;
-  bytes.read_bytes += query_bytes(problem) + output_bytes(problem) + key_bytes(problem) +
-                      value_bytes(problem) + 2 * lse_bytes(problem) + 2 * sums;
-  bytes.write_bytes += query_bytes(problem) + key_bytes(problem) + value_bytes(problem) + 2 * sums;
   const BackwardSm90Layout sizes = layout(problem, tile);
-  add_decay_bound_traffic(problem, sizes.block_m, sizes.block_n, bytes);
+  const auto all = static_cast<double>(all_steps(problem, tile));
+  const double sums = 4.0 * all * sizes.step_floats, records = all * sizes.record_bytes;
+  bytes.read_bytes += query_bytes(problem) + output_bytes(problem) + key_bytes(problem) +
+                      value_bytes(problem) + 2 * lse_bytes(problem) + 2 * sums + records;
+  bytes.write_bytes +=
+      query_bytes(problem) + key_bytes(problem) + value_bytes(problem) + 2 * sums + records;
+  add_decay_bound_traffic(problem, bounds(sizes), bytes);
   const double keys = lse_bytes(problem) / 4 / static_cast<double>(problem.shape.seq) *
                       static_cast<double>(problem.shape.keys_seq());
   if (decay_of(problem) != Decay::none) {
-    bytes.read_bytes += 16 * keys;  // the sums of log decays, once more by the walk
+    bytes.read_bytes += 32 * keys;  // the sums of log decays, for the records and by the walk
     bytes.write_bytes += 8 * keys;  // the sums of dS over the queries of each key
   }
   return bytes;
@@ -156,12 +163,13 @@ std::vector<TensorMap> row_maps(const Problem& problem, const BackwardSm90Layout
           row_map(problem, 5, "dv", keys, heads, s.value_dim, sizes.rows, p.dv_strides)};
 }
 
-Recipe recipe(const Problem& problem, const Tile& tile) {
+Recipe recipe(const Problem& problem, const Tile& tile, Order order) {
   const BackwardSm90Layout sizes = layout(problem, tile);
-  const std::vector<Region> regions = walk_regions(problem, tile);
+  const std::vector<Region> regions = walk_regions(problem, tile, order);
   const std::vector<Constant> of_work = places(regions);
   Recipe r{"softmax_attention/sm90/backward/flash_sm90.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
+  r.constants.push_back({"tile", "deterministic", order == Order::fixed});
   r.constants.insert(r.constants.end(), of_work.begin(), of_work.end());
   // The kernels before and after the walk have parameters without tensor maps.
   std::vector<Constant> of_others = constants(problem, {});
@@ -177,26 +185,28 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
     }
   };
   add(steps_before(problem, DecaySums::added, DecayScan::own));
-  add_decay_bounds(problem, sizes.block_m, sizes.block_n, r);
+  add_decay_bounds(problem, bounds(sizes), r);
+  const auto all = static_cast<double>(all_steps(problem, tile));
+  r.steps.push_back(backward_launch("flash_sm90_backward_queries", all, sizes.block_m));
   r.steps.push_back(Zero{"dq_sums"});
   r.steps.push_back(backward_launch("flash_sm90_backward", static_cast<double>(blocks(problem)),
                                     sizes.threads, sizes.bytes));
-  r.steps.push_back(backward_launch("flash_sm90_backward_round",
-                                    static_cast<double>(all_steps(problem, tile)),
-                                    sizes.round_threads));
+  r.steps.push_back(backward_launch("flash_sm90_backward_round", all, sizes.round_threads));
   add(steps_after(problem));
   r.tensor_maps = row_maps(problem, sizes);
   return r;
 }
 
-}  // namespace
-
-Variant backward_flash_sm90(std::string_view op) {
+Variant make(std::string_view op, Order order, std::string_view name, std::string_view summary) {
+  const auto bound = [order](auto function) {
+    return [order, function](const Problem& problem, const Tile& tile) {
+      return function(problem, tile, order);
+    };
+  };
   Variant variant = cuda_variant(
       op, Direction::backward,
-      {"flash_sm90",
-       "flash2 for sm_90a: bulk copies, warps with roles, wgmma; dq added up in device memory, so "
-       "that its last bits vary",
+      {name,
+       summary,
        space(),
        {"softmax_attention/sm90/backward/flash_sm90.cuh", "softmax_attention/sm90/first_tiles.cuh",
         "softmax_attention/backward/sums.cuh", "softmax_attention/sm90/backward/flash_sm90.cpp",
@@ -206,14 +216,28 @@ Variant backward_flash_sm90(std::string_view op) {
        reject,
        traffic,
        flops,
-       workspace,
-       recipe});
-  variant.reproducible = false;
-  variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
-    return softmax_attention::bind(problem, address, walk_regions(problem, tile));
+       bound(workspace),
+       bound(recipe)});
+  variant.bind = [order](const Problem& problem, const Tile& tile, const Address& address) {
+    return softmax_attention::bind(problem, address, walk_regions(problem, tile, order));
   };
   bind_behind_maps(variant, maps);
   return variant;
+}
+
+}  // namespace
+
+Variant backward_flash_sm90(std::string_view op) {
+  Variant variant = make(op, Order::varies, "flash_sm90",
+                         "flash2 for sm_90a: bulk copies, warps with roles, wgmma; dq added up in "
+                         "device memory, so that its last bits vary");
+  variant.reproducible = false;
+  return variant;
+}
+
+Variant backward_flash_sm90_deterministic(std::string_view op) {
+  return make(op, Order::fixed, "flash_sm90_deterministic",
+              "flash_sm90 with dq added up in the order of the keys: bitwise repeatable");
 }
 
 }  // namespace gla_bench::softmax_attention

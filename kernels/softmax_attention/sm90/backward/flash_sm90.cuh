@@ -4,18 +4,21 @@
 // queries that see them, tile::block_m a step. One warpgroup loads (load.cuh). Two more have 64
 // keys each (consume.cuh): they recompute P from lse, form dS = P (.) (dP - D), and keep dk and dv
 // in registers, over all query heads that share the key head. Each step's part of dq is added to
-// float32 sums in device memory, in an order that varies, and rounded at the end.
+// float32 sums in device memory, and rounded at the end. The order varies, or is that of the keys
+// (ordered.cuh), so that results are bitwise repeatable.
 //
 // With a decay, first_tiles.cuh first finds how far back queries look, and a block ends its walk
-// where no later query looks back to its keys. Away from the diagonal the exponent of P contains a
-// bias of the key and one of the query, both relative to the block's last key; near it, their
-// difference is formed for each pair. The gradient of the decay comes from sums of dS over the
-// queries of each key and over the keys of each query (backward/sums.cuh).
+// where no later query looks back to its keys. The exponent of P contains a bias of the key,
+// relative to the block's last key, one of the query, relative to its step's first query
+// (queries.cuh), and what lies between the two. Near the diagonal, where biases lie far apart,
+// their difference is formed for each pair. The gradient of the decay comes from sums of dS over
+// the queries of each key and over the keys of each query (backward/sums.cuh).
 //
 // Grid: batch * key heads * ceil(Tk / 128) blocks, the first keys first. Shared memory: layout.h.
 // Bytes moved: k and v once; q and do once for each block that meets them, mostly from the L2
 // cache; the sums of dq are zeroed, added to with 4 K bytes for each query and block, and read. A
-// kernel before forms D and reads o and do once; one after rounds dq.
+// kernel before forms D and reads o and do once, another brings it and lse into the order of steps;
+// one after rounds dq.
 
 #include "softmax_attention/sm90/backward/consume.cuh"
 #include "softmax_attention/sm90/backward/load.cuh"
@@ -34,16 +37,17 @@ __device__ __forceinline__ void round_dq(const AttentionParams& p) {
   using Pack = device::Pack<io_t, each>;
   __shared__ __align__(16) io_t rows[block_m][layout.key_width + each];
   const int steps = static_cast<int>((p.seq + block_m - 1) / block_m);
+  constexpr int eights = layout.dq_floats / 4;  // of columns that a consumer's thread has
   const int step = static_cast<int>(blockIdx.x) % steps;
   const long long sequence = blockIdx.x / steps;
   const auto* sums = static_cast<const float4*>(p.work[work::dq_sums]) +
                      1LL * blockIdx.x * (layout.step_floats / 4);
 #pragma unroll
   for (int n = static_cast<int>(threadIdx.x); n < layout.step_floats / 4; n += round_threads) {
-    const int thread = n % 128, group_of_eight = n / 128 % 8, consumer = n / 1024;
+    const int thread = n % 128, group_of_eight = n / 128 % eights, consumer = n / 128 / eights;
     const int row = (layout.dq_by_columns ? 0 : consumer * 64) + thread / 32 * 16 + thread % 32 / 4;
     const int column =
-        (layout.dq_by_columns ? consumer * 64 : 0) + group_of_eight * 8 + thread % 4 * 2;
+        (layout.dq_by_columns ? consumer * eights * 8 : 0) + group_of_eight * 8 + thread % 4 * 2;
     const float4 sum = sums[n];
     device::store_pair(&rows[row][column], p.scale * sum.x, p.scale * sum.y);
     device::store_pair(&rows[row + 8][column], p.scale * sum.z, p.scale * sum.w);
@@ -73,11 +77,18 @@ extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::sm90:
   if (group() < 0) {
     registers_down<loading_registers>();
     if (threadIdx.x / 32 == 0) load_tiles(p, memory);
-    if (threadIdx.x / 32 == 1) write_pairs(p, memory);
+    if constexpr (ordered)
+      if (threadIdx.x / 32 == 1) add_in_order(p.base, memory);
   } else {
     registers_up<multiplying_registers>();
     Consumer(p, memory).run();
   }
+}
+
+extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::sm90::block_m)
+    flash_sm90_backward_queries(
+        const __grid_constant__ gla_bench::softmax_attention::sm90::BackwardSm90Params p) {
+  gla_bench::softmax_attention::sm90::write_record(p.base);
 }
 
 extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::sm90::round_threads)

@@ -1,6 +1,6 @@
 #pragma once
-// The entry of flash_sm90's backward in the list of variants (variants.cpp), in a header of its own
-// like that of the forward.
+// The entries of flash_sm90's backward in the list of variants (variants.cpp), in a header of its
+// own like that of the forward.
 
 #include <string_view>
 
@@ -8,7 +8,9 @@
 
 namespace gla_bench::softmax_attention {
 
-/// Host side of backward/flash_sm90.cuh.
+/// Host side of backward/flash_sm90.cuh. Parts of dq are added in an order that varies, or in that
+/// of the keys.
 Variant backward_flash_sm90(std::string_view op);
+Variant backward_flash_sm90_deterministic(std::string_view op);
 
 }  // namespace gla_bench::softmax_attention

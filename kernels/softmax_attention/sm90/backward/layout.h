@@ -18,8 +18,6 @@ struct BackwardSm90Layout {
   static constexpr int block_n = 128;        ///< keys of a block
   static constexpr int threads = 384;        ///< of a block: one more warpgroup loads
   static constexpr int round_threads = 256;  ///< of a block that rounds a step's dq
-  static constexpr int dq_floats = 32;       ///< sums of dq that a thread has of each step
-  static constexpr int step_floats = dq_floats * 128 * consumers;
 
   int key_panels = (key_dim + columns - 1) / columns;
   int value_panels = (value_dim + columns - 1) / columns;
@@ -28,6 +26,8 @@ struct BackwardSm90Layout {
   /// Whether consumers have the same queries of dq, each half of its columns. Otherwise each has
   /// half of the queries.
   bool dq_by_columns = block_m == 64;
+  int dq_floats = block_m * key_width / 256;  ///< sums of dq that a thread has of each step
+  int step_floats = dq_floats * 128 * consumers;
 
   int key_panel = block_n * 128;    ///< bytes of a panel of keys, values or dS
   int query_panel = block_m * 128;  ///< bytes of a panel of queries or do
@@ -40,16 +40,18 @@ struct BackwardSm90Layout {
   int queries = values + value_panels * key_panel;          ///< [stages]
   int d_outputs = queries + stages * arriving_queries;      ///< [stages]
   int gradients = d_outputs + stages * arriving_gradients;  ///< dS of two steps
-  int dq = gradients + 2 * gradient_bytes;                  ///< float [consumers][128][32]
-  int pairs = dq + step_floats * 4;                         ///< float2 [stages][block_m]
-  /// Sums of log decays up to the queries' positions, DecaySum [stages][block_m].
-  int sums = pairs + stages * block_m * 8;
+  int dq = gradients + 2 * gradient_bytes;                  ///< float [consumers][128][dq_floats]
+  /// What queries bring with them (queries.cuh): with a decay 16 bytes for the step, 8 for each
+  /// query, and 16 more with a decay, which only some steps need.
+  int pairs_at = decay != 0 ? 16 : 0, sums_at = pairs_at + 8 * block_m;
+  int record_bytes = sums_at + (decay != 0 ? 16 * block_m : 0);
+  int records = dq + step_floats * 4;  ///< [stages]
   /// Sums of dS over a warp's keys, float [2][8 warps][block_m], where decays vary.
-  int query_sums = sums + (decay != 0 ? stages * block_m * 16 : 0);
+  int query_sums = records + stages * record_bytes;
   int barriers = query_sums + (decay == 2 ? 2 * 8 * block_m * 4 : 0);
-  /// One for the keys and values; for each stage: queries, gradients and pairs there, queries and
+  /// One for the keys and values; for each stage: queries and gradients there, queries and
   /// gradients free; for each of two steps: dS there, dS free.
-  int barrier_count = 1 + 5 * stages + 4;
+  int barrier_count = 1 + 4 * stages + 4;
   int bytes = barriers + barrier_count * 8 + 1024;  ///< 1024: to align
 
   /// Registers of a consumer's thread for its sums and scores.

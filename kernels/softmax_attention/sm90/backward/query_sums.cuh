@@ -1,7 +1,7 @@
 #pragma once
 // Sums of dS over the keys of each query, which the gradient of a decay per token is formed from.
-// Each warp writes the sums over its own 16 keys to shared memory beside dS. One step later the
-// first consumer adds up those of all warps, and adds them to the sums in device memory.
+// Each warp writes the sums over its own 16 keys to shared memory. One step later each consumer
+// adds up those of its warps, and adds them to the sums in device memory.
 
 #include "softmax_attention/sm90/backward/block.cuh"
 
@@ -39,19 +39,46 @@ __device__ __forceinline__ void put_query_sums(const float (&gradients)[block_m 
                  __float_as_uint(sum[c]));
 }
 
-/// `loss` takes dS back where operands are float16. `h` and `n`: the query head of the group and
-/// its step.
+/// The step's place of them in device memory.
+__device__ __forceinline__ double* query_sums_of(const AttentionParams& p, const Range& range,
+                                                 int h, int n) {
+  return static_cast<double*>(p.work[work::query_sums]) + range.sequence(h) * p.seq + n * block_m;
+}
+
+/// A consumer adds the sums of its own warps. `loss` takes dS back where operands are float16. `h`
+/// and `n`: the query head of the group and its step.
 __device__ __forceinline__ void add_query_sums(const AttentionParams& p, const Range& range,
                                                unsigned from, int h, int n, float loss) {
   const int column = static_cast<int>(threadIdx.x) % 128;
-  if (group() != 0 || column >= block_m || n * block_m + column >= p.seq) return;
+  if (column >= block_m || n * block_m + column >= p.seq) return;
   double sum = 0.0;
 #pragma unroll
-  for (int w = 0; w < 8; ++w)
-    sum += __uint_as_float(load_shared(from + (w * block_m + column) * 4));
-  atomicAdd(static_cast<double*>(p.work[work::query_sums]) + range.sequence(h) * p.seq +
-                n * block_m + column,
-            static_cast<double>(loss) * sum);
+  for (int w = 0; w < 4; ++w)
+    sum += __uint_as_float(load_shared(from + ((group() * 4 + w) * block_m + column) * 4));
+  atomicAdd(query_sums_of(p, range, h, n) + column, static_cast<double>(loss) * sum);
 }
+
+/// The sums of all warps, for one warp that adds them alone.
+struct QuerySums {
+  double sum[block_m / 32];
+
+  __device__ __forceinline__ void load(unsigned from) {
+#pragma unroll
+    for (int i = 0; i < block_m / 32; ++i) {
+      sum[i] = 0.0;
+#pragma unroll
+      for (int w = 0; w < 8; ++w)
+        sum[i] += __uint_as_float(load_shared(from + (w * block_m + i * 32 + lane()) * 4));
+    }
+  }
+  __device__ __forceinline__ void add(const AttentionParams& p, const Range& range, int h, int n,
+                                      float loss) const {
+    double* to = query_sums_of(p, range, h, n) + lane();
+#pragma unroll
+    for (int i = 0; i < block_m / 32; ++i)
+      if (n * block_m + i * 32 + lane() < p.seq)
+        __stcg(to + i * 32, __ldcg(to + i * 32) + static_cast<double>(loss) * sum[i]);
+  }
+};
 
 }  // namespace gla_bench::softmax_attention::sm90

@@ -111,9 +111,9 @@ TEST(FlashSm90, SharedMemoryDecidesHowManyStagesThereAre) {
   const Shape shape{1, 16384, 16, 128, 128};
   EXPECT_EQ(refusal(in_bfloat16(shape), tile(128, 128, 3)), "taken");
   EXPECT_EQ(refusal(in_bfloat16(shape), tile(128, 128, 4)),
-            "296128 bytes of shared memory, 232448 are there");
+            "296096 bytes of shared memory, 232448 are there");
   EXPECT_EQ(refusal(with_decay(shape), tile(128, 128, 3)),
-            "238280 bytes of shared memory, 232448 are there");
+            "238256 bytes of shared memory, 232448 are there");
   EXPECT_EQ(refusal(with_decay(shape), tile(128, 128, 2)), "taken");
 }
 
@@ -133,22 +133,23 @@ TEST(FlashSm90, PlacesInSharedMemoryOfTheHeadlinesTiles) {
   EXPECT_EQ(plain.values_at, 98304);
   EXPECT_EQ(plain.biases, 163840);
   EXPECT_EQ(plain.barriers, 163840);
-  EXPECT_EQ(plain.barrier_count, 14);
-  EXPECT_EQ(plain.bytes, 163840 + 14 * 8 + 1024);
+  EXPECT_EQ(plain.barrier_count, 12);
+  EXPECT_EQ(plain.bytes, 163840 + 12 * 8 + 1024);
   const FlashSm90Layout decay = layout_of(128, 128, 2, 128, 2, true);
-  EXPECT_EQ(decay.sums - decay.biases, 2 * 128 * 4);
-  EXPECT_EQ(decay.uniform - decay.sums, 2 * 128 * 16);
-  EXPECT_EQ(decay.barriers - decay.uniform, 2 * 16);
+  // A bias for each key and 16 bytes for the tile, and a sum of 16 bytes for each key.
+  EXPECT_EQ(decay.arriving_biases, 16 + 128 * 4);
+  EXPECT_EQ(decay.sums - decay.biases, 2 * (16 + 128 * 4));
+  EXPECT_EQ(decay.barriers - decay.sums, 2 * 128 * 16);
   EXPECT_EQ(decay.bytes, plain.bytes + 2 * 128 * 20 + 2 * 16);
   const FlashSm90Layout three = layout_of(64, 64, 3, 128, 2, false);
   EXPECT_EQ(three.threads, 512);
   EXPECT_EQ(three.block_m, 192);
   EXPECT_EQ(three.keys, 3 * 8192);
-  EXPECT_EQ(three.barrier_count, 16);
+  EXPECT_EQ(three.barrier_count, 14);
   const FlashSm90Layout wide = layout_of(256, 256, 2, 80, 2, false);
   EXPECT_EQ(wide.keys, 65536);
   EXPECT_EQ(wide.arriving_keys, 80 * 256 * 2);
-  EXPECT_EQ(wide.bytes, 65536 + 4 * 40960 + 112 + 1024);
+  EXPECT_EQ(wide.bytes, 65536 + 4 * 40960 + 96 + 1024);
 }
 
 TEST(FlashSm90, PlacesInSharedMemoryAreApartAndAligned) {
@@ -163,7 +164,8 @@ TEST(FlashSm90, PlacesInSharedMemoryAreApartAndAligned) {
               // The 128-byte swizzle repeats every 1024 bytes.
               for (const int place : {at.row_panel, at.tile_panel, at.keys, at.values_at})
                 EXPECT_EQ(place % 1024, 0);
-              for (const int place : {at.biases, at.sums, at.uniform}) EXPECT_EQ(place % 16, 0);
+              for (const int place : {at.biases, at.arriving_biases, at.sums})
+                EXPECT_EQ(place % 16, 0);
               EXPECT_EQ(at.barriers % 8, 0);
               EXPECT_GE(at.key_panels * 64, key_dim);
               EXPECT_GE(at.value_panels * 64, value_dim);
@@ -240,9 +242,9 @@ TEST(FlashSm90, BlocksThatShareItemsHaveACounterThatIsZeroedFirst) {
 TEST(FlashSm90, ALaunchHasAWarpgroupMoreThanMultiplyAndTheLayoutsMemory) {
   const Recipe two = recipe_of(in_bfloat16({1, 4096, 2, 128, 128}), tile(128, 128, 2));
   EXPECT_EQ(launches(two)[0].block.x, 384u);
-  EXPECT_EQ(launches(two)[0].shared_bytes, 164976u);
+  EXPECT_EQ(launches(two)[0].shared_bytes, 164960u);
   EXPECT_EQ(std::count(two.constants.begin(), two.constants.end(),
-                       Constant{"launch", "shared_bytes", 164976}),
+                       Constant{"launch", "shared_bytes", 164960}),
             1);
   EXPECT_TRUE(two.imports.empty());
   const Recipe three = recipe_of(in_bfloat16({1, 4096, 2, 64, 64}), tile(192, 128, 2));
@@ -303,6 +305,7 @@ TEST(FlashSm90, ParametersStandBehindFourTensorMaps) {
     EXPECT_EQ(params.seq, 256);
     EXPECT_EQ(params.work[0], problem.op == "attention" ? nullptr : address("decay_sums"));
     EXPECT_EQ(params.work[2], problem.op == "attention" ? nullptr : address("first_tiles"));
+    EXPECT_EQ(params.work[5], problem.op == "attention" ? nullptr : address("key_biases"));
   }
 }
 
@@ -331,7 +334,7 @@ TEST(FlashSm90, TheWorkspaceHoldsTheSumsAndWhatBoundsTheTiles) {
   EXPECT_TRUE(plain().workspace(in_bfloat16({2, 3000, 4, 64, 64}), tile(128, 128, 2)).empty());
   const Problem problem = with_decay({2, 3000, 4, 64, 64});
   const std::vector<Region> regions = decaying().workspace(problem, tile(128, 96, 2));
-  ASSERT_EQ(regions.size(), 5u);
+  ASSERT_EQ(regions.size(), 6u);
   EXPECT_EQ(regions[0].bytes, 2u * 4 * 3000 * 16);
   EXPECT_EQ(regions[1].bytes, 2u * 4 * 3 * 16);
   EXPECT_EQ(regions[2].name, "first_tiles");
@@ -340,6 +343,9 @@ TEST(FlashSm90, TheWorkspaceHoldsTheSumsAndWhatBoundsTheTiles) {
   EXPECT_EQ(regions[3].bytes, 2u * 4 * 32 * 32);
   EXPECT_EQ(regions[4].name, "item_bounds");
   EXPECT_EQ(regions[4].bytes, 2u * 4 * 24 * 16);
+  // Of whole tiles, so that each is one copy.
+  EXPECT_EQ(regions[5].name, "key_biases");
+  EXPECT_EQ(regions[5].bytes, 2u * 4 * 32 * (16 + 96 * 4));
 }
 
 TEST(FlashSm90, EachTensorIsMovedOnceAndAQueryAndKeyOnceMoreWithADecay) {
@@ -355,8 +361,9 @@ TEST(FlashSm90, EachTensorIsMovedOnceAndAQueryAndKeyOnceMoreWithADecay) {
   const double log_decays = 2.0 * 3000 * 4 * 2;
   const double sums = 2.0 * 4 * (3000 + 3) * 16;                      // and totals of three chunks
   const double bounds = 2.0 * 4 * 24 * (4 + 16) + 2.0 * 4 * 24 * 32;  // 24 items, 24 tiles
-  EXPECT_EQ(bytes.read_bytes, 5 * tensor + 2 * log_decays + sums + bounds);
-  EXPECT_EQ(bytes.write_bytes, tensor + sums + bounds);
+  const double biases = 2.0 * 4 * 24 * (16 + 128 * 4);
+  EXPECT_EQ(bytes.read_bytes, 5 * tensor + 2 * log_decays + sums + bounds + biases);
+  EXPECT_EQ(bytes.write_bytes, tensor + sums + bounds + biases);
 }
 
 TEST(FlashSm90, OperationsAreThoseOfWholeTiles) {

@@ -89,23 +89,23 @@ TEST(BackwardFlashSm90, RejectsByNameAndNeverThrows) {
 TEST(BackwardFlashSm90, TheKeysColumnsDecideHowManyQueriesAStepHas) {
   const Problem wide = gradients_of({1, 4096, 2, 128, 128});
   const Problem narrow = gradients_of({1, 4096, 2, 64, 64});
-  EXPECT_EQ(refused(narrow, steps_of(64, 2)),
-            "64 queries are for a key_dim above 64, whose halves of dq are one consumer's each");
   EXPECT_EQ(refused(wide, steps_of(128, 2)), "128 queries are for a key_dim of up to 64");
   EXPECT_EQ(refused(narrow, steps_of(128, 2)), "taken");
+  EXPECT_EQ(refused(narrow, steps_of(64, 2)), "taken");
   EXPECT_EQ(refused(gradients_of({1, 4096, 2, 72, 8}), steps_of(64, 2)), "taken");
   // Sums of 64 keys and 128 values, and 128 scores.
   EXPECT_EQ(refused(gradients_of({1, 4096, 2, 64, 128}), steps_of(128, 2)),
             "224 sums a thread, there is room for 192");
+  EXPECT_EQ(refused(gradients_of({1, 4096, 2, 64, 128}), steps_of(64, 2)), "taken");
 }
 
 TEST(BackwardFlashSm90, SharedMemoryDecidesHowManyStagesThereAre) {
   EXPECT_EQ(refused(gradients_of({1, 4096, 2, 128, 128}), steps_of(64, 3)), "taken");
   EXPECT_EQ(refused(gradients_of({1, 4096, 2, 64, 64}), steps_of(128, 3)),
-            "233632 bytes of shared memory, 232448 are there");
+            "233608 bytes of shared memory, 232448 are there");
   EXPECT_EQ(refused(gradients_with_decay({1, 4096, 2, 128, 128}), steps_of(64, 2)), "taken");
   EXPECT_EQ(refused(gradients_with_decay({1, 4096, 2, 128, 128}), steps_of(64, 3)),
-            "239264 bytes of shared memory, 232448 are there");
+            "239288 bytes of shared memory, 232448 are there");
 }
 
 BackwardSm90Layout backward_layout_of(int key_dim, int value_dim, int block_m, int stages,
@@ -125,21 +125,33 @@ TEST(BackwardFlashSm90, PlacesInSharedMemoryOfTheHeadlinesTiles) {
   EXPECT_EQ(wide.d_outputs, 98304);
   EXPECT_EQ(wide.gradients, 131072);
   EXPECT_EQ(wide.dq, 163840);
-  EXPECT_EQ(wide.pairs, 196608);
+  EXPECT_EQ(wide.dq_floats, 32);
+  EXPECT_EQ(wide.records, 196608);
+  EXPECT_EQ(wide.record_bytes, 64 * 8);
   EXPECT_EQ(wide.barriers, 196608 + 2 * 64 * 8);
-  EXPECT_EQ(wide.barrier_count, 15);
-  EXPECT_EQ(wide.bytes, 198776);
+  EXPECT_EQ(wide.barrier_count, 13);
+  EXPECT_EQ(wide.bytes, 198760);
   EXPECT_EQ(wide.accumulators, 192);
-  // A sum of 16 bytes for each query and, where decays vary, sums of dS of eight warps, two steps.
-  EXPECT_EQ(backward_layout_of(128, 128, 64, 2, Decay::constant).bytes, 198776 + 2 * 64 * 16);
+  // A sum of 16 bytes for each query and one for the step and, where decays vary, sums of dS of
+  // eight warps, two steps.
+  const BackwardSm90Layout decayed = backward_layout_of(128, 128, 64, 2, Decay::constant);
+  EXPECT_EQ(decayed.pairs_at, 16);
+  EXPECT_EQ(decayed.sums_at, 16 + 64 * 8);
+  EXPECT_EQ(decayed.record_bytes, 16 + 64 * 8 + 64 * 16);
+  EXPECT_EQ(decayed.bytes, 198760 + 2 * (16 + 64 * 16));
   EXPECT_EQ(backward_layout_of(128, 128, 64, 2, Decay::per_token).bytes,
-            198776 + 2 * 64 * 16 + 2 * 8 * 64 * 4);
+            198760 + 2 * (16 + 64 * 16) + 2 * 8 * 64 * 4);
   const BackwardSm90Layout narrow = backward_layout_of(64, 64, 128, 2);
   EXPECT_FALSE(narrow.dq_by_columns);
   EXPECT_EQ(narrow.gradient_bytes, 128 * 128 * 2);
   EXPECT_EQ(narrow.dq, 163840);
-  EXPECT_EQ(narrow.bytes, 199800);
+  EXPECT_EQ(narrow.bytes, 199784);
   EXPECT_EQ(narrow.accumulators, 192);
+  // Half of 64 columns is a consumer's.
+  const BackwardSm90Layout halved = backward_layout_of(64, 128, 64, 2);
+  EXPECT_TRUE(halved.dq_by_columns);
+  EXPECT_EQ(halved.dq_floats, 16);
+  EXPECT_EQ(halved.accumulators, 160);
 }
 
 TEST(BackwardFlashSm90, PlacesInSharedMemoryAreApartAndAligned) {
@@ -147,12 +159,14 @@ TEST(BackwardFlashSm90, PlacesInSharedMemoryAreApartAndAligned) {
     for (const int value_dim : {8, 64, 104})
       for (const int stages : {1, 2, 3})
         for (const Decay decay : {Decay::none, Decay::constant, Decay::per_token}) {
-          const BackwardSm90Layout at =
-              backward_layout_of(key_dim, value_dim, key_dim > 64 ? 64 : 128, stages, decay);
+          const BackwardSm90Layout at = backward_layout_of(
+              key_dim, value_dim, key_dim > 64 || value_dim > 64 ? 64 : 128, stages, decay);
           for (const int place : {at.key_panel, at.query_panel, at.values, at.queries, at.d_outputs,
                                   at.gradients, at.dq})
             EXPECT_EQ(place % 1024, 0);
-          for (const int place : {at.pairs, at.sums, at.query_sums}) EXPECT_EQ(place % 16, 0);
+          for (const int place :
+               {at.records, at.record_bytes, at.pairs_at, at.sums_at, at.query_sums})
+            EXPECT_EQ(place % 16, 0);
           EXPECT_EQ(at.barriers % 8, 0);
           EXPECT_GE(at.key_width, key_dim);
           EXPECT_GE(at.value_width, value_dim);
@@ -160,9 +174,9 @@ TEST(BackwardFlashSm90, PlacesInSharedMemoryAreApartAndAligned) {
           EXPECT_GE(at.d_outputs - at.queries, stages * at.arriving_queries);
           EXPECT_GE(at.gradients - at.d_outputs, stages * at.arriving_gradients);
           EXPECT_GE(at.dq - at.gradients, 2 * at.block_n * at.block_m * 2);
-          EXPECT_GE(at.pairs - at.dq, at.step_floats * 4);
-          EXPECT_GE(at.sums - at.pairs, stages * at.block_m * 8);
-          EXPECT_GE(at.query_sums - at.sums, decay == Decay::none ? 0 : stages * at.block_m * 16);
+          EXPECT_GE(at.records - at.dq, at.step_floats * 4);
+          EXPECT_GE(at.query_sums - at.records, stages * at.record_bytes);
+          EXPECT_GE(at.record_bytes, at.block_m * (decay == Decay::none ? 8 : 24));
           EXPECT_GE(at.barriers - at.query_sums,
                     decay == Decay::per_token ? 2 * 8 * at.block_m * 4 : 0);
           // Both consumers together hold a step's dq.
@@ -195,29 +209,34 @@ TEST(BackwardFlashSm90, LaunchesInOrderAndOnlyTheOthersFromTheSharedUnit) {
   const Shape shape{2, 1000, 4, 64, 64, 0, 2};
   const Recipe plain = backward_recipe(gradients_of(shape), steps_of(128, 2));
   EXPECT_EQ(steps_by_name(plain),
-            (std::vector<std::string>{"attention_backward_prepare of sums.cuh", "zero dq_sums",
+            (std::vector<std::string>{"attention_backward_prepare of sums.cuh",
+                                      "flash_sm90_backward_queries", "zero dq_sums",
                                       "flash_sm90_backward", "flash_sm90_backward_round"}));
   const Recipe half = backward_recipe(gradients_of(shape, DType::float16), steps_of(128, 2));
   EXPECT_EQ(steps_by_name(half),
             (std::vector<std::string>{"attention_backward_prepare of sums.cuh", "zero largest",
-                                      "attention_backward_largest of sums.cuh", "zero dq_sums",
+                                      "attention_backward_largest of sums.cuh",
+                                      "flash_sm90_backward_queries", "zero dq_sums",
                                       "flash_sm90_backward", "flash_sm90_backward_round"}));
-  const auto& walk = std::get<KernelLaunch>(plain.steps[2]);
+  const auto& records = std::get<KernelLaunch>(plain.steps[1]);
+  EXPECT_EQ(records.grid.x, 2u * 4 * 8);  // 128 queries of a head
+  EXPECT_EQ(records.block.x, 128u);
+  const auto& walk = std::get<KernelLaunch>(plain.steps[3]);
   EXPECT_EQ(walk.grid.x, 2u * 2 * 8);  // 128 keys of a key head
   EXPECT_EQ(walk.block.x, 384u);
-  EXPECT_EQ(walk.shared_bytes, 199800u);
+  EXPECT_EQ(walk.shared_bytes, 199784u);
   EXPECT_EQ(std::count(plain.constants.begin(), plain.constants.end(),
-                       Constant{"launch", "shared_bytes", 199800}),
+                       Constant{"launch", "shared_bytes", 199784}),
             1);
-  EXPECT_EQ(std::get<KernelLaunch>(plain.steps[3]).grid.x, 2u * 4 * 8);  // 128 queries of a head
+  EXPECT_EQ(std::get<KernelLaunch>(plain.steps[4]).grid.x, 2u * 4 * 8);
 }
 
 TEST(BackwardFlashSm90, ADecayFirstFindsHowFarQueriesLookBackAndIsSummedLast) {
   const std::vector<std::string> bounds{
       "decay_totals of first_tiles.cuh", "decay_prefix of first_tiles.cuh",
       "attention_bounds of first_tiles.cuh", "attention_first_tiles of first_tiles.cuh"};
-  const std::vector<std::string> walk{"zero dq_sums", "flash_sm90_backward",
-                                      "flash_sm90_backward_round",
+  const std::vector<std::string> walk{"flash_sm90_backward_queries", "zero dq_sums",
+                                      "flash_sm90_backward", "flash_sm90_backward_round",
                                       "attention_backward_decay of sums.cuh"};
   for (const char* decay : {"constant", "per_token"}) {
     std::vector<std::string> expected{"attention_backward_prepare of sums.cuh"};
@@ -234,13 +253,32 @@ TEST(BackwardFlashSm90, ADecayFirstFindsHowFarQueriesLookBackAndIsSummedLast) {
 TEST(BackwardFlashSm90, TheWorkspaceHoldsDqOfWholeSteps) {
   const std::vector<Region> regions = flash_backward().workspace(
       gradients_of({2, 1000, 4, 64, 64, 0, 2}, DType::float16), steps_of(128, 2));
-  ASSERT_EQ(regions.size(), 3u);
+  ASSERT_EQ(regions.size(), 4u);
   EXPECT_EQ(regions[0].name, "pairs");
   EXPECT_EQ(regions[0].bytes, 2u * 1000 * 4 * 8);
   EXPECT_EQ(regions[1].name, "largest");
   EXPECT_EQ(regions[1].bytes, 2u * 2 * 8);
-  EXPECT_EQ(regions[2].name, "dq_sums");
-  EXPECT_EQ(regions[2].bytes, 2u * 4 * 8 * 128 * 64 * 4);
+  EXPECT_EQ(regions[2].name, "query_records");
+  EXPECT_EQ(regions[2].bytes, 2u * 4 * 8 * 128 * 8);
+  EXPECT_EQ(regions[3].name, "dq_sums");
+  EXPECT_EQ(regions[3].bytes, 2u * 4 * 8 * 128 * 64 * 4);
+}
+
+TEST(BackwardFlashSm90, InAFixedOrderEachStepHasACounterBehindTheSums) {
+  const Problem problem = gradients_of({2, 1000, 4, 64, 64, 0, 2});
+  const Variant ordered = backward_flash_sm90_deterministic("attention");
+  EXPECT_TRUE(ordered.reproducible);
+  const auto bytes_of_sums = [&](const Variant& variant) {
+    return variant.workspace(problem, steps_of(128, 2)).back().bytes;
+  };
+  EXPECT_EQ(bytes_of_sums(ordered), bytes_of_sums(flash_backward()) + 2 * 4 * 8 * 4);
+  for (const bool fixed : {false, true}) {
+    const Recipe recipe =
+        std::get<0>((fixed ? ordered : flash_backward()).code)(problem, steps_of(128, 2));
+    EXPECT_EQ(std::count(recipe.constants.begin(), recipe.constants.end(),
+                         Constant{"tile", "deterministic", fixed}),
+              1);
+  }
 }
 
 TEST(BackwardFlashSm90, CopiesBringPanelsAndTakeHalvesOfTheKeysGradients) {
@@ -287,16 +325,17 @@ TEST(BackwardFlashSm90, ParametersStandBehindSixTensorMaps) {
   std::memcpy(&params, bytes.data() + 768, sizeof params);
   EXPECT_EQ(params.dq, address("dq"));
   EXPECT_EQ(params.seq, 256);
-  EXPECT_EQ(params.work[1], address("dq_sums"));
+  EXPECT_EQ(params.work[1], address("query_records"));
+  EXPECT_EQ(params.work[2], address("dq_sums"));
 }
 
 TEST(BackwardFlashSm90, SumsOfDqAreMovedTwiceEachWay) {
   const double tensor = 1024.0 * 2 * 64 * 2, lse = 1024.0 * 2 * 4, sums = 1024.0 * 2 * 64 * 4;
   const Traffic bytes =
       flash_backward().traffic(gradients_of({1, 1024, 2, 64, 64}), steps_of(128, 2));
-  // D takes o, do and lse; the walk q, k, v, do and a pair for each query.
-  EXPECT_EQ(bytes.read_bytes, 2 * tensor + lse + 4 * tensor + 2 * lse + 2 * sums);
-  EXPECT_EQ(bytes.write_bytes, 2 * lse + 3 * tensor + 2 * sums);
+  // D takes o, do and lse; records a pair for each query; the walk q, k, v, do and records.
+  EXPECT_EQ(bytes.read_bytes, 2 * tensor + lse + 4 * tensor + 4 * lse + 2 * sums);
+  EXPECT_EQ(bytes.write_bytes, 4 * lse + 3 * tensor + 2 * sums);
 }
 
 TEST(BackwardFlashSm90, OperationsAreThoseOfWholeSteps) {

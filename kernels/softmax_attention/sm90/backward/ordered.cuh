@@ -1,0 +1,107 @@
+#pragma once
+// Where the parts of dq of a block of keys are added to the sums in device memory. In a fixed
+// order, one warp adds them for both consumers: a block waits at each step of queries until all
+// blocks of earlier keys that walk over it have added theirs. Those blocks were launched before, so
+// that they are at work or done.
+
+#include "softmax_attention/sm90/backward/query_sums.cuh"
+
+namespace gla_bench::softmax_attention::sm90 {
+
+/// Named barriers of both consumers and the warp that adds: the place of dq in shared memory is
+/// free, and dq is there.
+inline constexpr int place_free = 4, place_written = 5;
+inline constexpr int ordering_threads = 32 + 128 * layout.consumers;
+
+__device__ __forceinline__ float* dq_of_step(const AttentionParams& p, const Range& range, int h,
+                                             int n) {
+  return static_cast<float*>(p.work[work::dq_sums]) + range.step(h, n) * layout.step_floats;
+}
+/// Has floats added to those in device memory, in a group of bulk copies.
+__device__ __forceinline__ void add_bulk(float* to, unsigned from, unsigned bytes) {
+  asm volatile(
+      "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
+      "r"(from), "r"(bytes)
+      : "memory");
+}
+
+/// How many blocks of keys have added to each step, behind the sums of dq.
+__device__ __forceinline__ int* added_blocks(const AttentionParams& p, const Range& range) {
+  return reinterpret_cast<int*>(static_cast<float*>(p.work[work::dq_sums]) +
+                                p.batch * p.heads * range.all_steps * layout.step_floats);
+}
+__device__ __forceinline__ int load_acquire(const int* from) {
+  int value;
+  asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  return value;
+}
+__device__ __forceinline__ void add_release(int* to) {
+  asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(to) : "memory");
+}
+
+/// The first block of keys that walks over a step: that of the earliest tile that this step or a
+/// later one looks back to. The whole warp calls it.
+__device__ __forceinline__ int first_block(const AttentionParams& p, const Range& range, int h,
+                                           int n) {
+  if constexpr (!biased) return 0;
+  const int* first_tiles =
+      static_cast<const int*>(p.work[work::first_tiles]) + range.sequence(h) * range.all_steps;
+  int first = first_tiles[n];
+  for (int step = n + lane(); step < range.all_steps; step += 32)
+    first = first_tiles[step] < first ? first_tiles[step] : first;
+  return __reduce_min_sync(0xffffffffu, first);
+}
+
+/// Adds the parts of both consumers, step by step. Runs on one warp.
+__device__ __forceinline__ void add_in_order(const AttentionParams& p, const Memory& memory) {
+  const Range range(p);
+  const int own = range.first_key / layout.block_n;
+  float loss = 1.0f;
+  if constexpr (scaled)
+    loss = 1.0f / (score_gain * gradient_gain(p, range.batch * p.key_heads + range.key_head));
+  int* unfinished = nullptr;  // the counter of the step before
+  const auto finish = [&] {
+    if (lane() == 0 && unfinished != nullptr) {
+      copies_done<0>();
+      __threadfence();
+      add_release(unfinished);
+    }
+  };
+  int step = 0;
+  for (int h = 0; h < trait::group; ++h) {
+    const int end = range.end_step(h);
+    for (int n = range.first_step; n < end; ++n, ++step) {
+      named_arrive<ordering_threads>(place_free);
+      finish();
+      int* counter = added_blocks(p, range) + range.step(h, n);
+      const int earlier = own - first_block(p, range, h, n);
+      named_barrier<ordering_threads>(place_written);
+      QuerySums sums;
+      if constexpr (per_token) {
+        const Exchange exchange = memory.exchange(step);
+        sums.load(exchange.query_sums);
+        barrier_arrive(exchange.read);
+      }
+      if (lane() == 0) {
+        while (load_acquire(counter) < earlier) {
+        }
+      }
+      __syncwarp();
+      if constexpr (per_token) {
+        sums.add(p, range, h, n, loss);
+        __threadfence();
+        __syncwarp();
+      }
+      if (lane() == 0) {
+        add_bulk(dq_of_step(p, range, h, n), memory.dq(0), layout.step_floats * 4);
+        copies_commit();
+        copies_read<0>();
+      }
+      __syncwarp();
+      unfinished = counter;
+    }
+  }
+  finish();
+}
+
+}  // namespace gla_bench::softmax_attention::sm90
