@@ -29,10 +29,12 @@ struct Consumer {
       if (group() == consumers - 1) named_arrive<256>(turn_barriers);
     for (Turns turn(items, memory, false); turn.left(); turn.next()) {
       const Item item = items.item(turn.index());
-      if (item.first_tile < item.end_tile)
-        attend(item);
-      else
+      if (item.first_tile >= item.end_tile)
         write_zeros(item);
+      else if (biased && items.decays(item))
+        attend<biased>(item);
+      else
+        attend<false>(item);
     }
   }
 
@@ -76,15 +78,18 @@ struct Consumer {
     pin(outputs);
     pin_packed(packed);
   }
+  /// `decays`: whether something decays between the item's queries and its keys.
+  template <bool decays>
   __device__ __forceinline__ void attend(const Item& item) {
     barrier_wait(memory.queries_arrived(group()), items_before & 1u);
-    weights.start(item);
+    weights.start<decays>(item);
     Weights::Scores scores;
     Stage stage = memory.stage(step);
     barrier_wait(stage.keys_arrived(), stage.parity);
     multiply_keys(scores, stage);
     wait<0>(scores);
-    weights.weigh(scores, item.end_tile - 1, stage, [&] { arrive_as_warp(stage.keys_free()); });
+    weights.weigh<decays>(scores, item.end_tile - 1, stage,
+                          [&] { arrive_as_warp(stage.keys_free()); });
     pack_rows<block_n>(scores, packed);
     for (int tile = item.end_tile - 2; tile >= item.first_tile; --tile) {
       const Stage next = memory.stage(step + 1);
@@ -97,7 +102,7 @@ struct Consumer {
         multiply_values(stage, add);
         pass_turn();
         wait<1>(scores);
-        weights.weigh(scores, tile, next, [&] { arrive_as_warp(next.keys_free()); });
+        weights.weigh<decays>(scores, tile, next, [&] { arrive_as_warp(next.keys_free()); });
         wait_outputs();
         arrive_as_warp(stage.values_free());
       } else {
@@ -110,7 +115,7 @@ struct Consumer {
         wait_outputs();
         pin(scores);
         arrive_as_warp(stage.values_free());
-        weights.weigh(scores, tile, next, [&] { arrive_as_warp(next.keys_free()); });
+        weights.weigh<decays>(scores, tile, next, [&] { arrive_as_warp(next.keys_free()); });
       }
       rescale();
       pack_rows<block_n>(scores, packed);

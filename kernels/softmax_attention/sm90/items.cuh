@@ -69,6 +69,12 @@ struct Items : Positions {
     return static_cast<const DecaySum*>(p.work[work_sums]) +
            (static_cast<long long>(item.batch) * p.heads + item.head) * p.key_seq;
   }
+  /// Whether something decays between the first key that an item walks over and its last query.
+  __device__ __forceinline__ bool decays(const Item& item) const {
+    const int last = position(last_row(item));
+    const DecaySum begin = sums(item)[item.first_tile * block_n], end = sums(item)[last];
+    return begin.high != end.high || begin.low != end.low || begin.resets != end.resets;
+  }
   __device__ __forceinline__ const KeyBiases<block_n>* biases(const Item& item) const {
     const long long tiles = (p.key_seq + block_n - 1) / block_n;
     return static_cast<const KeyBiases<block_n>*>(p.work[work_biases]) +

@@ -45,6 +45,7 @@ struct Weights {
   __device__ __forceinline__ Weights(const Items& its_items)
       : items(its_items), factor(its_items.p.scale * device::log2_e) {}
 
+  template <bool decays>
   __device__ __forceinline__ void start(const Item& item) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -53,7 +54,7 @@ struct Weights {
     }
     first_row = item.first_row + group() * layout.rows + row_of(0);
     seen_by_all = items.limit(item.first_row);
-    if constexpr (biased)
+    if constexpr (decays)
 #pragma unroll
       for (int h = 0; h < 2; ++h) own[h] = sum_of(item, row(h));
   }
@@ -72,14 +73,15 @@ struct Weights {
     float shift[2];  ///< of each row
   };
 
-  /// Forms the logits of a tile, with -inf where a row does not see a key. `release` is called when
+  /// Forms the logits of a tile, as those of an item in which something decays or nothing does, with
+  /// -inf where a row does not see a key. `release` is called when
   /// the stage's keys, biases and sums are no longer read.
-  template <typename Release>
+  template <bool decays, typename Release>
   __device__ __forceinline__ Logits form_logits(Scores& scores, int tile, const Stage& stage,
                                                 const Release& release) const {
     const bool full = (tile + 1) * block_n <= seen_by_all;
     Logits logits{factor, {0.0f, 0.0f}};
-    if constexpr (biased) {
+    if constexpr (decays) {
       const DecaySum end = load_sum(stage.biases);
       const auto spread = static_cast<Spread>(end.unused);
       if (!full && spread == Spread::far) {
@@ -87,7 +89,6 @@ struct Weights {
         release();
         return {1.0f, {0.0f, 0.0f}};
       }
-      // Where nothing decays, biases cost nothing.
       if (spread != Spread::none) {
         add_biases(scores, stage);
         logits.unit = 1.0f;
@@ -169,10 +170,10 @@ struct Weights {
 
   /// Turns a tile's scores into weights. `release` is called when the stage's keys, biases and sums
   /// are no longer read.
-  template <typename Release>
+  template <bool decays, typename Release>
   __device__ __forceinline__ void weigh(Scores& scores, int tile, const Stage& stage,
                                         const Release& release) {
-    const Logits logits = form_logits(scores, tile, stage, release);
+    const Logits logits = form_logits<decays>(scores, tile, stage, release);
     move_references(scores, logits);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {

@@ -124,8 +124,7 @@ struct Consumer {
     const bool edge = range.on_edge(n);
     if constexpr (biased) {
       const DecaySum begin = load_sum(stage.record);
-      if (edge && (!near || static_cast<Spread>(begin.unused) == Spread::far))
-        return weigh_pairs(scores, n, stage);
+      if (edge && (!near || spread_of(begin) == Spread::far)) return weigh_pairs(scores, n, stage);
       const float between = bias_between(begin, last);
       if (edge || !flat || between != 0.0f) {
         const float by[2] = {bias[0] + between, bias[1] + between};

@@ -4,6 +4,7 @@
 // blocks of earlier keys that walk over it have added theirs. Those blocks were launched before, so
 // that they are at work or done.
 
+#include "softmax_attention/sm90/backward/queries.cuh"
 #include "softmax_attention/sm90/backward/query_sums.cuh"
 
 namespace gla_bench::softmax_attention::sm90 {
@@ -39,20 +40,8 @@ __device__ __forceinline__ void add_release(int* to) {
   asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(to) : "memory");
 }
 
-/// The first block of keys that walks over a step: that of the earliest tile that this step or a
-/// later one looks back to. The whole warp calls it.
-__device__ __forceinline__ int first_block(const AttentionParams& p, const Range& range, int h,
-                                           int n) {
-  if constexpr (!biased) return 0;
-  const int* first_tiles =
-      static_cast<const int*>(p.work[work::first_tiles]) + range.sequence(h) * range.all_steps;
-  int first = first_tiles[n];
-  for (int step = n + lane(); step < range.all_steps; step += 32)
-    first = first_tiles[step] < first ? first_tiles[step] : first;
-  return __reduce_min_sync(0xffffffffu, first);
-}
-
-/// Adds the parts of both consumers, step by step. Runs on one warp.
+/// Adds the parts of both consumers, step by step. Runs on one warp. What can be done before a
+/// step's dq is there is done before, because blocks wait for each other.
 __device__ __forceinline__ void add_in_order(const AttentionParams& p, const Memory& memory) {
   const Range range(p);
   const int own = range.first_key / layout.block_n;
@@ -61,11 +50,11 @@ __device__ __forceinline__ void add_in_order(const AttentionParams& p, const Mem
     loss = 1.0f / (score_gain * gradient_gain(p, range.batch * p.key_heads + range.key_head));
   int* unfinished = nullptr;  // the counter of the step before
   const auto finish = [&] {
-    if (lane() == 0 && unfinished != nullptr) {
-      copies_done<0>();
-      __threadfence();
-      add_release(unfinished);
-    }
+    if (unfinished == nullptr) return;
+    if (lane() == 0) copies_done<0>();
+    __threadfence();
+    __syncwarp();
+    if (lane() == 0) add_release(unfinished);
   };
   int step = 0;
   for (int h = 0; h < trait::group; ++h) {
@@ -74,29 +63,23 @@ __device__ __forceinline__ void add_in_order(const AttentionParams& p, const Mem
       named_arrive<ordering_threads>(place_free);
       finish();
       int* counter = added_blocks(p, range) + range.step(h, n);
-      const int earlier = own - first_block(p, range, h, n);
-      named_barrier<ordering_threads>(place_written);
+      const int earlier = own - first_block(p, range.step(h, n));
+      while (load_acquire(counter) < earlier) {
+      }
       QuerySums sums;
-      if constexpr (per_token) {
-        const Exchange exchange = memory.exchange(step);
-        sums.load(exchange.query_sums);
-        barrier_arrive(exchange.read);
-      }
-      if (lane() == 0) {
-        while (load_acquire(counter) < earlier) {
-        }
-      }
-      __syncwarp();
-      if constexpr (per_token) {
-        sums.add(p, range, h, n, loss);
-        __threadfence();
-        __syncwarp();
-      }
+      if constexpr (per_token) sums.load(p, range, h, n);
+      named_barrier<ordering_threads>(place_written);
       if (lane() == 0) {
         add_bulk(dq_of_step(p, range, h, n), memory.dq(0), layout.step_floats * 4);
         copies_commit();
-        copies_read<0>();
       }
+      if constexpr (per_token) {
+        const Exchange exchange = memory.exchange(step);
+        sums.add(exchange.query_sums, loss);
+        barrier_arrive(exchange.read);
+        sums.store(p, range, h, n);
+      }
+      if (lane() == 0) copies_read<0>();
       __syncwarp();
       unfinished = counter;
     }

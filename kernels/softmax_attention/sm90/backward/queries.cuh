@@ -14,10 +14,29 @@
 namespace gla_bench::softmax_attention::sm90 {
 
 /// The record of a step: with a decay the DecaySum up to its first query, whose place that is not
-/// used has their spread; (-lse, D) of each query, (-inf, 0) behind the last one; with a decay the
-/// DecaySum of each.
+/// used has their spread and the first block of keys that walks over the step; (-lse, D) of each
+/// query, (-inf, 0) behind the last one; with a decay the DecaySum of each.
 __device__ __forceinline__ unsigned char* query_record(const AttentionParams& p, long long step) {
   return static_cast<unsigned char*>(p.work[work::query_records]) + step * layout.record_bytes;
+}
+
+__device__ __forceinline__ Spread spread_of(const DecaySum& begin) {
+  return static_cast<Spread>(begin.unused & 3);
+}
+/// The first block of keys that walks over a step.
+__device__ __forceinline__ int first_block(const AttentionParams& p, long long step) {
+  if constexpr (!biased) return 0;
+  return reinterpret_cast<const DecaySum*>(query_record(p, step))->unused >> 2;
+}
+/// The same, from the first tiles: the earliest that this step or a later one looks back to. Runs
+/// on a warp.
+__device__ __forceinline__ int find_first_block(const AttentionParams& p, long long sequence, int n,
+                                                int steps) {
+  const int* first_tiles = static_cast<const int*>(p.work[work::first_tiles]) + sequence * steps;
+  int first = first_tiles[n];
+  for (int step = n + lane(); step < steps; step += 32)
+    first = first_tiles[step] < first ? first_tiles[step] : first;
+  return __reduce_min_sync(0xffffffffu, first);
 }
 
 /// Runs on a block of block_m threads for each step.
@@ -44,6 +63,8 @@ __device__ __forceinline__ void write_record(const AttentionParams& p) {
     const bool far = __syncthreads_or(spread_of(fabsf(bias)) == Spread::far) != 0;
     const bool any = __syncthreads_or(bias != 0.0f) != 0;
     begin.unused = static_cast<int>(far ? Spread::far : any ? Spread::near : Spread::none);
+    if constexpr (ordered)
+      if (i < 32) begin.unused |= find_first_block(p, sequence, n, steps) << 2;
     sum.unused = __float_as_int(own.x);
     own.x += bias;
     reinterpret_cast<DecaySum*>(record + layout.sums_at)[i] = sum;

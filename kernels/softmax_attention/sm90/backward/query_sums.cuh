@@ -58,26 +58,32 @@ __device__ __forceinline__ void add_query_sums(const AttentionParams& p, const R
   atomicAdd(query_sums_of(p, range, h, n) + column, static_cast<double>(loss) * sum);
 }
 
-/// The sums of all warps, for one warp that adds them alone.
+/// The sums in device memory, for one warp that adds those of all warps alone.
 struct QuerySums {
   double sum[block_m / 32];
 
-  __device__ __forceinline__ void load(unsigned from) {
+  __device__ __forceinline__ void load(const AttentionParams& p, const Range& range, int h, int n) {
+    const double* from = query_sums_of(p, range, h, n) + lane();
+#pragma unroll
+    for (int i = 0; i < block_m / 32; ++i)
+      sum[i] = n * block_m + i * 32 + lane() < p.seq ? __ldcg(from + i * 32) : 0.0;
+  }
+  __device__ __forceinline__ void add(unsigned from, float loss) {
 #pragma unroll
     for (int i = 0; i < block_m / 32; ++i) {
-      sum[i] = 0.0;
+      double all = 0.0;
 #pragma unroll
       for (int w = 0; w < 8; ++w)
-        sum[i] += __uint_as_float(load_shared(from + (w * block_m + i * 32 + lane()) * 4));
+        all += __uint_as_float(load_shared(from + (w * block_m + i * 32 + lane()) * 4));
+      sum[i] += static_cast<double>(loss) * all;
     }
   }
-  __device__ __forceinline__ void add(const AttentionParams& p, const Range& range, int h, int n,
-                                      float loss) const {
+  __device__ __forceinline__ void store(const AttentionParams& p, const Range& range, int h,
+                                        int n) const {
     double* to = query_sums_of(p, range, h, n) + lane();
 #pragma unroll
     for (int i = 0; i < block_m / 32; ++i)
-      if (n * block_m + i * 32 + lane() < p.seq)
-        __stcg(to + i * 32, __ldcg(to + i * 32) + static_cast<double>(loss) * sum[i]);
+      if (n * block_m + i * 32 + lane() < p.seq) __stcg(to + i * 32, sum[i]);
   }
 };
 
