@@ -78,6 +78,17 @@ struct Consumer {
     pin(outputs);
     pin_packed(packed);
   }
+  /// A lane that has read biases arrives for itself: of what others have read, a lane that arrives
+  /// for them knows only by a barrier of the warp, which racecheck does not take for enough.
+  template <bool decays>
+  __device__ __forceinline__ void release_keys(const Stage& stage) const {
+    if constexpr (decays)
+      barrier_arrive(stage.keys_free());
+    else if constexpr (biased)
+      arrive_for_lanes(stage.keys_free());
+    else
+      arrive_as_warp(stage.keys_free());
+  }
   /// `decays`: whether something decays between the item's queries and its keys.
   template <bool decays>
   __device__ __forceinline__ void attend(const Item& item) {
@@ -88,8 +99,7 @@ struct Consumer {
     barrier_wait(stage.keys_arrived(), stage.parity);
     multiply_keys(scores, stage);
     wait<0>(scores);
-    weights.weigh<decays>(scores, item.end_tile - 1, stage,
-                          [&] { arrive_as_warp(stage.keys_free()); });
+    weights.weigh<decays>(scores, item.end_tile - 1, stage, [&] { release_keys<decays>(stage); });
     pack_rows<block_n>(scores, packed);
     for (int tile = item.end_tile - 2; tile >= item.first_tile; --tile) {
       const Stage next = memory.stage(step + 1);
@@ -102,7 +112,7 @@ struct Consumer {
         multiply_values(stage, add);
         pass_turn();
         wait<1>(scores);
-        weights.weigh<decays>(scores, tile, next, [&] { arrive_as_warp(next.keys_free()); });
+        weights.weigh<decays>(scores, tile, next, [&] { release_keys<decays>(next); });
         wait_outputs();
         arrive_as_warp(stage.values_free());
       } else {
@@ -115,7 +125,7 @@ struct Consumer {
         wait_outputs();
         pin(scores);
         arrive_as_warp(stage.values_free());
-        weights.weigh<decays>(scores, tile, next, [&] { arrive_as_warp(next.keys_free()); });
+        weights.weigh<decays>(scores, tile, next, [&] { release_keys<decays>(next); });
       }
       rescale();
       pack_rows<block_n>(scores, packed);

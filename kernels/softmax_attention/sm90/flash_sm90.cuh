@@ -10,8 +10,8 @@
 // next item arrive while outputs are written. FlashAttention-3 (arXiv 2407.08608) describes these
 // means.
 //
-// With a decay, first_tiles.cuh first finds how far back each item has to look, and forms a bias for
-// each key, which is copied beside the tile (key_biases.cuh). Items in which nothing decays are
+// With a decay, first_tiles.cuh first finds how far back each item has to look, and forms a bias
+// for each key, which is copied beside the tile (key_biases.cuh). Items in which nothing decays are
 // walked over like those of attention, because biases take registers and time.
 //
 // Grid: as many blocks as the launch asks for, one for each multiprocessor or one for each item.

@@ -166,7 +166,7 @@ struct Memory {
       const Stage its = stage(s);
       barrier_init(its.keys_arrived(), 1);
       barrier_init(its.values_arrived(), 1);
-      barrier_init(its.keys_free(), 4 * consumers);
+      barrier_init(its.keys_free(), (biased ? 128 : 4) * consumers);
       barrier_init(its.values_free(), 4 * consumers);
     }
     for (int c = 0; c < consumers; ++c) {

@@ -31,6 +31,12 @@ __device__ __forceinline__ void arrive_as_warp(unsigned barrier) {
   __syncwarp();
   if (lane() == 0) device::sm90::barrier_arrive(barrier);
 }
+/// Arrives once for each lane, when all of them are here.
+__device__ __forceinline__ void arrive_for_lanes(unsigned barrier) {
+  __syncwarp();
+  if (lane() == 0)
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], 32;" ::"r"(barrier) : "memory");
+}
 /// Arrives at a named barrier without waiting.
 template <int threads>
 __device__ __forceinline__ void named_arrive(int name) {

@@ -73,9 +73,9 @@ struct Weights {
     float shift[2];  ///< of each row
   };
 
-  /// Forms the logits of a tile, as those of an item in which something decays or nothing does, with
-  /// -inf where a row does not see a key. `release` is called when
-  /// the stage's keys, biases and sums are no longer read.
+  /// Forms the logits of a tile, as those of an item in which something decays or nothing does,
+  /// with -inf where a row does not see a key. `release` is called when the stage's keys, biases
+  /// and sums are no longer read.
   template <bool decays, typename Release>
   __device__ __forceinline__ Logits form_logits(Scores& scores, int tile, const Stage& stage,
                                                 const Release& release) const {

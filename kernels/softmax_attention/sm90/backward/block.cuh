@@ -135,7 +135,7 @@ struct Memory {
       const Stage its = stage(s);
       barrier_init(its.queries_arrived(), 1);
       barrier_init(its.gradients_arrived(), 1);
-      barrier_init(its.queries_free(), warps);
+      barrier_init(its.queries_free(), 32 * warps);  // each lane has read pairs
       barrier_init(its.gradients_free(), warps);
     }
     for (int s = 0; s < 2; ++s) {

@@ -263,7 +263,7 @@ struct Consumer {
     const auto release_stage = [&] {
       pin(dv), pin(dk), pin_packed(weights), pin_packed(packed);
       arrive_as_warp(stage.gradients_free());
-      arrive_as_warp(stage.queries_free());
+      barrier_arrive(stage.queries_free());
     };
     if (step == 0) {
       products_wait<0>();
