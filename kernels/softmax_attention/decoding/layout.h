@@ -18,8 +18,10 @@ struct DecodingLayout {
   static constexpr int rows = 16;     // of a block: queries times the heads of a group
   static constexpr int columns = 64;  // of a panel: a row of it has 128 bytes
 
-  // Warps besides those that multiply: one that has tiles copied, and those that form biases.
-  int bias_warps = biased > 0 ? 3 : 0;
+  // Warps besides those that multiply: one that has tiles copied, and those that form biases. Their
+  // number divides that of the stages. Each warp then meets every phase of the stages it writes. A
+  // wait by parity cannot tell a phase from the one two before it.
+  int bias_warps = biased > 0 ? (stages % 3 == 0 ? 3 : stages % 2 == 0 ? 2 : 1) : 0;
   int threads = 32 * (warps + 1 + bias_warps);
   int keys_of_warp = block_n / warps;
   int keys = (key_dim + 15) / 16 * 16;

@@ -131,6 +131,19 @@ TEST(FlashDecodingSm90, PlacesInSharedMemoryFollowOneAnother) {
       }
 }
 
+// A warp that skipped a phase of a stage would take the next one for it, and write too soon.
+TEST(FlashDecodingSm90, WarpsThatFormBiasesMeetEveryPhaseOfTheirStages) {
+  for (const TileAxis& axis : of("decay_attention").space) {
+    if (axis.name != "stages") continue;
+    for (const int stages : axis.values) {
+      const DecodingLayout sizes{64, 64, 64, 2048, 4, stages, 4};
+      ASSERT_GT(sizes.bias_warps, 0);
+      EXPECT_EQ(stages % sizes.bias_warps, 0) << stages;
+      EXPECT_EQ(sizes.threads, 32 * (4 + 1 + sizes.bias_warps));
+    }
+  }
+}
+
 TEST(FlashDecodingSm90, KeysAreReadOnceForAllHeadsOfAGroup) {
   const Tile tile = forward_default(of("attention"));
   const Problem problem = decoding_problem("attention", many_keys);
