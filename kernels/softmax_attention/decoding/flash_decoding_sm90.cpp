@@ -70,6 +70,8 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
     return "seq * heads / key_heads and key_seq go up to 2^30";
   if (biased(problem) && s.seq != 1) return "a decay goes with one query alone";
   const DecodingLayout sizes = layout(problem, tile);
+  if (biased(problem) && sizes.stages % DecodingLayout::warps_for_biases != 0)
+    return "three warps form the biases of a decay, a third of the stages each";
   if (sizes.block_n % (16 * sizes.warps) != 0)
     return "block_n=" + std::to_string(sizes.block_n) + " leaves " + std::to_string(sizes.warps) +
            " warps less than 16 keys each";

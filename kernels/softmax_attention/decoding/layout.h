@@ -21,7 +21,8 @@ struct DecodingLayout {
   // Warps besides those that multiply: one that has tiles copied, and those that form biases. Their
   // number divides that of the stages. Each warp then meets every phase of the stages it writes. A
   // wait by parity cannot tell a phase from the one two before it.
-  int bias_warps = biased > 0 ? (stages % 3 == 0 ? 3 : stages % 2 == 0 ? 2 : 1) : 0;
+  static constexpr int warps_for_biases = 3;
+  int bias_warps = biased > 0 ? warps_for_biases : 0;
   int threads = 32 * (warps + 1 + bias_warps);
   int keys_of_warp = block_n / warps;
   int keys = (key_dim + 15) / 16 * 16;

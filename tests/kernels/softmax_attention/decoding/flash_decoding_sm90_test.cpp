@@ -133,15 +133,17 @@ TEST(FlashDecodingSm90, PlacesInSharedMemoryFollowOneAnother) {
 
 // A warp that skipped a phase of a stage would take the next one for it, and write too soon.
 TEST(FlashDecodingSm90, WarpsThatFormBiasesMeetEveryPhaseOfTheirStages) {
-  for (const TileAxis& axis : of("decay_attention").space) {
-    if (axis.name != "stages") continue;
-    for (const int stages : axis.values) {
-      const DecodingLayout sizes{64, 64, 64, 2048, 4, stages, 4};
-      ASSERT_GT(sizes.bias_warps, 0);
-      EXPECT_EQ(stages % sizes.bias_warps, 0) << stages;
-      EXPECT_EQ(sizes.threads, 32 * (4 + 1 + sizes.bias_warps));
-    }
+  const Problem problem = decoding_problem("decay_attention", many_keys);
+  Tile tile = forward_default(of("decay_attention"));
+  for (const int stages : {1, 2, 4, 5}) {
+    tile["stages"] = stages;
+    EXPECT_EQ(decoding_refusal(problem, tile),
+              "three warps form the biases of a decay, a third of the stages each");
   }
+  tile["stages"] = 3;
+  EXPECT_EQ(decoding_refusal(problem, tile), "taken");
+  const DecodingLayout sizes{64, 64, 64, 2048, 4, 3, 4};
+  EXPECT_EQ(sizes.threads, 32 * (4 + 1 + 3));
 }
 
 TEST(FlashDecodingSm90, KeysAreReadOnceForAllHeadsOfAGroup) {
