@@ -10,6 +10,10 @@ set(GLA_BENCH_NUMERIC_ROOMS core reference kernels harness/tensors harness/backe
 # files' names, and name what each of them has (`recipe`, `space`, `reference`) alike.
 set(GLA_BENCH_ROOMS_WITHOUT_UNITY reference kernels)
 
+# Rooms of which no fuzz target calls anything.
+set(GLA_BENCH_ROOMS_WITHOUT_FUZZING harness/calls harness/duel harness/search harness/selftest
+                                    harness/emit)
+
 # The name of a room's library: harness/support -> gla_bench_harness_support.
 function(gla_bench_room_target room result)
   string(REPLACE "/" "_" name ${room})
@@ -44,6 +48,9 @@ function(gla_bench_add_rooms)
   file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/rooms.txt rooms REGEX "^[^#]")
   set(before "")
   foreach(room IN LISTS rooms)
+    if(GLA_BENCH_FUZZ AND room IN_LIST GLA_BENCH_ROOMS_WITHOUT_FUZZING)
+      continue()
+    endif()
     gla_bench_room_target(${room} target)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${room}/*.cpp)
     gla_bench_filter_backends(sources)

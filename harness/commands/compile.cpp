@@ -22,6 +22,7 @@ namespace {
 
 struct CompileOptions {
   std::string config, architectures = "sm_80,sm_90a", emit;
+  bool no_build = false;
   ConfigPart part;
   BackendOptions backend;
   CandidateOptions candidates;
@@ -100,6 +101,10 @@ std::size_t compile_for(int arch, const CompileOptions& options, const Config& c
   const auto jobs = compile_jobs(work);
   if (!options.emit.empty()) emit(jobs, options.emit);
   tried += jobs.size();
+  if (options.no_build) {
+    std::cout << jobs.size() << " written for " << architecture_name(arch) << "\n";
+    return 0;
+  }
   Progress progress(std::cerr, jobs.size(), stderr_style());
   const auto compiled = compile_candidates(*backend, jobs, [&](std::size_t index) {
     progress.at(describe(jobs[index]));
@@ -156,6 +161,8 @@ void add_compile(CLI::App& program, Context& context) {
       ->capture_default_str();
   command->add_option("--emit", options->emit,
                       "also write each kernel's whole source, with its constants, to this folder");
+  command->add_flag("--no-build", options->no_build, "with --emit: write the sources alone")
+      ->needs("--emit");
   const auto only = [&](const char* option, std::vector<std::string>& list, const char* help) {
     return command->add_option(option, list, help)->delimiter(',');
   };

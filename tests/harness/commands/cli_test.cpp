@@ -232,12 +232,20 @@ TEST_F(Cli, CompileFailsWhereAKernelDoes) {
   EXPECT_EQ(good.code, 0) << good.text;
   EXPECT_TRUE(has(good, "1 compiled for sm_80, 0 failed")) << good.text;
   EXPECT_FALSE(std::filesystem::is_empty(file("emitted")));
-  std::ofstream(kernels + "/linear_recurrence/recurrent/recurrent.cuh", std::ios::app)
-      << "\nnonsense here;\n";
+  const std::string source = kernels + "/linear_recurrence/recurrent/recurrent.cuh";
+  std::ofstream(source, std::ios::app) << "\n__global__ void warns() { int unused; }\n";
+  const Outcome warned = program(arguments);
+  EXPECT_EQ(warned.code, 0) << warned.text;
+  EXPECT_TRUE(has(warned, "warning recurrent [cuda]")) << warned.text;
+  EXPECT_TRUE(has(warned, "warning #")) << "what EndToEnd.CompileEveryVariant looks for";
+  std::ofstream(source, std::ios::app) << "\nnonsense here;\n";
   const Outcome bad = program(arguments);
   EXPECT_EQ(bad.code, 1) << bad.text;
   EXPECT_TRUE(has(bad, "FAIL recurrent [cuda]")) << bad.text;
   EXPECT_TRUE(has(bad, "nonsense")) << bad.text;
+  const Outcome written = program(arguments + " --no-build");
+  EXPECT_EQ(written.code, 0) << written.text;
+  EXPECT_TRUE(has(written, "1 written for sm_80")) << written.text;
 }
 #endif
 
