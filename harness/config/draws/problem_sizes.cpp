@@ -20,6 +20,14 @@ constexpr std::int64_t least_rows = 16;
 /// and that of a bonus one for each head and key. How far rounding takes a single sum is luck, also
 /// in the plain computation that gives the bound.
 constexpr std::int64_t least_constants = 8;
+/// Gradients of decays that are one number for each token and head. Each is a sum over a whole
+/// state, of products that may cancel by chance, and strong decays leave few of them any size: with
+/// one or two that count it is luck how far rounding takes them, in the plain computation too: it
+/// came to nine times float32's bound. Of 300 seeds with 8 numbers two were beyond the bound in the
+/// recurrence itself, and one of 300 with 32 in chunk_fused; with 64 none of four forms came to
+/// half of it. A sequence's chunks are judged by themselves, over all heads, so that there have to
+/// be as many of each sequence.
+constexpr std::int64_t least_token_decays = 64;
 /// Tokens over which the gradient of a constant decay of the regime rwkv is drawn. Its decays are
 /// up to 0.999, and their rounding to float32 (3e-8) is alike in every token. That gradient weighs
 /// pairs of tokens by their distance: over 1,000 tokens all four forms on the host came to 1.75e-5,
@@ -73,6 +81,21 @@ bool has_gradients_of_constants(const Operator& op, const Problem& problem) {
     return spec.role == TensorSpec::Role::output && !spec.tokens && spec.extents.size() == 1 &&
            spec.extents[0] == problem.shape.heads;
   });
+}
+
+/// Whether an output is one number for each token and head, beside states.
+bool has_gradients_of_token_decays(const Operator& op, const Problem& problem) {
+  const std::vector<TensorSpec> tensors = op.tensors(problem);
+  return std::any_of(tensors.begin(), tensors.end(), [](const TensorSpec& spec) {
+    return spec.role == TensorSpec::Role::output && spec.tokens && spec.extents.size() == 3;
+  });
+}
+
+/// Tokens whose decay meets a state: all but the first of each sequence that starts with nothing.
+std::int64_t decayed_tokens(const Problem& problem) {
+  const Shape& s = problem.shape;
+  if (problem.initial_state) return s.seq;
+  return std::max<std::int64_t>(1, s.seq - std::max<std::int64_t>(1, s.sequences));
 }
 
 /// The factor "keys" of attention: how many there are beside the queries.
@@ -177,7 +200,10 @@ std::int64_t ProblemSpace::least_heads(const Problem& problem) const {
   const Shape& s = problem.shape;
   const std::int64_t sums = sums_of_a_head(op_, problem);
   const std::int64_t heads_of_sums = sums > 0 ? (least_constants - 1) / sums + 1 : 1;
-  if (!has("key_seq")) return heads_of_sums;
+  if (!has("key_seq")) {
+    if (!has_gradients_of_token_decays(op_, problem)) return heads_of_sums;
+    return std::max(heads_of_sums, (least_token_decays - 1) / decayed_tokens(problem) + 1);
+  }
   const auto heads_of_rows = [](std::int64_t tokens) { return (least_rows - 1) / tokens + 1; };
   const std::int64_t group = s.heads / s.keys_heads();
   return std::max({heads_of_rows(s.seq), group * heads_of_rows(s.keys_seq()), heads_of_sums});
