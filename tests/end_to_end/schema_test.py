@@ -308,26 +308,28 @@ def check_t1():
 
 
 def check_candidates():
-    for path in (source / "examples").glob("*.json"):
-        manifest = load(path)
-        expect(True, candidates_schema, manifest, path)
-        launch = "/launches/0/"
-        planted = {
-            "no variant": {"remove": ["/variant"]},
-            "a variant of another alphabet": {"change": {"/variant": "My-kernel"}},
-            "no source": {"remove": ["/source"]},
-            "no launches": {"remove": ["/launches"]},
-            "an unknown dtype": {"change": {"/dtypes": {"float8": "float32"}}},
-            "an unknown arithmetic": {"change": {"/dtypes": {"float32": "int8"}}},
-            "no dtypes": {"change": {"/dtypes": {}}},
-            "a refusal without a reason": {"remove": ["/requires/0/message"]},
-            "an axis without values": {"remove": ["/tile/0/values"]},
-            "a size as truth": {"change": {launch + "grid/0": True}},
-            "an argument of an unknown type": {"change": {launch + "arguments/0": {"int8": "seq"}}},
-            "an unknown member of a launch": {"change": {launch + "stream": 1}},
-        }
-        for name, entry in planted.items():
-            expect(False, candidates_schema, changed(manifest, entry), f"{path.name}: {name}")
+    examples = source / "examples"
+    for path in [*examples.glob("*.json"), *examples.glob("wrong/*.json")]:
+        expect(True, candidates_schema, load(path), path)
+    path = examples / "naive_gla.json"  # the one with a tile and a refusal
+    manifest = load(path)
+    launch = "/launches/0/"
+    planted = {
+        "no variant": {"remove": ["/variant"]},
+        "a variant of another alphabet": {"change": {"/variant": "My-kernel"}},
+        "no source": {"remove": ["/source"]},
+        "no launches": {"remove": ["/launches"]},
+        "an unknown dtype": {"change": {"/dtypes": {"float8": "float32"}}},
+        "an unknown arithmetic": {"change": {"/dtypes": {"float32": "int8"}}},
+        "no dtypes": {"change": {"/dtypes": {}}},
+        "a refusal without a reason": {"remove": ["/requires/0/message"]},
+        "an axis without values": {"remove": ["/tile/0/values"]},
+        "a size as truth": {"change": {launch + "grid/0": True}},
+        "an argument of an unknown type": {"change": {launch + "arguments/0": {"int8": "seq"}}},
+        "an unknown member of a launch": {"change": {launch + "stream": 1}},
+    }
+    for name, entry in planted.items():
+        expect(False, candidates_schema, changed(manifest, entry), f"{path.name}: {name}")
 
 
 def check_export():
