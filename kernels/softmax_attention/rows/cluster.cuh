@@ -34,7 +34,8 @@ __device__ __forceinline__ PartialSum sum_of_threads(PartialSum part, PartialSum
   if constexpr (threads <= 32) {
     return sum_of_lanes<threads>(part);
   } else {
-    constexpr int warps = threads / 32;
+    // This branch is compiled, if for nothing, where a row has fewer threads than a warp.
+    constexpr int warps = threads > 32 ? threads / 32 : 1;
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     part = sum_of_lanes<32>(part);
     __syncthreads();
