@@ -59,14 +59,21 @@ void find_package() {
 /// Where Python learns what it has been shut off from, for python_facts().
 constexpr const char* isolation_variable = "GLA_BENCH_ISOLATION";
 
+/// Where the user sets it, files can be changed: there are machines whose CUDA cannot be
+/// initialised by a process that sees all files read-only.
+constexpr const char* open_files_variable = "GLA_BENCH_OPEN_FILES";
+
 /// Of the machine's memory, what a process with functions may have.
 constexpr double memory_share = 0.9;
 
 void isolate_for_functions(const std::vector<std::string>& writable) {
   const double memory =
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const char* open = std::getenv(open_files_variable);
+  const std::string why =
+      open != nullptr && *open != '\0' ? std::string(open_files_variable) + " is set" : "";
   const Isolation isolation =
-      isolate({writable, static_cast<std::uint64_t>(memory_share * memory)});
+      isolate({writable, static_cast<std::uint64_t>(memory_share * memory), why});
   ::setenv(isolation_variable, describe(isolation).c_str(), 1);
 }
 

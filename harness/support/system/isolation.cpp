@@ -102,8 +102,9 @@ Isolation isolate(const IsolationPlan& plan) {
   }
   if (leave_namespaces()) {
     result.network = true;
-    result.files = close_files(plan.writable);
-    if (!result.files) result.why = failed("mount");
+    result.files = plan.files_stay_open.empty() && close_files(plan.writable);
+    if (!result.files)
+      result.why = plan.files_stay_open.empty() ? failed("mount") : plan.files_stay_open;
   } else {
     result.why = failed("unshare");
   }

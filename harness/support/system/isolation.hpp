@@ -9,8 +9,10 @@ namespace gla_bench {
 
 /// What a process may still do that is isolated.
 struct IsolationPlan {
-  std::vector<std::string> writable;  ///< folders besides its own; those that are missing are not
-  std::uint64_t memory_bytes = 0;     ///< of data, for each of its processes; 0: no limit
+  /// Folders besides its own; those that are missing are not.
+  std::vector<std::string> writable = {};
+  std::uint64_t memory_bytes = 0;    ///< of data, for each of its processes; 0: no limit
+  std::string files_stay_open = {};  ///< why files are not closed; empty: they are
 };
 
 /// What the system allowed.

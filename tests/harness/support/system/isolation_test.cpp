@@ -67,6 +67,20 @@ TEST_F(Isolated, FilesCannotBeChangedOutsideOfItsOwnFolders) {
   EXPECT_ISOLATED({.writable = {"/no/such/folder"}}, [&] { return !can_write(folder / "file"); });
 }
 
+TEST_F(Isolated, FilesStayOpenWhereThatIsAskedForAndTheRestHolds) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Isolation isolation = isolate({.files_stay_open = "asked for"});
+    if (!isolation.network) ::_exit(not_allowed_here);
+    ::_exit(can_write(folder / "kept") && describe(isolation) == "network (asked for)" ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WEXITSTATUS(status) == not_allowed_here) GTEST_SKIP() << "not to be had here";
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(fs::exists(folder / "kept"));
+}
+
 TEST_F(Isolated, ThereIsNoNetworkNotEvenToThisMachine) {
   const int server = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -98,7 +112,7 @@ TEST_F(Isolated, MemoryHasALimit) {
     std::free(memory);
     return memory == nullptr;
   };
-  EXPECT_ISOLATED((IsolationPlan{{}, limit}),
+  EXPECT_ISOLATED((IsolationPlan{{}, limit, {}}),
                   [&] { return refused(2 * limit) && !refused(limit / 8); });
 }
 
