@@ -17,7 +17,7 @@ constexpr int group = trait::group, block_n = tile::block_n, stages = tile::stag
 constexpr DecodingLayout layout{dim::key_dim, dim::value_dim, block_n,       tile::split,
                                 tile::warps,  stages,         launch::biased};
 static_assert(layout.bytes == launch::shared_bytes);
-static_assert(!biased || stages % layout.bias_warps == 0);
+static_assert(!biased || stages % DecodingLayout::warps_for_biases == 0);
 /// Rows with a bias; at least 1, for arrays.
 constexpr int biased_rows = biased ? layout.biased : 1;
 
