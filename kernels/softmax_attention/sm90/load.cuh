@@ -2,6 +2,7 @@
 // What one thread of flash_sm90 has copied. With a decay, the biases of a tile come with its keys,
 // and the sums of log decays themselves where queries see only a part of the tile.
 
+#include "device/bulk_copy.cuh"
 #include "softmax_attention/sm90/items.cuh"
 
 namespace gla_bench::softmax_attention::sm90 {
@@ -31,10 +32,10 @@ __device__ __forceinline__ void load_tiles(const FlashSm90Params& p, const Memor
       bring(stage.keys, layout.key_panels, layout.tile_panel, p.k, stage.keys_arrived(), row,
             key_head);
       if constexpr (biased) {
-        copy_bytes(stage.biases, items.biases(item) + tile, layout.arriving_biases,
-                   stage.keys_arrived());
+        copy_bytes_in(stage.biases, items.biases(item) + tile, layout.arriving_biases,
+                      stage.keys_arrived());
         if (of_sums != 0)
-          copy_bytes(stage.sums, items.sums(item) + row, of_sums, stage.keys_arrived());
+          copy_bytes_in(stage.sums, items.sums(item) + row, of_sums, stage.keys_arrived());
       }
       if (tile == item.end_tile - 1)
         for (int c = 0; c < consumers; ++c) {

@@ -21,15 +21,6 @@ __device__ __forceinline__ DecaySum load_sum(unsigned address) {
   sum.high = __uint_as_float(high), sum.low = __uint_as_float(low);
   return sum;
 }
-/// Copies `bytes`, a multiple of 16 between places at multiples of 16, from device memory.
-__device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsigned bytes,
-                                           unsigned barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(to),
-      "l"(from), "r"(bytes), "r"(barrier)
-      : "memory");
-}
 __device__ __forceinline__ float2 load_two(unsigned address) {
   float2 two;
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"

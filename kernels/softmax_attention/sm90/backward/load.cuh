@@ -2,6 +2,7 @@
 // The warp that loads, in the backward of flash_sm90. One thread has tiles copied, and with the
 // queries what they bring with them (queries.cuh).
 
+#include "device/bulk_copy.cuh"
 #include "softmax_attention/sm90/backward/queries.cuh"
 
 namespace gla_bench::softmax_attention::sm90 {
@@ -32,8 +33,8 @@ __device__ __forceinline__ void load_tiles(const BackwardSm90Params& p, const Me
       if (step >= stages) barrier_wait(stage.queries_free(), stage.parity ^ 1u);
       const int of_record = biased && !range.on_edge(n) ? layout.sums_at : layout.record_bytes;
       barrier_expect(stage.queries_arrived(), layout.arriving_queries + of_record);
-      copy_bytes(stage.record, query_record(p.base, range.step(h, n)), of_record,
-                 stage.queries_arrived());
+      copy_bytes_in(stage.record, query_record(p.base, range.step(h, n)), of_record,
+                    stage.queries_arrived());
       bring(stage.queries, layout.key_panels, layout.query_panel, p.q, stage.queries_arrived(),
             n * block_m, head);
       if (step >= stages) barrier_wait(stage.gradients_free(), stage.parity ^ 1u);
