@@ -18,15 +18,22 @@ import sys
 
 LINEAR = ["gla", "rwkv6", "simple_gla", "retention", "linear_attention"]
 ATTENTION = ["attention", "decay_attention", "attention"]
-SOFTMAX_VARIANTS = ["three_pass", "online", "online_blocked"]
+SOFTMAX_VARIANTS = ["three_pass", "online", "online_blocked", "cluster"]
 LINEAR_VARIANTS = ["chunk_sm90", "chunk_fused", "chunk_materialized", "recurrent"]
+LINEAR_DIRECTIONS = ["forward"] * 4 + ["backward", "training", "training"]
+LINEAR_GATES = {"gla": ["mild", "typical", "strong"], "simple_gla": ["mild", "typical"]}
 DIMS = [32, 48, 64, 80, 96, 112, 128, 160, 192, 256]
 DTYPES = ["bfloat16"] * 8 + ["float16", "float32"]
-ATTENTION_VARIANTS = {"forward": ["flash1", "flash2", "flash_decoding", "flash_sm90"],
+ATTENTION_VARIANTS = {"forward": ["flash1", "flash2", "flash_decoding", "flash_sm90", "flash_decoding_sm90"],
                       "backward": ["flash2", "flash2_deterministic", "flash_sm90"]}
 # What scripts/dead_axes.py finds nowhere ahead in the records so far, and terms of float32.
 TILES = {"chunk_materialized": {"terms": [1], "residency": [1], "scan_warps": [4], "warp_v": [16]},
          "chunk_fused": {"terms": [1], "residency": [1], "warp_v": [16]}}
+# A pair has the axes of both halves. Those of the forward that matter least to the sum stay at one value.
+TRAINING_TILES = {"chunk_materialized": {**TILES["chunk_materialized"], "step": [32], "stages": [1]},
+                  "chunk_fused": {**TILES["chunk_fused"], "step": [32], "stages": [1]}}
+# The best two tiles of each variant of gla inside the layer.
+LAYER_TILES = {"composed": {"inner_tile": [0, 1]}, "fused": {"inner_tile": [0, 1], "tokens": [64]}}
 # Switches of flash_sm90 that only ever cost time.
 ATTENTION_TILES = {"flash_sm90": {"ping_pong": [1], "overlap": [1], "emulated": [0]}}
 POLICY = {"timing": {"min_samples": 10, "max_samples": 20, "max_seconds": 0.1, "hot": False},
@@ -78,10 +85,35 @@ def shape_of(draws, operator, key_dim, value_dim, limits):
             return {"batch": batch, "seq": seq, "heads": heads, "key_dim": key_dim, "value_dim": value_dim}
 
 
+def layer_of(draws, key_dim, value_dim, limits):
+    """A layer as wide as its heads make it: model_dim is that of all values, as in published models."""
+    while True:
+        shape = shape_of(draws, "gla_layer", key_dim, value_dim, limits)
+        shape["model_dim"] = shape["heads"] * value_dim
+        tokens = shape["batch"] * shape["seq"]
+        products = 2e-12 * tokens * shape["model_dim"] * shape["heads"] * (2 * key_dim + 3 * value_dim)
+        if tokens >= 64 and products <= limits.most_teraflop:
+            return shape
+
+
+def linear_sweep(draws, operator):
+    """What a sweep of a linear recurrence has besides its shapes."""
+    direction = draws.choice(LINEAR_DIRECTIONS)
+    sweep = {"direction": direction, "variants": LINEAR_VARIANTS, "tiles": TILES}
+    if operator in LINEAR_GATES:
+        sweep["gates"] = [draws.choice(LINEAR_GATES[operator])]
+    if direction == "backward":
+        del sweep["tiles"]
+    if direction == "training":
+        sweep.update(variants=LINEAR_VARIANTS[:-1], tiles=TRAINING_TILES)
+        if operator == "retention":
+            sweep["variants"] = sweep["variants"][1:]  # chunk_sm90 has no backward of it
+    return sweep
+
+
 def dims_of(draws, operator, drawn):
     """A pair of head dimensions that no other sweep has."""
-    dims = [dim for dim in DIMS if operator in LINEAR or dim <= 128]
-    left = [(key, value) for key in dims for value in dims if (key, value) not in drawn]
+    left = [(key, value) for key in DIMS for value in DIMS if (key, value) not in drawn]
     if not left:
         sys.exit("draw_tuning.py: --pairs: there are no more pairs of head dimensions for " + operator)
     same = [(key, value) for key, value in left if key == value]
@@ -96,9 +128,12 @@ def sweep_of(draws, operator, drawn, limits):
         return {**sweep, "variants": SOFTMAX_VARIANTS, "shapes": [rows_of(draws, limits) for _ in count]}
     dims = dims_of(draws, operator, drawn)
     drawn.add(dims)
+    if operator == "gla_layer":
+        return {**sweep, "variants": ["composed", "fused"], "tiles": LAYER_TILES,
+                "shapes": [layer_of(draws, *dims, limits) for _ in count]}
     if operator in LINEAR:
-        sweep.update(variants=LINEAR_VARIANTS, tiles=TILES)
-        return {**sweep, "shapes": [shape_of(draws, operator, *dims, limits) for _ in count]}
+        return {**sweep, **linear_sweep(draws, operator),
+                "shapes": [shape_of(draws, operator, *dims, limits) for _ in count]}
     kind = draws.choice(["backward", "forward", "forward", "decoding"] if operator == "attention" else
                         ["backward", "forward"])
     sweep["direction"] = "backward" if kind == "backward" else "forward"
@@ -109,7 +144,9 @@ def sweep_of(draws, operator, drawn, limits):
     if kind == "decoding":
         return {**sweep, "options": {"causal": ["false"]},
                 "shapes": [decoding_of(draws, *dims, limits) for _ in count]}
-    if operator == "attention":
+    if operator == "decay_attention":
+        sweep["gates"] = [draws.choice(["none", "mild", "typical"])]
+    else:
         sweep["options"] = {"causal": [draws.choice(["true", "true", "false"])]}
     return {**sweep, "shapes": [shape_of(draws, operator, *dims, limits) for _ in count]}
 
@@ -121,7 +158,7 @@ def main():
     parser.add_argument("--problems", type=int, default=5, help="of each pair")
     parser.add_argument("--judged", type=float, default=1 / 3, help="share of the pairs that judge")
     parser.add_argument("--part", choices=["fit", "judge"], required=True)
-    parser.add_argument("--operators", nargs="+", default=[*LINEAR, *ATTENTION, "softmax"])
+    parser.add_argument("--operators", nargs="+", default=[*LINEAR, *ATTENTION, "softmax", "gla_layer"])
     parser.add_argument("--most-gigabytes", type=float, default=1)
     parser.add_argument("--most-teraflop", type=float, default=0.7)
     options = parser.parse_args()

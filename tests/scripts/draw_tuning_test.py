@@ -53,7 +53,9 @@ class DrawTuning(unittest.TestCase):
                   for sweep in drawn("--seed", seed, "--pairs", 36, "--part", part)["sweeps"]]
         self.assertEqual({sweep["operator"] for sweep in sweeps},
                          {"linear_attention", "retention", "simple_gla", "gla", "rwkv6", "attention",
-                          "decay_attention", "softmax"})
+                          "decay_attention", "softmax", "gla_layer"})
+        self.assertEqual({sweep["direction"] for sweep in sweeps if sweep["operator"] == "gla"},
+                         {"forward", "backward", "training"})
         for operator in ("attention", "decay_attention"):
             self.assertEqual({sweep["direction"] for sweep in sweeps if sweep["operator"] == operator},
                              {"forward", "backward"})
@@ -63,7 +65,7 @@ class DrawTuning(unittest.TestCase):
 
     def test_pairs_that_run_out_are_an_error(self):
         done = subprocess.run([sys.executable, source / "scripts/draw_tuning.py", "--seed", "1", "--part", "fit",
-                               "--pairs", "60", "--operators", "attention"], capture_output=True, text=True)
+                               "--pairs", "120", "--operators", "attention"], capture_output=True, text=True)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("no more pairs", done.stderr)
 
