@@ -28,6 +28,8 @@ const std::vector<Choice>& choices() {
       {"recurrent", {{"block_v", 64}, {"columns", 4}, {"lanes", 8}, {"tokens", 8}, {"stages", 2}}},
       {"parallel_cublas", {{"bands", 4}, {"leaf", 64}}},
       {"parallel", {{"block_v", 128}, {"block", 128}, {"block_k", 64}}},
+      {"chunk_sm90",
+       {{"segments", 1}, {"cluster", 2}, {"value_groups", 2}, {"value_tiles", 2}, {"stages", 2}}},
   };
   return list;
 }
@@ -217,6 +219,11 @@ void append_inner(const Inner& inner, Recipe& recipe) {
                                 return module.bind(renamed(address));
                               }});
   for (const Step& step : steps.steps) recipe.steps.push_back(std::visit(rename, step));
+  for (TensorMap map : steps.tensor_maps) {
+    map.module += rename.first_module;
+    map.buffer = layers_name(map.buffer);
+    recipe.tensor_maps.push_back(std::move(map));
+  }
 }
 
 std::vector<std::string> inner_sources(BackendId backend) {

@@ -41,7 +41,7 @@ std::vector<Region> inner_workspace(const Inner& inner);
 /// Its parameters: the layer's regions q, k, v, g and o, its own regions, and the layer's states.
 ParamBytes inner_params(const Inner& inner, const Address& address);
 
-/// Adds its steps to the recipe as the stage "gla", and its source as an import.
+/// Adds its steps to the recipe as the stage "gla", its source as an import, and its tensor maps.
 void append_inner(const Inner& inner, Recipe& recipe);
 
 /// The source files of all gla variants of a backend.
