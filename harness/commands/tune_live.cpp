@@ -167,6 +167,8 @@ int tune_live(LiveTuneOptions options, const std::string& command_line) {
   const Chooser chooser = start_chooser(options, catalog, session, request.predictor);
   request.start = [&](const Assignment& point) { return start_of(chooser, point); };
   request.seed = options.seed;
+  request.search.compiled_ahead =
+      search::compiled_ahead(compile_threads(options.backend), clients.size());
   Results results;
   results.environment = session.environment;
   auto work = assignments(config, catalog, session.conditions.place);

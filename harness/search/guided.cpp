@@ -85,7 +85,7 @@ std::vector<std::size_t> Guided::look() {
       static_cast<std::size_t>(std::count(visited_.begin(), visited_.end(), true));
   const bool enough = looked_at >= options.least_looks;
   // What would come next is compiled meanwhile.
-  auto list = most_promising(2 * options.looks_at_once,
+  auto list = most_promising(options.looks_at_once + options.compiled_ahead,
                              enough ? log2_of_share(options.least_improvement) : 0);
   const auto now = static_cast<std::ptrdiff_t>(std::min(options.looks_at_once, list.size()));
   outlook_.assign(list.begin() + now, list.end());

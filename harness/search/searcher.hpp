@@ -74,11 +74,17 @@ struct SearchOptions {
   double precision = 0.01;  ///< half-width of the interval to reach for those that stay to the end
   int most_samples = 60;    ///< the most samples of one candidate in the race
   std::size_t looks_at_once = 8;    ///< `guided` looks at so many before it thinks again,
+  std::size_t compiled_ahead = 8;   ///< so many that come next are compiled meanwhile,
   std::size_t least_looks = 16;     ///< so many in all where there are as many,
   double least_improvement = 0.01;  ///< and ends where none is expected to be so much faster
   /// `exhaustive` takes samples of each until its noise is small enough by this, 100 at most
   TimingPolicy timing;
 };
+
+/// How many candidates a search has compiled ahead of its looks, where so many threads compile for
+/// so many searches: one for each thread, but no fewer than it looks at next, and no more than are
+/// likely to be looked at.
+std::size_t compiled_ahead(int threads, std::size_t searches);
 
 class Searcher {
  public:

@@ -42,6 +42,12 @@ std::optional<Strategy> parse_strategy(std::string_view text) {
   return std::nullopt;
 }
 
+std::size_t compiled_ahead(int threads, std::size_t searches) {
+  const SearchOptions usual;
+  const auto each = static_cast<std::size_t>(std::max(1, threads)) / std::max<std::size_t>(1, searches);
+  return std::clamp(each, usual.compiled_ahead, 3 * usual.looks_at_once);
+}
+
 std::string strategy_list() {
   std::string list;
   for (const auto& [value, text] : strategy_names)

@@ -73,6 +73,7 @@ class ProblemSearch {
         request_(request),
         journal_(journal),
         progress_(progress),
+        client_(client),
         searcher_(make_searcher(request.strategy, search_candidates(work, request),
                                 search_options(request))),
         search_(*searcher_, request.budget, [this] { return budgeted_seconds(); }),
@@ -140,8 +141,28 @@ class ProblemSearch {
     if (journal_.starting) journal_.starting(candidate, step);
   }
 
+  /// Has what the next problem's search begins with compiled, on cores that would be idle: few
+  /// candidates are compiled any more once the first of this problem is verified.
+  void compile_for_the_next() {
+    const Assignment* next = request_.upcoming ? request_.upcoming() : nullptr;
+    if (next == nullptr || next->accepted.empty()) return;
+    if (request_.conditions.place.backend != BackendId::cuda) return;
+    const auto searcher = make_searcher(request_.strategy, search_candidates(*next, request_),
+                                        search_options(request_));
+    NamedPoint point{next->problem, {}};
+    for (const Ask& ask : searcher->next().asks) {
+      if (point.candidates.size() == request_.search.looks_at_once) break;
+      const Candidate& candidate = next->accepted[ask.candidate];
+      point.candidates.push_back({candidate.variant->name, candidate.tile});
+    }
+    client_.ahead(point);
+  }
+
   void recorded(const Record& record) {
-    if (!first_) first_ = Clock::now();
+    if (!first_) {
+      first_ = Clock::now();
+      compile_for_the_next();
+    }
     if (is_failure(record.status)) progress_.message(describe(record));
     if (seen_.insert(key_of(record)).second) progress_.advance();
     if (journal_.record) journal_.record(record);
@@ -151,6 +172,7 @@ class ProblemSearch {
   const TuneRequest& request_;
   const LiveHooks& journal_;
   Progress& progress_;
+  WorkerClient& client_;
   LiveHooks hooks_;
   Clock::time_point start_ = Clock::now();
   std::optional<Clock::time_point> first_;  ///< when the first candidate was verified, or failed
@@ -189,11 +211,15 @@ TuneEnd tune(WorkerClient& client, std::span<const Assignment> work, const TuneR
     if (!(request.conditions.memory > 0)) return "";
     return memory_fault(process.resident_bytes(), request.conditions.memory);
   });
-  for (const Assignment& point : work) {
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const Assignment& point = work[i];
     for (const Record& record : point.refused)
       if (journal.record) journal.record(record);
     if (point.accepted.empty()) continue;
-    ProblemSearch problem_search(client, point, request, journal, progress);
+    TuneRequest of_point = request;
+    if (!of_point.upcoming)
+      of_point.upcoming = [next = i + 1 < work.size() ? &work[i + 1] : nullptr] { return next; };
+    ProblemSearch problem_search(client, point, of_point, journal, progress);
     end.signal = problem_search.run();
     const auto records = problem_search.records(end.signal);
     for (const Record& record : records)

@@ -23,6 +23,9 @@ struct TuneRequest {
   SearchOptions search;  ///< its seed, rates and timing are those of the request; the timing
                          ///< policy's max_samples bounds its most_samples
   std::uint64_t seed = 1;
+  /// The problem that will be searched next, or null; may be null itself. What its search begins
+  /// with is compiled during this one.
+  std::function<const Assignment*()> upcoming;
   /// Returns a signal that has arrived, or nothing. A signal ends the current search, and all
   /// results are kept.
   std::function<std::optional<int>()> signal;

@@ -23,6 +23,10 @@ class Sharing {
         if (signal_ == 0) signal_ = take().value_or(0);
         return signal_ == 0 ? std::nullopt : std::optional(signal_);
       };
+    request_.upcoming = [this]() -> const Assignment* {
+      const std::lock_guard lock(mutex_);
+      return left_.empty() ? nullptr : &work_[left_.front()];
+    };
     if (journal.starting)
       hooks_.starting = [this, &journal](const Candidate& candidate, RunStep step) {
         const std::lock_guard lock(mutex_);

@@ -9,17 +9,24 @@
 namespace gla_bench::commands {
 namespace {
 
+int cores() {
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 /// A GPU's worker, which may take its share of the cores to compile.
 BackendOptions on_gpu(BackendOptions options, int gpu, std::size_t gpus) {
   options.backend = "cuda";
   options.cuda.device = gpu;
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (options.cuda.compile_threads == 0)
-    options.cuda.compile_threads = std::max(1, cores / static_cast<int>(gpus));
+    options.cuda.compile_threads = std::max(1, cores() / static_cast<int>(gpus));
   return options;
 }
 
 }  // namespace
+
+int compile_threads(const BackendOptions& options) {
+  return options.cuda.compile_threads > 0 ? options.cuda.compile_threads : cores();
+}
 
 WorkerCommand worker_command(const BackendOptions& options, const Config& config) {
   BackendOptions given = options;

@@ -20,6 +20,9 @@ using AddWorker = std::function<Hello(const std::string& label, const WorkerComm
 void add_workers(const AddWorker& add, const BackendOptions& options, const Config& config,
                  const std::string& gpus);
 
+/// The threads on which all workers of these options compile, together.
+int compile_threads(const BackendOptions& options);
+
 /// add_workers() to a supervisor. @throws as it does, WorkerError
 void start_workers(Supervisor& supervisor, const BackendOptions& options, const Config& config,
                    const std::string& gpus);
