@@ -25,13 +25,14 @@ std::unique_ptr<Backend> backend_of(const PlaceOptions& options) {
 
 /// Boundaries of ragged sequences in memory of the host. Those on a device cannot be looked at
 /// without waiting for it.
-void check_boundaries(const std::int32_t* ends, std::int64_t sequences, std::int64_t seq) {
+void check_boundaries(const std::string& name, const std::int32_t* ends, std::int64_t sequences,
+                      std::int64_t seq) {
   for (std::int64_t n = 0; n < sequences; ++n)
     if (ends[n] > ends[n + 1])
-      throw InputError("cu_seqlens falls from " + std::to_string(ends[n]) + " to " +
+      throw InputError(name + " falls from " + std::to_string(ends[n]) + " to " +
                        std::to_string(ends[n + 1]) + "; expected numbers that never fall");
   if (ends[0] != 0 || ends[sequences] != seq)
-    throw InputError("cu_seqlens goes from " + std::to_string(ends[0]) + " to " +
+    throw InputError(name + " goes from " + std::to_string(ends[0]) + " to " +
                      std::to_string(ends[sequences]) + "; expected 0 to the " +
                      std::to_string(seq) + " tokens");
 }
@@ -96,8 +97,10 @@ void PlannedCall::run(std::span<void* const> tensors, void* workspace, void* str
   if (const Shape& shape = candidate_.problem.shape;
       candidate_.variant->backend == BackendId::host && shape.sequences > 0)
     for (std::size_t i = 0; i < specs_.size(); ++i)
-      if (specs_[i].name == "cu_seqlens")
-        check_boundaries(static_cast<const std::int32_t*>(tensors[i]), shape.sequences, shape.seq);
+      if (specs_[i].dtype == DType::int32)
+        check_boundaries(specs_[i].name, static_cast<const std::int32_t*>(tensors[i]),
+                         shape.sequences,
+                         specs_[i].name == "cu_seqlens_k" ? shape.keys_seq() : shape.seq);
   const Address address = [&](std::string_view wanted) -> void* {
     for (std::size_t i = 0; i < specs_.size(); ++i)
       if (specs_[i].name == wanted) return tensors[i];

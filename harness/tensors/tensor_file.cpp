@@ -210,20 +210,23 @@ Legal legal_values(const Problem& problem, const std::string& input) {
   return {[](float x) { return std::isfinite(x); }, "a finite number"};
 }
 
-void check_boundaries(const Problem& problem, const std::vector<float>& ends) {
-  const auto seq = static_cast<float>(problem.shape.seq);
-  if (ends.front() == 0.0F && ends.back() == seq && std::is_sorted(ends.begin(), ends.end()))
+void check_boundaries(const Problem& problem, const std::string& input,
+                      const std::vector<float>& ends) {
+  const bool of_keys = input == "cu_seqlens_k";
+  const std::int64_t tokens = of_keys ? problem.shape.keys_seq() : problem.shape.seq;
+  if (ends.front() == 0.0F && ends.back() == static_cast<float>(tokens) &&
+      std::is_sorted(ends.begin(), ends.end()))
     return;
-  throw InputError(location(problem, "cu_seqlens") + " goes from " +
+  throw InputError(location(problem, input) + " goes from " +
                    std::to_string(static_cast<std::int64_t>(ends.front())) + " to " +
                    std::to_string(static_cast<std::int64_t>(ends.back())) +
-                   "; expected numbers that never fall, from 0 to the " +
-                   std::to_string(problem.shape.seq) + " tokens of q");
+                   "; expected numbers that never fall, from 0 to the " + std::to_string(tokens) +
+                   " tokens of " + (of_keys ? "k" : "q"));
 }
 
 void check_values(const Problem& problem, const TensorSpec& spec,
                   const std::vector<float>& stored) {
-  if (spec.name == "cu_seqlens") return check_boundaries(problem, stored);
+  if (spec.dtype == DType::int32) return check_boundaries(problem, spec.name, stored);
   const Legal legal = legal_values(problem, spec.name);
   for (std::size_t i = 0; i < stored.size(); ++i) {
     if (legal.is(stored[i])) continue;

@@ -3,15 +3,30 @@
 // and head.
 //
 // decay_totals sums each chunk of 1024 positions in float64. decay_prefix adds up the chunks before
-// its own and then scans its own. Grid: chunks * batch * heads blocks, with chunks fastest.
-// Workspace: region 0 holds the sums, DecaySum [B,H,Tk]; region 1 holds the totals, {double, int}
-// [B,H,chunks]. Bytes moved: the log decays twice, the sums once.
+// its own and then scans its own. Grid: chunks * batch * heads blocks, with chunks fastest; of
+// ragged batches slots * heads (ragged.cuh). Workspace: region 0 holds the sums, DecaySum [B,H,Tk];
+// region 1 holds the totals, {double, int} [B,H,chunks]. Bytes moved: the log decays twice, the
+// sums once.
 
 #include "device/types.cuh"
 #include "softmax_attention/decay_bias.cuh"
+#include "softmax_attention/ragged.cuh"
 #include "softmax_attention/traits.cuh"
 
 namespace gla_bench::softmax_attention {
+
+/// of_sequence() with the region of the sums moved to those of the sequence.
+template <int ragged = trait::ragged>
+__device__ __forceinline__ decltype(auto) with_sums_of_sequence(const AttentionParams& p,
+                                                                long long n) {
+  if constexpr (ragged != 0) {
+    AttentionParams one = of_sequence(p, n);
+    if constexpr (trait::decay != 0) move_region(one, 0, p.cu_seqlens_k[n], sizeof(DecaySum));
+    return one;
+  } else {
+    return (p);
+  }
+}
 
 struct DecayPrefix {
   static constexpr int threads = 256, each = 4, chunk = threads * each;
@@ -29,23 +44,21 @@ struct DecayPrefix {
     }
   };
 
-  const AttentionParams& p;
-  long long chunks, sequence, index;
+  const AttentionParams& p;  ///< of the sequence
+  Place place;
+  long long index;  ///< of the chunk in its sequence
 
-  __device__ __forceinline__ explicit DecayPrefix(const AttentionParams& params)
-      : p(params),
-        chunks((params.key_seq + chunk - 1) / chunk),
-        sequence(blockIdx.x / chunks),
-        index(blockIdx.x % chunks) {}
+  __device__ __forceinline__ DecayPrefix(const AttentionParams& params, const Place& its_place)
+      : p(params), place(its_place), index(its_place.block) {}
 
   __device__ __forceinline__ Total* totals() const {
-    return static_cast<Total*>(p.work[1]) + sequence * chunks;
+    return static_cast<Total*>(p.work[1]) + (blockIdx.x - index);
   }
   __device__ __forceinline__ long long first() const { return index * chunk + threadIdx.x * each; }
 
   __device__ __forceinline__ Total decay(long long position) const {
     if (position >= p.key_seq) return {0.0, 0, 0};
-    const long long batch = sequence / p.heads, head = sequence % p.heads;
+    const long long batch = place.batch(), head = place.head;
     float g;
     if constexpr (trait::decay == 1)
       g = p.constant_log_decay[head];
@@ -100,7 +113,8 @@ struct DecayPrefix {
     before(earlier, warps, base);
     Total sum = before(own(), warps, all);
     sum.add(base);
-    DecaySum* out = static_cast<DecaySum*>(p.work[0]) + sequence * p.key_seq;
+    DecaySum* out =
+        static_cast<DecaySum*>(p.work[0]) + (place.batch() * p.heads + place.head) * p.key_seq;
 #pragma unroll
     for (int i = 0; i < each; ++i) {
       const long long position = first() + i;
@@ -116,14 +130,22 @@ struct DecayPrefix {
 
 extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::DecayPrefix::threads)
     decay_totals(const __grid_constant__ gla_bench::AttentionParams p) {
-  using gla_bench::softmax_attention::DecayPrefix;
+  using namespace gla_bench::softmax_attention;
   __shared__ DecayPrefix::Total warps[DecayPrefix::threads / 32];
-  if constexpr (trait::decay != 0) DecayPrefix(p).write_total(warps);
+  if constexpr (trait::decay != 0) {
+    const Place place = place_of<DecayPrefix::chunk>(p, blockIdx.x, p.heads, true);
+    if (place.exists())
+      DecayPrefix(with_sums_of_sequence(p, place.sequence), place).write_total(warps);
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::DecayPrefix::threads)
     decay_prefix(const __grid_constant__ gla_bench::AttentionParams p) {
-  using gla_bench::softmax_attention::DecayPrefix;
+  using namespace gla_bench::softmax_attention;
   __shared__ DecayPrefix::Total warps[DecayPrefix::threads / 32];
-  if constexpr (trait::decay != 0) DecayPrefix(p).write_sums(warps);
+  if constexpr (trait::decay != 0) {
+    const Place place = place_of<DecayPrefix::chunk>(p, blockIdx.x, p.heads, true);
+    if (place.exists())
+      DecayPrefix(with_sums_of_sequence(p, place.sequence), place).write_sums(warps);
+  }
 }

@@ -5,6 +5,7 @@
 
 #include "core/operator.hpp"
 #include "kernels/memory.hpp"
+#include "reference/attention/ragged.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
@@ -58,13 +59,32 @@ std::int64_t group(const Problem& problem) {
 }
 
 double pairs(const Problem& problem) {
+  double sum = 0;
+  for (const attention::Lengths& one : attention::lengths(problem)) {
+    const auto queries = static_cast<double>(one.queries), keys = static_cast<double>(one.keys);
+    // Query i sees i + 1 + Tk - T keys; with fewer keys than queries the first T - Tk see none.
+    const double seen =
+        keys < queries ? keys * (keys + 1) / 2 : queries * (2 * keys - queries + 1) / 2;
+    sum += static_cast<double>(one.times) * (causal(problem) ? seen : queries * keys);
+  }
+  return sum * static_cast<double>(problem.shape.heads);
+}
+
+bool ragged(const Problem& problem) {
+  return problem.shape.sequences > 0;
+}
+
+std::int64_t blocks_of(const Problem& problem, std::int64_t tokens, std::int64_t rows) {
   const Shape& s = problem.shape;
-  const double all = product(s.batch, s.heads), queries = static_cast<double>(s.seq);
-  const auto keys = static_cast<double>(s.keys_seq());
-  if (!causal(problem)) return all * queries * keys;
-  // Query i sees i + 1 + Tk - T keys; with fewer keys than queries the first T - Tk see none.
-  if (keys < queries) return all * keys * (keys + 1) / 2;
-  return all * queries * (2 * keys - queries + 1) / 2;
+  return ragged(problem) ? tokens / rows + s.sequences : s.batch * ceil_div(tokens, rows);
+}
+
+std::int64_t sequences(const Problem& problem) {
+  return ragged(problem) ? problem.shape.sequences : problem.shape.batch;
+}
+
+double ends_bytes(const Problem& problem) {
+  return ragged(problem) ? product(2, problem.shape.sequences + 1, 4) : 0;
 }
 
 SoftmaxParams softmax_params(const Problem& problem, const Address& address,
@@ -116,6 +136,9 @@ AttentionParams attention_params(const Problem& problem, const Address& address,
   p.key_dim = static_cast<int>(s.key_dim);
   p.value_dim = static_cast<int>(s.value_dim);
   p.scale = scale(problem);
+  p.cu_seqlens = static_cast<const int*>(address("cu_seqlens"));
+  p.cu_seqlens_k = static_cast<const int*>(address("cu_seqlens_k"));
+  p.sequences = s.sequences;
   return p;
 }
 
@@ -135,7 +158,8 @@ std::vector<Constant> constants(const Problem& problem, const Tile& tile) {
             {"trait", "lse", problem.direction == Direction::backward || writes_lse(problem)},
             {"trait", "group", static_cast<int>(group(problem))},
             {"trait", "float32_gates", gate_dtype(problem) == DType::float32},
-            {"trait", "packed_inputs", packed_inputs(problem)}};
+            {"trait", "packed_inputs", packed_inputs(problem)},
+            {"trait", "ragged", ragged(problem)}};
   for (const auto& [axis, value] : tile) list.push_back({"tile", axis, value});
   return list;
 }
@@ -208,6 +232,15 @@ std::optional<std::string> refuse_problem(const Problem& problem, std::string_vi
   return std::nullopt;
 }
 
+std::function<Traffic(const Problem&, const Tile&)> with_ends(
+    std::function<Traffic(const Problem&, const Tile&)> traffic) {
+  return [traffic = std::move(traffic)](const Problem& problem, const Tile& tile) {
+    Traffic all = traffic(problem, tile);
+    all.read_bytes += ends_bytes(problem);
+    return all;
+  };
+}
+
 Variant cuda_variant(std::string_view op, Direction direction, const CudaForm& form) {
   Variant v;
   v.op = op;
@@ -222,12 +255,14 @@ Variant cuda_variant(std::string_view op, Direction direction, const CudaForm& f
   v.arithmetic = form.arithmetic;
   v.workspace = form.workspace ? form.workspace
                                : [](const Problem&, const Tile&) { return std::vector<Region>{}; };
-  v.reject = [op = v.op, direction, space = form.space, reject = form.reject,
+  v.reject = [op = v.op, direction, space = form.space, takes_ragged = form.takes_ragged,
+              reject = form.reject,
               workspace = v.workspace](const Problem& problem, const Tile& tile,
                                        const Limits& limits) -> std::optional<std::string> {
     if (auto reason = refuse_choice(space, tile)) return reason;
     if (auto reason = refuse_problem(problem, op, direction)) return reason;
     if (auto reason = refuse_architecture(limits)) return reason;
+    if (ragged(problem) && !takes_ragged) return "has no cu_seqlens: all sequences have one length";
     if (reject)
       if (auto reason = reject(problem, tile, limits)) return reason;
     double bytes = 0;
@@ -235,7 +270,7 @@ Variant cuda_variant(std::string_view op, Direction direction, const CudaForm& f
       bytes += static_cast<double>(region.bytes);
     return refuse_workspace(bytes, limits);
   };
-  v.traffic = form.traffic;
+  v.traffic = with_ends(form.traffic);
   v.flops = form.flops;
   v.bind = [workspace = v.workspace](const Problem& problem, const Tile& tile,
                                      const Address& address) {

@@ -32,6 +32,15 @@ std::int64_t group(const Problem& problem);
 /// The number of products q.k that count, over batch and query heads: the causal pairs, or all.
 double pairs(const Problem& problem);
 
+/// Whether sequences are ragged.
+bool ragged(const Problem& problem);
+std::int64_t sequences(const Problem& problem);
+/// Blocks of `rows` tokens for each head of all sequences together, of T or Tk `tokens`. Of ragged
+/// batches, the slots that their blocks have whatever the lengths are (ragged.cuh).
+std::int64_t blocks_of(const Problem& problem, std::int64_t tokens, std::int64_t rows);
+/// Bytes of cu_seqlens and cu_seqlens_k.
+double ends_bytes(const Problem& problem);
+
 /// SoftmaxParams with the tensors' addresses, sizes and scale. `regions` lists the names of the
 /// workspace regions in the order of Params::work.
 SoftmaxParams softmax_params(const Problem& problem, const Address& address,
@@ -47,8 +56,7 @@ ParamBytes bind(const Problem& problem, const Address& address, const std::vecto
 
 /// Every axis of the tile as tile::<axis>. For attention also dim::key_dim, dim::value_dim and
 /// trait::causal, ::decay (a Decay), ::lse (whether there is one, as an output or an input),
-/// ::group,
-/// ::float32_gates and ::packed_inputs (q, k and v are slices of wider rows).
+/// ::group, ::float32_gates, ::packed_inputs (q, k and v are slices of wider rows) and ::ragged.
 std::vector<Constant> constants(const Problem& problem, const Tile& tile);
 
 /// Bytes of x, which equal those of y, of softmax.
@@ -85,7 +93,12 @@ struct CudaForm {
   std::function<double(const Problem&, const Tile&)> flops;
   std::function<std::vector<Region>(const Problem&, const Tile&)> workspace;
   std::function<Recipe(const Problem&, const Tile&)> recipe;
+  bool takes_ragged = false;  ///< whether the kernels know cu_seqlens
 };
+
+/// The same traffic with cu_seqlens and cu_seqlens_k, which the kernels read once.
+std::function<Traffic(const Problem&, const Tile&)> with_ends(
+    std::function<Traffic(const Problem&, const Tile&)> traffic);
 
 /// The variant of one operator and direction that the form describes.
 Variant cuda_variant(std::string_view op, Direction direction, const CudaForm& form);

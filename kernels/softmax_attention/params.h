@@ -19,7 +19,8 @@ struct SoftmaxParams {
 /// Attention of `seq` queries to `key_seq` keys. Query i stands at key position i + key_seq - seq.
 /// Extents: q, dq [B,T,H,K]; k, dk [B,Tk,Hk,K]; v, dv [B,Tk,Hk,V]; o, d_o [B,T,H,V]; log_decay,
 /// d_log_decay [B,Tk,H] or [H]; lse [B,T,H]. Elements are in io_t unless a type is given. Query
-/// head h reads key head h / (heads / key_heads).
+/// head h reads key head h / (heads / key_heads). Of a ragged batch, whose B is 1, each sequence is
+/// attention of its own queries to its own keys: what stands above holds of its extents.
 struct AttentionParams {
   const void* q;
   const void* k;
@@ -47,6 +48,9 @@ struct AttentionParams {
   TokenStrides dq_strides;        ///< this and the next two as of q, k and v, but never of slices
   TokenStrides dk_strides;
   TokenStrides dv_strides;
+  const int* cu_seqlens;    ///< for trait::ragged: where sequences begin in T and end, [N+1]
+  const int* cu_seqlens_k;  ///< the same of keys, in Tk
+  long long sequences;      ///< N; 0: not ragged
 };
 
 }  // namespace gla_bench

@@ -58,6 +58,8 @@ class Signature:
 _QKV = (Input("q", "q"), Input("k", "k"), Input("v", "v"))
 _STATE = (Input("initial_state", "initial_state", optional=True),
           Input("cu_seqlens", "cu_seqlens", optional=True, differentiable=False))
+_RAGGED = (Input("cu_seqlens", "cu_seqlens", optional=True, differentiable=False),
+           Input("cu_seqlens_k", "cu_seqlens_k", optional=True, differentiable=False))
 
 
 def _recurrence(operator: str, *own: Input, options: Optional[Mapping[str, str]] = None) -> Signature:
@@ -75,10 +77,10 @@ SIGNATURES: Dict[str, Signature] = {one.operator: one for one in (
               (*_QKV, *_STATE, Input("initial_normalizer", "initial_normalizer", optional=True)),
               ("o", "final_state", "final_normalizer"), "output_final_state",
               {"feature_map": "feature_map", "normalize": "normalize"}),
-    Signature("attention", _QKV, ("o", "lse"), "output_lse", {"causal": "causal"},
+    Signature("attention", (*_QKV, *_RAGGED), ("o", "lse"), "output_lse", {"causal": "causal"},
               keeps_outputs=True),
-    Signature("decay_attention", (*_QKV, Input("log_decay", "log_decay")), ("o", "lse"), "output_lse",
-              {"decay": "decay"}, keeps_outputs=True),
+    Signature("decay_attention", (*_QKV, Input("log_decay", "log_decay"), *_RAGGED), ("o", "lse"),
+              "output_lse", {"decay": "decay"}, keeps_outputs=True),
     Signature("softmax", (Input("x", "x"),), ("y",), "", has_backward=False),
 )}
 

@@ -207,8 +207,15 @@ def linear_attention(q: Tensor, k: Tensor, v: Tensor, *, feature_map: str = "ide
     return _with_state(values, output_final_state)
 
 
+def _ends_of_keys(cu_seqlens: Optional[Tensor], cu_seqlens_k: Optional[Tensor]) -> Optional[Tensor]:
+    if cu_seqlens is None and cu_seqlens_k is not None:
+        raise TypeError("found cu_seqlens_k without cu_seqlens, expected both or cu_seqlens alone")
+    return cu_seqlens if cu_seqlens_k is None else cu_seqlens_k
+
+
 def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = True, scale: Optional[float] = None,
-              output_lse: bool = False, variant: str = AUTO, tile: Tile = None,
+              output_lse: bool = False, cu_seqlens: Optional[Tensor] = None,
+              cu_seqlens_k: Optional[Tensor] = None, variant: str = AUTO, tile: Tile = None,
               backward_variant: str = AUTO, backward_tile: Tile = None) -> Any:
     """Softmax attention: o_i is the mean of v_j by the weights exp(scale q_i.k_j).
 
@@ -219,6 +226,9 @@ def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = True, scale: Op
         causal: query i sees the keys up to i + Tk - T.
         scale: of the logits; None: K ** -0.5.
         output_lse: whether the logarithms of the weights' sums are returned as well.
+        cu_seqlens: int32 [N+1]: where ragged sequences begin in the queries, from 0 to T; B is 1 then.
+        cu_seqlens_k: the same of the keys, from 0 to Tk; None: as cu_seqlens. Each sequence is attention by
+            itself: what stands above of T and Tk holds of its own queries and keys.
         variant, tile, backward_variant, backward_tile: as `gla`.
 
     Returns:
@@ -229,14 +239,17 @@ def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = True, scale: Op
         As `gla`.
     """
     o, lse = _call("attention", q=q, k=k, v=v, causal=causal, scale=scale, output_lse=output_lse,
+                   cu_seqlens=cu_seqlens, cu_seqlens_k=_ends_of_keys(cu_seqlens, cu_seqlens_k),
                    variant=variant, tile=tile, backward_variant=backward_variant,
                    backward_tile=backward_tile)
     return (o, lse) if output_lse else o
 
 
 def decay_attention(q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, *,
-                    scale: Optional[float] = None, output_lse: bool = False, variant: str = AUTO,
-                    tile: Tile = None, backward_variant: str = AUTO, backward_tile: Tile = None) -> Any:
+                    scale: Optional[float] = None, output_lse: bool = False,
+                    cu_seqlens: Optional[Tensor] = None, cu_seqlens_k: Optional[Tensor] = None,
+                    variant: str = AUTO, tile: Tile = None, backward_variant: str = AUTO,
+                    backward_tile: Tile = None) -> Any:
     """Causal attention with decays: the logits are scale q_i.k_j + the sum of log_decay behind j up to i.
 
     As `attention` (causal), but for:
@@ -247,6 +260,7 @@ def decay_attention(q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, *,
     constant = isinstance(log_decay, Tensor) and log_decay.dim() == 1
     o, lse = _call("decay_attention", q=q, k=k, v=v, log_decay=log_decay,
                    decay="constant" if constant else "per_token", scale=scale, output_lse=output_lse,
+                   cu_seqlens=cu_seqlens, cu_seqlens_k=_ends_of_keys(cu_seqlens, cu_seqlens_k),
                    variant=variant, tile=tile, backward_variant=backward_variant,
                    backward_tile=backward_tile)
     return (o, lse) if output_lse else o
@@ -282,6 +296,8 @@ def _arguments_of(function: Callable[..., Any], given: Sequence[Any],
     arguments = dict(bound.arguments)
     if function is softmax:
         arguments["x"] = _as_rows(arguments["x"])
+    if function in (attention, decay_attention):
+        arguments["cu_seqlens_k"] = _ends_of_keys(arguments["cu_seqlens"], arguments["cu_seqlens_k"])
     if function is decay_attention:
         arguments["decay"] = "constant" if arguments["log_decay"].dim() == 1 else "per_token"
     return arguments

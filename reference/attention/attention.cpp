@@ -5,6 +5,7 @@
 #include "core/rounding.hpp"
 #include "reference/attention/blocked.hpp"
 #include "reference/attention/device.hpp"
+#include "reference/attention/ragged.hpp"
 #include "reference/attention/second_form.hpp"
 #include "reference/inputs.hpp"
 #include "reference/memory_options.hpp"
@@ -60,6 +61,8 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
       list.push_back({name, role, dtype, key_rows, true});
   };
   add_decay("log_decay", Role::input, gates_of(problem));
+  for (const char* name : {"cu_seqlens", "cu_seqlens_k"})
+    if (s.sequences > 0) list.push_back({name, Role::input, DType::int32, {s.sequences + 1}});
   const Role given = backward(problem) ? Role::input : Role::output;
   list.push_back({"o", given, d, outputs, true});
   list.back().rounded_factors = 1;  // the probabilities
@@ -90,30 +93,44 @@ bool full(const Problem& problem) {
 }
 
 // Bytes of the inputs on which the outputs may not depend. Of more queries than keys, the first
-// ones see no key. Of more keys than queries, the first ones may be behind decays that leave
-// nothing.
+// ones see no key; without keys none does. Of more keys than queries, the first ones may be behind
+// decays that leave nothing; without queries nothing sees them.
 double skippable_bytes(const Problem& problem) {
   const Shape& s = problem.shape;
   const auto k = static_cast<double>(s.key_dim), v = static_cast<double>(s.value_dim);
   const auto element = static_cast<double>(size_of(problem.dtype));
-  if (full(problem)) return 0;
-  if (s.seq > s.keys_seq()) {
-    const double unseeing = static_cast<double>(s.batch * s.heads * (s.seq - s.keys_seq()));
-    constexpr double of_lse = 4;
-    return unseeing * (k * element + (backward(problem) ? 2 * v * element + of_lse : 0));
+  constexpr double of_lse = 4;
+  const double of_query = k * element + (backward(problem) ? 2 * v * element + of_lse : 0);
+  const bool forgets = decays(problem) && problem.gate != "none";
+  double bytes = 0;
+  for (const attention::Lengths& one : attention::lengths(problem)) {
+    if (one.keys == 0 || (!full(problem) && one.queries > one.keys))
+      bytes += static_cast<double>(one.times * s.heads * (one.queries - one.keys)) * of_query;
+    else if (one.queries == 0 || forgets)
+      bytes += static_cast<double>(one.times * s.keys_heads() * (one.keys - one.queries)) *
+               (k + v) * element;
   }
-  if (!decays(problem) || problem.gate == "none") return 0;
-  return static_cast<double>(s.batch * s.keys_heads() * (s.keys_seq() - s.seq)) * (k + v) * element;
+  return bytes;
 }
 
-// The number of products q.k that count, over batch and query heads.
+// The number of products q.k that count, over all sequences and query heads.
 double pairs(const Problem& problem) {
-  const Shape& s = problem.shape;
-  const auto queries = static_cast<double>(s.seq), keys = static_cast<double>(s.keys_seq());
-  const double rows = static_cast<double>(s.batch) * static_cast<double>(s.heads);
-  if (full(problem)) return rows * queries * keys;
-  const double short_side = std::min(queries, keys);
-  return rows * (short_side * (keys - short_side) + short_side * (short_side + 1) / 2);
+  double sum = 0;
+  for (const attention::Lengths& one : attention::lengths(problem)) {
+    const auto queries = static_cast<double>(one.queries), keys = static_cast<double>(one.keys);
+    const double short_side = std::min(queries, keys);
+    const double causal = short_side * (keys - short_side) + short_side * (short_side + 1) / 2;
+    sum += static_cast<double>(one.times) * (full(problem) ? queries * keys : causal);
+  }
+  return sum * static_cast<double>(problem.shape.heads);
+}
+
+// The pairs of a query and the key at its own position, which it sees whatever the decays are.
+double own_pairs(const Problem& problem) {
+  double sum = 0;
+  for (const attention::Lengths& one : attention::lengths(problem))
+    sum += static_cast<double>(one.times * std::min(one.queries, one.keys));
+  return sum * static_cast<double>(problem.shape.heads);
 }
 
 Work work(const Problem& problem) {
@@ -126,11 +143,12 @@ Work work(const Problem& problem) {
   result.skippable_bytes = skippable_bytes(problem);
   const double of_pair = 2 * (backward(problem) ? 3 * k + 2 * v : k + v);
   result.flops = of_pair * pairs(problem);
-  // Whatever the decays are, a query sees the key at its own position.
-  if (decays(problem) && problem.gate != "none") {
-    const Shape& s = problem.shape;
-    const double own = static_cast<double>(s.batch * s.heads * std::min(s.seq, s.keys_seq()));
-    result.skippable_flops = of_pair * (pairs(problem) - own);
+  if (decays(problem) && problem.gate != "none")
+    result.skippable_flops = of_pair * (pairs(problem) - own_pairs(problem));
+  // How many pairs there are in a file's sequences, only the file says.
+  if (problem.shape.sequences > 0 && problem.gate == "file") {
+    result.skippable_flops = result.flops;
+    result.skippable_bytes = result.floor_bytes / 2;
   }
   return result;
 }
@@ -138,6 +156,7 @@ Work work(const Problem& problem) {
 std::optional<std::string> refuse(const Problem& problem) {
   const Shape& s = problem.shape;
   if (s.heads % s.keys_heads() != 0) return "heads is not a multiple of key_heads";
+  if (auto reason = attention::refuse_ragged(problem)) return reason;
   if (backward(problem) && chosen(problem, "lse", "true"))
     return "lse is an input of the backward, not an output to ask for";
   if (decays(problem) && chosen(problem, "decay", "constant") && problem.gate == "spikes")
@@ -203,6 +222,10 @@ HostTensors draw(const Problem& problem) {
   HostTensors inputs;
   for (const TensorSpec& spec : tensors(problem)) {
     if (spec.role != Role::input || spec.name == "o" || spec.name == "lse") continue;
+    if (spec.dtype == DType::int32) {
+      inputs[spec.name] = attention::draw_ends(problem, spec.name == "cu_seqlens_k");
+      continue;
+    }
     if (spec.name == "log_decay" && spec.tokens)
       inputs[spec.name] = draw_gates(problem.gate, problem.seed, spec.name, s.batch * s.keys_seq(),
                                      s.heads, 1, spec.dtype);
@@ -212,6 +235,7 @@ HostTensors draw(const Problem& problem) {
       inputs[spec.name] = draw_normal(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
   }
   if (!decays(problem)) shape_logits(problem, inputs);
+  if (flag(problem, "nan_sequence")) attention::spoil_sequences(problem, tensors(problem), inputs);
   if (!backward(problem)) return inputs;
   Problem forward = problem;
   forward.direction = Direction::forward;
@@ -257,7 +281,7 @@ HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmet
 Operator common() {
   Operator op;
   op.directions = {Direction::forward, Direction::backward};
-  op.optional_extents = {"key_seq", "key_heads"};
+  op.optional_extents = {"key_seq", "key_heads", "sequences"};
   op.refuse = refuse;
   op.default_scale = [](const Problem& problem) {
     return 1.0 / std::sqrt(static_cast<double>(problem.shape.key_dim));
@@ -287,6 +311,7 @@ Operator attention_operator() {
   op.options = {{"causal", {"true", "false"}, "a query sees no keys behind its position"},
                 lse_axis(),
                 packed_axis()};
+  attention::add_options(op);
   return op;
 }
 
@@ -299,6 +324,7 @@ Operator decay_attention_operator() {
                 gate_dtype_axis(),
                 lse_axis(),
                 packed_axis()};
+  attention::add_options(op);
   return op;
 }
 

@@ -4,6 +4,7 @@
 
 #include "reference/attention/blocked.hpp"
 #include "reference/attention/blocks.hpp"
+#include "reference/attention/ragged.hpp"
 
 namespace gla_bench::attention {
 namespace {
@@ -216,6 +217,9 @@ std::vector<Real> decay_gradients(const View& view, const DecaySums<Real>& sums)
 
 template <class Real>
 Outputs<Real> backward(const View& view, std::optional<Arithmetic> arithmetic) {
+  if (view.sequences > 0)
+    return of_sequences<Real>(view,
+                              [&](const View& one) { return backward<Real>(one, arithmetic); });
   const std::int64_t key_pairs = view.batch * view.key_heads;
   const std::int64_t query_tasks = query_blocks(view) * view.pairs();
   const std::int64_t key_blocks = (view.key_seq + block - 1) / block;

@@ -116,6 +116,7 @@ ReferenceRecipe recipe_in(const Form& form) {
 std::optional<ReferenceRecipe> recipe(const Problem& problem,
                                       std::optional<Arithmetic> arithmetic) {
   const Form form = form_of(problem);
+  if (form.sequences > 0) return std::nullopt;
   const double most_blocks =
       static_cast<double>(blocks(std::max(form.seq, form.key_seq), device::rows) * form.pairs());
   if (most_blocks > 2147483647.0) return std::nullopt;  // the largest grid

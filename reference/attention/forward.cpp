@@ -3,6 +3,7 @@
 
 #include "reference/attention/blocked.hpp"
 #include "reference/attention/blocks.hpp"
+#include "reference/attention/ragged.hpp"
 
 namespace gla_bench::attention {
 namespace {
@@ -80,6 +81,9 @@ class Forward {
 
 template <class Real>
 Outputs<Real> forward(const View& view, std::optional<Arithmetic> arithmetic) {
+  if (view.sequences > 0)
+    return of_sequences<Real>(view,
+                              [&](const View& one) { return forward<Real>(one, arithmetic); });
   Outputs<Real> outputs;
   outputs["o"].resize(static_cast<std::size_t>(view.pairs() * view.seq * view.values));
   if (view.lse) outputs["lse"].resize(static_cast<std::size_t>(view.pairs() * view.seq));

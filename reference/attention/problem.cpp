@@ -20,6 +20,7 @@ Form::Form(const Operator& op, const Problem& problem) {
   key_heads = s.keys_heads();
   keys = s.key_dim;
   values = s.value_dim;
+  sequences = s.sequences;
   has_decays = op.name == "decay_attention";
   causal = has_decays || option(op, problem, "causal") == "true";
   constant_decay = has_decays && option(op, problem, "decay") == "constant";
@@ -37,6 +38,29 @@ View::View(const Operator& op, const Problem& problem, const HostTensors& inputs
   o = find(inputs, "o", backward);
   given_lse = find(inputs, "lse", backward);
   d_o = find(inputs, "do", backward);
+  query_ends = find(inputs, "cu_seqlens", sequences > 0);
+  key_ends = find(inputs, "cu_seqlens_k", sequences > 0);
+}
+
+View View::sequence(std::int64_t n) const {
+  const auto query = static_cast<std::int64_t>(query_ends[n]);
+  const auto key = static_cast<std::int64_t>(key_ends[n]);
+  const auto behind = [](const float* tensor, std::int64_t rows, std::int64_t width) {
+    return tensor == nullptr ? nullptr : tensor + rows * width;
+  };
+  View one = *this;
+  one.sequences = 0;
+  one.seq = static_cast<std::int64_t>(query_ends[n + 1]) - query;
+  one.key_seq = static_cast<std::int64_t>(key_ends[n + 1]) - key;
+  one.q = behind(q, query * heads, keys);
+  one.k = behind(k, key * key_heads, keys);
+  one.v = behind(v, key * key_heads, values);
+  if (!constant_decay) one.log_decay = behind(log_decay, key * heads, 1);
+  one.o = behind(o, query * heads, values);
+  one.given_lse = behind(given_lse, query * heads, 1);
+  one.d_o = behind(d_o, query * heads, values);
+  one.query_ends = one.key_ends = nullptr;
+  return one;
 }
 
 Decays View::decays(std::int64_t b, std::int64_t h) const {

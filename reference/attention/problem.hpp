@@ -27,6 +27,7 @@ struct Decays {
 /// The extents and options of a problem.
 struct Form {
   std::int64_t batch, seq, key_seq, heads, key_heads, keys, values;
+  std::int64_t sequences;  ///< of a ragged batch, whose queries and keys are seq and key_seq in all
   bool has_decays, causal, constant_decay, lse, backward;
   double scale;
 
@@ -69,11 +70,15 @@ struct Form {
 /// null.
 struct View : Form {
   const float *q, *k, *v, *log_decay, *o, *given_lse, *d_o;
+  const float *query_ends, *key_ends;  ///< cu_seqlens and cu_seqlens_k [N+1]; null: not ragged
 
   /// @throws std::out_of_range for a missing input
   View(const Operator& op, const Problem& problem, const HostTensors& inputs);
 
-  /// The decays of one sequence and query head; empty where there are none.
+  /// A sequence of a ragged batch as a problem of its own. It may have no queries or no keys.
+  View sequence(std::int64_t n) const;
+
+  /// The decays of one sequence and query head; empty where there are none. Not of a ragged batch.
   Decays decays(std::int64_t b, std::int64_t h) const;
 };
 

@@ -1,5 +1,7 @@
 #include "reference/attention/second_form.hpp"
 
+#include "reference/attention/ragged.hpp"
+
 namespace gla_bench::attention {
 namespace {
 
@@ -93,6 +95,7 @@ void backward_row(const View& view, std::int64_t b, std::int64_t h, std::int64_t
 }  // namespace
 
 ReferenceTensors second_forward(const View& view) {
+  if (view.sequences > 0) return of_sequences<double>(view, second_forward);
   ReferenceTensors outputs;
   const std::int64_t rows = view.pairs() * view.seq;
   outputs["o"].resize(static_cast<std::size_t>(rows * view.values));
@@ -105,6 +108,7 @@ ReferenceTensors second_forward(const View& view) {
 }
 
 ReferenceTensors second_backward(const View& view) {
+  if (view.sequences > 0) return of_sequences<double>(view, second_backward);
   ReferenceTensors outputs;
   const auto resize = [&](const char* name, std::int64_t elements) {
     outputs[name].resize(static_cast<std::size_t>(elements));

@@ -97,7 +97,12 @@ def _attention(q, k, v, bias, causal, scale):
     return torch.einsum("bhij,bjhv->bihv", torch.softmax(logits, -1), v), lse.transpose(1, 2)
 
 
-def attention(q, k, v, *, causal=True, scale=None):
+def attention(q, k, v, *, causal=True, scale=None, cu_seqlens=None, cu_seqlens_k=None):
+    if cu_seqlens is not None:
+        ends = zip(_sequences(q, cu_seqlens), _sequences(k, cu_seqlens if cu_seqlens_k is None else cu_seqlens_k))
+        parts = [attention(q[:, at], k[:, keys], v[:, keys], causal=causal, scale=scale)
+                 for (_, at), (_, keys) in ends]
+        return tuple(torch.cat(outputs, 1) for outputs in zip(*parts))
     return _attention(q, k, v, None, causal, _scale(q, scale))
 
 

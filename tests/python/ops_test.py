@@ -48,6 +48,13 @@ class Forward(unittest.TestCase):
         for function, tensors, more in attentions():
             self.compare(function, tensors, more, "output_lse")
 
+    def test_ragged_attention(self):
+        q, k, v = qkv(batch=1)
+        for more in ({"cu_seqlens": boundaries(5, 0, 20, 12)},
+                     {"cu_seqlens": boundaries(4, 13, 20), "cu_seqlens_k": boundaries(10, 20, 7)}):
+            self.compare(ops.attention, [q, k, v], {**more, "causal": False}, "output_lse")
+        self.assertRaises(TypeError, ops.attention, q, k, v, cu_seqlens_k=boundaries(T))
+
     def test_softmax(self):
         for shape in ((3, 100), (2, 5, 33), (17,)):
             x = normal(*shape)

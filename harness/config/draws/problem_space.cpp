@@ -59,8 +59,8 @@ ProblemSpace::ProblemSpace(const Sweep& sweep, const Operator& op) : sweep_(swee
   add_dim("model_dim", model_classes(), {});
   add_dim("columns", column_classes(), {});
   if (has("sequences"))
-    add("ragged", {"no", "yes"}, [](Problem& problem, int level, Draws*) {
-      problem.shape.sequences = level == 0 ? 0 : few_sequences.front();
+    add("ragged", {"no", "yes"}, [least = least_sequences()](Problem& problem, int level, Draws*) {
+      problem.shape.sequences = level == 0 ? 0 : least;
     });
   if (has("key_heads"))
     add("heads of a group", texts_of(head_groups), [](Problem& problem, int level, Draws*) {
@@ -88,6 +88,10 @@ bool ProblemSpace::has(std::string_view extent) const {
     return std::find(list.begin(), list.end(), extent) != list.end();
   };
   return in(op_.extents) || in(op_.optional_extents);
+}
+
+std::int64_t ProblemSpace::least_sequences() const {
+  return has("key_seq") ? few_sequences[1] : few_sequences.front();
 }
 
 void ProblemSpace::add(std::string name, std::vector<std::string> levels, Apply apply) {
@@ -135,11 +139,13 @@ bool ProblemSpace::never(const std::string& option, const std::string& value) co
   problem.options[option] = value;
   for (const DType dtype : sweep_.dtypes)
     for (const Layout layout : sweep_.layouts)
-      for (const std::int64_t sequences : {std::int64_t{0}, few_sequences.front()}) {
+      for (const std::int64_t sequences : {std::int64_t{0}, least_sequences()}) {
         if (sequences > 0 && !has("sequences")) continue;
         problem.dtype = dtype;
         problem.layout = layout;
         problem.shape.sequences = sequences;
+        // Some options of ragged batches are of keys that have sequences of their own.
+        problem.shape.key_seq = sequences > 0 && has("key_seq") && option != "packed" ? 1 : 0;
         if (!op_.refuse(problem)) return false;
       }
   return true;
@@ -224,7 +230,13 @@ Problem ProblemSpace::problem(const Problem& kernel, const Levels& levels, Draws
     if (drawn && is_too_much(*drawn)) drawn.reset();
   }
   if (!drawn) drawn = with(kernel, levels, nullptr);
-  drawn->seed = static_cast<std::uint64_t>(draws.between(1, 1'000'000'000));
+  const Problem with_usual_seed = *drawn;
+  // The seed draws the lengths of ragged sequences, and with them how much work attention has.
+  for (int i = 0; i < size_attempts; ++i) {
+    drawn->seed = static_cast<std::uint64_t>(draws.between(1, 1'000'000'000));
+    if (!is_too_much(*drawn)) return std::move(*drawn);
+  }
+  if (has("key_seq") && drawn->shape.sequences > 0) return with_usual_seed;
   return std::move(*drawn);
 }
 

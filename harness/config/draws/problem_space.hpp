@@ -72,6 +72,9 @@ class ProblemSpace {
   void add_lengths();
   bool has(std::string_view extent) const;
   bool has_states() const;
+  /// Ragged sequences of a problem whose number is not drawn: of attention three, since two may be
+  /// without queries and without keys.
+  std::int64_t least_sequences() const;
   bool never(const std::string& option, const std::string& value) const;
   bool is_too_much(const Problem& problem) const;
   bool takes_long_sequences(Problem problem) const;

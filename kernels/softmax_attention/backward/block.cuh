@@ -18,19 +18,24 @@ class BackwardBlock {
                                       tile::block_n, tile::block_m, tile::warps, tile::stages,
                                       trait::decay, tile::sums, by_keys, adds_dq}};
 
-  __device__ __forceinline__ BackwardBlock(const AttentionParams& params, unsigned char* shared)
-      : p_(params), shared_(shared), offset_(params.key_seq - params.seq) {
+  /// Where the block works.
+  static __device__ __forceinline__ Place place(const AttentionParams& p) {
+    return place_of<at.shape.rows>(p, blockIdx.x / at.slices, by_keys ? p.key_heads : p.heads,
+                                   by_keys);
+  }
+
+  /// `params` are those of the place's sequence (backward_sequence()).
+  __device__ __forceinline__ BackwardBlock(const AttentionParams& params, const Place& place,
+                                           unsigned char* shared)
+      : p_(params),
+        shared_(shared),
+        batch_(place.batch()),
+        head_(by_keys ? place.head * trait::group : place.head),
+        offset_(params.key_seq - params.seq),
+        slice_(static_cast<int>(blockIdx.x % at.slices)) {
     const long long length = by_keys ? p_.key_seq : p_.seq;
-    const int blocks = static_cast<int>((length + at.shape.rows - 1) / at.shape.rows);
-    long long index = blockIdx.x;
-    slice_ = static_cast<int>(index % at.slices);
-    index /= at.slices;
     // The blocks with the most work start first: the first keys, or the last queries.
-    const long long block = by_keys ? index % blocks : blocks - 1 - index % blocks;
-    index /= blocks;
-    const long long heads = by_keys ? p_.key_heads : p_.heads;
-    batch_ = index / heads;
-    head_ = by_keys ? index % heads * trait::group : index % heads;
+    const long long block = by_keys ? place.block : place.blocks - 1 - place.block;
     row0_ = block * at.shape.rows;
     rows_ = static_cast<int>(length - row0_ < at.shape.rows ? length - row0_ : at.shape.rows);
     if constexpr (scaled) {

@@ -6,6 +6,7 @@
 #include "kernels/softmax_attention/backward/steps.hpp"
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/variants.hpp"
+#include "reference/attention/ragged.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
@@ -40,39 +41,39 @@ BackwardLayout layout(const Problem& problem, const Tile& tile, bool by_keys, Or
            by_keys && order == Order::varies}};
 }
 
-std::int64_t heads(const Problem& problem) {
-  return problem.shape.batch * problem.shape.heads;
-}
-
 double walk_blocks(const Problem& problem, const BackwardLayout& at) {
   const Shape& s = problem.shape;
   const std::int64_t rows = at.shape.by_keys ? s.keys_seq() : s.seq;
   const std::int64_t count = at.shape.by_keys ? s.keys_heads() : s.heads;
-  return static_cast<double>(s.batch) * static_cast<double>(count) *
-         static_cast<double>(ceil_div(rows, at.shape.rows)) * at.slices;
+  return static_cast<double>(count) * static_cast<double>(blocks_of(problem, rows, at.shape.rows)) *
+         at.slices;
 }
 
+/// Steps of queries of all heads.
 std::int64_t steps_of_queries(const Problem& problem, const Tile& tile) {
-  return ceil_div(problem.shape.seq, choice(tile, "block_m"));
+  return problem.shape.heads * blocks_of(problem, problem.shape.seq, choice(tile, "block_m"));
 }
 
 /// The number of pairs of a row tile and a column tile that a walk visits, over all query heads.
 double tiles_met(const Problem& problem, const BackwardLayout& at) {
-  const Shape& s = problem.shape;
   const std::int64_t rows = at.shape.rows, columns = at.shape.columns;
-  const std::int64_t offset = s.keys_seq() - s.seq;
-  const std::int64_t length = at.shape.by_keys ? s.keys_seq() : s.seq;
-  const std::int64_t whole = ceil_div(at.shape.by_keys ? s.seq : s.keys_seq(), columns);
   double met = 0;
-  for (std::int64_t row = 0; row < length; row += rows) {
-    std::int64_t first = 0, last = whole;
-    if (causal(problem) && at.shape.by_keys)
-      first = std::max<std::int64_t>(0, row - offset) / columns;
-    if (causal(problem) && !at.shape.by_keys)
-      last = ceil_div(std::max<std::int64_t>(0, std::min(row + rows, length) + offset), columns);
-    met += static_cast<double>(std::max<std::int64_t>(0, last - first));
+  for (const attention::Lengths& one : attention::lengths(problem)) {
+    const std::int64_t offset = one.keys - one.queries;
+    const std::int64_t length = at.shape.by_keys ? one.keys : one.queries;
+    const std::int64_t whole = ceil_div(at.shape.by_keys ? one.queries : one.keys, columns);
+    double of_one = 0;
+    for (std::int64_t row = 0; row < length; row += rows) {
+      std::int64_t first = 0, last = whole;
+      if (causal(problem) && at.shape.by_keys)
+        first = std::max<std::int64_t>(0, row - offset) / columns;
+      if (causal(problem) && !at.shape.by_keys)
+        last = ceil_div(std::max<std::int64_t>(0, std::min(row + rows, length) + offset), columns);
+      of_one += static_cast<double>(std::max<std::int64_t>(0, last - first));
+    }
+    met += of_one * static_cast<double>(one.times);
   }
-  return met * static_cast<double>(s.batch) * static_cast<double>(s.heads);
+  return met * static_cast<double>(problem.shape.heads);
 }
 
 std::optional<std::string> refuse_walk(const Problem& problem, const Tile& tile,
@@ -98,16 +99,14 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
     return reason;
   if (order == Order::fixed)
     return refuse_walk(problem, tile, layout(problem, tile, false, order), limits);
-  return refuse_blocks(static_cast<double>(heads(problem)) *
-                       static_cast<double>(steps_of_queries(problem, tile)));
+  return refuse_blocks(static_cast<double>(steps_of_queries(problem, tile)));
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile, Order order) {
   std::vector<Region> regions = backward_regions(problem);
   if (order == Order::fixed) return regions;
   const BackwardLayout at = layout(problem, tile, true, order);
-  regions.push_back({"dq_sums", static_cast<std::size_t>(heads(problem)) *
-                                    static_cast<std::size_t>(steps_of_queries(problem, tile)) *
+  regions.push_back({"dq_sums", static_cast<std::size_t>(steps_of_queries(problem, tile)) *
                                     static_cast<std::size_t>(at.slices) *
                                     static_cast<std::size_t>(at.dq_floats) * 4});
   return regions;
@@ -141,9 +140,8 @@ Traffic traffic(const Problem& problem, const Tile& tile, Order order) {
   }
   // The sums are zeroed, added to, and read at the end. The additions stay in the L2 cache except
   // for one pass over the sums.
-  const double all = static_cast<double>(heads(problem)) *
-                     static_cast<double>(steps_of_queries(problem, tile)) * 4.0 * at.slices *
-                     at.dq_floats;
+  const double all =
+      static_cast<double>(steps_of_queries(problem, tile)) * 4.0 * at.slices * at.dq_floats;
   bytes.read_bytes += 2 * all;
   bytes.write_bytes += 2 * all;
   return bytes;
@@ -180,10 +178,9 @@ Recipe recipe(const Problem& problem, const Tile& tile, Order order) {
   if (order == Order::fixed)
     walk("attention_backward_queries", layout(problem, tile, false, order));
   else
-    r.steps.push_back(
-        backward_launch("attention_backward_round",
-                        static_cast<double>(heads(problem) * steps_of_queries(problem, tile)),
-                        BackwardRows::threads));
+    r.steps.push_back(backward_launch("attention_backward_round",
+                                      static_cast<double>(steps_of_queries(problem, tile)),
+                                      BackwardRows::threads));
   for (const Step& step : steps_after(problem)) r.steps.push_back(step);
   return r;
 }
@@ -210,7 +207,8 @@ Variant make(std::string_view op, Order order, std::string_view name, std::strin
        bound(traffic),
        bound(flops),
        bound(workspace),
-       bound(recipe)});
+       bound(recipe),
+       true});
 }
 
 }  // namespace

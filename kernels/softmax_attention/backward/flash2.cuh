@@ -8,7 +8,8 @@
 // the second, another launch owns tiles of queries and walks over keys. This takes seven products,
 // but the order is fixed, so the results are bitwise repeatable.
 //
-// Grids: B Hk ceil(Tk / block_n) slices for keys, B H ceil(T / block_n) slices for queries. A slice
+// Grids: B Hk ceil(Tk / block_n) slices for keys, B H ceil(T / block_n) slices for queries; of
+// ragged batches slots (ragged.cuh) in place of the blocks of all sequences. A slice
 // is a part of the columns of K and V. It is used where one thread could not hold all its sums.
 // Shared memory: see layout.h.
 //
@@ -23,11 +24,46 @@ namespace gla_bench::softmax_attention {
 using KeysWalk = BackwardWalk<true, !tile::deterministic>;
 using QueriesWalk = BackwardWalk<false, false>;
 
+/// Slots before those of a sequence, for steps of queries.
+__device__ __forceinline__ long long first_step(const AttentionParams& p, long long n) {
+  return p.cu_seqlens[n] / KeysWalk::at.shape.columns + n;
+}
+
+/// The parameters of a sequence for the walks.
+template <int ragged = trait::ragged>
+__device__ __forceinline__ decltype(auto) walk_sequence(const AttentionParams& p, long long n) {
+  if constexpr (ragged != 0) {
+    AttentionParams one = backward_sequence(p, n);
+    if constexpr (!tile::deterministic)
+      move_region(one, work::dq_sums, first_step(p, n),
+                  KeysWalk::at.slices * KeysWalk::at.dq_floats * 4);
+    return one;
+  } else {
+    return (p);
+  }
+}
+
+template <class Walk>
+__device__ __forceinline__ void run_walk(const AttentionParams& p, unsigned char* shared) {
+  const Place place = Walk::place(p);
+  if (trait::ragged != 0 && !place.exists()) return;
+  const AttentionParams& one = walk_sequence(p, place.sequence);
+  Walk(one, place, shared).run();
+}
+
 /// Rounds dq from its float32 sums. Each block handles one step of queries.
-__device__ __forceinline__ void round_dq(const AttentionParams& p) {
+__device__ __forceinline__ void round_dq(const AttentionParams& all) {
   constexpr BackwardLayout at = KeysWalk::at;
+  long long n = 0, index = blockIdx.x;  // of the block's sequence, and in it
+  if constexpr (trait::ragged != 0) {
+    n = last_begun(all.sequences, index / all.heads,
+                   [&](long long i) { return first_step(all, i); });
+    index -= first_step(all, n) * all.heads;
+  }
+  const AttentionParams& p = of_sequence(all, n);
   const int steps = static_cast<int>((p.seq + at.shape.columns - 1) / at.shape.columns);
-  const long long step = blockIdx.x % steps, head = blockIdx.x / steps;
+  if (trait::ragged != 0 && index >= steps * p.heads) return;
+  const long long step = index % steps, head = index / steps;
   const long long first = step * at.shape.columns;
   const TokenStrides& s = dq_strides(p);
   io_t* out = static_cast<io_t*>(p.dq) + head / p.heads * s.batch + head % p.heads * s.heads +
@@ -60,14 +96,16 @@ extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::KeysW
                                              tile::residency)
     attention_backward_keys(const __grid_constant__ gla_bench::AttentionParams p) {
   extern __shared__ __align__(128) unsigned char shared[];
-  gla_bench::softmax_attention::KeysWalk(p, shared).run();
+  using namespace gla_bench::softmax_attention;
+  run_walk<KeysWalk>(p, shared);
 }
 
 extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::QueriesWalk::at.threads,
                                              tile::residency)
     attention_backward_queries(const __grid_constant__ gla_bench::AttentionParams p) {
   extern __shared__ __align__(128) unsigned char shared[];
-  if constexpr (tile::deterministic) gla_bench::softmax_attention::QueriesWalk(p, shared).run();
+  using namespace gla_bench::softmax_attention;
+  if constexpr (tile::deterministic) run_walk<QueriesWalk>(p, shared);
 }
 
 extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::prepare_threads)

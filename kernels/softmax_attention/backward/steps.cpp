@@ -80,7 +80,8 @@ std::vector<Step> steps_before(const Problem& problem, DecaySums sums, DecayScan
   if (!varies) return list;
   if (scan == DecayScan::shared)
     list.push_back(backward_launch("attention_backward_sum_decays",
-                                   static_cast<double>(s.batch * s.heads), backward_scan_threads));
+                                   static_cast<double>(sequences(problem) * s.heads),
+                                   backward_scan_threads));
   if (sums == DecaySums::added) list.push_back(Zero{"query_sums"});
   return list;
 }
@@ -89,7 +90,8 @@ std::vector<Step> steps_after(const Problem& problem) {
   const Shape& s = problem.shape;
   const Decay decay = decay_of(problem);
   if (decay == Decay::none) return {};
-  const auto blocks = static_cast<double>(decay == Decay::per_token ? s.batch * s.heads : s.heads);
+  const auto blocks =
+      static_cast<double>(decay == Decay::per_token ? sequences(problem) * s.heads : s.heads);
   return {backward_launch("attention_backward_decay", blocks, backward_scan_threads)};
 }
 

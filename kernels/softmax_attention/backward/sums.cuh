@@ -15,6 +15,7 @@
 #include "softmax_attention/backward/gains.cuh"
 #include "softmax_attention/backward/layout.h"
 #include "softmax_attention/params.h"
+#include "softmax_attention/ragged.cuh"
 #include "softmax_attention/traits.cuh"
 
 namespace gla_bench::softmax_attention {
@@ -49,6 +50,39 @@ inline constexpr BackwardRows row_layout{dim::value_dim, static_cast<int>(sizeof
 inline constexpr int prepare_threads = BackwardRows::threads;
 inline constexpr int scan_threads = backward_scan_threads;
 
+/// of_sequence() with the regions moved to the sequence's parts. `largest` is of all sequences.
+template <int ragged = trait::ragged>
+__device__ __forceinline__ decltype(auto) backward_sequence(const AttentionParams& p, long long n) {
+  if constexpr (ragged != 0) {
+    AttentionParams one = of_sequence(p, n);
+    const long long query = p.cu_seqlens[n], key = p.cu_seqlens_k[n];
+    move_region(one, work::pairs, query, sizeof(float2));
+    if constexpr (trait::decay == 2) {
+      move_region(one, work::decays, key, sizeof(DecaySum));
+      move_region(one, work::query_sums, query, sizeof(double));
+    }
+    if constexpr (trait::decay != 0) move_region(one, work::key_sums, key, sizeof(double));
+    return one;
+  } else {
+    return (p);
+  }
+}
+
+/// The token (of its batch entry) that row `row` of `pairs` belongs to, and its head.
+struct QueryRow {
+  long long batch, head, token;
+};
+__device__ __forceinline__ QueryRow query_row(const AttentionParams& p, long long row) {
+  if constexpr (trait::ragged != 0) {
+    const long long n = last_begun(p.sequences, row / p.heads,
+                                   [&](long long i) -> long long { return p.cu_seqlens[i]; });
+    const long long begin = p.cu_seqlens[n], queries = p.cu_seqlens[n + 1] - begin;
+    row -= begin * p.heads;
+    return {0, row / queries, begin + row % queries};
+  }
+  return {row / p.seq / p.heads, row / p.seq % p.heads, row % p.seq};
+}
+
 /// Fills `pairs`. For each query: -lse in exponent_unit (including the gain of P), and D = do . o.
 __device__ __forceinline__ void prepare(const AttentionParams& p) {
   constexpr int row_width = row_layout.access / row_layout.io_bytes;
@@ -57,7 +91,7 @@ __device__ __forceinline__ void prepare(const AttentionParams& p) {
   constexpr int rows = row_layout.rows;
   const long long row = 1LL * blockIdx.x * rows + threadIdx.x / row_lanes;
   if (row >= p.batch * p.heads * p.seq) return;  // all lanes of a row return together
-  const long long b = row / p.seq / p.heads, h = row / p.seq % p.heads, t = row % p.seq;
+  const auto [b, h, t] = query_row(p, row);
   const TokenStrides& s = p.output_strides;
   const long long at = b * s.batch + h * s.heads + t * s.seq;
   const auto* o = reinterpret_cast<const Pack*>(static_cast<const io_t*>(p.o) + at);
@@ -151,13 +185,15 @@ class BlockScan {
 };
 
 /// Fills `decays`: one block scans the log decays of one head of one sequence.
-__device__ __forceinline__ void sum_decays(const AttentionParams& p) {
+__device__ __forceinline__ void sum_decays(const AttentionParams& all) {
   __shared__ double sums[33];
   __shared__ int resets[33];
+  const long long n = blockIdx.x / all.heads, head = blockIdx.x % all.heads;
+  const AttentionParams& p = backward_sequence(all, n);
+  const long long batch = trait::ragged != 0 ? 0 : n;
   const TokenStrides& s = p.decay_strides;
-  const auto* decays = static_cast<const gate_t*>(p.log_decay) + blockIdx.x / p.heads * s.batch +
-                       blockIdx.x % p.heads * s.heads;
-  auto* out = static_cast<DecaySum*>(p.work[work::decays]) + blockIdx.x * p.key_seq;
+  const auto* decays = static_cast<const gate_t*>(p.log_decay) + batch * s.batch + head * s.heads;
+  auto* out = static_cast<DecaySum*>(p.work[work::decays]) + (batch * p.heads + head) * p.key_seq;
   DecaySum before = {0.0, 0};
   for (long long first = 0; first < p.key_seq; first += scan_threads) {
     const long long t = first + threadIdx.x;
@@ -176,13 +212,16 @@ __device__ __forceinline__ void sum_decays(const AttentionParams& p) {
 /// equal, so the first token's gradient is exactly 0. A query's sum over all its keys would be zero
 /// without rounding errors, above all those of o in D. It is used as computed, because then the
 /// rounding errors of distant tokens cancel.
-__device__ __forceinline__ void differentiate_decays(const AttentionParams& p) {
+__device__ __forceinline__ void differentiate_decays(const AttentionParams& all) {
   __shared__ double room[33];
+  const long long n = blockIdx.x / all.heads, head = blockIdx.x % all.heads;
+  const AttentionParams& p = backward_sequence(all, n);
+  const long long batch = trait::ragged != 0 ? 0 : n, index = batch * p.heads + head;
   const long long offset = p.key_seq - p.seq;
-  const auto* queries = static_cast<const double*>(p.work[work::query_sums]) + blockIdx.x * p.seq;
-  const auto* keys = static_cast<const double*>(p.work[work::key_sums]) + blockIdx.x * p.key_seq;
+  const auto* queries = static_cast<const double*>(p.work[work::query_sums]) + index * p.seq;
+  const auto* keys = static_cast<const double*>(p.work[work::key_sums]) + index * p.key_seq;
   const TokenStrides& s = p.decay_strides;
-  float* out = p.d_log_decay + blockIdx.x / p.heads * s.batch + blockIdx.x % p.heads * s.heads;
+  float* out = p.d_log_decay + batch * s.batch + head * s.heads;
   double before = 0.0;
   for (long long first = 0; first < p.key_seq; first += scan_threads) {
     const long long t = first + threadIdx.x;
@@ -196,15 +235,17 @@ __device__ __forceinline__ void differentiate_decays(const AttentionParams& p) {
 
 /// Forms the gradient of a head's constant log decay: the sum of (i - j) dS over all pairs and
 /// sequences.
-__device__ __forceinline__ void differentiate_constant(const AttentionParams& p) {
+__device__ __forceinline__ void differentiate_constant(const AttentionParams& all) {
   __shared__ double room[33];
-  const auto* sums = static_cast<const double*>(p.work[work::key_sums]);
   double sum = 0.0;
-  for (long long b = 0; b < p.batch; ++b)
-    for (long long t = threadIdx.x; t < p.key_seq; t += scan_threads)
-      sum += sums[(b * p.heads + blockIdx.x) * p.key_seq + t];
+  for (long long n = 0; n < (trait::ragged != 0 ? all.sequences : all.batch); ++n) {
+    const AttentionParams& p = backward_sequence(all, n);
+    const long long head = (trait::ragged != 0 ? 0 : n) * p.heads + blockIdx.x;
+    const auto* sums = static_cast<const double*>(p.work[work::key_sums]) + head * p.key_seq;
+    for (long long t = threadIdx.x; t < p.key_seq; t += scan_threads) sum += sums[t];
+  }
   BlockScan::inclusive(sum, room);
-  if (threadIdx.x == 0) p.d_log_decay[blockIdx.x] = static_cast<float>(BlockScan::total(room));
+  if (threadIdx.x == 0) all.d_log_decay[blockIdx.x] = static_cast<float>(BlockScan::total(room));
 }
 
 }  // namespace gla_bench::softmax_attention

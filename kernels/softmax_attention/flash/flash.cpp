@@ -22,15 +22,15 @@ FlashShape shape(const Problem& problem, const Tile& tile) {
   return flash_shape(problem, tile, choice(tile, "warps"), 1);
 }
 
+/// Blocks of each head.
 std::int64_t blocks(const Problem& problem, const Tile& tile) {
-  return ceil_div(problem.shape.seq, shape(problem, tile).block_m);
+  return blocks_of(problem, problem.shape.seq, shape(problem, tile).block_m);
 }
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits,
                                   const FlashUse& use) {
   if (auto reason = refuse_flash(problem, tile, shape(problem, tile), use, limits)) return reason;
-  return refuse_blocks(static_cast<double>(problem.shape.batch) *
-                       static_cast<double>(problem.shape.heads) *
+  return refuse_blocks(static_cast<double>(problem.shape.heads) *
                        static_cast<double>(blocks(problem, tile)));
 }
 
@@ -50,7 +50,7 @@ Recipe recipe(const Problem& problem, const Tile& tile, const FlashUse& use) {
   r.constants.push_back({"launch", "residency", flash_residency(its)});
   r.constants.push_back({"launch", "divide", use.divides});
   add_decay_steps(problem, r.steps);
-  const auto grid = problem.shape.batch * problem.shape.heads * blocks(problem, tile);
+  const auto grid = problem.shape.heads * blocks(problem, tile);
   r.steps.push_back(KernelLaunch{"attention_flash",
                                  {static_cast<unsigned>(grid), 1, 1},
                                  {static_cast<unsigned>(layout.threads), 1, 1},
@@ -78,7 +78,8 @@ Variant flash(std::string_view op, std::string_view name, std::string_view summa
          return flash_flops(problem, shape(problem, tile), 1);
        },
        [](const Problem& problem, const Tile&) { return decay_regions(problem); },
-       [use](const Problem& problem, const Tile& tile) { return recipe(problem, tile, use); }});
+       [use](const Problem& problem, const Tile& tile) { return recipe(problem, tile, use); },
+       true});
 }
 
 }  // namespace

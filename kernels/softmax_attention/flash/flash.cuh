@@ -5,7 +5,8 @@
 // sum at every step. flash2 divides once, at the end. With a decay, two small kernels run first and
 // form the sums that the bias comes from (decay_sums.cuh).
 //
-// Grid: batch * heads * ceil(T / block_m) blocks. The blocks of a head are neighbours in the grid,
+// Grid: batch * heads * ceil(T / block_m) blocks; of ragged batches slots * heads (ragged.cuh). The
+// blocks of a head are neighbours in the grid,
 // so they find its keys and values in the L2 cache. The last queries come first, because their
 // causal walks are the longest. Shared memory: see layout.h. Bytes moved: q, k and v are read once
 // (each block reads k and v again, through the L2 cache); o and lse are written once. A decay adds
@@ -43,14 +44,15 @@ extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::flash
     attention_flash(const __grid_constant__ gla_bench::AttentionParams p) {
   using namespace gla_bench::softmax_attention;
   extern __shared__ __align__(128) unsigned char shared[];
-  const long long blocks = (p.seq + tile::block_m - 1) / tile::block_m;
-  const long long sequence = blockIdx.x / blocks, head = sequence % p.heads;
-  const FlashRange range = {sequence / p.heads,
-                            head / trait::group,
-                            head,
-                            (blocks - 1 - blockIdx.x % blocks) * tile::block_m,
+  const Place place = place_of<tile::block_m>(p, blockIdx.x, p.heads, false);
+  if (trait::ragged != 0 && !place.exists()) return;
+  const auto& one = with_sums_of_sequence(p, place.sequence);
+  const FlashRange range = {place.batch(),
+                            place.head / trait::group,
+                            place.head,
+                            (place.blocks - 1 - place.block) * tile::block_m,
                             0,
-                            p.key_seq};
-  flash::Walk walk(p, range, shared);
-  walk.run<launch::divide != 0 ? FlashMode::divide : FlashMode::defer>(flash::Results{p});
+                            one.key_seq};
+  flash::Walk walk(one, range, shared);
+  walk.run<launch::divide != 0 ? FlashMode::divide : FlashMode::defer>(flash::Results{one});
 }

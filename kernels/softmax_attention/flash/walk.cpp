@@ -4,6 +4,7 @@
 
 #include "core/operator.hpp"
 #include "kernels/softmax_attention/family.hpp"
+#include "reference/attention/ragged.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
@@ -35,7 +36,7 @@ std::optional<std::string> refuse_registers(const Problem& problem, const FlashL
 
 double decay_chunks(const Problem& problem) {
   const Shape& s = problem.shape;
-  return static_cast<double>(ceil_div(s.keys_seq(), decay_chunk)) * static_cast<double>(s.batch) *
+  return static_cast<double>(blocks_of(problem, s.keys_seq(), decay_chunk)) *
          static_cast<double>(s.heads);
 }
 
@@ -90,16 +91,20 @@ int flash_residency(const FlashShape& shape) {
 
 double flash_flops(const Problem& problem, const FlashShape& shape, std::int64_t group) {
   const Shape& s = problem.shape;
-  const std::int64_t keys = s.keys_seq(), rows = s.seq * group;
-  double visited = 0;  // number of keys, over the tiles of one sequence
-  for (std::int64_t first = 0; first < rows; first += shape.block_m) {
-    const std::int64_t last = std::min(first + shape.block_m, rows) - 1;
-    const std::int64_t seen =
-        causal(problem) ? std::max<std::int64_t>(0, last / group + 1 + keys - s.seq) : keys;
-    visited += static_cast<double>(ceil_div(seen, shape.block_n) * shape.block_n);
+  double visited = 0;  // number of keys, over the tiles of all sequences
+  for (const attention::Lengths& one : attention::lengths(problem)) {
+    const std::int64_t keys = one.keys, rows = one.queries * group;
+    double of_one = 0;
+    for (std::int64_t first = 0; first < rows; first += shape.block_m) {
+      const std::int64_t last = std::min(first + shape.block_m, rows) - 1;
+      const std::int64_t seen =
+          causal(problem) ? std::max<std::int64_t>(0, last / group + 1 + keys - one.queries) : keys;
+      of_one += static_cast<double>(ceil_div(seen, shape.block_n) * shape.block_n);
+    }
+    visited += of_one * static_cast<double>(one.times);
   }
   return 2 * visited * shape.block_m * static_cast<double>(s.key_dim + s.value_dim) *
-         static_cast<double>(s.batch) * static_cast<double>(s.heads / group);
+         static_cast<double>(s.heads / group);
 }
 
 std::vector<Region> decay_regions(const Problem& problem) {

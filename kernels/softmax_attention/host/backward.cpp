@@ -107,10 +107,9 @@ void round_query_sums(const Call& call, const float* sums) {
                           sums + pair * call.p.seq * call.p.key_dim);
 }
 
-void run(const HostCall& host_call, bool deterministic) {
-  const Call call(host_call);
+void run(const Call& call, const Tile& sizes, bool deterministic) {
   const Biases biases(call);
-  const Blocks blocks(call, host_call.tile);
+  const Blocks blocks(call, sizes);
   float* dq_sums = deterministic ? nullptr : static_cast<float*>(call.p.work[0]);
   if (dq_sums) std::fill_n(dq_sums, call.pairs * call.p.seq * call.p.key_dim, 0.0f);
   const DecaySums decays = decay_sums(call, deterministic ? 0 : sums_region);
@@ -190,7 +189,10 @@ Variant flash(std::string_view op, const char* name, const char* summary, bool d
          return flops(problem, tile, deterministic);
        },
        [=](const Problem& problem, const Tile&) { return workspace(problem, deterministic); },
-       [=](const HostCall& call) { run(call, deterministic); }});
+       [=](const HostCall& host_call) {
+         for_each_sequence(host_call,
+                           [&](const Call& call) { run(call, host_call.tile, deterministic); });
+       }});
 }
 
 }  // namespace

@@ -49,9 +49,8 @@ void walk(const Call& call, const Biases& biases, const Pair& at, const DecaySum
   decays.add_columns(call, at, queries, 0, tokens, ds);
 }
 
-void run(const HostCall& host_call) {
+void run(const Call& call) {
   const SingleThreadedBlas scope;
-  const Call call(host_call);
   const Biases biases(call);
   const DecaySums decays = decay_sums(call, sums_region);
 #pragma omp parallel for schedule(dynamic)
@@ -107,7 +106,7 @@ Variant host_backward_materialized(std::string_view op) {
        traffic,
        flops,
        workspace,
-       run});
+       [](const HostCall& call) { for_each_sequence(call, run); }});
 }
 
 }  // namespace gla_bench::softmax_attention

@@ -13,11 +13,10 @@ namespace {
 
 using namespace host;
 
-void run(const HostCall& host_call, bool divide_at_once) {
-  const Call call(host_call);
+void run(const Call& call, const Tile& sizes, bool divide_at_once) {
   const Biases biases(call);
-  const long long rows = std::min<long long>(host_call.tile.at("block_q"), call.p.seq);
-  const long long keys = std::min<long long>(host_call.tile.at("block_k"), call.p.key_seq);
+  const long long rows = std::min<long long>(sizes.at("block_q"), call.p.seq);
+  const long long keys = std::min<long long>(sizes.at("block_k"), call.p.key_seq);
   const long long blocks = ceil_div(call.p.seq, rows);
 #pragma omp parallel
   {
@@ -70,7 +69,11 @@ Variant flash(std::string_view op, const char* name, const char* summary, bool d
                        traffic,
                        flops,
                        {},
-                       [divide_at_once](const HostCall& call) { run(call, divide_at_once); }});
+                       [divide_at_once](const HostCall& host_call) {
+                         for_each_sequence(host_call, [&](const Call& call) {
+                           run(call, host_call.tile, divide_at_once);
+                         });
+                       }});
 }
 
 }  // namespace

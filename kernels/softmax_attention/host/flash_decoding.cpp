@@ -119,9 +119,8 @@ void merge(const Call& call, const Split& split) {
   }
 }
 
-void run(const HostCall& host_call, bool fixed) {
-  const Call call(host_call);
-  const Split split(call, host_call.tile.at("splits"));
+void run(const Call& call, long long splits, bool fixed) {
+  const Split split(call, splits);
   form_parts(call, split, fixed);
   merge(call, split);
 }
@@ -162,7 +161,11 @@ Variant decoding(std::string_view op, const char* name, const char* summary, boo
                        traffic,
                        flops,
                        workspace,
-                       [fixed](const HostCall& call) { run(call, fixed); }});
+                       [fixed](const HostCall& host_call) {
+                         for_each_sequence(host_call, [&](const Call& call) {
+                           run(call, host_call.tile.at("splits"), fixed);
+                         });
+                       }});
 }
 
 }  // namespace

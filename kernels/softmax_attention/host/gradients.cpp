@@ -126,7 +126,7 @@ void store_decay_gradients(const Call& call, const DecaySums& sums) {
       for (long long b = 0; b < p.batch; ++b)
         for (long long i = 0; i < p.seq; ++i)
           sum += sums.distances[(b * p.heads + head) * p.seq + i];
-      p.d_log_decay[head] = static_cast<float>(sum);
+      p.d_log_decay[head] = static_cast<float>(sum + (call.adds ? p.d_log_decay[head] : 0.0f));
     }
   if (call.decay != Decay::per_token) return;
 #pragma omp parallel for schedule(static)

@@ -35,9 +35,8 @@ void form_outputs(const Call& call, const Pair& at, const float* weights) {
   call.store_outputs(at, 0, call.p.seq, o.data());
 }
 
-void run(const HostCall& host_call) {
+void run(const Call& call) {
   const SingleThreadedBlas scope;
-  const Call call(host_call);
   const Biases biases(call);
   auto* all_scores = static_cast<float*>(call.p.work[0]);
 #pragma omp parallel for schedule(dynamic)
@@ -90,7 +89,7 @@ Variant host_materialized(std::string_view op) {
                        traffic,
                        flops,
                        workspace,
-                       run});
+                       [](const HostCall& call) { for_each_sequence(call, run); }});
 }
 
 }  // namespace gla_bench::softmax_attention

@@ -1,6 +1,10 @@
 #include "kernels/softmax_attention/host/rows.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "core/rounding.hpp"
 #include "kernels/memory.hpp"
@@ -85,6 +89,36 @@ Call::Call(const HostCall& call)
       pairs(p.batch * p.heads),
       group(p.heads / p.key_heads) {}
 
+Call Call::sequence(long long n) const {
+  const long long query = p.cu_seqlens[n], key = p.cu_seqlens_k[n];
+  const auto element = static_cast<long long>(size_of(dtype));
+  const auto gate = static_cast<long long>(size_of(gate_dtype));
+  const auto move = [](auto& tensor, long long bytes) {  // a pointer to bytes that may be const
+    using Void = std::remove_reference_t<decltype(tensor)>;
+    using Byte = std::conditional_t<std::is_same_v<Void, void*>, std::byte, const std::byte>;
+    if (tensor != nullptr) tensor = static_cast<Byte*>(tensor) + bytes;
+  };
+  Call one = *this;
+  AttentionParams& to = one.p;
+  to.seq = p.cu_seqlens[n + 1] - query;
+  to.key_seq = p.cu_seqlens_k[n + 1] - key;
+  move(to.q, query * p.query_strides.seq * element);
+  move(to.k, key * p.key_strides.seq * element);
+  move(to.v, key * p.value_strides.seq * element);
+  move(to.log_decay, key * p.decay_strides.seq * gate);
+  move(to.o, query * p.output_strides.seq * element);
+  move(to.d_o, query * p.output_strides.seq * element);
+  move(to.dq, query * p.dq_strides.seq * element);
+  move(to.dk, key * p.dk_strides.seq * element);
+  move(to.dv, key * p.dv_strides.seq * element);
+  if (to.lse != nullptr) to.lse += query * p.lse_strides.seq;
+  if (decay == Decay::per_token && to.d_log_decay != nullptr)
+    to.d_log_decay += key * p.decay_strides.seq;
+  to.sequences = 0;
+  one.adds = true;
+  return one;
+}
+
 void Call::load_queries(const Pair& at, long long first, long long rows, float* out) const {
   load(dtype, p.q, offset(p.query_strides, at.batch, first, at.head), p.query_strides.seq, rows,
        p.key_dim, out);
@@ -114,6 +148,49 @@ void Call::store_outputs(const Pair& at, long long first, long long rows, const 
 void Call::load_decays(const Pair& at, long long first, long long rows, float* out) const {
   load(gate_dtype, p.log_decay, offset(p.decay_strides, at.batch, first, at.head),
        p.decay_strides.seq, rows, 1, out);
+}
+
+namespace {
+
+// Outputs of a sequence whose queries see nothing, or whose keys nothing sees.
+void write_empty(const Call& call) {
+  const AttentionParams& p = call.p;
+  const long long width = std::max(p.key_dim, p.value_dim);
+  const std::vector<float> zeros = scratch(std::max(p.seq, p.key_seq) * width);
+  const auto clear = [&](void* tensor, const TokenStrides& strides, long long head, long long rows,
+                         long long columns) {
+    if (tensor != nullptr)
+      store(call.dtype, tensor, head * strides.heads, strides.seq, rows, columns, zeros.data());
+  };
+  const bool backward = p.d_o != nullptr;
+  for (long long head = 0; head < p.heads; ++head) {
+    if (!backward) clear(p.o, p.output_strides, head, p.seq, p.value_dim);
+    for (long long i = 0; !backward && p.lse != nullptr && i < p.seq; ++i)
+      p.lse[call.lse_at({0, head}, i)] = -std::numeric_limits<float>::infinity();
+    clear(p.dq, p.dq_strides, head, p.seq, p.key_dim);
+    for (long long t = 0; call.decay == Decay::per_token && p.d_log_decay && t < p.key_seq; ++t)
+      p.d_log_decay[t * p.decay_strides.seq + head * p.decay_strides.heads] = 0;
+  }
+  for (long long head = 0; head < p.key_heads; ++head) {
+    clear(p.dk, p.dk_strides, head, p.key_seq, p.key_dim);
+    clear(p.dv, p.dv_strides, head, p.key_seq, p.value_dim);
+  }
+}
+
+}  // namespace
+
+void for_each_sequence(const HostCall& host_call, const std::function<void(const Call&)>& run) {
+  const Call call(host_call);
+  if (call.p.sequences == 0) return run(call);
+  if (call.decay == Decay::constant && call.p.d_log_decay != nullptr)
+    std::fill_n(call.p.d_log_decay, call.p.heads, 0.0f);
+  for (long long n = 0; n < call.p.sequences; ++n) {
+    const Call one = call.sequence(n);
+    if (one.p.seq > 0 && one.p.key_seq > 0)
+      run(one);
+    else
+      write_empty(one);
+  }
 }
 
 }  // namespace gla_bench::softmax_attention::host

@@ -2,6 +2,7 @@
 // What the host variants of attention share: a call's parameters, and the conversion of rows
 // between the problem's dtype and dense float32.
 
+#include <functional>
 #include <vector>
 
 #include "core/variant.hpp"
@@ -37,6 +38,7 @@ struct Call {
   bool causal;
   Decay decay;
   long long pairs, group;
+  bool adds = false;  ///< d_log_decay of a constant decay is added to what it holds
 
   explicit Call(const HostCall& call);
 
@@ -55,6 +57,9 @@ struct Call {
            at.head * p.lse_strides.heads;
   }
 
+  /// A sequence of a ragged batch as a call of its own.
+  Call sequence(long long n) const;
+
   void load_queries(const Pair& at, long long first, long long rows, float* out) const;
   void load_keys(const Pair& at, long long first, long long rows, float* out) const;
   void load_values(const Pair& at, long long first, long long rows, float* out) const;
@@ -65,5 +70,9 @@ struct Call {
   /// Loads one head's log decays at the positions [first, first + rows).
   void load_decays(const Pair& at, long long first, long long rows, float* out) const;
 };
+
+/// Calls `run` for the call or, where it is a ragged batch, one after the other for those of its
+/// sequences that have both queries and keys. What the others have of outputs is written here.
+void for_each_sequence(const HostCall& host_call, const std::function<void(const Call&)>& run);
 
 }  // namespace gla_bench::softmax_attention::host

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "reference/attention/ragged.hpp"
+
 namespace gla_bench::softmax_attention::host {
 
 Variant make_variant(std::string_view op, Direction direction, HostForm form) {
@@ -34,7 +36,7 @@ Variant make_variant(std::string_view op, Direction direction, HostForm form) {
                                                  const Address& address) {
     return softmax_attention::bind(problem, address, workspace(problem, tile));
   };
-  variant.traffic = std::move(form.traffic);
+  variant.traffic = with_ends(std::move(form.traffic));
   variant.flops = std::move(form.flops);
   variant.code = std::move(form.code);
   return variant;
@@ -59,16 +61,16 @@ double count_blocks(std::int64_t extent, std::int64_t size) {
 }
 
 double block_pairs(const Problem& problem, std::int64_t rows, std::int64_t keys) {
-  const Shape& s = problem.shape;
   double products = 0;
-  for (std::int64_t first = 0; first < s.seq; first += rows) {
-    const std::int64_t end = std::min(first + rows, s.seq);
-    std::int64_t seen = s.keys_seq();
-    if (causal(problem)) seen = std::clamp<std::int64_t>(end + seen - s.seq, 0, seen);
-    const std::int64_t taken = std::min(ceil_div(seen, keys) * keys, s.keys_seq());
-    products += static_cast<double>(end - first) * static_cast<double>(taken);
-  }
-  return products * static_cast<double>(s.batch * s.heads);
+  for (const attention::Lengths& one : attention::lengths(problem))
+    for (std::int64_t first = 0; first < one.queries; first += rows) {
+      const std::int64_t end = std::min(first + rows, one.queries);
+      std::int64_t seen = one.keys;
+      if (causal(problem)) seen = std::clamp<std::int64_t>(end + seen - one.queries, 0, seen);
+      const std::int64_t taken = std::min(ceil_div(seen, keys) * keys, one.keys);
+      products += static_cast<double>(end - first) * static_cast<double>(taken * one.times);
+    }
+  return products * static_cast<double>(problem.shape.heads);
 }
 
 }  // namespace gla_bench::softmax_attention::host

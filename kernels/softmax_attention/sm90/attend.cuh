@@ -9,13 +9,14 @@ struct Consumer {
   static constexpr int output_registers = layout.values / 2;
   /// Named barriers by which consumers take turns, one for each; 0 is __syncthreads().
   static constexpr int turn_barriers = 1, own_barriers = 1 + consumers;
+  static constexpr int all_consumers = 1 + 2 * consumers;
   static constexpr bool in_turns = tile::ping_pong != 0 && consumers > 1;
   using ScoreProducts = Products<block_n, io_t>;
   using OutputProducts = Products<layout.values, io_t>;
 
   const FlashSm90Params& p;
   const Memory memory;
-  const Items items;
+  Items items;
   Weights weights;
   float outputs[output_registers];
   Packed<block_n> packed;
@@ -89,6 +90,19 @@ struct Consumer {
     else
       arrive_as_warp(stage.keys_free());
   }
+  /// Clears the values behind the last key of a ragged sequence, where those of the next one lie:
+  /// their weights are zero, but zero times NaN is NaN.
+  __device__ __forceinline__ void clear_behind(int valid, const Stage& stage) const {
+    if (valid >= block_n) return;
+    barrier_wait(stage.values_arrived(), stage.parity);
+    const unsigned panel_bytes = (block_n - valid) * 128;
+    for (unsigned i = (threadIdx.x - 128) * 4; i < layout.value_panels * panel_bytes;
+         i += 128 * consumers * 4)
+      store_shared(
+          stage.values + i / panel_bytes * layout.tile_panel + valid * 128 + i % panel_bytes, 0u);
+    publish_shared();
+    named_barrier<128 * consumers>(all_consumers);
+  }
   /// `decays`: whether something decays between the item's queries and its keys.
   template <bool decays>
   __device__ __forceinline__ void attend(const Item& item) {
@@ -101,6 +115,8 @@ struct Consumer {
     wait<0>(scores);
     weights.weigh<decays>(scores, item.end_tile - 1, stage, [&] { release_keys<decays>(stage); });
     pack_rows<block_n>(scores, packed);
+    if constexpr (trait::ragged != 0)
+      clear_behind(items.keys() - (item.end_tile - 1) * block_n, stage);
     for (int tile = item.end_tile - 2; tile >= item.first_tile; --tile) {
       const Stage next = memory.stage(step + 1);
       const bool add = tile < item.end_tile - 2;
@@ -149,9 +165,29 @@ struct Consumer {
 
   __device__ __forceinline__ void write_lse(const Item& item, int row, float lse) const {
     if constexpr (trait::lse != 0)
-      if (lane() % 4 == 0 && row < p.base.seq)
+      if (lane() % 4 == 0 && row < items.queries())
         p.base.lse[item.batch * p.base.lse_strides.batch + item.head * p.base.lse_strides.heads +
-                   row * p.base.lse_strides.seq] = lse;
+                   (item.part.first_query + row) * p.base.lse_strides.seq] = lse;
+  }
+  /// Where the outputs of a query go.
+  __device__ __forceinline__ io_t* output(const Item& item, int row) const {
+    const TokenStrides& s = p.base.output_strides;
+    return static_cast<io_t*>(p.base.o) + item.batch * s.batch + item.head * s.heads +
+           (item.part.first_query + row) * s.seq;
+  }
+  /// Writes the outputs of rows that a ragged sequence does not fill up: a bulk copy would write
+  /// to the next one.
+  __device__ __forceinline__ void write_some(const Item& item, const float (&by)[2]) const {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      if (weights.row(h) >= items.queries()) continue;
+      io_t* to = output(item, weights.row(h));
+#pragma unroll
+      for (int i = 0; i < output_registers; i += 4)
+        if (column_of(i) < dim::value_dim)
+          device::store_pair(to + column_of(i), by[h] * outputs[i + 2 * h],
+                             by[h] * outputs[i + 2 * h + 1]);
+    }
   }
 
   /// Divides the outputs and hands them to bulk copies through the place of the queries.
@@ -163,6 +199,12 @@ struct Consumer {
       by[h] = total == 0.0f ? 0.0f : 1.0f / total;
       write_lse(item, weights.row(h), (weights.reference[h] + __log2f(total)) * device::ln_2);
     }
+    if (trait::ragged != 0 && item.first_row + (group() + 1) * layout.rows > items.queries()) {
+      write_some(item, by);
+      named_barrier<128>(own_barriers + group());
+      if (first_of_group()) barrier_arrive(memory.queries_free(group()));
+      return;
+    }
     Packed<layout.values> rows;
     pack_rows<layout.values>(outputs, rows, by[0], by[1]);
     const unsigned to = memory.queries(group());
@@ -172,7 +214,8 @@ struct Consumer {
     if (first_of_group()) {
       for (int i = 0; i < layout.value_panels; ++i)
         copy_out(p.o, to + i * layout.row_panel, i * layout.columns,
-                 item.first_row + group() * layout.rows, item.head, item.batch);
+                 item.part.first_query + item.first_row + group() * layout.rows, item.head,
+                 item.batch);
       copies_commit();
       copies_read<0>();
       barrier_arrive(memory.queries_free(group()));
@@ -184,11 +227,8 @@ struct Consumer {
     const int first = item.first_row + group() * layout.rows;
     for (int i = static_cast<int>(threadIdx.x) % 128; i < layout.rows * dim::value_dim; i += 128) {
       const int row = first + i / dim::value_dim;
-      if (row < p.base.seq)
-        static_cast<io_t*>(p.base.o)[item.batch * p.base.output_strides.batch +
-                                     item.head * p.base.output_strides.heads +
-                                     row * p.base.output_strides.seq + i % dim::value_dim] =
-            device::from_float<io_t>(0.0f);
+      if (row < items.queries())
+        output(item, row)[i % dim::value_dim] = device::from_float<io_t>(0.0f);
     }
     for (int half = 0; half < 2; ++half)
       write_lse(item, first + row_of(half), device::minus_infinity());

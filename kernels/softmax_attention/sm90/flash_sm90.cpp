@@ -56,11 +56,8 @@ FlashShape shape(const Problem& problem, const Tile& tile) {
           sizes.stages,  sizes.decay};
 }
 
-std::int64_t blocks(const Problem& problem, const Tile& tile) {
-  return ceil_div(problem.shape.seq, layout(problem, tile).block_m);
-}
 std::int64_t items(const Problem& problem, const Tile& tile) {
-  return problem.shape.batch * problem.shape.heads * blocks(problem, tile);
+  return problem.shape.heads * blocks_of(problem, problem.shape.seq, layout(problem, tile).block_m);
 }
 std::optional<std::string> refuse_registers(const FlashSm90Layout& sizes) {
   const int needed = sizes.values / 2 + sizes.block_n / 2 + sizes.block_n / 4 + other_registers +
@@ -79,6 +76,8 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (s.key_dim % 8 != 0 || s.value_dim % 8 != 0)
     return "bulk copies need rows of a multiple of 16 bytes: key_dim and value_dim of 8";
   if (!(scale_of(*find_operator(problem.op), problem) > 0)) return "needs a scale above zero";
+  if (ragged(problem) && decay_of(problem) != Decay::none)
+    return "with a decay it takes sequences of one length: tiles are bounded without cu_seqlens";
   if (s.seq > std::int64_t{1} << 30 || s.keys_seq() > std::int64_t{1} << 30)
     return "seq and key_seq go up to 2^30";
   const FlashSm90Layout sizes = layout(problem, tile);
@@ -150,7 +149,8 @@ Variant flash_sm90(std::string_view op) {
          return flash_flops(problem, shape(problem, tile), 1);
        },
        workspace,
-       recipe});
+       recipe,
+       true});
   bind_behind_maps(variant, maps);
   return variant;
 }

@@ -8,12 +8,13 @@
 // the next, so that causal items of different lengths add up to the same work for every block. With
 // 2, blocks take the next item from a counter in device memory. Heads then come in sections whose
 // keys and values fit into the L2 cache together, and so they do with 0, where the hardware hands
-// out items.
+// out items. Of a ragged batch items are slots (ragged.cuh), of which some have no queries.
 
 #include "device/math.cuh"
 #include "device/sm90_products.cuh"
 #include "device/types.cuh"
 #include "softmax_attention/decay_bias.cuh"
+#include "softmax_attention/ragged.cuh"
 #include "softmax_attention/sm90/key_biases.cuh"
 #include "softmax_attention/sm90/layout.h"
 #include "softmax_attention/sm90/positions.cuh"
@@ -50,6 +51,7 @@ struct Item {
   int batch, head;
   int first_row;             ///< query
   int first_tile, end_tile;  ///< tiles of keys that are walked, from the last to the first
+  Part part = {};            ///< of a ragged batch
 };
 
 struct Items : Positions {
@@ -58,12 +60,30 @@ struct Items : Positions {
 
   __device__ __forceinline__ explicit Items(const AttentionParams& params)
       : Positions{params},
-        blocks(static_cast<int>((p.seq + layout.block_m - 1) / layout.block_m)),
+        blocks(static_cast<int>(trait::ragged != 0
+                                    ? p.seq / layout.block_m + p.sequences
+                                    : (p.seq + layout.block_m - 1) / layout.block_m)),
         sequences(static_cast<int>(p.batch * p.heads)) {}
 
   __device__ __forceinline__ int last_row(const Item& item) const {
-    const int last = item.first_row + layout.block_m, seq = static_cast<int>(p.seq);
+    const int last = item.first_row + layout.block_m, seq = queries();
     return (last < seq ? last : seq) - 1;
+  }
+  /// Counts rows and keys in the item's sequence from now on.
+  __device__ __forceinline__ void enter(const Item& item) {
+    if constexpr (trait::ragged != 0) part = item.part;
+  }
+  /// The item in a slot of a head. One without queries has a first row behind the last one.
+  __device__ __forceinline__ Item item_in_slot(int slot, int head) {
+    const auto begin = [&](long long n) { return p.cu_seqlens[n] / layout.block_m + n; };
+    const long long n = last_begun(p.sequences, slot, begin);
+    const int query = p.cu_seqlens[n], key = p.cu_seqlens_k[n];
+    Item item{0, head, static_cast<int>(slot - begin(n)) * layout.block_m,
+              0, 0,    {query, key, p.cu_seqlens[n + 1] - query, p.cu_seqlens_k[n + 1] - key}};
+    enter(item);
+    if (item.first_row < part.queries)
+      item.end_tile = (limit(last_row(item)) + block_n - 1) / block_n;
+    return item;
   }
   __device__ __forceinline__ const DecaySum* sums(const Item& item) const {
     return static_cast<const DecaySum*>(p.work[work_sums]) +
@@ -91,8 +111,8 @@ struct Items : Positions {
     const long long fit = (24LL << 20) / bytes * trait::group;
     return fit < 1 ? 1 : fit < sequences ? static_cast<int>(fit) : sequences;
   }
-  /// The item of this number.
-  __device__ __forceinline__ Item item(int index) const {
+  /// The item of this number, which is entered.
+  __device__ __forceinline__ Item item(int index) {
     int first = 0, heads = sequences;  // of the item's section
     if constexpr (tile::persistent != 1) {
       const int section = section_heads();
@@ -104,6 +124,7 @@ struct Items : Positions {
       index -= first * blocks;
     }
     const int sequence = first + index % heads, block = blocks - 1 - index / heads;
+    if constexpr (trait::ragged != 0) return item_in_slot(block, sequence);
     Item item{sequence / static_cast<int>(p.heads), sequence % static_cast<int>(p.heads),
               block * layout.block_m, 0, 0};
     item.end_tile = (limit(last_row(item)) + block_n - 1) / block_n;

@@ -33,7 +33,7 @@ struct Weights {
   static constexpr int scores_of_thread = block_n / 2;
   using Scores = float[scores_of_thread];
 
-  const Items items;
+  Items items;
   const float factor;          ///< takes a product q.k to log2
   float reference[2], sum[2];  ///< of the thread's two rows; the sum is of its own columns
   float rescale[2];            ///< what outputs are multiplied by
@@ -47,6 +47,7 @@ struct Weights {
 
   template <bool decays>
   __device__ __forceinline__ void start(const Item& item) {
+    items.enter(item);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       reference[h] = device::minus_infinity();

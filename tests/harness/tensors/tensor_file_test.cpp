@@ -275,6 +275,30 @@ TEST_F(TensorFile, GivesBackRaggedSequences) {
   }
 }
 
+TEST_F(TensorFile, GivesBackRaggedQueriesAndKeys) {
+  for (const char* name : {"attention", "decay_attention"}) {
+    Problem problem = small(*find_operator(name));
+    problem.shape.batch = 1;
+    problem.shape.sequences = 4;
+    for (const std::int64_t keys : {0, 9}) {
+      problem.shape.key_seq = keys;
+      expect_back(problem, path_);
+    }
+    tensors_ = stored_inputs(problem);
+    by_name(tensors_, "cu_seqlens_k").values = {0, 1, 2, 3, 8};
+    write_safetensors(path_, tensors_);
+    Problem wanted = wanted_from(path_, Layout::seq_first);
+    wanted.op = name;
+    try {
+      read_inputs(*find_operator(name), problem_from_file(wanted));
+      ADD_FAILURE() << "accepted";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("from 0 to the 9 tokens of k"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 TEST_F(TensorFile, GivesBackKeysOfOtherExtents) {
   for (const Operator& op : operators()) {
     if (std::count(op.optional_extents.begin(), op.optional_extents.end(), "key_heads") == 0)

@@ -194,5 +194,29 @@ TEST(AttentionForward, MaterializedMovesTheSquareFlashDoesNot) {
   EXPECT_EQ(elements(flash2("attention")), 4 * length * dim);
 }
 
+/// What lengths there are only the device knows: launches have a place for each block that any may
+/// need.
+TEST(AttentionForward, LaunchesPlacesForAllBlocksOfRaggedSequences) {
+  for (const Variant& variant :
+       {flash1("attention"), flash2("attention"), flash2("decay_attention")}) {
+    Problem problem = forward_problem(variant.op, DType::bfloat16, {1, 700, 3, 64, 64, 900, 1});
+    problem.shape.sequences = 40;
+    const Tile usual = forward_default(variant);
+    ASSERT_EQ(variant.reject(problem, usual, forward_h200()), std::nullopt) << variant.name;
+    const Recipe recipe = std::get<0>(variant.code)(problem, usual);
+    const KernelLaunch* launch = launch_of(recipe, "attention_flash");
+    ASSERT_NE(launch, nullptr);
+    EXPECT_EQ(launch->grid.x, 3u * (700 / 128 + 40));
+    if (variant.op != "decay_attention") continue;
+    EXPECT_EQ(launch_of(recipe, "decay_totals")->grid.x, 3u * (900 / 1024 + 40));
+  }
+  for (const Variant& variant :
+       {materialized("attention"), flash_decoding("attention"), flash_decoding_pp("attention")}) {
+    Problem problem = forward_problem("attention", DType::bfloat16, {1, 700, 3, 64, 64, 900, 1});
+    problem.shape.sequences = 40;
+    expect_reason(variant, problem, forward_default(variant), forward_h200(), "cu_seqlens");
+  }
+}
+
 }  // namespace
 }  // namespace gla_bench::softmax_attention

@@ -186,7 +186,7 @@ TEST(CoveringProblems, HoldAllPairsThatExist) {
       SCOPED_TRACE(op + direction);
       EXPECT_EQ(drawn.covered + drawn.refused.size(), drawn.pairs);
       EXPECT_LE(drawn.problems.size(), 110u);
-      EXPECT_LE(drawn.kernels, 26u);
+      EXPECT_LE(drawn.kernels, 32u);
       EXPECT_LE(kernels_of(drawn.problems), drawn.kernels);
       for (const Problem& problem : drawn.problems) expect_existing(problem);
     }
@@ -284,8 +284,13 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
       // Few decays of a token and head have gradients that may be near zero by chance.
       const bool of_token_decays = op == "simple_gla" && !direction.empty() &&
                                    pair.starts_with("heads 1, tokens ");
+      // A long sequence is of a kernel that is not ragged, and of those that share a value none may
+      // have the dims for it.
+      const bool of_one_sequence =
+          (op == "attention" || op == "decay_attention") &&
+          (pair.ends_with("tokens over 48 chunks") || pair.ends_with("tokens over 2048"));
       EXPECT_TRUE(known.contains(first) || known.contains(second) || of_softmax || of_decays ||
-                  of_peaks || of_constants || of_quotients || of_token_decays)
+                  of_peaks || of_constants || of_quotients || of_token_decays || of_one_sequence)
           << op << direction << ": " << pair;
     }
   }

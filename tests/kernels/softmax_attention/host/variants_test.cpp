@@ -254,5 +254,22 @@ TEST_F(LongDecay, SumsBetweenKeyAndQueryAreRight) {
   }
 }
 
+TEST(HostSoftmaxAttention, RightForRaggedBatches) {
+  for (const char* op : {"attention", "decay_attention"})
+    for (const Direction direction : {Direction::forward, Direction::backward})
+      for (const std::int64_t sequences : {3, 40}) {
+        Shape shape{1, 300, 6, 12, 10, 410, 2};
+        shape.sequences = sequences;
+        Problem problem = attention(op, shape, op == std::string("attention") ? "normal" : "mild",
+                                    DType::bfloat16, direction);
+        problem.options["nan_sequence"] = "true";
+        expect_right(problem);
+        problem.options["lengths"] = "skewed";
+        problem.options[op == std::string("attention") ? "causal" : "decay"] =
+            op == std::string("attention") ? "false" : "constant";
+        expect_right(problem);
+      }
+}
+
 }  // namespace
 }  // namespace gla_bench
