@@ -28,11 +28,16 @@ RowRingLayout layout(const Problem& problem, const Tile& tile, int inputs) {
   return {problem.shape.columns,         static_cast<int>(size_of(problem.dtype)),
           at_least_one(tile, "cluster"), at_least_one(tile, "rows"),
           at_least_one(tile, "stages"),  inputs,
-          at_least_one(tile, "threads")};
+          at_least_one(tile, "threads"), std::max(0, choice(tile, "piece"))};
 }
 
 int block_threads(const Tile& tile) {
   return at_least_one(tile, "threads") * at_least_one(tile, "rows");
+}
+
+/// With the warp that copies pieces.
+int launched_threads(const Tile& tile) {
+  return block_threads(tile) + (choice(tile, "piece") > 0 ? 32 : 0);
 }
 
 /// Blocks of one multiprocessor at the same time.
@@ -41,7 +46,7 @@ int residency(const RowRingLayout& sizes, const Tile& tile) {
       shared_of_multiprocessor / (sizes.bytes + scratch_bytes + reserved_for_block);
   const std::int64_t by_threads =
       (sizes.held > many ? threads_that_hold_many : threads_of_multiprocessor) /
-      block_threads(tile);
+      launched_threads(tile);
   return static_cast<int>(
       std::max<std::int64_t>(1, std::min({by_memory, by_threads, blocks_of_multiprocessor})));
 }
@@ -56,7 +61,10 @@ TileSpace ring_space() {
   return {{"cluster", {1, 2, 4, 8}, "blocks that hold a row together"},
           {"threads", {256, 128, 64, 32, 8, 512, 1024}, "threads of each block that share a row"},
           {"rows", {1, 2, 4, 8, 16, 32}, "rows of a block at a time"},
-          {"stages", {2, 1, 3, 4, 6}, "tiles in shared memory; 1: a block ends with its tile"}};
+          {"stages",
+           {2, 1, 3, 4, 6, 9, 13},
+           "tiles, or pieces, in shared memory; 1: a block ends with its tile"},
+          {"piece", {0, 8, 16}, "KiB of a wide row that come and go together; 0: whole tiles"}};
 }
 
 std::optional<std::string> refuse_ring(const Problem& problem, const Tile& tile, int inputs,
@@ -71,6 +79,13 @@ std::optional<std::string> refuse_ring(const Problem& problem, const Tile& tile,
   if (block_threads(tile) < 32 || block_threads(tile) > 1024)
     return "threads * rows are not in 32..1024";
   const RowRingLayout sizes = layout(problem, tile, inputs);
+  if (choice(tile, "piece") > 0) {
+    if (choice(tile, "rows") > 1) return "pieces are of one row at a time";
+    if (threads < 32 || threads > 992) return "pieces take threads of 32..512";
+    if (sizes.pieces < 2) return "a piece is already a block's share of a row";
+    if (sizes.stages <= sizes.pieces)
+      return "stages=" + std::to_string(sizes.stages) + " are no more than the pieces of a row";
+  }
   if (auto reason = refuse_shared(sizes.bytes + scratch_bytes, limits)) return reason;
   const std::int64_t vectors =
       ceil_div(problem.shape.columns * size, RowRingLayout::vector_bytes * cluster);
@@ -94,6 +109,9 @@ Recipe ring_recipe(const Problem& problem, const Tile& tile, int inputs, std::st
   };
   constant("aligned", sizes.aligned);
   constant("buffer_bytes", sizes.buffer_bytes);
+  constant("share_bytes", sizes.share_bytes);
+  constant("pieces", sizes.piece > 0 ? sizes.pieces : 0);
+  constant("launched_threads", launched_threads(tile));
   constant("pairs", sizes.pairs);
   constant("barriers", sizes.barriers);
   constant("thread_vectors", sizes.thread_vectors);
@@ -107,7 +125,7 @@ Recipe ring_recipe(const Problem& problem, const Tile& tile, int inputs, std::st
   const std::int64_t clusters = choice(tile, "stages") > 1 ? std::min(all, held) : all;
   r.steps.push_back(KernelLaunch{std::move(entry),
                                  {static_cast<unsigned>(clusters * cluster), 1, 1},
-                                 {static_cast<unsigned>(block_threads(tile)), 1, 1},
+                                 {static_cast<unsigned>(launched_threads(tile)), 1, 1},
                                  static_cast<std::size_t>(sizes.bytes)});
   return r;
 }

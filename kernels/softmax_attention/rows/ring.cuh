@@ -9,7 +9,8 @@
 // bytes begin and end inside of vectors. Threads copy the few elements of such vectors themselves.
 //
 // tile::threads threads of each block work on a row. What they sum up over a row they exchange
-// through the shared memory of all blocks of the cluster (Ring::of_cluster()).
+// through the shared memory of all blocks of the cluster (Exchange). Rows of which shared memory
+// holds less than two come and go in pieces (pieces.cuh).
 
 #include "device/bulk_copy.cuh"
 #include "device/cluster.cuh"
@@ -26,6 +27,14 @@ constexpr int width = 16 / static_cast<int>(sizeof(io_t));  // elements of a vec
 constexpr bool aligned = launch::aligned != 0;
 /// Whether every thread has launch::thread_vectors vectors of every row.
 constexpr bool exact = launch::exact != 0;
+
+/// Synchronizes the threads that work on rows.
+__device__ __forceinline__ void row_barrier() {
+  if constexpr (launch::pieces > 0)
+    named_barrier<block_threads>(1);  // another warp copies
+  else
+    __syncthreads();
+}
 
 /// The elements of a tile that a block holds, counted from the start of the tensor.
 struct Share {
@@ -94,6 +103,63 @@ struct Part {
   }
 };
 
+/// The share of a block of the cluster in a tile.
+__device__ __forceinline__ Share share_of(long long tile, int rank, long long row_count,
+                                          long long columns) {
+  const long long last = (tile + 1) * rows;
+  Share share{tile * rows * columns, (last < row_count ? last : row_count) * columns};
+  if constexpr (cluster > 1) {
+    constexpr long long each = launch::share_bytes / sizeof(io_t);
+    const long long from = share.origin() + rank * each, to = from + each;
+    if (from > share.begin) share.begin = from < share.end ? from : share.end;
+    if (to < share.end) share.end = to;
+  }
+  return share;
+}
+
+/// Calls body(element of the tensor, its place in the buffer) for what bulk copies do not move.
+template <typename Body>
+__device__ __forceinline__ void each_edge(const Share& share, const Body& body) {
+  const auto left = static_cast<int>(share.whole_begin() - share.begin);
+  const auto all = left + static_cast<int>(share.end - share.whole_end());
+  for (int i = threadIdx.x; i < all; i += block_threads) {
+    const long long at = i < left ? share.begin + i : share.whole_end() + (i - left);
+    body(at, static_cast<int>(at - share.origin()));
+  }
+}
+
+/// Pairs of floats that the blocks of a cluster exchange, through places and barriers behind the
+/// stages.
+struct Exchange {
+  unsigned char* shared;
+  int rank;  ///< of the block in its cluster
+
+  __device__ __forceinline__ unsigned barrier(int place) const {
+    return shared_address(shared) + launch::barriers + 8 * (stages + place);
+  }
+  /// The pairs of all blocks of the cluster, in the same order in all of them. Every thread of a
+  /// block has the block's own pair. It is called once for each tile, of which `done` came before.
+  /// Blocks are never more than a tile apart, so two places for each suffice.
+  __device__ __forceinline__ void of_cluster(int done, float a, float b,
+                                             float2 (&pairs)[cluster]) const {
+    if constexpr (cluster == 1) {
+      pairs[0] = make_float2(a, b);
+    } else {
+      const int place = done & 1;
+      if (threadIdx.x == 0) barrier_expect(barrier(place), 16 * cluster);
+      if (threadIdx.x < cluster)
+        store_there(address_in(threadIdx.x, shared_address(shared) + launch::pairs +
+                                                (place * cluster + rank) * 16),
+                    address_in(threadIdx.x, barrier(place)), a, b, 0.0f, 0.0f);
+      barrier_wait_cluster(barrier(place), done / 2 & 1u);
+#pragma unroll
+      for (int block = 0; block < cluster; ++block)
+        pairs[block] = *reinterpret_cast<const float2*>(shared + launch::pairs +
+                                                        (place * cluster + block) * 16);
+    }
+  }
+};
+
 template <int inputs>
 struct Ring {
   /// Where the rows of a tile lie in shared memory, for each input.
@@ -119,7 +185,7 @@ struct Ring {
     for (long long tile = first; tile < tiles; tile += step, ++done) {
       const int stage = done % stages;
       barrier_wait(full(stage), done / stages & 1u);
-      const Share share = share_of(tile);
+      const Share share = share_of(tile, rank, row_count, columns);
       if constexpr (!aligned) {
         copy_edges_in(share, stage);
         __syncthreads();
@@ -134,38 +200,15 @@ struct Ring {
     if (threadIdx.x == 0) copies_read<0>();
   }
 
-  /// The pairs of all blocks of the cluster, in the same order in all of them. Every thread of a
-  /// block has the block's own pair. A body calls this once for each tile. Blocks are never more
-  /// than a tile apart, so two places for each suffice.
+  /// The pairs of all blocks of the cluster. A body calls this once for each tile.
   __device__ __forceinline__ void of_cluster(float a, float b, float2 (&pairs)[cluster]) const {
-    if constexpr (cluster == 1) {
-      pairs[0] = make_float2(a, b);
-    } else {
-      const int place = done & 1;
-      if (threadIdx.x == 0) barrier_expect(exchanged(place), 16 * cluster);
-      if (threadIdx.x < cluster)
-        store_there(address_in(threadIdx.x, pair(place, rank)),
-                    address_in(threadIdx.x, exchanged(place)), a, b, 0.0f, 0.0f);
-      barrier_wait_cluster(exchanged(place), done / 2 & 1u);
-#pragma unroll
-      for (int block = 0; block < cluster; ++block)
-        pairs[block] = *reinterpret_cast<const float2*>(shared + launch::pairs +
-                                                        (place * cluster + block) * 16);
-    }
+    Exchange{shared, rank}.of_cluster(done, a, b, pairs);
   }
 
  private:
-  __device__ __forceinline__ unsigned begin() const {
-    return shared_address(shared);
-  }
+  __device__ __forceinline__ unsigned begin() const { return shared_address(shared); }
   __device__ __forceinline__ unsigned full(int stage) const {
     return begin() + launch::barriers + 8 * stage;
-  }
-  __device__ __forceinline__ unsigned exchanged(int place) const {
-    return full(stages + place);
-  }
-  __device__ __forceinline__ unsigned pair(int place, int block) const {
-    return begin() + launch::pairs + (place * cluster + block) * 16;
   }
   __device__ __forceinline__ io_t* buffer(int stage, int input) const {
     return reinterpret_cast<io_t*>(shared + (stage * inputs + input) * launch::buffer_bytes);
@@ -177,17 +220,6 @@ struct Ring {
     return all;
   }
 
-  __device__ __forceinline__ Share share_of(long long tile) const {
-    const long long last = (tile + 1) * rows;
-    Share share{tile * rows * columns, (last < row_count ? last : row_count) * columns};
-    if constexpr (cluster > 1) {
-      constexpr long long each = launch::buffer_bytes / sizeof(io_t);
-      const long long from = share.origin() + rank * each, to = from + each;
-      if (from > share.begin) share.begin = from < share.end ? from : share.end;
-      if (to < share.end) share.end = to;
-    }
-    return share;
-  }
   __device__ __forceinline__ Part part_of(long long tile, const Share& share) const {
     const long long row = tile * rows + static_cast<int>(threadIdx.x) / threads;
     if (row >= row_count || share.begin >= share.end) return {0, 0};
@@ -213,7 +245,7 @@ struct Ring {
       __syncthreads();
   }
   __device__ __forceinline__ void copy_in_tile(long long tile, int stage) const {
-    const Share share = share_of(tile);
+    const Share share = share_of(tile, rank, row_count, columns);
     const long long from = share.whole_begin();
     const auto bytes = static_cast<unsigned>((share.whole_end() - from) * sizeof(io_t));
     barrier_expect(full(stage), inputs * bytes);
@@ -238,16 +270,6 @@ struct Ring {
     copy_in_tile(next, (done - 1) % stages);
   }
 
-  /// Calls body(element of the tensor, its place in the buffer) for what bulk copies do not move.
-  template <typename Body>
-  static __device__ __forceinline__ void each_edge(const Share& share, const Body& body) {
-    const auto left = static_cast<int>(share.whole_begin() - share.begin);
-    const auto all = left + static_cast<int>(share.end - share.whole_end());
-    for (int i = threadIdx.x; i < all; i += block_threads) {
-      const long long at = i < left ? share.begin + i : share.whole_end() + (i - left);
-      body(at, static_cast<int>(at - share.origin()));
-    }
-  }
   __device__ __forceinline__ void copy_edges_in(const Share& share, int stage) const {
     each_edge(share, [&](long long from, int place) {
 #pragma unroll

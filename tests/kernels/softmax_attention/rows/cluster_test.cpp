@@ -15,8 +15,12 @@ const Variant& cluster() {
   return variant;
 }
 
-Tile ring_tile(int blocks, int threads, int rows, int stages) {
-  return {{"cluster", blocks}, {"threads", threads}, {"rows", rows}, {"stages", stages}};
+Tile ring_tile(int blocks, int threads, int rows, int stages, int piece = 0) {
+  return {{"cluster", blocks},
+          {"threads", threads},
+          {"rows", rows},
+          {"stages", stages},
+          {"piece", piece}};
 }
 
 std::string ring_refusal(DType dtype, std::int64_t rows, std::int64_t columns, const Tile& tile) {
@@ -84,7 +88,7 @@ TEST(SoftmaxCluster, BuffersHoldATileWhereverItBegins) {
     for (const int io_bytes : {2, 4})
       for (const int blocks : {1, 2, 4, 8})
         for (const int rows : {1, 4, 32}) {
-          const RowRingLayout sizes{columns, io_bytes, blocks, rows, 2, 1, 32};
+          const RowRingLayout sizes{columns, io_bytes, blocks, rows, 2, 1, 32, 0};
           const long long width = 16 / io_bytes, held = sizes.vectors * blocks;
           EXPECT_EQ(sizes.aligned, columns * io_bytes % 16 == 0);
           for (long long tile = 0; tile < 16; ++tile) {
@@ -95,6 +99,29 @@ TEST(SoftmaxCluster, BuffersHoldATileWhereverItBegins) {
           EXPECT_EQ(sizes.barriers % 8, 0);
           EXPECT_EQ(sizes.pairs % 16, 0);
         }
+}
+
+// Rows in pieces leave room for pieces of the next one.
+TEST(SoftmaxCluster, PiecesAreOfWideRows) {
+  const DType single = DType::float32, half = DType::bfloat16;
+  // 64 KiB of a row for each block.
+  EXPECT_EQ(ring_refusal(single, 256, 131072, ring_tile(8, 512, 1, 13, 16)), "taken");
+  EXPECT_EQ(ring_refusal(single, 256, 131072, ring_tile(8, 512, 1, 4, 16)),
+            "stages=4 are no more than the pieces of a row");
+  EXPECT_EQ(ring_refusal(half, 256, 8192, ring_tile(1, 256, 1, 3, 16)),
+            "a piece is already a block's share of a row");
+  EXPECT_EQ(ring_refusal(half, 256, 8192, ring_tile(1, 256, 2, 3, 8)),
+            "pieces are of one row at a time");
+  EXPECT_EQ(ring_refusal(single, 256, 131072, ring_tile(8, 1024, 1, 13, 16)),
+            "pieces take threads of 32..512");
+  const KernelLaunch launch =
+      ring_launch(softmax_problem(single, 256, 131072), ring_tile(8, 512, 1, 13, 16));
+  EXPECT_EQ(launch.block.x, 512u + 32u);
+  EXPECT_EQ(launch.grid.x, 128u);
+  const RowRingLayout sizes{131071, 4, 8, 1, 13, 1, 512, 16};
+  EXPECT_EQ(sizes.pieces, 5);  // rows that begin inside of a vector
+  EXPECT_GE(sizes.pieces * sizes.piece_vectors, sizes.vectors);
+  EXPECT_EQ(sizes.bytes, sizes.barriers + (2 * 13 + 2) * 8);
 }
 
 TEST(SoftmaxCluster, BlocksEndWithTheirTileOrStay) {
