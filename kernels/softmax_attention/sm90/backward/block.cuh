@@ -23,8 +23,8 @@ struct BackwardSm90Params {
 inline constexpr int block_m = tile::block_m, stages = tile::stages;
 inline constexpr bool biased = trait::decay != 0, per_token = trait::decay == 2;
 inline constexpr bool ordered = tile::deterministic != 0;  ///< parts of dq are added in order
-inline constexpr BackwardSm90Layout layout{dim::key_dim, dim::value_dim, block_m, stages,
-                                           trait::decay};
+inline constexpr BackwardSm90Layout layout{dim::key_dim, dim::value_dim, block_m,
+                                           stages,       trait::decay,   ordered};
 static_assert(layout.bytes == launch::shared_bytes);
 
 /// The keys of a block, and the queries that see some of them.
@@ -125,8 +125,8 @@ struct Memory {
   __device__ __forceinline__ Exchange exchange(int step) const {
     const unsigned barriers = begin + layout.barriers + 8 + stages * 32 + step % 2 * 16;
     return {begin + layout.gradients + step % 2 * layout.gradient_bytes,
-            begin + layout.query_sums + step % 2 * 8 * block_m * 4, barriers, barriers + 8,
-            static_cast<unsigned>(step / 2) & 1u};
+            begin + layout.query_sums + step % 2 * layout.sum_warps * block_m * 4, barriers,
+            barriers + 8, static_cast<unsigned>(step / 2) & 1u};
   }
   __device__ __forceinline__ void init_barriers() const {
     constexpr int warps = 4 * layout.consumers;

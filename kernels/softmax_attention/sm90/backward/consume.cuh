@@ -1,6 +1,6 @@
 #pragma once
 // A consumer of flash_sm90's backward: a warpgroup that has 64 keys and the sums of their dk and
-// dv.
+// dv, or of half the columns of these.
 //
 // Scores are transposed: rows are keys, columns are queries. P^T and dS^T go from registers into
 // the products dv += P^T do and dk += dS^T q. dS^T also goes to shared memory, where both consumers
@@ -11,6 +11,7 @@
 #include "softmax_attention/sm90/backward/ordered.cuh"
 #include "softmax_attention/sm90/backward/queries.cuh"
 #include "softmax_attention/sm90/backward/query_sums.cuh"
+#include "softmax_attention/sm90/backward/shares.cuh"
 
 namespace gla_bench::softmax_attention::sm90 {
 
@@ -18,15 +19,15 @@ struct Consumer {
   static constexpr int own_barriers = 1;  ///< named barrier of the first consumer
   static constexpr int scores_of_thread = block_m / 2;
   using ScoreProducts = Products<block_m, io_t>;
-  using KeyProducts = Products<layout.key_width, io_t>;
-  using ValueProducts = Products<layout.value_width, io_t>;
+  using KeyProducts = Products<layout.own_key_width, io_t>;
+  using ValueProducts = Products<layout.own_value_width, io_t>;
   using QueryProducts = Products<2 * layout.dq_floats, io_t>;
   using Scores = float[scores_of_thread];
 
   const BackwardSm90Params& p;
   const Memory memory;
   const Range range;
-  float dk[layout.key_width / 2], dv[layout.value_width / 2];
+  float dk[layout.own_key_width / 2], dv[layout.own_value_width / 2];
   float gain = 1.0f, loss = 1.0f;  ///< of dS where operands are float16, and its inverse
   // With a decay, of the thread's two keys and the query head in hand:
   const DecaySum* sums_of_head;
@@ -44,9 +45,9 @@ struct Consumer {
       loss = 1.0f / (score_gain * gain);
     }
 #pragma unroll
-    for (int i = 0; i < layout.key_width / 2; ++i) dk[i] = 0.0f;
+    for (int i = 0; i < layout.own_key_width / 2; ++i) dk[i] = 0.0f;
 #pragma unroll
-    for (int i = 0; i < layout.value_width / 2; ++i) dv[i] = 0.0f;
+    for (int i = 0; i < layout.own_value_width / 2; ++i) dv[i] = 0.0f;
     barrier_wait(memory.keys_arrived(), 0);
     int step = 0, last_head = 0,
         before = 0;  // the last one was step `before` of query head `last_head`
@@ -71,7 +72,7 @@ struct Consumer {
  private:
   /// The key of the block that the thread holds in the upper (0) or lower half of its rows.
   static __device__ __forceinline__ int key_of(int half) {
-    return group() * layout.rows + row_of(half);
+    return first_row() + row_of(half);
   }
   static __device__ __forceinline__ void own_barrier() {
     named_barrier<128>(own_barriers + group());
@@ -84,7 +85,7 @@ struct Consumer {
 #pragma unroll
     for (int k = 0; k < (length + 15) / 16; ++k)
       ScoreProducts::template shared<along_k>(
-          scores, operand(x + group() * layout.rows * 128 + k / 4 * layout.key_panel + k % 4 * 32),
+          scores, operand(x + first_row() * 128 + k / 4 * layout.key_panel + k % 4 * 32),
           operand(y + k / 4 * layout.query_panel + k % 4 * 32), k > 0);
     products_commit();
   }
@@ -107,6 +108,7 @@ struct Consumer {
     return sums_of_head[key < range.last_key ? key : range.last_key];
   }
   __device__ __forceinline__ void end_head(int h) const {
+    if (layout.by_columns && group() != 0) return;
     double* out = static_cast<double*>(p.base.work[work::key_sums]) +
                   range.sequence(h) * p.base.key_seq + range.first_key;
 #pragma unroll
@@ -253,27 +255,31 @@ struct Consumer {
     pack_rows<block_m>(scores, weights);
     const Exchange exchange = memory.exchange(step);
     if (step >= 2) barrier_wait(exchange.read, exchange.parity ^ 1u);
-    if constexpr (per_token) put_query_sums(gradients, exchange.query_sums);
+    if (per_token && hands_on()) put_query_sums(gradients, exchange.query_sums);
     pack_rows<block_m>(gradients, packed);
-    put_rows(packed, exchange.gradient, layout.key_panel, group() * layout.rows);
+    if (hands_on()) put_rows(packed, exchange.gradient, layout.key_panel, first_row());
     publish_shared();
     arrive_as_warp(exchange.written);
-    add<ValueProducts>(dv, weights, stage.d_outputs);
-    add<KeyProducts>(dk, packed, stage.queries);
+    add<ValueProducts>(dv, weights, stage.d_outputs + first_value_panel() * layout.query_panel);
+    add<KeyProducts>(dk, packed, stage.queries + first_key_panel() * layout.query_panel);
     const auto release_stage = [&] {
       pin(dv), pin(dk), pin_packed(weights), pin_packed(packed);
       arrive_as_warp(stage.gradients_free());
       barrier_arrive(stage.queries_free());
     };
-    if (step == 0) {
+    // With half of all columns a thread has no room for sums of dq beside what is multiplied.
+    constexpr bool one_by_one = layout.by_columns;
+    if (one_by_one || step == 0) {
       products_wait<0>();
       release_stage();
-      return;
+      if (step == 0) return;
     }
     float sums[layout.dq_floats];
     multiply_dq(sums, memory.exchange(step - 1));
-    products_wait<1>();
-    release_stage();
+    if constexpr (!one_by_one) {
+      products_wait<1>();
+      release_stage();
+    }
     add_dq(sums, memory.exchange(step - 1), last_head, before);
   }
 
@@ -285,7 +291,9 @@ struct Consumer {
         exchange.gradient + (layout.dq_by_columns ? 0 : group() * layout.key_panel);
     // With 64 columns a consumer's half is that of a panel.
     constexpr int half = layout.key_panels == 1 ? 64 : layout.key_panel;
-    const unsigned keys = memory.keys() + (layout.dq_by_columns ? group() * half : 0);
+    const unsigned keys = memory.keys() + (layout.by_columns ? first_key_panel() * layout.key_panel
+                                           : layout.dq_by_columns ? group() * half
+                                                                  : 0);
     pin(sums);
     products_fence();
 #pragma unroll
@@ -303,6 +311,20 @@ struct Consumer {
     products_wait<0>();
     pin(sums);
     arrive_as_warp(exchange.read);
+    if constexpr (!layout.dq_in_shared) {
+      if constexpr (per_token) {
+        own_barrier();
+        add_query_sums(p.base, range, exchange.query_sums, h, n, loss);
+        own_barrier();
+      }
+      float* to = dq_of_step(p.base, range, h, n) + group() * layout.dq_floats * 128 +
+                  threadIdx.x % 128 * 4;
+#pragma unroll
+      for (int i = 0; i < layout.dq_floats; i += 4)
+        add_vector(to + i * 128, loss * sums[i], loss * sums[i + 1], loss * sums[i + 2],
+                   loss * sums[i + 3]);
+      return;
+    }
     if constexpr (ordered)
       named_barrier<ordering_threads>(place_free);
     else
@@ -334,25 +356,35 @@ struct Consumer {
     if (first_of_group()) copies_read<0>();
   }
 
-  /// Hands rows of a result to bulk copies through the place of the keys or values.
-  template <int size>
+  /// Hands rows of a result of `panels` panels to bulk copies through the place of the keys or
+  /// values.
+  template <int panels, int size>
   __device__ __forceinline__ void write(const float (&sum)[size], float factor, unsigned to,
-                                        const TensorMap& map, int panels) const {
+                                        const TensorMap& map) const {
+    constexpr int own = size / 32, steps = layout.columns / 16;
+    const int first = first_panel(panels, own);
+    // What the first consumer has as well it writes.
+    const int from = layout.by_columns && group() != 0 ? 2 * own - panels : 0;
     Packed<2 * size> rows;
     pack_rows<2 * size>(sum, rows, factor, factor);
-    put_rows(rows, to, layout.key_panel, group() * layout.rows);
+#pragma unroll
+    for (int i = 0; i < own; ++i)
+      if (i >= from)
+        put_rows(reinterpret_cast<const unsigned(&)[steps][4]>(rows[i * steps]),
+                 to + (first + i) * layout.key_panel, layout.key_panel, first_row());
     publish_shared();
     own_barrier();
     if (first_of_group())
-      for (int i = 0; i < panels; ++i)
-        copy_out(map, to + i * layout.key_panel + group() * layout.rows * 128, i * layout.columns,
-                 range.first_key + group() * layout.rows, range.key_head, range.batch);
+      for (int i = from; i < own; ++i)
+        copy_out(map, to + (first + i) * layout.key_panel + first_row() * 128,
+                 (first + i) * layout.columns, range.first_key + first_row(), range.key_head,
+                 range.batch);
   }
   __device__ __forceinline__ void write_results() const {
     // The other consumer reads all keys for its dq.
     named_barrier<256>(own_barriers + layout.consumers);
-    write(dv, 1.0f / score_gain, memory.values(), p.dv, layout.value_panels);
-    write(dk, loss * p.base.scale, memory.keys(), p.dk, layout.key_panels);
+    write<layout.value_panels>(dv, 1.0f / score_gain, memory.values(), p.dv);
+    write<layout.key_panels>(dk, loss * p.base.scale, memory.keys(), p.dk);
     if (first_of_group()) {
       copies_commit();
       copies_read<0>();

@@ -27,10 +27,11 @@ TileSpace space() {
           {"stages", {2, 1, 3}, "steps of queries in shared memory"}};
 }
 
-BackwardSm90Layout layout(const Problem& problem, const Tile& tile) {
+/// The order matters to what lies in shared memory alone.
+BackwardSm90Layout layout(const Problem& problem, const Tile& tile, Order order = Order::varies) {
   return {static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
-          std::max(64, choice(tile, "block_m")), std::max(1, choice(tile, "stages")),
-          static_cast<int>(decay_of(problem))};
+          std::max(64, choice(tile, "block_m")),   std::max(1, choice(tile, "stages")),
+          static_cast<int>(decay_of(problem)),     order == Order::fixed};
 }
 
 DecayBounds bounds(const BackwardSm90Layout& sizes) {
@@ -44,9 +45,9 @@ std::int64_t steps(const Problem& problem, const Tile& tile) {
 std::int64_t all_steps(const Problem& problem, const Tile& tile) {
   return problem.shape.batch * problem.shape.heads * steps(problem, tile);
 }
-std::int64_t blocks(const Problem& problem) {
+std::int64_t blocks(const Problem& problem, const BackwardSm90Layout& sizes) {
   const Shape& s = problem.shape;
-  return s.batch * s.keys_heads() * ceil_div(s.keys_seq(), BackwardSm90Layout::block_n);
+  return s.batch * s.keys_heads() * ceil_div(s.keys_seq(), sizes.block_n);
 }
 
 /// Pairs of a block's keys and a step's queries that meet, over all query heads.
@@ -63,16 +64,19 @@ double steps_met(const Problem& problem, const Tile& tile) {
   return met * static_cast<double>(s.batch) * static_cast<double>(s.heads);
 }
 
-std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
+std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits,
+                                  Order order) {
   const Shape& s = problem.shape;
   if (limits.arch != 90) return "needs sm_90a: wgmma and bulk tensor copies";
   if (problem.dtype == DType::float32) return "takes 16-bit inputs alone";
-  if (s.key_dim > 128 || s.value_dim > 128)
-    return "key_dim and value_dim go up to 128: a thread has no room for sums of more";
+  if (s.key_dim > 256 || s.value_dim > 256)
+    return "key_dim and value_dim go up to 256: a thread has no room for sums of more";
   if (s.key_dim % 8 != 0 || s.value_dim % 8 != 0)
     return "bulk copies need rows of a multiple of 16 bytes: key_dim and value_dim of 8";
   if (auto reason = refuse_backward(problem)) return reason;
-  const BackwardSm90Layout sizes = layout(problem, tile);
+  const BackwardSm90Layout sizes = layout(problem, tile, order);
+  if (!sizes.dq_by_columns && sizes.by_columns)
+    return "128 queries are for key_dim and value_dim of up to 128";
   if (!sizes.dq_by_columns && sizes.key_panels == 2)
     return "128 queries are for a key_dim of up to 64";
   if (sizes.accumulators > most_accumulators)
@@ -81,7 +85,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_shared(sizes.bytes, limits)) return reason;
   if (auto reason = refuse_blocks(static_cast<double>(all_steps(problem, tile)))) return reason;
   if (auto reason = refuse_blocks(decay_bound_blocks(problem, bounds(sizes)))) return reason;
-  return refuse_blocks(static_cast<double>(blocks(problem)));
+  return refuse_blocks(static_cast<double>(blocks(problem, sizes)));
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile, Order order) {
@@ -143,12 +147,13 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   return bytes;
 }
 
-/// q k^T, do v^T, P^T do, dS^T q and dS k.
+/// q k^T and do v^T, which both consumers form where they divide columns; P^T do, dS^T q and dS k.
 double flops(const Problem& problem, const Tile& tile) {
   const BackwardSm90Layout sizes = layout(problem, tile);
+  const double scores = sizes.by_columns ? 2 : 1;
   return 2.0 * steps_met(problem, tile) * sizes.block_m * sizes.block_n *
-         (3.0 * static_cast<double>(problem.shape.key_dim) +
-          2.0 * static_cast<double>(problem.shape.value_dim));
+         ((scores + 2) * static_cast<double>(problem.shape.key_dim) +
+          (scores + 1) * static_cast<double>(problem.shape.value_dim));
 }
 
 std::vector<TensorMap> row_maps(const Problem& problem, const BackwardSm90Layout& sizes) {
@@ -164,7 +169,7 @@ std::vector<TensorMap> row_maps(const Problem& problem, const BackwardSm90Layout
 }
 
 Recipe recipe(const Problem& problem, const Tile& tile, Order order) {
-  const BackwardSm90Layout sizes = layout(problem, tile);
+  const BackwardSm90Layout sizes = layout(problem, tile, order);
   const std::vector<Region> regions = walk_regions(problem, tile, order);
   const std::vector<Constant> of_work = places(regions);
   Recipe r{"softmax_attention/sm90/backward/flash_sm90.cuh", constants(problem, tile), {}};
@@ -189,8 +194,9 @@ Recipe recipe(const Problem& problem, const Tile& tile, Order order) {
   const auto all = static_cast<double>(all_steps(problem, tile));
   r.steps.push_back(backward_launch("flash_sm90_backward_queries", all, sizes.block_m));
   r.steps.push_back(Zero{"dq_sums"});
-  r.steps.push_back(backward_launch("flash_sm90_backward", static_cast<double>(blocks(problem)),
-                                    sizes.threads, sizes.bytes));
+  r.steps.push_back(backward_launch("flash_sm90_backward",
+                                    static_cast<double>(blocks(problem, sizes)), sizes.threads,
+                                    sizes.bytes));
   r.steps.push_back(backward_launch("flash_sm90_backward_round", all, sizes.round_threads));
   add(steps_after(problem));
   r.tensor_maps = row_maps(problem, sizes);
@@ -213,7 +219,9 @@ Variant make(std::string_view op, Order order, std::string_view name, std::strin
         "softmax_attention/sm90/parts.cpp", "softmax_attention/backward/steps.cpp",
         "softmax_attention/flash/walk.cpp"},
        [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
-       reject,
+       [order](const Problem& problem, const Tile& tile, const Limits& limits) {
+         return reject(problem, tile, limits, order);
+       },
        traffic,
        flops,
        bound(workspace),

@@ -3,7 +3,10 @@
 // Idea: a block owns 128 keys and their values, which stay in shared memory, and walks over the
 // queries that see them, tile::block_m a step. One warpgroup loads (load.cuh). Two more have 64
 // keys each (consume.cuh): they recompute P from lse, form dS = P (.) (dP - D), and keep dk and dv
-// in registers, over all query heads that share the key head. Each step's part of dq is added to
+// in registers, over all query heads that share the key head. With more than 128 columns of keys or
+// values, a block owns 64 keys, both warpgroups have all of them and form the same scores, and each
+// keeps half the columns of dk and dv: seven products in place of five, but sums that fit, and
+// nothing to wait for between the two but dS of dq. Each step's part of dq is added to
 // float32 sums in device memory, and rounded at the end. The order varies, or is that of the keys
 // (ordered.cuh), so that results are bitwise repeatable.
 //
@@ -14,11 +17,11 @@
 // their difference is formed for each pair. The gradient of the decay comes from sums of dS over
 // the queries of each key and over the keys of each query (backward/sums.cuh).
 //
-// Grid: batch * key heads * ceil(Tk / 128) blocks, the first keys first. Shared memory: layout.h.
-// Bytes moved: k and v once; q and do once for each block that meets them, mostly from the L2
-// cache; the sums of dq are zeroed, added to with 4 K bytes for each query and block, and read. A
-// kernel before forms D and reads o and do once, another brings it and lse into the order of steps;
-// one after rounds dq.
+// Grid: batch * key heads * ceil(Tk / 128 or 64) blocks, the first keys first. Shared memory:
+// layout.h. Bytes moved: k and v once; q and do once for each block that meets them, mostly from
+// the L2 cache; the sums of dq are zeroed, added to with 4 K bytes for each query and block, and
+// read. A kernel before forms D and reads o and do once, another brings it and lse into the order
+// of steps; one after rounds dq.
 
 #include "softmax_attention/sm90/backward/consume.cuh"
 #include "softmax_attention/sm90/backward/load.cuh"
@@ -46,8 +49,13 @@ __device__ __forceinline__ void round_dq(const AttentionParams& p) {
   for (int n = static_cast<int>(threadIdx.x); n < layout.step_floats / 4; n += round_threads) {
     const int thread = n % 128, group_of_eight = n / 128 % eights, consumer = n / 128 / eights;
     const int row = (layout.dq_by_columns ? 0 : consumer * 64) + thread / 32 * 16 + thread % 32 / 4;
+    constexpr int second = layout.by_columns
+                               ? (layout.key_panels - layout.own_key_panels) * layout.columns
+                               : eights * 8;  // the first column of the second consumer
     const int column =
-        (layout.dq_by_columns ? consumer * eights * 8 : 0) + group_of_eight * 8 + thread % 4 * 2;
+        (layout.dq_by_columns ? consumer * second : 0) + group_of_eight * 8 + thread % 4 * 2;
+    // What the first consumer has as well it has rounded.
+    if (layout.by_columns && consumer == 1 && column < layout.own_key_width) continue;
     const float4 sum = sums[n];
     device::store_pair(&rows[row][column], p.scale * sum.x, p.scale * sum.y);
     device::store_pair(&rows[row + 8][column], p.scale * sum.z, p.scale * sum.w);

@@ -26,6 +26,13 @@ __device__ __forceinline__ void add_bulk(float* to, unsigned from, unsigned byte
       : "memory");
 }
 
+/// Adds four floats to those in device memory.
+__device__ __forceinline__ void add_vector(float* to, float a, float b, float c, float d) {
+  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(a),
+               "f"(b), "f"(c), "f"(d)
+               : "memory");
+}
+
 /// How many blocks of keys have added to each step, behind the sums of dq.
 __device__ __forceinline__ int* added_blocks(const AttentionParams& p, const Range& range) {
   return reinterpret_cast<int*>(static_cast<float*>(p.work[work::dq_sums]) +

@@ -21,7 +21,8 @@ __device__ __forceinline__ void share(float (&sum)[block_m / 4], int& first, int
   }
 }
 
-/// `gradients`: dS^T as a thread has it. `to`: the step's place, float [8 warps][block_m].
+/// `gradients`: dS^T as a thread has it. `to`: the step's place, float [sum_warps][block_m]. Where
+/// both consumers have the same keys, each has half of its warps put them.
 __device__ __forceinline__ void put_query_sums(const float (&gradients)[block_m / 2], unsigned to) {
   float sum[block_m / 4];
 #pragma unroll
@@ -32,7 +33,7 @@ __device__ __forceinline__ void put_query_sums(const float (&gradients)[block_m 
   share<block_m / 8>(sum, first, 16);
   share<block_m / 16>(sum, first, 8);
   share<block_m / 32>(sum, first, 4);
-  const unsigned mine = to + (group() * 4 + warp()) * block_m * 4;
+  const unsigned mine = to + ((layout.by_columns ? 0 : group() * 4) + warp()) * block_m * 4;
 #pragma unroll
   for (int c = 0; c < block_m / 32; ++c)
     store_shared(mine + (column_of((first + c) / 2 * 4) + (first + c) % 2) * 4,
@@ -51,10 +52,11 @@ __device__ __forceinline__ void add_query_sums(const AttentionParams& p, const R
                                                unsigned from, int h, int n, float loss) {
   const int column = static_cast<int>(threadIdx.x) % 128;
   if (column >= block_m || n * block_m + column >= p.seq) return;
+  constexpr int each = layout.sum_warps / layout.consumers;
   double sum = 0.0;
 #pragma unroll
-  for (int w = 0; w < 4; ++w)
-    sum += __uint_as_float(load_shared(from + ((group() * 4 + w) * block_m + column) * 4));
+  for (int w = 0; w < each; ++w)
+    sum += __uint_as_float(load_shared(from + ((group() * each + w) * block_m + column) * 4));
   atomicAdd(query_sums_of(p, range, h, n) + column, static_cast<double>(loss) * sum);
 }
 
@@ -73,7 +75,7 @@ struct QuerySums {
     for (int i = 0; i < block_m / 32; ++i) {
       double all = 0.0;
 #pragma unroll
-      for (int w = 0; w < 8; ++w)
+      for (int w = 0; w < layout.sum_warps; ++w)
         all += __uint_as_float(load_shared(from + (w * block_m + i * 32 + lane()) * 4));
       sum[i] += static_cast<double>(loss) * all;
     }

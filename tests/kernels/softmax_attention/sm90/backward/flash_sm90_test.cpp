@@ -45,11 +45,11 @@ Recipe backward_recipe(const Problem& problem, const Tile& tile) {
   return std::get<0>(flash_backward(problem.op).code)(problem, tile);
 }
 
-/// Of the shared problems those that the variant takes: rows for bulk copies, 128 columns at most.
+/// Of the shared problems those that the variant takes: rows for bulk copies, 256 columns at most.
 std::vector<Problem> its_problems(std::string_view op) {
   std::vector<Problem> list = bulk_copied(backward_problems(op));
   std::erase_if(list, [](const Problem& problem) {
-    return problem.shape.key_dim > 128 || problem.shape.value_dim > 128;
+    return problem.shape.key_dim > 256 || problem.shape.value_dim > 256;
   });
   return list;
 }
@@ -64,9 +64,9 @@ TEST(BackwardFlashSm90, RejectsByNameAndNeverThrows) {
   ampere.arch = 80;
   EXPECT_EQ(refused(problem, steps_of(64, 2), ampere),
             "needs sm_90a: wgmma and bulk tensor copies");
-  for (const Shape& wide : {Shape{1, 64, 1, 136, 64}, Shape{1, 64, 1, 64, 136}})
+  for (const Shape& wide : {Shape{1, 64, 1, 264, 64}, Shape{1, 64, 1, 64, 264}})
     EXPECT_EQ(refused(gradients_of(wide), steps_of(64, 2)),
-              "key_dim and value_dim go up to 128: a thread has no room for sums of more");
+              "key_dim and value_dim go up to 256: a thread has no room for sums of more");
   for (const Shape& odd : {Shape{1, 64, 1, 100, 64}, Shape{1, 64, 1, 64, 37}})
     EXPECT_EQ(refused(gradients_of(odd), steps_of(64, 2)),
               "bulk copies need rows of a multiple of 16 bytes: key_dim and value_dim of 8");
@@ -155,12 +155,13 @@ TEST(BackwardFlashSm90, PlacesInSharedMemoryOfTheHeadlinesTiles) {
 }
 
 TEST(BackwardFlashSm90, PlacesInSharedMemoryAreApartAndAligned) {
-  for (const int key_dim : {8, 64, 72, 128})
-    for (const int value_dim : {8, 64, 104})
+  for (const int key_dim : {8, 64, 72, 128, 192, 256})
+    for (const int value_dim : {8, 64, 104, 136})
       for (const int stages : {1, 2, 3})
         for (const Decay decay : {Decay::none, Decay::constant, Decay::per_token}) {
-          const BackwardSm90Layout at = backward_layout_of(
+          BackwardSm90Layout at = backward_layout_of(
               key_dim, value_dim, key_dim > 64 || value_dim > 64 ? 64 : 128, stages, decay);
+          EXPECT_EQ(at.by_columns, key_dim > 128 || value_dim > 128);
           for (const int place : {at.key_panel, at.query_panel, at.values, at.queries, at.d_outputs,
                                   at.gradients, at.dq})
             EXPECT_EQ(place % 1024, 0);
@@ -174,14 +175,42 @@ TEST(BackwardFlashSm90, PlacesInSharedMemoryAreApartAndAligned) {
           EXPECT_GE(at.d_outputs - at.queries, stages * at.arriving_queries);
           EXPECT_GE(at.gradients - at.d_outputs, stages * at.arriving_gradients);
           EXPECT_GE(at.dq - at.gradients, 2 * at.block_n * at.block_m * 2);
-          EXPECT_GE(at.records - at.dq, at.step_floats * 4);
+          EXPECT_EQ(at.records - at.dq, at.by_columns ? 0 : at.step_floats * 4);
           EXPECT_GE(at.query_sums - at.records, stages * at.record_bytes);
           EXPECT_GE(at.record_bytes, at.block_m * (decay == Decay::none ? 8 : 24));
           EXPECT_GE(at.barriers - at.query_sums,
-                    decay == Decay::per_token ? 2 * 8 * at.block_m * 4 : 0);
+                    decay == Decay::per_token ? 2 * at.block_n / 16 * at.block_m * 4 : 0);
+          // Both consumers together have all panels, and their sums room in registers.
+          EXPECT_GE(2 * at.own_key_width, at.by_columns ? at.key_width : 2 * at.key_width);
+          EXPECT_GE(2 * at.own_value_width, at.by_columns ? at.value_width : 2 * at.value_width);
+          EXPECT_LE(at.own_key_width, 128);
+          EXPECT_LE(at.own_value_width, 128);
           // Both consumers together hold a step's dq.
           EXPECT_GE(at.step_floats, at.block_m * key_dim);
         }
+}
+
+// Wide sums of dq have a place in shared memory only where one warp adds them in order.
+TEST(BackwardFlashSm90, WideHeadsDivideColumns) {
+  const Problem wide = gradients_of({1, 4096, 2, 256, 256});
+  EXPECT_EQ(refused(wide, steps_of(64, 2)), "taken");
+  EXPECT_NE(refused(wide, steps_of(64, 3)).find("shared memory"), std::string::npos);
+  EXPECT_EQ(refused(wide, steps_of(128, 1)),
+            "128 queries are for key_dim and value_dim of up to 128");
+  EXPECT_EQ(refused(gradients_with_decay(wide.shape), steps_of(64, 2)), "taken");
+  const Variant ordered = backward_flash_sm90_deterministic("attention");
+  EXPECT_EQ(ordered.reject(wide, steps_of(64, 1), backward_h200()), std::nullopt);
+  EXPECT_NE(ordered.reject(wide, steps_of(64, 2), backward_h200()), std::nullopt);
+  const BackwardSm90Layout sizes = backward_layout_of(256, 256, 64, 2);
+  EXPECT_EQ(sizes.block_n, 64);
+  EXPECT_EQ(sizes.own_key_panels, 2);
+  EXPECT_EQ(sizes.dq_floats, 64);
+  EXPECT_EQ(sizes.accumulators, 192);
+  EXPECT_EQ(backward_layout_of(192, 64, 64, 2).own_key_panels, 2);
+  EXPECT_EQ(backward_layout_of(192, 64, 64, 2).own_value_panels, 1);
+  const Recipe recipe = backward_recipe(wide, steps_of(64, 2));
+  EXPECT_EQ(recipe.tensor_maps[1].box[1], 64);
+  EXPECT_EQ(recipe.tensor_maps[4].box[1], 64);
 }
 
 TEST(BackwardFlashSm90, AcceptedTilesFitTheLimits) {
@@ -351,6 +380,9 @@ TEST(BackwardFlashSm90, OperationsAreThoseOfWholeSteps) {
   EXPECT_EQ(flops(), 8 * of_step);
   problem = gradients_of({1, 512, 1, 128, 128, 128});
   EXPECT_EQ(flops(), 2 * of_step);
+  // Both consumers form the scores of wide heads: 64 keys, one step.
+  problem = gradients_of({1, 64, 1, 256, 192});
+  EXPECT_EQ(flops(), 2.0 * 64 * 64 * (4 * 256 + 3 * 192));
 }
 
 TEST(BackwardFlashSm90, SaysThatItsLastBitsVary) {
