@@ -2,6 +2,7 @@
 
 #include "kernels/softmax_attention/decoding/flash_decoding_sm90.hpp"
 #include "kernels/softmax_attention/family.hpp"
+#include "kernels/softmax_attention/rows/backward/softmax_backward.hpp"
 #include "kernels/softmax_attention/rows/cluster.hpp"
 #include "kernels/softmax_attention/sm90/backward/flash_sm90.hpp"
 #include "kernels/softmax_attention/sm90/flash_sm90.hpp"
@@ -35,6 +36,9 @@ const std::vector<Maker>& makers() {
       {flash_decoding_sm90, "attention"},
       {flash_decoding_sm90, "decay_attention"},
       // CUDA, backward
+      {backward_two_pass, "softmax"},
+      {backward_blocked, "softmax"},
+      {backward_cluster, "softmax"},
       {backward_materialized, "attention"},
       {backward_flash2, "attention"},
       {backward_flash2_deterministic, "attention"},
@@ -49,6 +53,8 @@ const std::vector<Maker>& makers() {
       {host_three_pass, "softmax"},
       {host_online, "softmax"},
       {host_online_blocked, "softmax"},
+      {host_backward_two_pass, "softmax"},
+      {host_backward_blocked, "softmax"},
       {host_materialized, "attention"},
       {host_flash1, "attention"},
       {host_flash2, "attention"},

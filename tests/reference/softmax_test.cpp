@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/operator.hpp"
+#include "tests/reference/central_differences.hpp"
+#include "tests/support/distance.hpp"
 
 namespace gla_bench {
 namespace {
@@ -92,6 +95,62 @@ TEST(Softmax, ANegativeScaleTurnsTheOrderRound) {
   EXPECT_EQ(op.refuse(problem), std::nullopt);
   problem.gate = "masked";
   EXPECT_NE(op.refuse(problem), std::nullopt);
+}
+
+/// Gradients of drawn rows, whose y is the forward's as far as float32 holds it.
+TEST(Softmax, GradientsAreDifferencesOfTheForward) {
+  const Operator& op = *find_operator("softmax");
+  for (const char* gate : {"normal", "shifted"})
+    for (const double scale : {1.0, -0.7}) {
+      Problem problem = softmax(3, 20, gate, DType::float32);
+      problem.scale = scale;
+      HostTensors inputs = op.draw(problem);  // x
+      problem.direction = Direction::backward;
+      HostTensors given = op.draw(problem);  // y, dy
+      inputs["dy"] = given.at("dy");
+      const std::vector<double> dx = op.reference(problem, given).at("dx");
+      EXPECT_LE(distance(central_differences(problem, inputs, "x"), dx), 1e-5) << gate << scale;
+      std::vector<float>& y = given.at("y");
+      *std::max_element(y.begin(), y.end()) *= 1.01f;
+      EXPECT_GT(distance(dx, op.reference(problem, given).at("dx")), 1e-5);
+    }
+}
+
+TEST(Softmax, GradientsOfAHandComputedRow) {
+  const Operator& op = *find_operator("softmax");
+  Problem problem = softmax(1, 3, "normal", DType::float32);
+  problem.direction = Direction::backward;
+  problem.scale = 2.0;
+  // The sum of y dy is 0.5 * 4 - 0.25 * 2 = 1.5.
+  const HostTensors inputs{{"y", {0.5f, 0.25f, 0.25f}}, {"dy", {4, -2, 0}}};
+  EXPECT_EQ(op.reference(problem, inputs).at("dx"), (std::vector<double>{2.5, -1.75, -0.75}));
+  EXPECT_EQ(op.second_form(problem, inputs).at("dx"), (std::vector<double>{2.5, -1.75, -0.75}));
+  const std::vector<TensorSpec> tensors = op.tensors(problem);
+  ASSERT_EQ(tensors.size(), 3u);
+  EXPECT_EQ(op.work(problem).floor_bytes, 3 * 3 * 4.0);
+  EXPECT_EQ(op.signed_inputs(problem), std::vector<std::string>{"dy"});
+}
+
+TEST(Softmax, RegimesOfGradients) {
+  const Operator& op = *find_operator("softmax");
+  Problem problem = softmax(10, 400, "large", DType::float16);
+  problem.direction = Direction::backward;
+  HostTensors inputs = op.draw(problem);
+  float most = 0, most_weight = 0;
+  for (const float dy : inputs.at("dy")) most = std::max(most, std::abs(dy));
+  for (const float y : inputs.at("y")) most_weight = std::max(most_weight, y);
+  EXPECT_GT(most, 9000);
+  EXPECT_LE(most, 1e4f);
+  EXPECT_LT(most_weight, 0.2f);
+  problem.gate = "masked";
+  inputs = op.draw(problem);
+  const std::vector<double> dx = op.reference(problem, inputs).at("dx");
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    if (i / 400 % 5 == 3) {
+      EXPECT_EQ(inputs.at("y")[i], 0.0f);
+      EXPECT_EQ(dx[i], 0.0);
+    }
+  }
 }
 
 }  // namespace

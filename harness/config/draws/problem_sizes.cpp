@@ -51,6 +51,8 @@ constexpr std::int64_t least_shifted_channels = 16;
 constexpr std::int64_t most_reset_tokens = 15;
 /// Keys of a backward. With a single one all gradients of queries are 0.
 constexpr std::int64_t least_keys_of_backward = 2;
+/// Columns of rows of a softmax, of gradients of less than 16 rows and of shifted ones.
+constexpr std::int64_t least_columns_of_gradients = 7;
 
 /// Standard deviation of logits where outputs are float32. The largest of many are four times as
 /// large, and in any arithmetic rounding one of those moves its weight by a fifth of what float32's
@@ -118,8 +120,8 @@ constexpr std::int64_t most_running_sum = 128;
 }  // namespace
 
 void ProblemSpace::add_sizes() {
-  const bool rows = has("columns");
-  const std::int64_t least = rows ? 4 : 2, most = rows ? 20 : 4;
+  const bool rows = has("columns"), of_gradients = has_gradients(sweep_.direction);
+  const std::int64_t least = !rows ? 2 : of_gradients ? least_rows : 4, most = rows ? 20 : 4;
   add("batch", {"1", "several"}, [=](Problem& problem, int level, Draws* draws) {
     problem.shape.batch = level == 0 ? 1 : draws != nullptr ? draws->between(least, most) : least;
   });
@@ -247,18 +249,31 @@ bool quotients_have_gradients(const Problem& problem) {
   return s.seq >= least * s.sequences;
 }
 
-/// The root mean square of exp(scale x) over its sum, with x of a standard deviation of 1.
-double typical_softmax(double scale, std::int64_t columns) {
-  return std::exp(scale * scale / 2) / static_cast<double>(columns);
+/// The root mean square of exp(scale x) over its sum, with x of a standard deviation of 1; of
+/// gradients about as much times the scale.
+double typical_softmax(double scale, const Problem& problem) {
+  const double outputs = std::exp(scale * scale / 2) / static_cast<double>(problem.shape.columns);
+  return has_gradients(problem.direction) ? outputs * std::abs(scale) : outputs;
+}
+
+/// Whether rows have gradients beside what rounding leaves of differences of equal numbers. Of two
+/// elements they are, up to a factor, the difference of two numbers, which may be near zero by
+/// chance; and shifted rows, whose logits have a standard deviation of 8, may have all their weight
+/// on one element. Among several rows some are not so.
+bool rows_have_gradients(const Problem& problem) {
+  const bool few = problem.shape.batch < least_rows;
+  const bool short_rows = problem.shape.columns < least_columns_of_gradients;
+  return problem.gate == "shifted" ? !few && !short_rows : !few || !short_rows;
 }
 
 }  // namespace
 
 bool ProblemSpace::is_well_posed(const Problem& problem) const {
   if (has("columns") && problem.dtype == DType::float16 &&
-      typical_softmax(scale_of(op_, problem), problem.shape.columns) < least_float16_output)
+      typical_softmax(scale_of(op_, problem), problem) < least_float16_output)
     return false;
   const bool backward = has_gradients(problem.direction);
+  if (backward && has("columns") && !rows_have_gradients(problem)) return false;
   if (backward && flag(problem, "normalize") && !quotients_have_gradients(problem)) return false;
   if (has("key_seq")) return has_bits_for_attention(problem);
   return !backward || problem.gate != "rwkv" || problem.shape.seq <= most_tokens_of_constants ||

@@ -3,28 +3,11 @@
 #include <algorithm>
 
 #include "kernels/softmax_attention/family.hpp"
+#include "kernels/softmax_attention/rows/vectors.hpp"
 #include "kernels/softmax_attention/variants.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
-
-constexpr std::int64_t most_columns = 131072;
-constexpr int most_vector_bytes = 16;
-
-/// The number of elements of one memory access. Rows are contiguous, so their length decides the
-/// alignment.
-int vector_width(const Problem& problem) {
-  const auto size = static_cast<std::int64_t>(size_of(problem.dtype));
-  std::int64_t bytes = most_vector_bytes;
-  while (problem.shape.columns * size % bytes != 0) bytes /= 2;
-  return static_cast<int>(bytes / size);
-}
-
-std::optional<std::string> refuse_columns(const Problem& problem) {
-  if (problem.shape.columns <= most_columns) return std::nullopt;
-  return "columns=" + std::to_string(problem.shape.columns) + " are more than " +
-         std::to_string(most_columns);
-}
 
 /// The operations of a kernel for each element: scale, subtract, exponential, add, divide.
 double flops(const Problem& problem, const Tile&) {
@@ -69,7 +52,8 @@ Variant walked(std::string_view op, std::string_view name, std::string_view summ
       {name,
        summary,
        walked_space(),
-       {"softmax_attention/rows/" + text + ".cuh", "softmax_attention/rows/softmax_rows.cpp"},
+       {"softmax_attention/rows/" + text + ".cuh", "softmax_attention/rows/softmax_rows.cpp",
+        "softmax_attention/rows/vectors.cpp"},
        arithmetic,
        reject_walked,
        [passes](const Problem& problem, const Tile&) {
@@ -89,44 +73,34 @@ TileSpace blocked_space() {
           {"threads", {256, 512, 1024, 128}, "threads of a block"}};
 }
 
-std::int64_t blocks_of_row(const Problem& problem, const Tile& tile) {
-  return ceil_div(problem.shape.columns, std::max(1, choice(tile, "block")));
+std::int64_t blocks_of_tile(const Problem& problem, const Tile& tile) {
+  return blocks_of_row(problem, choice(tile, "block"));
 }
 
 std::optional<std::string> reject_blocked(const Problem& problem, const Tile& tile, const Limits&) {
-  if (auto reason = refuse_columns(problem)) return reason;
-  const int block = choice(tile, "block"), threads = choice(tile, "threads");
-  const int each = block / threads;
-  if (each < vector_width(problem))
-    return "block=" + std::to_string(block) + " leaves " + std::to_string(threads) +
-           " threads less than a vector each";
-  if (each > 64) return std::to_string(each) + " elements a thread, registers hold 64";
-  if (block > 1024 && block / 2 >= problem.shape.columns)
-    return "half of block=" + std::to_string(block) + " already covers columns";
-  return refuse_blocks(static_cast<double>(problem.shape.batch) *
-                       static_cast<double>(blocks_of_row(problem, tile)));
+  return refuse_held_block(problem, choice(tile, "block"), choice(tile, "threads"), 64);
 }
 
 /// Bytes of the pairs (reference, sum), one for each block.
 double pair_bytes(const Problem& problem, const Tile& tile) {
   return 8 * static_cast<double>(problem.shape.batch) *
-         static_cast<double>(blocks_of_row(problem, tile));
+         static_cast<double>(blocks_of_tile(problem, tile));
 }
 
 Traffic blocked_traffic(const Problem& problem, const Tile& tile) {
   const double row = row_bytes(problem), pairs = pair_bytes(problem, tile);
-  const std::int64_t blocks = blocks_of_row(problem, tile);
+  const std::int64_t blocks = blocks_of_tile(problem, tile);
   if (blocks == 1) return {row, row};
   return {2 * row + pairs * static_cast<double>(blocks), row + pairs};
 }
 
 std::vector<Region> blocked_workspace(const Problem& problem, const Tile& tile) {
-  if (blocks_of_row(problem, tile) == 1) return {};
+  if (blocks_of_tile(problem, tile) == 1) return {};
   return {{"pairs", static_cast<std::size_t>(pair_bytes(problem, tile))}};
 }
 
 Recipe blocked_recipe(const Problem& problem, const Tile& tile) {
-  const std::int64_t blocks = blocks_of_row(problem, tile);
+  const std::int64_t blocks = blocks_of_tile(problem, tile);
   Recipe r{"softmax_attention/rows/online_blocked.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "width", vector_width(problem)});
   r.constants.push_back({"launch", "blocks", static_cast<int>(blocks)});
@@ -162,7 +136,8 @@ Variant online_blocked(std::string_view op) {
       {"online_blocked",
        "blocks of a row summed independently and merged in any order",
        blocked_space(),
-       {"softmax_attention/rows/online_blocked.cuh", "softmax_attention/rows/softmax_rows.cpp"},
+       {"softmax_attention/rows/online_blocked.cuh", "softmax_attention/rows/softmax_rows.cpp",
+        "softmax_attention/rows/vectors.cpp"},
        arithmetic,
        reject_blocked,
        blocked_traffic,

@@ -104,7 +104,7 @@ TEST(RandomCommand, TakesOtherNamesOfDtypes) {
 }
 
 std::set<std::string> all_kinds() {
-  std::set<std::string> kinds{"softmax forward", "gla_layer forward"};
+  std::set<std::string> kinds{"softmax forward", "softmax backward", "gla_layer forward"};
   for (const char* op : {"linear_attention", "retention", "simple_gla", "gla", "rwkv6", "attention",
                          "decay_attention"})
     for (const char* direction : {" forward", " backward"})
@@ -117,7 +117,7 @@ std::set<std::string> all_kinds() {
 TEST(RandomCommand, DrawsEveryOperatorInItsDirections) {
   const TemporaryFolder folder;
   const std::string file = folder.file("r.json");
-  const Outcome outcome = verify("--random 21 --seed 5 --backend host -o " + file);
+  const Outcome outcome = verify("--random 22 --seed 5 --backend host -o " + file);
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   std::set<std::string> kinds;
   for (const Record& record : read_results(file).records)
@@ -137,7 +137,7 @@ TEST(RandomCommand, BadUseIsRefused) {
   const Outcome op = verify("--random 3 --operators convolution");
   EXPECT_EQ(op.code, 2);
   EXPECT_TRUE(op.has("--operators: found \"convolution\"")) << op.text;
-  const Outcome direction = verify("--random 3 --operators softmax --directions backward");
+  const Outcome direction = verify("--random 3 --operators gla_layer --directions backward");
   EXPECT_EQ(direction.code, 2);
   EXPECT_TRUE(direction.has("--directions: found none")) << direction.text;
 }

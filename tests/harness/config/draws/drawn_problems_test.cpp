@@ -261,7 +261,10 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
       const std::string first = pair.substr(0, pair.find(' '));
       const std::string rest = pair.substr(pair.find(", ") + 2);
       const std::string second = rest.substr(0, rest.find(' '));
-      const bool of_softmax = pair == "scale -0.7, regime masked";
+      // Of few rows, shifted ones or of few columns, gradients may all be near zero by chance.
+      const bool of_rows = has_gradients_in(direction) && (first == "batch" || first == "columns" ||
+                                                           pair.ends_with("regime shifted"));
+      const bool of_softmax = op == "softmax" && (pair == "scale -0.7, regime masked" || of_rows);
       const bool of_wide_keys = pair.starts_with("key_dim large, scale ");
       // The gradient of decays is in float32, which large logits leave too few bits, and weights
       // of few queries on single keys.

@@ -1,0 +1,27 @@
+#pragma once
+// How kernels that walk over rows in device memory access them, as their host sides see it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/variant.hpp"
+
+namespace gla_bench::softmax_attention {
+
+/// The number of elements of one memory access, of at most 16 bytes. Rows are contiguous, so their
+/// length decides the alignment.
+int vector_width(const Problem& problem);
+
+/// Rows of more than 131,072 columns, or nothing.
+std::optional<std::string> refuse_columns(const Problem& problem);
+
+/// How many blocks of `block` columns a row has.
+std::int64_t blocks_of_row(const Problem& problem, std::int64_t block);
+
+/// Why blocks of `block` columns held by `threads` threads do not suit the problem, or nothing.
+/// `most` elements fit a thread's registers.
+std::optional<std::string> refuse_held_block(const Problem& problem, int block, int threads,
+                                             int most);
+
+}  // namespace gla_bench::softmax_attention
