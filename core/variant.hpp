@@ -211,6 +211,8 @@ struct Variant {
   /// Whether a repeated run gives the same bits. False where sums form in any order (atomic
   /// additions). If true, other bits in a repeated run are a failure.
   bool reproducible = true;
+  /// Whether it is another project's implementation: shown beside the others, it wins nothing.
+  bool peer = false;
   /// What follows a call, or several, outside of their time: what a function of another language
   /// returned goes to the outputs. `stream` is null on the host. May be empty.
   std::function<void(const ParamBytes& params, void* stream)> after_call = {};

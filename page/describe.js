@@ -30,7 +30,7 @@ function status(row) {
   if (row.suspect) notes.push('suspect');
   if (row.stale) notes.push('stale: its sources have changed since');
   if (row.throttled) notes.push('throttled');
-  if (row.deterministic === false && !row.peer) notes.push('bits vary');
+  if (row.deterministic === false && !(row.peer && !row.manifest)) notes.push('bits vary');
   return notes.join(', ');
 }
 

@@ -223,7 +223,7 @@ export class Table {
         this.current_ = at;
         this.open_(row);
       }}, this.shown_.map(column => this.cell_(row, column)));
-    line.append(element('td', {}, row.peer ? '' : copyButton(() => row.command)));
+    line.append(element('td', {}, row.command === null ? '' : copyButton(() => row.command)));
     return line;
   }
 

@@ -73,7 +73,7 @@ def peer(*, operator, variant, options=(), files=(), **description):
         call.__signature__ = signature.replace(parameters=[*signature.parameters.values(), axis])
         return gla_bench.candidate(
             operator=operator, variant=variant, framework="torch", layouts=["seq_first"],
-            tile={"graph": [CAPTURED, NOT_CAPTURED]}, options=options, files=["calls.py", *files],
+            tile={"graph": [CAPTURED, NOT_CAPTURED]}, options=options, files=["calls.py", *files], peer=True,
             **{"dtypes": PRODUCTS, **description})(call)
     return decorate
 

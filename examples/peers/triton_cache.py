@@ -55,12 +55,12 @@ def compile_part(part, parts):
     Autotuner.prune_configs, Autotuner.do_bench = some, staticmethod(once)
 
 
-def tensors(torch, dim, dtype):
+def tensors(torch, dim, heads, dtype):
     """One small problem of everything that the functions take."""
     def normal(*shape):
         return torch.randn(shape, device="cuda").to(dtype)
 
-    batch, seq, heads = 1, 256, 2
+    batch, seq = 1, 256
     long, state = (batch, seq, heads, dim), torch.zeros(batch, heads, dim, dim, device="cuda")
     decays = -torch.rand(long, device="cuda").to(dtype) / 8
     return {"q": normal(*long), "k": normal(*long), "v": normal(*long), "do": normal(*long), "g": decays, "w": decays,
@@ -68,13 +68,13 @@ def tensors(torch, dim, dtype):
             "of_heads": decays[..., 0].contiguous()}
 
 
-def compile_functions(names, dims, dtypes):
+def compile_functions(names, dims, heads, dtypes):
     import torch
     import flash_linear_attention as peers
 
     for dtype in dtypes:
         for dim in dims:
-            known = tensors(torch, dim, getattr(torch, dtype))
+            known = tensors(torch, dim, heads, getattr(torch, dtype))
             for name in names:
                 function = getattr(peers, name)
                 described = getattr(function, "__gla_bench_candidate__")
@@ -96,6 +96,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--dims", type=int, nargs="+", default=[64, 128], help="key and value dimensions")
+    parser.add_argument("--heads", type=int, default=16, help="their number, which kernels are compiled for")
     parser.add_argument("--dtypes", nargs="+", default=["bfloat16"])
     parser.add_argument("--functions", nargs="+", default=["chunk_gla"])
     parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
@@ -103,7 +104,7 @@ def main():
     if options.part is not None:
         prepare()
         compile_part(options.part, options.jobs)
-        compile_functions(options.functions, options.dims, options.dtypes)
+        compile_functions(options.functions, options.dims, options.heads, options.dtypes)
         return 0
     os.makedirs(options.folder, exist_ok=True)
     # What is chosen without timing must not be kept, only what is compiled.

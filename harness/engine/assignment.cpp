@@ -136,6 +136,7 @@ void add_request(const Request& request, const Catalog& catalog, const Place& pl
     if (!seen.emplace(variant->name, rejected.candidate.tile).second) continue;
     Record record = blank_record(*work.op, problem, variant->name, place.backend);
     record.manifest = variant->manifest;
+    record.peer = variant->peer;
     record.tile = rejected.candidate.tile;
     record.source_hash = place.source_hash(*variant);
     refuse(work, std::move(record), rejected.reason, static_cast<int>(rejected.tiles));
@@ -164,6 +165,7 @@ Record new_record(const Operator& op, const Candidate& candidate, const Place& p
   const Variant& variant = *candidate.variant;
   Record record = blank_record(op, candidate.problem, variant.name, place.backend);
   record.manifest = variant.manifest;
+  record.peer = variant.peer;
   record.device = place.device;
   record.tile = candidate.tile;
   const Traffic traffic = variant.traffic(candidate.problem, candidate.tile);

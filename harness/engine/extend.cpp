@@ -75,7 +75,7 @@ void expect_rows_of_a_run(const std::string& path, const std::vector<Record>& re
   for (const Record& record : records) {
     const std::string_view kind = record.search    ? "a search (tune)"
                                   : record.against ? "rounds against another program"
-                                  : record.peer    ? "a peer"
+                                  : measured_elsewhere(record) ? "a peer"
                                                    : "";
     if (!kind.empty())
       throw InputError(path + ": has rows of " + std::string(kind) +

@@ -59,7 +59,7 @@ std::size_t drop_stale(std::vector<Record>& records, const Catalog& catalog, con
   std::set<RecordKey> stale;
   std::set<Problem> searched;
   for (const Record& record : records) {
-    if (record.peer || !was_tried(record)) continue;
+    if (measured_elsewhere(record) || !was_tried(record)) continue;
     const Variant* variant = catalog.find_variant(record.problem.op, record.variant, record.backend,
                                                   record.problem.direction);
     if (variant != nullptr && !is_stale(record, *variant, place)) continue;
@@ -69,7 +69,7 @@ std::size_t drop_stale(std::vector<Record>& records, const Catalog& catalog, con
   if (stale.empty()) return 0;
   std::size_t dropped = 0;
   std::erase_if(records, [&](const Record& record) {
-    if (record.peer) return false;
+    if (measured_elsewhere(record)) return false;
     const bool goes = record.status == Status::rejected || stale.contains(key_of(record)) ||
                       searched.contains(record.problem);
     dropped += goes && was_tried(record) ? 1 : 0;

@@ -20,7 +20,7 @@ constexpr Metric metrics[] = {
 
 void each_error(const Record& record,
                 const std::function<void(const AccuracyKey&, double error, double bound)>& take) {
-  if (record.peer || !record.verification) return;
+  if (measured_elsewhere(record) || !record.verification) return;
   AccuracyKey key{record.problem, record.variant, record.backend, record.tile, "", ""};
   key.problem.seed = 0;
   for (const auto& [tensor, verdict] : record.verification->tensors)

@@ -13,16 +13,18 @@ namespace gla_bench {
 namespace {
 
 bool counts_as_verified(const Record& record) {
-  return !record.peer && record.verification && record.verification->ok &&
+  return !measured_elsewhere(record) && record.verification && record.verification->ok &&
          (record.status == Status::measured || record.status == Status::verified);
 }
 
 /// What a file says about one variant on one problem.
 struct Evidence {
   std::size_t verified = 0, rejected = 0, left_out = 0, others = 0;
+  bool peer = false;
   std::string first_reason;
 
   void add(const Record& record) {
+    peer = record.peer;
     if (counts_as_verified(record)) {
       ++verified;
     } else if (record.status == Status::rejected) {
@@ -42,7 +44,7 @@ class RequestedVariants {
     if (const auto id = parse_backend(fact_text(results.environment, "backend")))
       backends_.insert(*id);
     for (const Record& record : results.records) {
-      if (record.peer) continue;
+      if (measured_elsewhere(record)) continue;
       if (fact_text(results.environment, "backend").empty()) backends_.insert(record.backend);
       evidence_[{record.problem, record.variant}].add(record);
       if (!record.problem.tensors.empty())
@@ -126,6 +128,7 @@ class RequestedVariants {
     const auto found = evidence_.find({problem, variant});
     const Evidence evidence = found == evidence_.end() ? Evidence{} : found->second;
     if (evidence.verified > 0) return;
+    if (evidence.peer && evidence.others > 0) return;  // its own rows warn
     // A search need not verify every candidate: those that it leaves out cannot win, or exceeded
     // the budget.
     if (evidence.left_out > 0 && evidence.others == 0) return;

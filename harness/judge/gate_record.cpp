@@ -44,7 +44,7 @@ void judge_tensor(const std::string& tensor, const TensorVerdict& v, const Recor
   held("rel_l2", v.rel_l2, v.bound, "bound", highest);
   if (!(v.bound > 0)) failures.push_back(tensor + ": its bound is not positive");
   if (!(v.rel_l2 >= 0)) failures.push_back(tensor + ": rel_l2 is no error");
-  if (record.peer) {  // others judge the whole tensor only, but report the rest
+  if (measured_elsewhere(record)) {  // others judge the whole tensor only, but report the rest
     at_most("max_abs", v.max_abs, highest * tolerance.max_abs, "the cap");
     return;
   }
@@ -65,7 +65,7 @@ void judge_verification(const Record& record, const GatePolicy& policy,
                        (verification.fault.empty() ? "" : ": " + verification.fault));
   if (verification.last_timed_ok == false)
     failures.push_back("the last timed launch gave a wrong result");
-  if (record.status == Status::measured && !record.peer && !verification.last_timed_ok)
+  if (record.status == Status::measured && !measured_elsewhere(record) && !verification.last_timed_ok)
     failures.push_back("the last timed launch was not verified");
   if (verification.tensors.empty()) failures.push_back("no output was verified");
   const Operator* op = policy.catalog.find_operator(record.problem.op);
@@ -128,7 +128,7 @@ void judge_timing(const Record& record, const Policy& asked, Verdict& verdict) {
 /// What was counted has to agree with the work, whatever the outputs look like.
 void judge_counts(const Record& record, const GatePolicy& policy, Verdict& verdict) {
   const Operator* op = policy.catalog.find_operator(record.problem.op);
-  if (op == nullptr || record.peer) return;
+  if (op == nullptr || measured_elsewhere(record)) return;
   if (const auto fault = counted_fault(*op, record)) verdict.failures.push_back(fault->text);
 }
 
@@ -203,7 +203,7 @@ Verdict judge_record(const Record& record, const std::string& file, const GatePo
       judge_verification(record, policy, verdict.failures);
       judge_timing(record, asked, verdict);
       judge_counts(record, policy, verdict);
-      if (!record.peer) judge_freshness(record, policy, verdict);
+      if (!measured_elsewhere(record)) judge_freshness(record, policy, verdict);
       break;
   }
   return verdict;

@@ -12,7 +12,7 @@ namespace {
 std::map<RecordKey, const Record*> index_of(const Results& results) {
   std::map<RecordKey, const Record*> index;
   for (const Record& record : results.records) {
-    if (record.peer || !was_tried(record)) continue;
+    if (measured_elsewhere(record) || !was_tried(record)) continue;
     if (!index.emplace(key_of(record), &record).second)
       throw InputError(results.file + ": the row stands there twice: " + describe(key_of(record)));
   }
@@ -57,7 +57,7 @@ std::vector<MatchedRow> match_rows(const Results& base, const Results& fresh) {
   index_of(fresh);  // complains of what stands there twice
   std::vector<MatchedRow> rows;
   for (const Record& record : fresh.records) {
-    if (record.peer || !was_tried(record)) continue;
+    if (measured_elsewhere(record) || !was_tried(record)) continue;
     const auto found = before.find(key_of(record));
     rows.push_back({found == before.end() ? nullptr : found->second, &record});
     if (found != before.end()) before.erase(found);

@@ -13,7 +13,7 @@ std::vector<Share> shares_of(std::span<const Results> files) {
   std::map<Group, std::map<Problem, bool>> groups;  // by problem: whether it was taken
   for (const Results& results : files)
     for (const Record& record : results.records) {
-      if (record.peer) continue;
+      if (measured_elsewhere(record)) continue;
       const Problem& problem = record.problem;
       bool& taken = groups[{problem.op, problem.direction, problem.dtype, record.variant,
                             record.backend}][problem];

@@ -46,6 +46,11 @@ struct Record {
   std::optional<SearchNote> search;
 };
 
+/// Whether another program measured it, so that this one can neither run nor refresh it.
+inline bool measured_elsewhere(const Record& record) {
+  return record.peer && record.manifest.empty();
+}
+
 /// A shell command that verifies and measures the record's candidate again: gla-bench repeat
 /// '{...}'.
 std::string repeat_command(const Record& record);
@@ -128,11 +133,12 @@ void fields(Visitor& visit, Of<Record>) {
                   "the compiler; missing in records from before the field.",
          .presence = sparse});
   visit("peer", &Record::peer,
-        {.about = "Whether another project's program was measured, which this one cannot run.",
+        {.about = "Whether another project's implementation was measured: it is shown beside the "
+                  "others and wins nothing. Without a manifest another program measured it.",
          .column = "peer"});
   visit.derived("command", repeat_command,
                 {"A shell command that verifies and measures this candidate again."},
-                [](const Record& record) { return !record.peer; });
+                [](const Record& record) { return !measured_elsewhere(record); });
   visit("chosen_by", &Record::chosen_by,
         {.about = "How `auto` came to the candidate; missing where the config named it.",
          .presence = sparse});

@@ -22,7 +22,7 @@ Selection read_row(const std::string& text, std::size_t hash) {
     throw InputError(text + ": found row \"" + printable(number, 200) +
                      "\", expected a number from 1 to " + std::to_string(results.records.size()));
   const Record& record = results.records[row - 1];
-  if (record.peer)
+  if (measured_elsewhere(record))
     throw InputError(text + ": is a peer's record (" + record.variant +
                      "), which this program cannot run");
   return selection_of(record);

@@ -161,6 +161,9 @@ void add_candidate(std::vector<ReportColumn>& columns, Declared& declared) {
   columns.push_back(declared.take("arithmetic"));
   columns.push_back(
       for_page("tile_text", 0, [](Row row) { return tile_object(*row.record).dump(); }));
+  columns.push_back(for_page("manifest", 0, [](Row row) {
+    return text_or_null(row.record->manifest);
+  }));
   columns.push_back(declared.take("backend"));
   columns.push_back(
       shared("device", 0, [](Row row) { return fact_text(row.file->environment, "device"); }));
@@ -283,7 +286,7 @@ void add_rest(std::vector<ReportColumn>& columns, Declared& declared) {
   columns.push_back(declared.take("source_hash"));
   for (ReportColumn& column : declared.rest()) columns.push_back(std::move(column));
   columns.push_back(for_text("command", [](Row row) {
-    return row.record->peer ? Json(nullptr) : Json(repeat_command(*row.record));
+    return measured_elsewhere(*row.record) ? Json(nullptr) : Json(repeat_command(*row.record));
   }));
 }
 

@@ -48,7 +48,7 @@ class OwnHashes {
 }  // namespace
 
 bool is_stale(const Record& record) {
-  if (record.peer || record.source_hash.empty() || !was_tried(record)) return false;
+  if (measured_elsewhere(record) || record.source_hash.empty() || !was_tried(record)) return false;
   static OwnHashes own;
   return own.of(record) != record.source_hash;
 }

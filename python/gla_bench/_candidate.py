@@ -29,6 +29,8 @@ class Description:
     flops: Optional[str]
     bytes: Optional[Tuple[str, str]]
     reproducible: bool
+    peer: bool
+    packages: Tuple[str, ...]
 
     def manifest(self, function: str) -> Dict[str, Any]:
         """The manifest of the function at a place such as "file.py:name"."""
@@ -37,7 +39,7 @@ class Description:
             "direction": self.direction, "backend": self.backend, "dtypes": dict(self.dtypes),
             "layouts": list(self.layouts), "options": list(self.options), "function": function,
             "framework": self.framework, "arguments": list(self.arguments),
-            "headers": list(self.files), "reproducible": self.reproducible,
+            "headers": list(self.files), "reproducible": self.reproducible, "peer": self.peer,
             "tile": [{"name": name, "values": list(values)} for name, values in self.tile.items()],
             "requires": [{"condition": condition, "message": message}
                          for condition, message in self.requires.items()]}
@@ -72,7 +74,8 @@ def candidate(*, operator: str, framework: str = "numpy", backend: Optional[str]
               tile: Optional[Mapping[str, Sequence[int]]] = None,
               requires: Optional[Mapping[str, str]] = None, files: Sequence[str] = (),
               flops: Optional[str] = None, bytes: Optional[Tuple[str, str]] = None,
-              reproducible: bool = True) -> Callable[[Function], Function]:
+              reproducible: bool = True, peer: bool = False,
+              packages: Sequence[str] = ()) -> Callable[[Function], Function]:
     """Makes a function a candidate: `gla-bench run CONFIG --candidates file.py:name` takes it.
 
     The function is called with those of its parameters that the operator's problems have: tensors
@@ -99,6 +102,9 @@ def candidate(*, operator: str, framework: str = "numpy", backend: Optional[str]
         files: other files of its code, whose edits make its records stale.
         flops, bytes: what a call computes, and reads and writes, as expressions.
         reproducible: whether a repeated call gives the same bits.
+        peer: whether it is another project's implementation, measured beside the others: it wins
+            nothing.
+        packages: installed packages whose versions belong in the environment of its results.
 
     Raises:
         TypeError: the function takes arguments without a name of their own.
@@ -113,6 +119,6 @@ def candidate(*, operator: str, framework: str = "numpy", backend: Optional[str]
             summary=summary or (lines[0] if lines else "a function in Python"),
             layouts=tuple(layouts), options=tuple(options), tile=dict(tile or {}),
             requires=dict(requires or {}), files=tuple(files), flops=flops, bytes=bytes,
-            reproducible=reproducible))
+            reproducible=reproducible, peer=peer, packages=tuple(packages)))
         return function
     return decorate

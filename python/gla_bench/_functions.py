@@ -1,6 +1,7 @@
 """Functions as candidates, in the process that calls them. The other half is python/core.cpp."""
 
 import importlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -56,13 +57,21 @@ def manifest_of(place: str) -> str:
 
 
 def versions(frameworks: Sequence[str]) -> Dict[str, str]:
-    """The version of Python, and of the packages with these frameworks, as far as they are there."""
+    """The version of Python, and of the packages with these frameworks and of those that the functions
+    of the imported files name, as far as they are there."""
     found = {"python": platform.python_version()}
     for name in [*frameworks, *(["triton"] if "torch" in frameworks else [])]:
         try:
             found[name] = importlib.import_module(name).__version__
         except ImportError:  # the function says so itself, if it needs it; "dlpack" is no package
             pass
+    functions = (one for module in _modules.values() for one in list(vars(module).values()))
+    for description in (getattr(one, ATTRIBUTE, None) for one in functions):
+        for name in description.packages if isinstance(description, Description) else ():
+            try:
+                found[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                pass
     return found
 
 

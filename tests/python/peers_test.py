@@ -33,8 +33,13 @@ RECURRENCES = ("gla", "simple_gla", "retention", "rwkv6", "linear_attention")
 class Descriptions(unittest.TestCase):
     def test_every_operator_has_a_peer_in_both_directions(self):
         found = {(description.operator, description.direction) for _, _, description in PEERS}
-        self.assertEqual(found, {(operator, direction) for direction in ("forward", "backward")
-                                 for operator in (*RECURRENCES, "attention", "decay_attention")})
+        both = {(operator, direction) for direction in ("forward", "backward")
+                for operator in (*RECURRENCES, "attention", "decay_attention")}
+        self.assertEqual(found, both | {(operator, "training") for operator in RECURRENCES})
+
+    def test_all_of_them_are_peers(self):
+        for _, name, description in PEERS:
+            self.assertIs(description.peer, True, name)
 
     def test_the_program_takes_all_of_them(self):
         command = [built, "list"]

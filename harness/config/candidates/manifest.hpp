@@ -76,6 +76,7 @@ struct Manifest {
   std::optional<ManifestBytes> bytes;  ///< nothing: what the operator reads and writes at least
   std::optional<Formula> flops;        ///< nothing: the operator's own
   bool reproducible = true;
+  bool peer = false;
 };
 
 /// What stands for the problem's scale among a kernel's arguments.

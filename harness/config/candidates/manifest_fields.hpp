@@ -246,6 +246,10 @@ void fields(Visitor& visit, Of<Manifest>) {
         {.about = "Whether a repeated call gives the same bits; false where sums form in any "
                   "order.",
          .presence = added});
+  visit("peer", &Manifest::peer,
+        {.about = "Whether another project's implementation is measured beside the candidates: a "
+                  "peer wins nothing, and the gate warns where it fails.",
+         .presence = added});
   visit.rule(R"({"oneOf": [{"required": ["source", "launches"]},
                            {"required": ["function", "framework", "arguments"]}]})");
 }

@@ -263,6 +263,7 @@ Variant variant_of(const Manifest& manifest, const Operator& op, const std::stri
   v.direction = manifest.direction;
   v.space = manifest.tile;
   v.reproducible = manifest.reproducible;
+  v.peer = manifest.peer;
   v.texts = std::move(texts);
   v.arithmetic = [code](const Problem& problem, const Tile&) {
     return code->manifest().dtypes.at(problem.dtype);

@@ -68,7 +68,8 @@ std::string notes_of(const Row& row) {
   if (row.record->chosen_by) notes.push_back("auto: " + row.record->chosen_by->how);
   if (row.record->timing && row.record->timing->throttled) notes.push_back("throttled");
   if (is_failure(row.record->status)) notes.emplace_back(name(row.record->status));
-  if (row.verified() && !row.record->verification->deterministic && !row.record->peer)
+  if (row.verified() && !row.record->verification->deterministic &&
+      !measured_elsewhere(*row.record))
     notes.push_back("varies");
   return join(notes);
 }

@@ -88,7 +88,7 @@ std::string failures(std::span<const Results> files, const ReportStyle& style) {
   std::string text;
   for (const FailedRecord& failed : failed_records(files)) {
     text += "  " + toned(clean(describe(*failed.record)), Tone::bad, style.colour) + "\n";
-    if (!failed.record->peer) text += "  " + repeat_command(*failed.record) + "\n";
+    if (!measured_elsewhere(*failed.record)) text += "  " + repeat_command(*failed.record) + "\n";
   }
   return text.empty() ? "" : toned("Failures", Tone::strong, style.colour) + "\n" + text + "\n";
 }

@@ -23,6 +23,10 @@ namespace {
 /// is then out of reach as well.
 constexpr const char* own_place = "/dev/shm";
 
+/// Files of this process's threads, which stay open to it: CUDA names its threads there, and does
+/// not start where it cannot. Those of other processes, and the kernel's settings, are closed.
+constexpr const char* own_threads = "/proc/self/task";
+
 /// As mount_setattr(2) has it. Not all C libraries know the call.
 struct MountAttributes {
   std::uint64_t set = 0, clear = 0, propagation = 0, user_namespace = 0;
@@ -65,7 +69,9 @@ bool close_files(const std::vector<std::string>& writable) {
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
   if (::mount("own", own_place, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") != 0) return false;
   std::vector<std::string> open{own_place};
-  for (const std::string& folder : writable)
+  std::vector<std::string> kept = writable;
+  kept.push_back(own_threads);
+  for (const std::string& folder : kept)
     if (!folder.empty() && ::mount(folder.c_str(), folder.c_str(), nullptr, MS_BIND, nullptr) == 0)
       open.push_back(folder);
   if (!change_mount("/", recursive, {read_only})) return false;

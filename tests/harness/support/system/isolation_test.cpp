@@ -67,6 +67,15 @@ TEST_F(Isolated, FilesCannotBeChangedOutsideOfItsOwnFolders) {
   EXPECT_ISOLATED({.writable = {"/no/such/folder"}}, [&] { return !can_write(folder / "file"); });
 }
 
+TEST_F(Isolated, ItsThreadsHaveNamesWhichCudaGivesThemAndTheRestOfProcIsClosed) {
+  const std::string parent = "/proc/" + std::to_string(::getpid());
+  EXPECT_ISOLATED({}, [&] {
+    const std::string own = "/proc/self/task/" + std::to_string(::getpid()) + "/comm";
+    return can_write(own) && !can_write("/proc/sys/kernel/core_pattern") &&
+           !can_write(parent + "/comm") && !can_write("/proc/self/oom_score_adj");
+  });
+}
+
 TEST_F(Isolated, FilesStayOpenWhereThatIsAskedForAndTheRestHolds) {
   const pid_t child = ::fork();
   if (child == 0) {
