@@ -73,10 +73,10 @@ void expect_same_policy(const std::string& path, const Json& there, const Config
 /// Rows that are meaningful only beside the others of their file.
 void expect_rows_of_a_run(const std::string& path, const std::vector<Record>& records) {
   for (const Record& record : records) {
-    const std::string_view kind = record.search    ? "a search (tune)"
-                                  : record.against ? "rounds against another program"
+    const std::string_view kind = record.search                ? "a search (tune)"
+                                  : record.against             ? "rounds against another program"
                                   : measured_elsewhere(record) ? "a peer"
-                                                   : "";
+                                                               : "";
     if (!kind.empty())
       throw InputError(path + ": has rows of " + std::string(kind) +
                        ", so it cannot be extended: " + describe(record));

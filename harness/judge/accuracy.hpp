@@ -43,7 +43,8 @@ constexpr std::size_t least_seeds = 3;
 /// Made from the records that were verified and right. Peers are left out.
 AccuracyBaseline accuracy_baseline(std::span<const Record> records);
 
-/// The errors of a record that was verified and right; none of a peer that another program measured.
+/// The errors of a record that was verified and right; none of a peer that another program
+/// measured.
 std::vector<AccuracyKey> errors_of(const Record& record);
 
 /// One text for each error of the record that is above its baseline's limit: "o: rel_l2 0.0021 is

@@ -65,7 +65,8 @@ void judge_verification(const Record& record, const GatePolicy& policy,
                        (verification.fault.empty() ? "" : ": " + verification.fault));
   if (verification.last_timed_ok == false)
     failures.push_back("the last timed launch gave a wrong result");
-  if (record.status == Status::measured && !measured_elsewhere(record) && !verification.last_timed_ok)
+  if (record.status == Status::measured && !measured_elsewhere(record) &&
+      !verification.last_timed_ok)
     failures.push_back("the last timed launch was not verified");
   if (verification.tensors.empty()) failures.push_back("no output was verified");
   const Operator* op = policy.catalog.find_operator(record.problem.op);

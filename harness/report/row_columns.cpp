@@ -161,9 +161,8 @@ void add_candidate(std::vector<ReportColumn>& columns, Declared& declared) {
   columns.push_back(declared.take("arithmetic"));
   columns.push_back(
       for_page("tile_text", 0, [](Row row) { return tile_object(*row.record).dump(); }));
-  columns.push_back(for_page("manifest", 0, [](Row row) {
-    return text_or_null(row.record->manifest);
-  }));
+  columns.push_back(
+      for_page("manifest", 0, [](Row row) { return text_or_null(row.record->manifest); }));
   columns.push_back(declared.take("backend"));
   columns.push_back(
       shared("device", 0, [](Row row) { return fact_text(row.file->environment, "device"); }));

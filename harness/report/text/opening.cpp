@@ -38,7 +38,8 @@ std::string failure_list(std::span<const Results> files) {
   for (const FailedRecord& failed : failed_records(files)) {
     text += "- " + markdown_text(describe(*failed.record)) +
             (failed.record->peer ? " (a peer)" : "") + "\n";
-    if (!measured_elsewhere(*failed.record)) text += "  " + markdown_code(repeat_command(*failed.record)) + "\n";
+    if (!measured_elsewhere(*failed.record))
+      text += "  " + markdown_code(repeat_command(*failed.record)) + "\n";
   }
   return text.empty() ? "" : text + "\n";
 }
