@@ -77,12 +77,15 @@ export function shellQuoted(text) {
   return `'${text.replace(/'/g, '\'\\\'\'')}'`;
 }
 
-/** The command that repeats a row, letter by letter as the record has it; null for what another program measured. */
+/**
+ * The command that repeats a row, letter by letter as the record has it; null for what another
+ * program measured.
+ */
 export function commandOf(row) {
   if (row.peer && !row.manifest) return null;
   const manifest = row.manifest ? `"manifest":${JSON.stringify(row.manifest)},` : '';
-  const head = `{"variant":${JSON.stringify(row.variant)},${manifest}"backend":"${row.backend}","tile":` +
-    `${row.tile_text},`;
+  const head = `{"variant":${JSON.stringify(row.variant)},${manifest}"backend":"${row.backend}",` +
+    `"tile":${row.tile_text},`;
   return `gla-bench repeat ${shellQuoted(head + row.problem_text.slice(1))}`;
 }
 
