@@ -35,11 +35,13 @@ constexpr std::array makers{
     Maker{chunk_pipeline, gla_alone},
     // CUDA, backward
     Maker{backward_recurrent, every_member},
+    Maker{backward_parallel, every_member},
     Maker{backward_chunk_materialized, every_member},
     Maker{backward_chunk_fused, every_member},
     Maker{backward_chunk_sm90, no_constant_decay},
     // CUDA, training
     Maker{training_recurrent, every_member},
+    Maker{training_parallel, every_member},
     Maker{training_chunk_materialized, every_member},
     Maker{training_chunk_fused, every_member},
     Maker{training_chunk_sm90, no_constant_decay},

@@ -7,6 +7,7 @@
 namespace gla_bench::linear_recurrence {
 
 Variant backward_recurrent(const Member& member);
+Variant backward_parallel(const Member& member);
 Variant backward_chunk_materialized(const Member& member);
 Variant backward_chunk_fused(const Member& member);
 Variant backward_chunk_sm90(const Member& member);

@@ -22,6 +22,12 @@ Variant training_recurrent(const Member& member) {
                      recurrent(member), backward_recurrent(member)}));
 }
 
+Variant training_parallel(const Member& member) {
+  return with_source(training_pair(
+      {"parallel", "quadratic in T both ways; the backward takes nothing from the forward",
+       parallel(member), backward_parallel(member)}));
+}
+
 Variant training_chunk_materialized(const Member& member) {
   return with_source(training_pair(
       {"chunk_materialized", "all chunks in parallel, then back from the states before them",

@@ -7,6 +7,7 @@
 namespace gla_bench::linear_recurrence {
 
 Variant training_recurrent(const Member& member);
+Variant training_parallel(const Member& member);
 Variant training_chunk_materialized(const Member& member);
 Variant training_chunk_fused(const Member& member);
 Variant training_chunk_sm90(const Member& member);

@@ -28,14 +28,15 @@ TileSpace chunk_gradient_space() {
 }
 
 ChunkGradientLayout chunk_gradient_layout(const Problem& problem, const Tile& tile,
-                                          bool kept_change) {
+                                          Outside outside) {
   return {static_cast<int>(problem.shape.key_dim),
           static_cast<int>(host::columns(problem)),
           element_bytes(problem),
           choice(tile, "chunk"),
           choice(tile, "block_k"),
           choice(tile, "panel"),
-          kept_change ? 1 : 0};
+          outside == Outside::kept_change,
+          outside == Outside::others};
 }
 
 double chunk_state_bytes(const Problem& problem, const Tile& tile) {
@@ -78,6 +79,7 @@ Recipe chunk_gradient_recipe(std::string source, const Problem& problem, const T
   for (const Constant& constant : gradient_constants(regions, sums))
     recipe.constants.push_back(constant);
   recipe.constants.push_back({"launch", "kept_change", layout.kept_change});
+  recipe.constants.push_back({"launch", "meets_others", layout.meets_others});
   recipe.constants.push_back({"launch", "shared_bytes", layout.shared_bytes});
   return recipe;
 }

@@ -8,9 +8,12 @@ namespace gla_bench::linear_recurrence {
 
 TileSpace chunk_gradient_space();
 
-/// `kept_change`: whether the gradient of the state stays in shared memory.
+/// What a chunk has from outside of it: the state before it and the gradient of that behind it, of
+/// which the latter may stay in shared memory, or the tokens of all other chunks.
+enum class Outside { states, kept_change, others };
+
 ChunkGradientLayout chunk_gradient_layout(const Problem& problem, const Tile& tile,
-                                          bool kept_change);
+                                          Outside outside);
 
 /// Bytes of the states before all chunks.
 double chunk_state_bytes(const Problem& problem, const Tile& tile);

@@ -10,7 +10,7 @@ namespace gla_bench::linear_recurrence {
 namespace {
 
 ChunkGradientLayout layout(const Problem& problem, const Tile& tile) {
-  return chunk_gradient_layout(problem, tile, true);
+  return chunk_gradient_layout(problem, tile, Outside::kept_change);
 }
 
 GradientSums sums(const Problem& problem, const Tile& tile) {

@@ -18,7 +18,7 @@
 // once for all slices, which find them in the L2 cache; a state per chunk written and read; with
 // several slices dv's parts in float32, written and read.
 
-#include "linear_recurrence/backward/chunk/places.cuh"
+#include "linear_recurrence/backward/chunk/output_parts.cuh"
 
 namespace gla_bench::linear_recurrence::backward::chunked {
 
@@ -85,8 +85,8 @@ __device__ inline void go_back(const Sequence& of, int slice, unsigned char* sha
   for (long long number = slots.count(of.pair); number-- > 0;) {
     const Chunk at = chunk_of(of, slice, number, shared);
     form_gradients(
-        at, work_state(g, work::states, slot + number),
-        [&](int n, int column) { return change.at(n, column); },
+        at, work_rows(g, work::states, slot + number, slice),
+        [&](int n, int column) { return change.at(n, column); }, NoOthers{},
         [&](int first) {
           outer_product(at.operands(layout.prefixed), at.operands(layout.d_o),
                         [&](int n, int c, float sum) {

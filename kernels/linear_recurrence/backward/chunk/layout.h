@@ -9,6 +9,7 @@ struct ChunkGradientLayout {
   int element_bytes;          ///< of an operand of the products
   int chunk, block_k, panel;  ///< the tile: tokens, rows of the state, columns at a time
   int kept_change = 0;        ///< whether the gradient of the state stays in shared memory
+  int meets_others = 0;       ///< whether tokens meet those of other chunks (quadratic/)
 
   /// A warp owns 16 tokens and 32 keys.
   int blocks = chunk / 16, groups = block_k / 32;
@@ -48,7 +49,14 @@ struct ChunkGradientLayout {
   int v = tiles, d_o = v + chunk * panel_ld * element_bytes;
   int state = d_o + chunk * panel_ld * element_bytes;
   int changes = state + block_k * panel_ld * element_bytes;
-  int end_of_panels = changes + block_k * panel_ld * element_bytes;
+  /// Beside the panels: own keys with the decays in between, the other chunk's keys and columns,
+  /// and scores with it, or their gradients; what lies outside of the chunk, for each key.
+  int own_keys = changes + block_k * panel_ld * element_bytes;
+  int other_keys = own_keys + meets_others * key_tile;
+  int other_columns = other_keys + meets_others * key_tile;
+  int other_scores = other_columns + meets_others * chunk * panel_ld * element_bytes;
+  int outside = other_scores + meets_others * chunk * score_ld * element_bytes;
+  int end_of_panels = outside + meets_others * 3 * 4 * block_k;
   /// Gradients: those of scores [i, j] and [j, i]; what queries read and keys get from outside the
   /// chunk; decayed q and k; what passes whole blocks.
   int score_changes = work, transposed = score_changes + square;

@@ -12,7 +12,7 @@ namespace {
 constexpr int scan_threads = 256;  // sum_threads in sums.cuh
 
 ChunkGradientLayout layout(const Problem& problem, const Tile& tile) {
-  return chunk_gradient_layout(problem, tile, false);
+  return chunk_gradient_layout(problem, tile, Outside::states);
 }
 
 GradientSums sums(const Problem& problem, const Tile& tile) {

@@ -29,7 +29,7 @@
 // Workspace besides that of places.cuh and sums.cuh: changes [slots, K, width] and decays
 // [slots, K], in float32.
 
-#include "linear_recurrence/backward/chunk/places.cuh"
+#include "linear_recurrence/backward/chunk/output_parts.cuh"
 
 namespace gla_bench::linear_recurrence::backward::chunked {
 
@@ -137,15 +137,9 @@ extern "C" __global__ void __launch_bounds__(
   const gla_bench::linear_recurrence::backward::Sequence of(g, place.pair);
   const Chunk at = chunk_of(of, place.slice, place.number, shared);
   if (at.tokens <= 0) return;
-  const float* changes = work_state(g, work::changes, place.slot);
   OwnSums sums;
   form_gradients(
-      at, work_state(g, work::states, place.slot),
-      [&](int n, int column) {
-        return changes[static_cast<long long>(at.key_of(n)) *
-                           gla_bench::linear_recurrence::backward::width +
-                       column];
-      },
-      [](int) {}, sums);
+      at, work_rows(g, work::states, place.slot, place.slice),
+      work_rows(g, work::changes, place.slot, place.slice), NoOthers{}, [](int) {}, sums);
   keep_sums(at, place.slot, sums);
 }

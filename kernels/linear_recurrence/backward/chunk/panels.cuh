@@ -14,9 +14,30 @@
 
 namespace gla_bench::linear_recurrence::backward::chunked {
 
-/// `behind(key of the slice, column)`: the gradient of the state behind the chunk. `before`: the
-/// state before it, [K, width] in device memory.
-template <class Behind>
+/// Of a chunk whose outside is all in the state before it and the gradient behind it.
+struct NoOthers {
+  template <class Panels>
+  __device__ __forceinline__ void seed(Panels&) const {}
+  template <int tiles>
+  __device__ __forceinline__ void add_columns(int, float (&)[tiles][4]) const {}
+};
+
+/// Loads columns [first, first + panel) of rows(key of the slice, column) [K, width], a state or
+/// what has its shape, to [block_k, panel_ld]. What does not exist is 0.
+template <class Rows>
+__device__ __forceinline__ void load_state(const Chunk& at, int first, Rows rows, operand_t* to) {
+  for (int row = warp(); row < block_k; row += warps)
+#pragma unroll
+    for (int c = 0; c < panel; c += 32) {
+      const int column = first + c + lane();
+      to[row * panel_ld + c + lane()] =
+          Ops::rounded(at.key_of(row) < keys && column < width ? rows(row, column) : 0.0f);
+    }
+}
+
+/// `before` and `behind(key of the slice, column)`: the state before the chunk and the gradient of
+/// the state behind it. `others` adds what the chunk has from outside of both.
+template <class Before, class Behind, class Others>
 struct Panels {
   /// Blocks of 16 columns of the scores' gradients that a warp owns.
   static constexpr int own_blocks = (blocks + groups - 1) / groups;
@@ -24,13 +45,16 @@ struct Panels {
   static constexpr int value_tiles = panel / groups / 8;
 
   const Chunk& at;
-  const float* before;
+  Before before;
   Behind behind;
+  const Others& others;
   float changes[own_blocks][2][4] = {}, read[4][4] = {}, written[4][4] = {};
   float through[own_rows] = {};  ///< of row warp() + n * warps, over this lane's columns
 
-  __device__ Panels(const Chunk& chunk_at, const float* state, Behind change)
-      : at(chunk_at), before(state), behind(change) {}
+  __device__ Panels(const Chunk& chunk_at, Before state, Behind change, const Others& outside)
+      : at(chunk_at), before(state), behind(change), others(outside) {
+    others.seed(*this);
+  }
 
   /// Takes all panels. after_panel(first column) is called for each, when its operands and dv are
   /// done with; every thread then meets a barrier.
@@ -95,7 +119,7 @@ struct Panels {
         const int column = first + c + lane();
         float state = 0.0f, change = 0.0f;
         if (key < keys && column < width) {
-          state = before[static_cast<long long>(key) * width + column];
+          state = before(row, column);
           change = behind(row, column);
         }
         through[n] = fmaf(state, change, through[n]);
@@ -141,6 +165,7 @@ struct Panels {
   __device__ __forceinline__ void store_values(int first) const {
     const int row = 16 * block_of_warp(), column = panel / groups * group_of_warp();
     float sum[value_tiles][4] = {};
+    others.add_columns(first, sum);
     const operand_t* scores = at.operands(layout.scores) + row * layout.score_ld;
     for (int i = row; i < chunk; i += Ops::depth) {
       Ops::A a[2];
@@ -186,11 +211,13 @@ struct Panels {
 
 /// Each slice's part of the chunk's outputs, without the scale, for the gradients of a normalizer.
 /// Scores have the scale in them, and so do prefixed queries: the parts are divided by it.
+template <class Before, class Others>
 struct Outputs {
   static constexpr int tiles = panel / groups / 8;
 
   const Chunk& at;
-  const float* before;
+  Before before;
+  const Others& others;
 
   __device__ __forceinline__ void run() const {
     for (int first = 0; first < width; first += panel) {
@@ -204,20 +231,13 @@ struct Outputs {
  private:
   __device__ __forceinline__ void load(int first) const {
     load_panel<false>(at, first, at.operands(layout.v));
-    operand_t* states = at.operands(layout.state);
-    for (int row = warp(); row < block_k; row += warps)
-#pragma unroll
-      for (int c = 0; c < panel; c += 32) {
-        const int key = at.key_of(row), column = first + c + lane();
-        states[row * panel_ld + c + lane()] = Ops::rounded(
-            key < keys && column < width ? before[static_cast<long long>(key) * width + column]
-                                         : 0.0f);
-      }
+    load_state(at, first, before, at.operands(layout.state));
   }
 
   __device__ __forceinline__ void store(int first) const {
     const int row = 16 * block_of_warp(), column = panel / groups * group_of_warp();
     float sum[tiles][4] = {};
+    others.add_columns(first, sum);
     for (int j = 0; j < row + 16; j += Ops::depth) {
       Ops::A a[2];
       load_score_operands(at.operands(layout.scores) + j * layout.score_ld + row, a,

@@ -48,10 +48,24 @@ __device__ __forceinline__ void begin(const Chunk& at, Column& own) {
   __syncthreads();
 }
 
+/// The rows of a slot's state in the workspace.
+struct WorkRows {
+  const float* state;
+  int slice;
+  __device__ __forceinline__ float operator()(int n, int column) const {
+    return state[static_cast<long long>(slice * block_k + n) * width + column];
+  }
+};
+__device__ __forceinline__ WorkRows work_rows(const GradientParams& g, int region, long long slot,
+                                              int slice) {
+  return {work_state(g, region, slot), slice};
+}
+
 /// All gradients of a chunk. after_panel is called as Panels::run() says.
-template <class Behind, class After>
-__device__ __forceinline__ void form_gradients(const Chunk& at, const float* before, Behind behind,
-                                               After after_panel, OwnSums& sums) {
+template <class Before, class Behind, class Others, class After>
+__device__ __forceinline__ void form_gradients(const Chunk& at, Before before, Behind behind,
+                                               const Others& others, After after_panel,
+                                               OwnSums& sums) {
   {
     Column own;
     begin(at, own);
@@ -60,7 +74,7 @@ __device__ __forceinline__ void form_gradients(const Chunk& at, const float* bef
     Scores{at, own}.form();
   }
   {
-    Panels<Behind> panels(at, before, behind);
+    Panels<Before, Behind, Others> panels(at, before, behind, others);
     panels.run(after_panel);
     panels.store();
   }
@@ -72,20 +86,3 @@ __device__ __forceinline__ void form_gradients(const Chunk& at, const float* bef
 }
 
 }  // namespace gla_bench::linear_recurrence::backward::chunked
-
-/// With a normalizer: each slice's part of a chunk's outputs.
-extern "C" __global__ void __launch_bounds__(
-    gla_bench::linear_recurrence::backward::chunked::threads)
-    chunk_gradient_outputs(const __grid_constant__ gla_bench::GradientParams g) {
-  using namespace gla_bench::linear_recurrence::backward::chunked;
-  extern __shared__ __align__(128) unsigned char shared[];
-  const Place place(g);
-  const gla_bench::linear_recurrence::backward::Sequence of(g, place.pair);
-  const Chunk at = chunk_of(of, place.slice, place.number, shared);
-  if (at.tokens <= 0) return;
-  Column own;
-  begin(at, own);
-  own.store_prefixed(at);
-  Scores{at, own}.form();
-  Outputs{at, work_state(g, work::states, place.slot)}.run();
-}

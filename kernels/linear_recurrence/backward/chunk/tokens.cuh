@@ -24,8 +24,8 @@ using operand_t = Ops::element;
 using ChangeOps = device::Choice<(normalized || device::is_same<io_t, float>),
                                  device::Tf32Products<3>, Ops>::type;
 constexpr int chunk = tile::chunk, block_k = tile::block_k, panel = tile::panel;
-constexpr ChunkGradientLayout layout{keys,    width, sizeof(operand_t),  chunk,
-                                     block_k, panel, launch::kept_change};
+constexpr ChunkGradientLayout layout{keys,    width, sizeof(operand_t),   chunk,
+                                     block_k, panel, launch::kept_change, launch::meets_others};
 constexpr int blocks = layout.blocks, groups = layout.groups, warps = layout.warps;
 constexpr int threads = layout.threads, key_ld = layout.key_ld, panel_ld = layout.panel_ld;
 static_assert(layout.slices == slices && layout.shared_bytes == launch::shared_bytes);
@@ -124,27 +124,42 @@ struct Column {
     at.total(block_of_warp(), own_key()) = product;
   }
 
-  /// Writes the decayed operands of the whole chunk: k with all decays behind it, and scale q with
-  /// all decays up to what it reads. After a barrier behind store_total().
-  __device__ __forceinline__ void store_suffixed(const Chunk& at) const {
-    float behind = 1.0f, x[16];
+  /// The decayed tokens of the whole chunk: k with all decays behind it, and q with all decays
+  /// up to what it reads, times a factor. After a barrier behind store_total().
+  __device__ __forceinline__ void suffixed(const Chunk& at, float (&x)[16]) const {
+    float behind = 1.0f;
 #pragma unroll
     for (int b = blocks - 1; b > 0; --b)
       if (b > block_of_warp()) behind *= at.total(b, own_key());
     suffix(x);
-    operand_t* to = at.operands(layout.suffixed) + 16 * block_of_warp() * key_ld + own_key();
 #pragma unroll
-    for (int t = 0; t < 16; ++t) to[t * key_ld] = Ops::rounded(k[t] * x[t] * behind);
+    for (int t = 0; t < 16; ++t) x[t] = k[t] * x[t] * behind;
   }
-  __device__ __forceinline__ void store_prefixed(const Chunk& at) const {
-    float before = at.of.g.inputs.scale, x[16];
+  __device__ __forceinline__ void prefixed(const Chunk& at, float factor, float (&x)[16]) const {
+    float before = factor;
 #pragma unroll
     for (int b = 0; b < blocks - 1; ++b)
       if (b < block_of_warp()) before *= at.total(b, own_key());
     prefix(x);
-    operand_t* to = at.operands(layout.prefixed) + 16 * block_of_warp() * key_ld + own_key();
 #pragma unroll
-    for (int t = 0; t < 16; ++t) to[t * key_ld] = Ops::rounded(q[t] * x[t] * before);
+    for (int t = 0; t < 16; ++t) x[t] = q[t] * x[t] * before;
+  }
+  /// Writes them as operands, q with the scale.
+  __device__ __forceinline__ void store_suffixed(const Chunk& at) const {
+    float x[16];
+    suffixed(at, x);
+    store_keys(at.operands(layout.suffixed), x);
+  }
+  __device__ __forceinline__ void store_prefixed(const Chunk& at) const {
+    float x[16];
+    prefixed(at, at.of.g.inputs.scale, x);
+    store_keys(at.operands(layout.prefixed), x);
+  }
+  /// Writes this thread's tokens and key to a tile [chunk, key_ld] of operands.
+  __device__ __forceinline__ static void store_keys(operand_t* tile, const float (&x)[16]) {
+    operand_t* to = tile + 16 * block_of_warp() * key_ld + own_key();
+#pragma unroll
+    for (int t = 0; t < 16; ++t) to[t * key_ld] = Ops::rounded(x[t]);
   }
 };
 
