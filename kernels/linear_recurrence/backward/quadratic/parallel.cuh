@@ -292,21 +292,37 @@ __device__ inline void store_outputs(const OwnChunk& own) {
   Outputs<decltype(before), OtherColumns<true>>{at, before, others}.run();
 }
 
-/// A panel of the rows of the gradient of the initial state: that of the final one with all decays,
-/// and each chunk's part of it, met from the last to the first.
+/// A panel of the rows of the gradient of the initial state.
+struct InitialPanel {
+  const Chunk& start;  ///< the sequence's first chunk
+  int first;           ///< column
+
+  __device__ __forceinline__ bool exists(int n, int c) const {
+    return start.key_of(n) < keys && first + c < width;
+  }
+  /// In place of the states' operands.
+  __device__ __forceinline__ float& at(int n, int c) const {
+    static_assert(4 * block_k * panel_ld <= layout.own_keys - layout.state);
+    return start.floats(layout.state)[n * panel_ld + c];
+  }
+  /// Calls act(element, key, column) for this thread's share of the elements that exist.
+  template <class Act>
+  __device__ __forceinline__ void for_each(Act act) const {
+    for (int i = static_cast<int>(threadIdx.x); i < block_k * panel; i += threads) {
+      const int n = i / panel, c = i % panel;
+      if (exists(n, c)) act(at(n, c), start.key_of(n), first + c);
+    }
+  }
+};
+
+/// The gradient of the final state with all decays, and each chunk's part, from the last chunk to
+/// the first.
 __device__ inline void store_initial(const Sequence& of, int slice, int first,
                                      unsigned char* shared) {
   const Pieces pieces(of, slice);
   const Chunk start = chunk_of(of, slice, 0, shared);
-  float* rows = start.floats(layout.state);  // [block_k, panel_ld], up to the end of the changes
-  static_assert(4 * block_k * panel_ld <= layout.own_keys - layout.state);
-  const auto for_each = [&](auto act) {
-    for (int i = static_cast<int>(threadIdx.x); i < block_k * panel; i += threads) {
-      const int key = start.key_of(i / panel), column = first + i % panel;
-      if (key < keys && column < width) act(rows[i / panel * panel_ld + i % panel], key, column);
-    }
-  };
-  for_each([&](float& x, int key, int column) { x = of.final_gradient(key, column); });
+  const InitialPanel change{start, first};
+  change.for_each([&](float& x, int key, int column) { x = of.final_gradient(key, column); });
   operand_t *queries = start.operands(layout.other_keys),
             *columns = start.operands(layout.other_columns);
   for (long long n = pieces.count; n-- > 0;) {
@@ -315,13 +331,14 @@ __device__ inline void store_initial(const Sequence& of, int slice, int first,
     load_panel<true>(chunk_of(of, slice, n, shared), first, columns);
     __syncthreads();
     outer_product(queries, columns, [&](int key, int column, float sum) {
-      if (start.key_of(key) >= keys || first + column >= width) return;
-      float& x = rows[key * panel_ld + column];
+      if (!change.exists(key, column)) return;
+      float& x = change.at(key, column);
       x = fmaf(pieces.total(n, key), x, of.g.inputs.scale * sum);
     });
   }
   __syncthreads();
-  for_each([&](float& x, int key, int column) { of.store_initial_gradient(key, column, x); });
+  change.for_each(
+      [&](float& x, int key, int column) { of.store_initial_gradient(key, column, x); });
 }
 
 }  // namespace gla_bench::linear_recurrence::backward::chunked
