@@ -155,6 +155,10 @@ RandomDraw read_random_draw(const JsonNode& node, const Operator& op) {
   return random;
 }
 
+/// Options that are drawn only where a sweep names them: few variants take them, and all others
+/// would refuse what is drawn.
+constexpr std::array<std::string_view, 1> drawn_by_name{"page_size"};
+
 /// What may be drawn where the sweep does not say.
 void read_random(const JsonNode& sweep_node, const JsonNode& node, const Operator& op,
                  Sweep& sweep) {
@@ -168,7 +172,9 @@ void read_random(const JsonNode& sweep_node, const JsonNode& node, const Operato
   sweep.initial_state = sweep.final_state = {false, true};
   sweep.max_tiles = 1;
   sweep.refusals_allowed = true;
-  for (const OptionAxis& axis : op.options) sweep.options[axis.name] = axis.values;
+  for (const OptionAxis& axis : op.options)
+    if (std::find(drawn_by_name.begin(), drawn_by_name.end(), axis.name) == drawn_by_name.end())
+      sweep.options[axis.name] = axis.values;
 }
 
 void read_inputs_of_sweep(const JsonNode& node, const Operator& op, const std::string& folder,

@@ -168,9 +168,14 @@ Shape solve_extents(const Operator& op, Problem problem, const GivenExtents& giv
       found = true;
     }
   }
-  if (!unknown.empty())
+  if (!unknown.empty()) {
+    // The operator may know why no tensors can tell.
+    for (const ExtentAxis* extent : unknown) problem.shape.*extent->extent = 1;
+    if (const auto reason = op.refuse ? op.refuse(problem) : std::nullopt)
+      throw ExtentError("", *reason);
     throw ExtentError(
         "", "its tensors do not tell " + std::string(unknown.front()->name) + " of " + op.name);
+  }
   drop_optional(op, problem);
   return problem.shape;
 }

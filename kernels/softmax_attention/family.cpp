@@ -5,6 +5,7 @@
 
 #include "core/operator.hpp"
 #include "kernels/memory.hpp"
+#include "reference/attention/paged.hpp"
 #include "reference/attention/ragged.hpp"
 
 namespace gla_bench::softmax_attention {
@@ -83,8 +84,18 @@ std::int64_t sequences(const Problem& problem) {
   return ragged(problem) ? problem.shape.sequences : problem.shape.batch;
 }
 
-double ends_bytes(const Problem& problem) {
+bool paged(const Problem& problem) {
+  return attention::page_size(problem) > 0;
+}
+
+double index_bytes(const Problem& problem) {
+  if (paged(problem)) return attention::table_bytes(problem);
   return ragged(problem) ? product(2, problem.shape.sequences + 1, 4) : 0;
+}
+
+std::optional<std::string> refuse_pages(const Problem& problem) {
+  if (!paged(problem)) return std::nullopt;
+  return "has no block_table: all keys of a sequence lie side by side";
 }
 
 SoftmaxParams softmax_params(const Problem& problem, const Address& address,
@@ -118,7 +129,9 @@ AttentionParams attention_params(const Problem& problem, const Address& address,
   p.dv = address("dv");
   p.d_log_decay = static_cast<float*>(address("dlog_decay"));
   bind_regions(p.work, address, regions);
-  const std::int64_t keys = s.keys_seq(), key_heads = s.keys_heads();
+  const bool in_pages = paged(problem);
+  const std::int64_t keys = in_pages ? attention::page_size(problem) : s.keys_seq();
+  const std::int64_t key_heads = s.keys_heads();
   p.query_strides = input_strides(problem, s.seq, s.heads, s.key_dim);
   p.key_strides = input_strides(problem, keys, key_heads, s.key_dim);
   p.value_strides = input_strides(problem, keys, key_heads, s.value_dim);
@@ -139,6 +152,10 @@ AttentionParams attention_params(const Problem& problem, const Address& address,
   p.cu_seqlens = static_cast<const int*>(address("cu_seqlens"));
   p.cu_seqlens_k = static_cast<const int*>(address("cu_seqlens_k"));
   p.sequences = s.sequences;
+  p.block_table = static_cast<const int*>(address("block_table"));
+  p.cache_seqlens = static_cast<const int*>(address("cache_seqlens"));
+  p.pages_of_sequence = in_pages ? attention::pages_of_sequence(problem) : 0;
+  p.page_size = static_cast<int>(attention::page_size(problem));
   return p;
 }
 
@@ -159,7 +176,8 @@ std::vector<Constant> constants(const Problem& problem, const Tile& tile) {
             {"trait", "group", static_cast<int>(group(problem))},
             {"trait", "float32_gates", gate_dtype(problem) == DType::float32},
             {"trait", "packed_inputs", packed_inputs(problem)},
-            {"trait", "ragged", ragged(problem)}};
+            {"trait", "ragged", ragged(problem)},
+            {"trait", "page_size", static_cast<int>(attention::page_size(problem))}};
   for (const auto& [axis, value] : tile) list.push_back({"tile", axis, value});
   return list;
 }
@@ -175,12 +193,12 @@ double query_bytes(const Problem& problem) {
 
 double key_bytes(const Problem& problem) {
   const Shape& s = problem.shape;
-  return product(s.batch, s.keys_seq(), s.keys_heads(), s.key_dim) * io_bytes(problem);
+  return product(attention::keys_in_all(problem), s.keys_heads(), s.key_dim) * io_bytes(problem);
 }
 
 double value_bytes(const Problem& problem) {
   const Shape& s = problem.shape;
-  return product(s.batch, s.keys_seq(), s.keys_heads(), s.value_dim) * io_bytes(problem);
+  return product(attention::keys_in_all(problem), s.keys_heads(), s.value_dim) * io_bytes(problem);
 }
 
 double output_bytes(const Problem& problem) {
@@ -196,7 +214,7 @@ double decay_bytes(const Problem& problem) {
     case Decay::constant:
       return product(s.heads, 4);
     case Decay::per_token:
-      return product(s.batch, s.keys_seq(), s.heads) *
+      return product(attention::keys_in_all(problem), s.heads) *
              static_cast<double>(size_of(gate_dtype(problem)));
   }
   return 0;
@@ -232,11 +250,11 @@ std::optional<std::string> refuse_problem(const Problem& problem, std::string_vi
   return std::nullopt;
 }
 
-std::function<Traffic(const Problem&, const Tile&)> with_ends(
+std::function<Traffic(const Problem&, const Tile&)> with_indices(
     std::function<Traffic(const Problem&, const Tile&)> traffic) {
   return [traffic = std::move(traffic)](const Problem& problem, const Tile& tile) {
     Traffic all = traffic(problem, tile);
-    all.read_bytes += ends_bytes(problem);
+    all.read_bytes += index_bytes(problem);
     return all;
   };
 }
@@ -256,13 +274,15 @@ Variant cuda_variant(std::string_view op, Direction direction, const CudaForm& f
   v.workspace = form.workspace ? form.workspace
                                : [](const Problem&, const Tile&) { return std::vector<Region>{}; };
   v.reject = [op = v.op, direction, space = form.space, takes_ragged = form.takes_ragged,
-              reject = form.reject,
+              takes_pages = form.takes_pages, reject = form.reject,
               workspace = v.workspace](const Problem& problem, const Tile& tile,
                                        const Limits& limits) -> std::optional<std::string> {
     if (auto reason = refuse_choice(space, tile)) return reason;
     if (auto reason = refuse_problem(problem, op, direction)) return reason;
     if (auto reason = refuse_architecture(limits)) return reason;
     if (ragged(problem) && !takes_ragged) return "has no cu_seqlens: all sequences have one length";
+    if (!takes_pages)
+      if (auto reason = refuse_pages(problem)) return reason;
     if (reject)
       if (auto reason = reject(problem, tile, limits)) return reason;
     double bytes = 0;
@@ -270,7 +290,7 @@ Variant cuda_variant(std::string_view op, Direction direction, const CudaForm& f
       bytes += static_cast<double>(region.bytes);
     return refuse_workspace(bytes, limits);
   };
-  v.traffic = with_ends(form.traffic);
+  v.traffic = with_indices(form.traffic);
   v.flops = form.flops;
   v.bind = [workspace = v.workspace](const Problem& problem, const Tile& tile,
                                      const Address& address) {

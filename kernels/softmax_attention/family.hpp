@@ -38,8 +38,12 @@ std::int64_t sequences(const Problem& problem);
 /// Blocks of `rows` tokens for each head of all sequences together, of T or Tk `tokens`. Of ragged
 /// batches, the slots that their blocks have whatever the lengths are (ragged.cuh).
 std::int64_t blocks_of(const Problem& problem, std::int64_t tokens, std::int64_t rows);
-/// Bytes of cu_seqlens and cu_seqlens_k.
-double ends_bytes(const Problem& problem);
+/// Whether keys are in pages, which block_table finds.
+bool paged(const Problem& problem);
+/// Bytes of cu_seqlens and cu_seqlens_k, or of block_table and cache_seqlens.
+double index_bytes(const Problem& problem);
+/// Says that keys are in pages and the variant has no block_table, or returns nothing.
+std::optional<std::string> refuse_pages(const Problem& problem);
 
 /// SoftmaxParams with the tensors' addresses, sizes and scale. `regions` lists the names of the
 /// workspace regions in the order of Params::work.
@@ -56,7 +60,8 @@ ParamBytes bind(const Problem& problem, const Address& address, const std::vecto
 
 /// Every axis of the tile as tile::<axis>. For attention also dim::key_dim, dim::value_dim and
 /// trait::causal, ::decay (a Decay), ::lse (whether there is one, as an output or an input),
-/// ::group, ::float32_gates, ::packed_inputs (q, k and v are slices of wider rows) and ::ragged.
+/// ::group, ::float32_gates, ::packed_inputs (q, k and v are slices of wider rows), ::ragged and
+/// ::page_size (0: not paged).
 std::vector<Constant> constants(const Problem& problem, const Tile& tile);
 
 /// Bytes of x, which equal those of y, of softmax.
@@ -94,10 +99,11 @@ struct CudaForm {
   std::function<std::vector<Region>(const Problem&, const Tile&)> workspace;
   std::function<Recipe(const Problem&, const Tile&)> recipe;
   bool takes_ragged = false;  ///< whether the kernels know cu_seqlens
+  bool takes_pages = false;   ///< whether the kernels know block_table
 };
 
-/// The same traffic with cu_seqlens and cu_seqlens_k, which the kernels read once.
-std::function<Traffic(const Problem&, const Tile&)> with_ends(
+/// The same traffic with the inputs of whole numbers, which the kernels read once.
+std::function<Traffic(const Problem&, const Tile&)> with_indices(
     std::function<Traffic(const Problem&, const Tile&)> traffic);
 
 /// The variant of one operator and direction that the form describes.

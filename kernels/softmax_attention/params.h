@@ -51,6 +51,13 @@ struct AttentionParams {
   const int* cu_seqlens;    ///< for trait::ragged: where sequences begin in T and end, [N+1]
   const int* cu_seqlens_k;  ///< the same of keys, in Tk
   long long sequences;      ///< N; 0: not ragged
+  /// For trait::page_size above 0: pages of the pool that hold a sequence's keys one after the
+  /// other, [B,P]. k, v and log decays per token are [pages, page_size, ..] then, so that a step
+  /// along `batch` of their strides is one page.
+  const int* block_table;
+  const int* cache_seqlens;     ///< the number of each sequence's keys, up to Tk, [B]
+  long long pages_of_sequence;  ///< P
+  int page_size;                ///< for the host; 0: keys are not paged
 };
 
 }  // namespace gla_bench

@@ -5,6 +5,7 @@
 #include "core/rounding.hpp"
 #include "reference/attention/blocked.hpp"
 #include "reference/attention/device.hpp"
+#include "reference/attention/paged.hpp"
 #include "reference/attention/ragged.hpp"
 #include "reference/attention/second_form.hpp"
 #include "reference/inputs.hpp"
@@ -43,11 +44,14 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   const Shape& s = problem.shape;
   const DType d = problem.dtype;
   const std::vector<std::int64_t> queries{s.batch, s.seq, s.heads, s.key_dim};
-  const std::vector<std::int64_t> keys{s.batch, s.keys_seq(), s.keys_heads(), s.key_dim};
-  const std::vector<std::int64_t> values{s.batch, s.keys_seq(), s.keys_heads(), s.value_dim};
+  const std::int64_t page = attention::page_size(problem);
+  const std::int64_t rows_of_keys = page > 0 ? attention::pool_pages(problem) : s.batch;
+  const std::int64_t tokens_of_keys = page > 0 ? page : s.keys_seq();
+  const std::vector<std::int64_t> keys{rows_of_keys, tokens_of_keys, s.keys_heads(), s.key_dim};
+  const std::vector<std::int64_t> values{rows_of_keys, tokens_of_keys, s.keys_heads(), s.value_dim};
   const std::vector<std::int64_t> outputs{s.batch, s.seq, s.heads, s.value_dim};
   const std::vector<std::int64_t> rows{s.batch, s.seq, s.heads};
-  const std::vector<std::int64_t> key_rows{s.batch, s.keys_seq(), s.heads};
+  const std::vector<std::int64_t> key_rows{rows_of_keys, tokens_of_keys, s.heads};
   std::vector<TensorSpec> list{{"q", Role::input, d, queries, true},
                                {"k", Role::input, d, keys, true},
                                {"v", Role::input, d, values, true}};
@@ -63,6 +67,11 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   add_decay("log_decay", Role::input, gates_of(problem));
   for (const char* name : {"cu_seqlens", "cu_seqlens_k"})
     if (s.sequences > 0) list.push_back({name, Role::input, DType::int32, {s.sequences + 1}});
+  if (page > 0) {
+    const std::int64_t row = attention::pages_of_sequence(problem);
+    list.push_back({"block_table", Role::input, DType::int32, {s.batch, row}});
+    list.push_back({"cache_seqlens", Role::input, DType::int32, {s.batch}});
+  }
   const Role given = backward(problem) ? Role::input : Role::output;
   list.push_back({"o", given, d, outputs, true});
   list.back().rounded_factors = 1;  // the probabilities
@@ -133,10 +142,22 @@ double own_pairs(const Problem& problem) {
   return sum * static_cast<double>(problem.shape.heads);
 }
 
+// The bytes of a tensor that count: of a pool those of keys that sequences have, and of a block
+// table the entries that name a page of these.
+double needed_bytes(const Problem& problem, const TensorSpec& spec) {
+  const auto all = static_cast<double>(spec.bytes());
+  const std::int64_t page = attention::page_size(problem);
+  if (page == 0 || spec.role != Role::input) return all;
+  if (spec.name == "block_table") return attention::table_bytes(problem);
+  if (spec.name == "cache_seqlens") return 0;  // with the table
+  if (!spec.tokens || spec.name == "q") return all;
+  return all / static_cast<double>(attention::pool_pages(problem) * page) *
+         static_cast<double>(attention::keys_in_all(problem));
+}
+
 Work work(const Problem& problem) {
   Work result;
-  for (const TensorSpec& spec : tensors(problem))
-    result.floor_bytes += static_cast<double>(spec.bytes());
+  for (const TensorSpec& spec : tensors(problem)) result.floor_bytes += needed_bytes(problem, spec);
   // Forward: q k^T and P v. Backward: q k^T, do v^T, dS k, dS^T q and P^T do.
   const auto k = static_cast<double>(problem.shape.key_dim);
   const auto v = static_cast<double>(problem.shape.value_dim);
@@ -157,6 +178,7 @@ std::optional<std::string> refuse(const Problem& problem) {
   const Shape& s = problem.shape;
   if (s.heads % s.keys_heads() != 0) return "heads is not a multiple of key_heads";
   if (auto reason = attention::refuse_ragged(problem)) return reason;
+  if (auto reason = attention::refuse_paged(problem)) return reason;
   if (backward(problem) && chosen(problem, "lse", "true"))
     return "lse is an input of the backward, not an output to ask for";
   if (decays(problem) && chosen(problem, "decay", "constant") && problem.gate == "spikes")
@@ -217,24 +239,31 @@ std::vector<float> draw_constants(const Problem& problem) {
   return decays;
 }
 
+std::vector<float> draw_numbers(const Problem& problem, std::string_view input) {
+  if (input == "block_table") return attention::draw_block_table(problem);
+  if (input == "cache_seqlens") return attention::draw_key_counts(problem);
+  return attention::draw_ends(problem, input == "cu_seqlens_k");
+}
+
 HostTensors draw(const Problem& problem) {
   const Shape& s = problem.shape;
   HostTensors inputs;
   for (const TensorSpec& spec : tensors(problem)) {
     if (spec.role != Role::input || spec.name == "o" || spec.name == "lse") continue;
     if (spec.dtype == DType::int32) {
-      inputs[spec.name] = attention::draw_ends(problem, spec.name == "cu_seqlens_k");
+      inputs[spec.name] = draw_numbers(problem, spec.name);
       continue;
     }
     if (spec.name == "log_decay" && spec.tokens)
-      inputs[spec.name] = draw_gates(problem.gate, problem.seed, spec.name, s.batch * s.keys_seq(),
-                                     s.heads, 1, spec.dtype);
+      inputs[spec.name] = draw_gates(problem.gate, problem.seed, spec.name,
+                                     spec.elements() / s.heads, s.heads, 1, spec.dtype);
     else if (spec.name == "log_decay")
       inputs[spec.name] = draw_constants(problem);
     else
       inputs[spec.name] = draw_normal(stream(problem.seed, spec.name), spec.elements(), spec.dtype);
   }
   if (!decays(problem)) shape_logits(problem, inputs);
+  if (attention::page_size(problem) > 0) attention::spoil_free_rows(problem, inputs);
   if (flag(problem, "nan_sequence")) attention::spoil_sequences(problem, tensors(problem), inputs);
   if (!backward(problem)) return inputs;
   Problem forward = problem;

@@ -3,6 +3,7 @@
 
 #include "reference/attention/blocked.hpp"
 #include "reference/attention/blocks.hpp"
+#include "reference/attention/paged.hpp"
 #include "reference/attention/ragged.hpp"
 
 namespace gla_bench::attention {
@@ -84,6 +85,7 @@ Outputs<Real> forward(const View& view, std::optional<Arithmetic> arithmetic) {
   if (view.sequences > 0)
     return of_sequences<Real>(view,
                               [&](const View& one) { return forward<Real>(one, arithmetic); });
+  if (view.block_table != nullptr) return forward<Real>(SideBySide(view).view, arithmetic);
   Outputs<Real> outputs;
   outputs["o"].resize(static_cast<std::size_t>(view.pairs() * view.seq * view.values));
   if (view.lse) outputs["lse"].resize(static_cast<std::size_t>(view.pairs() * view.seq));

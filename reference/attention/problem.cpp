@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "reference/attention/paged.hpp"
+
 namespace gla_bench::attention {
 namespace {
 
@@ -20,7 +22,8 @@ Form::Form(const Operator& op, const Problem& problem) {
   key_heads = s.keys_heads();
   keys = s.key_dim;
   values = s.value_dim;
-  sequences = s.sequences;
+  page_size = attention::page_size(problem);
+  sequences = page_size > 0 ? s.batch : s.sequences;
   has_decays = op.name == "decay_attention";
   causal = has_decays || option(op, problem, "causal") == "true";
   constant_decay = has_decays && option(op, problem, "decay") == "constant";
@@ -38,11 +41,24 @@ View::View(const Operator& op, const Problem& problem, const HostTensors& inputs
   o = find(inputs, "o", backward);
   given_lse = find(inputs, "lse", backward);
   d_o = find(inputs, "do", backward);
-  query_ends = find(inputs, "cu_seqlens", sequences > 0);
-  key_ends = find(inputs, "cu_seqlens_k", sequences > 0);
+  const bool paged = page_size > 0, ragged = sequences > 0 && !paged;
+  query_ends = find(inputs, "cu_seqlens", ragged);
+  key_ends = find(inputs, "cu_seqlens_k", ragged);
+  block_table = find(inputs, "block_table", paged);
+  key_counts = find(inputs, "cache_seqlens", paged);
 }
 
 View View::sequence(std::int64_t n) const {
+  if (page_size > 0) {
+    View one = *this;
+    one.sequences = 0;
+    one.batch = 1;
+    one.q = q + n * seq * heads * keys;
+    one.block_table = block_table + n * ((key_seq + page_size - 1) / page_size);
+    one.key_counts = nullptr;
+    one.key_seq = static_cast<std::int64_t>(key_counts[n]);
+    return one;
+  }
   const auto query = static_cast<std::int64_t>(query_ends[n]);
   const auto key = static_cast<std::int64_t>(key_ends[n]);
   const auto behind = [](const float* tensor, std::int64_t rows, std::int64_t width) {

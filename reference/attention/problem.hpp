@@ -27,7 +27,10 @@ struct Decays {
 /// The extents and options of a problem.
 struct Form {
   std::int64_t batch, seq, key_seq, heads, key_heads, keys, values;
-  std::int64_t sequences;  ///< of a ragged batch, whose queries and keys are seq and key_seq in all
+  /// Sequences with lengths of their own: those of a ragged batch, whose queries and keys are seq
+  /// and key_seq in all, or of paged keys. 0: all have the same.
+  std::int64_t sequences;
+  std::int64_t page_size;  ///< 0: keys are not paged
   bool has_decays, causal, constant_decay, lse, backward;
   double scale;
 
@@ -50,15 +53,9 @@ struct Form {
     return causal ? std::max<std::int64_t>(key - key_seq + seq, 0) : 0;
   }
 
-  /// Row indices of [B,T,H,..] and [B,Tk,Hk,..] tensors. Multiply them by the width.
+  /// The row index of [B,T,H,..] tensors. Multiply it by the width.
   std::int64_t query_row(std::int64_t b, std::int64_t i, std::int64_t h) const {
     return (b * seq + i) * heads + h;
-  }
-  std::int64_t key_row(std::int64_t b, std::int64_t j, std::int64_t key_head_) const {
-    return (b * key_seq + j) * key_heads + key_head_;
-  }
-  std::int64_t decay_row(std::int64_t b, std::int64_t j, std::int64_t h) const {
-    return constant_decay ? h : (b * key_seq + j) * heads + h;
   }
   std::int64_t decay_gradients() const {
     if (!has_decays) return 0;
@@ -70,15 +67,31 @@ struct Form {
 /// null.
 struct View : Form {
   const float *q, *k, *v, *log_decay, *o, *given_lse, *d_o;
-  const float *query_ends, *key_ends;  ///< cu_seqlens and cu_seqlens_k [N+1]; null: not ragged
+  const float *query_ends, *key_ends;     ///< cu_seqlens and cu_seqlens_k [N+1]; null: not ragged
+  const float *block_table, *key_counts;  ///< [B,P] and cache_seqlens [B]; null: not paged
 
   /// @throws std::out_of_range for a missing input
   View(const Operator& op, const Problem& problem, const HostTensors& inputs);
 
-  /// A sequence of a ragged batch as a problem of its own. It may have no queries or no keys.
+  /// A sequence of a ragged batch, or of paged keys, as a problem of its own. It may have no
+  /// queries or no keys. Paged keys stay in their pool.
   View sequence(std::int64_t n) const;
 
-  /// The decays of one sequence and query head; empty where there are none. Not of a ragged batch.
+  /// Where a key's token is in [B,Tk] or, by the table of a sequence by itself, in the pool.
+  std::int64_t place(std::int64_t b, std::int64_t j) const {
+    if (block_table == nullptr) return b * key_seq + j;
+    return static_cast<std::int64_t>(block_table[j / page_size]) * page_size + j % page_size;
+  }
+  /// Row indices of [B,Tk,Hk,..] and [B,Tk,H] tensors. Multiply them by the width.
+  std::int64_t key_row(std::int64_t b, std::int64_t j, std::int64_t key_head_) const {
+    return place(b, j) * key_heads + key_head_;
+  }
+  std::int64_t decay_row(std::int64_t b, std::int64_t j, std::int64_t h) const {
+    return constant_decay ? h : place(b, j) * heads + h;
+  }
+
+  /// The decays of one sequence and query head; empty where there are none. Not of a batch of
+  /// sequences with lengths of their own.
   Decays decays(std::int64_t b, std::int64_t h) const;
 };
 

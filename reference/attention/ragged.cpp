@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "reference/attention/paged.hpp"
 #include "reference/inputs.hpp"
 
 namespace gla_bench::attention {
@@ -36,8 +37,11 @@ void empty_sequence(std::vector<float>& ends, std::size_t empty, const Spoiled& 
 }  // namespace
 
 void add_options(Operator& op) {
-  op.options.push_back(
-      {"lengths", {"uniform", "skewed"}, "how ragged sequences' lengths are drawn", false});
+  op.options.push_back({"lengths",
+                        {"uniform", "skewed"},
+                        "how the lengths of ragged sequences, or of paged keys, are drawn",
+                        false});
+  op.options.push_back(page_axis());
   op.options.push_back({"nan_sequence",
                         {"false", "true"},
                         "a ragged sequence without queries and one without keys are NaN, which no "
@@ -51,8 +55,9 @@ std::optional<std::string> refuse_ragged(const Problem& problem) {
     return "ragged sequences lie one behind the other: batch must be 1";
   if (s.sequences > 0 && std::max(s.seq, s.keys_seq()) >= most_tokens)
     return "ragged sequences have less than 2^24 tokens in all";
-  if (s.sequences == 0 && option(problem, "lengths") != "uniform")
-    return "lengths are of ragged sequences, and `sequences` is not given";
+  if (s.sequences == 0 && page_size(problem) == 0 && option(problem, "lengths") != "uniform")
+    return "lengths are of ragged sequences or paged keys, and neither `sequences` nor page_size "
+           "is given";
   if (!flag(problem, "nan_sequence")) return std::nullopt;
   if (s.sequences < least_sequences_to_spoil)
     return "nan_sequence needs at least three ragged sequences";
@@ -78,6 +83,12 @@ std::vector<float> draw_ends(const Problem& problem, bool of_keys) {
 std::vector<Lengths> lengths(const Problem& problem) {
   const Shape& s = problem.shape;
   const std::int64_t count = s.sequences;
+  if (page_size(problem) > 0) {
+    std::vector<Lengths> list;
+    for (const float keys : draw_key_counts(problem))
+      list.push_back({s.seq, static_cast<std::int64_t>(keys)});
+    return list;
+  }
   if (count == 0) return {{s.seq, s.keys_seq(), s.batch}};
   std::vector<Lengths> list;
   if (problem.gate == "file") {

@@ -23,11 +23,12 @@ struct Lengths {
 /// sequences are those of the queries.
 std::vector<float> draw_ends(const Problem& problem, bool of_keys);
 
-/// The lengths of all sequences. Those of a file, which a problem does not know, are taken to be
-/// alike.
+/// The lengths of all sequences, ragged, paged or neither. Those of a file, which a problem does
+/// not know, are taken to be alike.
 std::vector<Lengths> lengths(const Problem& problem);
 
-/// Adds the options that ragged batches have: `lengths` and `nan_sequence`.
+/// Adds the options of batches whose sequences have lengths of their own: `lengths`, `page_size`
+/// and `nan_sequence`.
 void add_options(Operator& op);
 
 /// Says why there is no such ragged batch, or returns nothing.
@@ -38,8 +39,8 @@ std::optional<std::string> refuse_ragged(const Problem& problem);
 void spoil_sequences(const Problem& problem, const std::vector<TensorSpec>& tensors,
                      HostTensors& inputs);
 
-/// The outputs of a ragged batch from those of its sequences: outputs of tokens one behind the
-/// other, and the gradient of a constant decay as a sum.
+/// The outputs of a ragged batch, or of paged keys, from those of its sequences: outputs of tokens
+/// one behind the other, and the gradient of a constant decay as a sum.
 template <class Real, class Compute>
 std::map<std::string, std::vector<Real>> of_sequences(const View& view, Compute compute) {
   std::map<std::string, std::vector<Real>> outputs;

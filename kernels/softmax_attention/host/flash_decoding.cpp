@@ -165,7 +165,8 @@ Variant decoding(std::string_view op, const char* name, const char* summary, boo
                          for_each_sequence(host_call, [&](const Call& call) {
                            run(call, host_call.tile.at("splits"), fixed);
                          });
-                       }});
+                       },
+                       true});
 }
 
 }  // namespace

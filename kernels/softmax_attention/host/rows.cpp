@@ -34,6 +34,28 @@ long long offset(const TokenStrides& strides, long long batch, long long token, 
   return batch * strides.batch + token * strides.seq + head * strides.heads;
 }
 
+/// Visits the runs of rows of keys that lie side by side: all of them or, of paged keys, those of
+/// each page. `visit` is told their place along the batch and the tokens, the number of rows before
+/// them, and theirs.
+template <class Visit>
+void for_each_run(const AttentionParams& p, long long batch, long long first, long long rows,
+                  Visit visit) {
+  if (p.page_size == 0) return visit(batch, first, 0LL, rows);
+  for (long long row = 0; row < rows;) {
+    const long long page = (first + row) / p.page_size, token = (first + row) % p.page_size;
+    const long long count = std::min(rows - row, p.page_size - token);
+    visit(static_cast<long long>(p.block_table[page]), token, row, count);
+    row += count;
+  }
+}
+
+/// Moves a pointer to bytes that may be const, where there is one.
+void move(auto& tensor, long long bytes) {
+  using Void = std::remove_reference_t<decltype(tensor)>;
+  using Byte = std::conditional_t<std::is_same_v<Void, void*>, std::byte, const std::byte>;
+  if (tensor != nullptr) tensor = static_cast<Byte*>(tensor) + bytes;
+}
+
 AttentionParams params_of(const HostCall& call) {
   AttentionParams params;
   std::memcpy(&params, call.params.data(), sizeof params);
@@ -93,11 +115,6 @@ Call Call::sequence(long long n) const {
   const long long query = p.cu_seqlens[n], key = p.cu_seqlens_k[n];
   const auto element = static_cast<long long>(size_of(dtype));
   const auto gate = static_cast<long long>(size_of(gate_dtype));
-  const auto move = [](auto& tensor, long long bytes) {  // a pointer to bytes that may be const
-    using Void = std::remove_reference_t<decltype(tensor)>;
-    using Byte = std::conditional_t<std::is_same_v<Void, void*>, std::byte, const std::byte>;
-    if (tensor != nullptr) tensor = static_cast<Byte*>(tensor) + bytes;
-  };
   Call one = *this;
   AttentionParams& to = one.p;
   to.seq = p.cu_seqlens[n + 1] - query;
@@ -119,19 +136,39 @@ Call Call::sequence(long long n) const {
   return one;
 }
 
+Call Call::paged_sequence(long long n) const {
+  const auto element = static_cast<long long>(size_of(dtype));
+  Call one = *this;
+  one.pairs = p.heads;
+  AttentionParams& to = one.p;
+  to.batch = 1;
+  to.key_seq = p.cache_seqlens[n];
+  to.block_table += n * p.pages_of_sequence;
+  move(to.q, n * p.query_strides.batch * element);
+  move(to.o, n * p.output_strides.batch * element);
+  if (to.lse != nullptr) to.lse += n * p.lse_strides.batch;
+  return one;
+}
+
 void Call::load_queries(const Pair& at, long long first, long long rows, float* out) const {
   load(dtype, p.q, offset(p.query_strides, at.batch, first, at.head), p.query_strides.seq, rows,
        p.key_dim, out);
 }
 
 void Call::load_keys(const Pair& at, long long first, long long rows, float* out) const {
-  load(dtype, p.k, offset(p.key_strides, at.batch, first, at.head / group), p.key_strides.seq, rows,
-       p.key_dim, out);
+  const auto run = [&](long long batch, long long token, long long row, long long count) {
+    load(dtype, p.k, offset(p.key_strides, batch, token, at.head / group), p.key_strides.seq, count,
+         p.key_dim, out + row * p.key_dim);
+  };
+  for_each_run(p, at.batch, first, rows, run);
 }
 
 void Call::load_values(const Pair& at, long long first, long long rows, float* out) const {
-  load(dtype, p.v, offset(p.value_strides, at.batch, first, at.head / group), p.value_strides.seq,
-       rows, p.value_dim, out);
+  const auto run = [&](long long batch, long long token, long long row, long long count) {
+    load(dtype, p.v, offset(p.value_strides, batch, token, at.head / group), p.value_strides.seq,
+         count, p.value_dim, out + row * p.value_dim);
+  };
+  for_each_run(p, at.batch, first, rows, run);
 }
 
 void Call::load_outputs(const void* tensor, const Pair& at, long long first, long long rows,
@@ -146,8 +183,11 @@ void Call::store_outputs(const Pair& at, long long first, long long rows, const 
 }
 
 void Call::load_decays(const Pair& at, long long first, long long rows, float* out) const {
-  load(gate_dtype, p.log_decay, offset(p.decay_strides, at.batch, first, at.head),
-       p.decay_strides.seq, rows, 1, out);
+  const auto run = [&](long long batch, long long token, long long row, long long count) {
+    load(gate_dtype, p.log_decay, offset(p.decay_strides, batch, token, at.head),
+         p.decay_strides.seq, count, 1, out + row);
+  };
+  for_each_run(p, at.batch, first, rows, run);
 }
 
 namespace {
@@ -181,11 +221,12 @@ void write_empty(const Call& call) {
 
 void for_each_sequence(const HostCall& host_call, const std::function<void(const Call&)>& run) {
   const Call call(host_call);
-  if (call.p.sequences == 0) return run(call);
+  const bool paged = call.p.page_size > 0;
+  if (call.p.sequences == 0 && !paged) return run(call);
   if (call.decay == Decay::constant && call.p.d_log_decay != nullptr)
     std::fill_n(call.p.d_log_decay, call.p.heads, 0.0f);
-  for (long long n = 0; n < call.p.sequences; ++n) {
-    const Call one = call.sequence(n);
+  for (long long n = 0; n < (paged ? call.p.batch : call.p.sequences); ++n) {
+    const Call one = paged ? call.paged_sequence(n) : call.sequence(n);
     if (one.p.seq > 0 && one.p.key_seq > 0)
       run(one);
     else

@@ -59,6 +59,9 @@ struct Call {
 
   /// A sequence of a ragged batch as a call of its own.
   Call sequence(long long n) const;
+  /// A sequence of paged keys as a call of its own. Its keys stay in their pages, where loads find
+  /// them.
+  Call paged_sequence(long long n) const;
 
   void load_queries(const Pair& at, long long first, long long rows, float* out) const;
   void load_keys(const Pair& at, long long first, long long rows, float* out) const;
@@ -71,8 +74,9 @@ struct Call {
   void load_decays(const Pair& at, long long first, long long rows, float* out) const;
 };
 
-/// Calls `run` for the call or, where it is a ragged batch, one after the other for those of its
-/// sequences that have both queries and keys. What the others have of outputs is written here.
+/// Calls `run` for the call or, where it is a ragged batch or of paged keys, one after the other
+/// for those of its sequences that have both queries and keys. What the others have of outputs is
+/// written here.
 void for_each_sequence(const HostCall& host_call, const std::function<void(const Call&)>& run);
 
 }  // namespace gla_bench::softmax_attention::host

@@ -21,12 +21,15 @@ Variant make_variant(std::string_view op, Direction direction, HostForm form) {
   variant.workspace = form.workspace ? form.workspace : [](const Problem&, const Tile&) {
     return std::vector<Region>{};
   };
-  variant.reject = [op = variant.op, direction, space = form.space, workspace = variant.workspace](
+  variant.reject = [op = variant.op, direction, space = form.space, workspace = variant.workspace,
+                    takes_pages = form.takes_pages](
                        const Problem& problem, const Tile& tile,
                        const Limits& limits) -> std::optional<std::string> {
     if (limits.arch != 0) return "runs on the host only";
     if (auto reason = refuse_choice(space, tile)) return reason;
     if (auto reason = refuse_problem(problem, op, direction)) return reason;
+    if (!takes_pages)
+      if (auto reason = refuse_pages(problem)) return reason;
     double bytes = 0;
     for (const Region& region : workspace(problem, tile))
       bytes += static_cast<double>(region.bytes);
@@ -36,7 +39,7 @@ Variant make_variant(std::string_view op, Direction direction, HostForm form) {
                                                  const Address& address) {
     return softmax_attention::bind(problem, address, workspace(problem, tile));
   };
-  variant.traffic = with_ends(std::move(form.traffic));
+  variant.traffic = with_indices(std::move(form.traffic));
   variant.flops = std::move(form.flops);
   variant.code = std::move(form.code);
   return variant;

@@ -18,6 +18,7 @@ struct HostForm {
   std::function<double(const Problem&, const Tile&)> flops;
   std::function<std::vector<Region>(const Problem&, const Tile&)> workspace;
   std::function<void(const HostCall&)> code;
+  bool takes_pages = false;  ///< whether the code knows block_table
 };
 
 /// A host variant that computes in float32.

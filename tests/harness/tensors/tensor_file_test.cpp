@@ -257,9 +257,30 @@ TEST_F(TensorFile, GivesBackEveryOperatorWithEveryOption) {
           for (const std::string& value : axis.values) {
             problem.options.clear();
             if (value != axis.values.front()) problem.options[axis.name] = value;
-            if (!op.refuse || !op.refuse(problem)) expect_back(problem, path_);
+            Problem of_file = problem;
+            of_file.gate = "file";
+            if (!op.refuse || !op.refuse(of_file)) expect_back(problem, path_);
           }
       }
+}
+
+TEST_F(TensorFile, SaysThatPagedKeysAreDrawn) {
+  for (const char* name : {"attention", "decay_attention"}) {
+    Problem problem = small(*find_operator(name));
+    problem.options["page_size"] = "16";
+    write_safetensors(path_, stored_inputs(problem));
+    Problem wanted = wanted_from(path_, Layout::seq_first);
+    wanted.op = name;
+    wanted.options = problem.options;
+    try {
+      problem_from_file(wanted);
+      ADD_FAILURE() << "accepted";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("page_size: paged inputs are drawn"),
+                std::string::npos)
+          << error.what();
+    }
+  }
 }
 
 TEST_F(TensorFile, GivesBackRaggedSequences) {

@@ -285,8 +285,8 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
                                 (pair.starts_with("normalize true, tokens ") ||
                                  pair == "value_dim multiple of 8, layout head_first");
       // Few decays of a token and head have gradients that may be near zero by chance.
-      const bool of_token_decays = op == "simple_gla" && !direction.empty() &&
-                                   pair.starts_with("heads 1, tokens ");
+      const bool of_token_decays =
+          op == "simple_gla" && !direction.empty() && pair.starts_with("heads 1, tokens ");
       // A long sequence is of a kernel that is not ragged, and of those that share a value none may
       // have the dims for it.
       const bool of_one_sequence =
@@ -297,6 +297,21 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
           << op << direction << ": " << pair;
     }
   }
+}
+
+TEST(CoveringProblems, HavePagesWhereTheSweepNamesThem) {
+  for (const Problem& problem : sweep_of("attention", R"("cover": "pairs")").drawn.problems)
+    EXPECT_FALSE(problem.options.contains("page_size")) << describe(problem);
+  std::set<std::string> sizes;
+  for (const Problem& problem :
+       sweep_of("attention", R"("cover": "pairs", "most_tokens": 8, "key_dim": [64])", 1,
+                R"(, "options": {"page_size": ["16", "256"], "causal": [true, false]})")
+           .drawn.problems) {
+    expect_existing(problem);
+    EXPECT_EQ(problem.shape.sequences, 0) << describe(problem);
+    sizes.insert(problem.options.at("page_size"));
+  }
+  EXPECT_EQ(sizes, (std::set<std::string>{"16", "256"}));
 }
 
 TEST(CoveringProblems, HaveEveryValueOfEveryOption) {
@@ -311,6 +326,8 @@ TEST(CoveringProblems, HaveEveryValueOfEveryOption) {
         // Gradients of states have memory of their own, and those that sum over all sequences would
         // be NaN throughout.
         if (axis.name == "in_place" && backward) continue;
+        // Pages are drawn where a sweep names them.
+        if (axis.name == "page_size" && value != "0") continue;
         if (axis.name == "nan_sequence" && backward && (name == "retention" || name == "rwkv6"))
           continue;
         EXPECT_TRUE(std::any_of(

@@ -292,5 +292,32 @@ TEST(HostSoftmaxAttention, RightForRaggedBatches) {
       }
 }
 
+TEST(HostSoftmaxAttention, DecodingIsRightForPagedKeys) {
+  const auto backend = make_host_backend({.threads = 1});
+  for (const char* op_name : {"attention", "decay_attention"})
+    for (const char* page : {"16", "64", "256"})
+      for (const Layout layout : {Layout::seq_first, Layout::head_first}) {
+        Problem problem = attention(op_name, {5, 3, 6, 12, 10, 410, 2},
+                                    op_name == std::string("attention") ? "normal" : "mild",
+                                    DType::bfloat16, Direction::forward);
+        problem.layout = layout;
+        problem.options = {{"page_size", page}, {"lse", "true"}};
+        const Operator& op = *find_operator(op_name);
+        ProblemTruth truth(op, problem, op.draw(problem));
+        for (const Variant* variant : host_variants(op_name, Direction::forward)) {
+          const Candidate candidate{variant, problem, default_tile(*variant)};
+          const auto reason = variant->reject(problem, candidate.tile, backend->limits());
+          if (!variant->name.starts_with("flash_decoding")) {
+            EXPECT_TRUE(reason && reason->starts_with("has no block_table")) << variant->name;
+            continue;
+          }
+          ASSERT_EQ(reason, std::nullopt);
+          const Verification result = verify(*backend, truth, candidate);
+          EXPECT_TRUE(result.ok) << describe(candidate) << ": " << result.fault;
+          EXPECT_TRUE(result.deterministic) << describe(candidate);
+        }
+      }
+}
+
 }  // namespace
 }  // namespace gla_bench
