@@ -16,12 +16,13 @@
 namespace gla_bench::softmax_attention {
 
 /// of_sequence() with the region of the sums moved to those of the sequence.
-template <int ragged = trait::ragged>
+template <bool own = own_keys>
 __device__ __forceinline__ decltype(auto) with_sums_of_sequence(const AttentionParams& p,
                                                                 long long n) {
-  if constexpr (ragged != 0) {
+  if constexpr (own) {
     AttentionParams one = of_sequence(p, n);
-    if constexpr (trait::decay != 0) move_region(one, 0, p.cu_seqlens_k[n], sizeof(DecaySum));
+    if constexpr (trait::decay != 0)
+      move_region(one, 0, trait::ragged != 0 ? p.cu_seqlens_k[n] : n * p.key_seq, sizeof(DecaySum));
     return one;
   } else {
     return (p);
@@ -63,9 +64,9 @@ struct DecayPrefix {
     if constexpr (trait::decay == 1)
       g = p.constant_log_decay[head];
     else
-      g = device::to_float(static_cast<const gate_t*>(
-          p.log_decay)[batch * p.decay_strides.batch + head * p.decay_strides.heads +
-                       position * p.decay_strides.seq]);
+      g = device::to_float(
+          static_cast<const gate_t*>(p.log_decay)[head * p.decay_strides.heads +
+                                                  row_of_key(p, p.decay_strides, batch, position)]);
     if (g < reset) return {0.0, 1, 0};
     return {static_cast<double>(g) * 1.44269504088896340736, 0, 0};
   }

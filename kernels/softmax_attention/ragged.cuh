@@ -1,5 +1,9 @@
 #pragma once
-// Ragged batches: which sequence a block works for, and that sequence as a problem of its own.
+// Sequences with lengths of their own, ragged ones or those of paged keys: which one a block works
+// for, and that sequence as a problem of its own.
+//
+// Of paged keys all sequences have as many queries and, in a grid of keys, the blocks of the
+// longest one. Of ragged batches it is different:
 //
 // Grids follow from the numbers of sequences and tokens alone. A head has tokens / rows + N slots
 // for blocks of `rows` tokens, and those of sequence n begin at slot cu_seqlens[n] / rows + n. That
@@ -7,6 +11,7 @@
 // left out. Regions of the workspace hold the sequences one behind the other, each in the order
 // that it would have alone.
 
+#include "softmax_attention/paged.cuh"
 #include "softmax_attention/params.h"
 #include "softmax_attention/traits.cuh"
 
@@ -18,8 +23,9 @@ struct Place {
   long long block, blocks;  ///< blocks: of the sequence. Only places with block < blocks count
 
   __device__ __forceinline__ bool exists() const { return block < blocks; }
-  /// Where the sequence's tensors are in a batch; ragged ones have been moved to (of_sequence()).
-  __device__ __forceinline__ long long batch() const { return trait::ragged != 0 ? 0 : sequence; }
+  /// Where the sequence's tensors are in a batch; those of sequences with lengths of their own have
+  /// been moved to (of_sequence()).
+  __device__ __forceinline__ long long batch() const { return own_keys ? 0 : sequence; }
 };
 
 /// The last of `count` sequences whose `begin` is at most `place`.
@@ -48,8 +54,11 @@ __device__ __forceinline__ Place place_of(const AttentionParams& p, long long in
     const long long n = last_begun(p.sequences, slot, begin);
     return {n, index / slots, slot - begin(n), (ends[n + 1] - ends[n] + rows - 1) / rows};
   }
-  const long long blocks = (tokens + rows - 1) / rows;
-  return {index / blocks / heads, index / blocks % heads, index % blocks, blocks};
+  const long long blocks = (tokens + rows - 1) / rows, sequence = index / blocks / heads;
+  Place place = {sequence, index / blocks % heads, index % blocks, blocks};
+  if constexpr (trait::page_size != 0)
+    if (of_keys) place.blocks = (p.cache_seqlens[sequence] + rows - 1) / rows;
+  return place;
 }
 
 /// Moves a region of the workspace to the part of a sequence, which begins behind `rows` rows of
@@ -59,9 +68,10 @@ __device__ __forceinline__ void move_region(AttentionParams& one, int region, lo
   one.work[region] = static_cast<char*>(one.work[region]) + rows * one.heads * bytes;
 }
 
-/// The tensors and lengths of a sequence of a ragged batch, as those of a problem of its own; of
-/// other batches the parameters as they are. Regions of the workspace stay where they are.
-template <int ragged = trait::ragged>
+/// The tensors and lengths of a sequence of a ragged batch, or of paged keys, as those of a problem
+/// of its own; of other batches the parameters as they are. Regions of the workspace stay where
+/// they are, and paged keys in their pool.
+template <int ragged = trait::ragged, int page_size = trait::page_size>
 __device__ __forceinline__ decltype(auto) of_sequence(const AttentionParams& p, long long n) {
   if constexpr (ragged != 0) {
     const long long query = p.cu_seqlens[n], key = p.cu_seqlens_k[n];
@@ -81,6 +91,14 @@ __device__ __forceinline__ decltype(auto) of_sequence(const AttentionParams& p, 
     one.dq = static_cast<io_t*>(p.dq) + query * dq_strides(p).seq;
     one.dk = static_cast<io_t*>(p.dk) + key * dk_strides(p).seq;
     one.dv = static_cast<io_t*>(p.dv) + key * dv_strides(p).seq;
+    return one;
+  } else if constexpr (page_size != 0) {
+    AttentionParams one = p;
+    one.key_seq = p.cache_seqlens[n];
+    one.block_table = p.block_table + n * p.pages_of_sequence;
+    one.q = static_cast<const io_t*>(p.q) + n * p.query_strides.batch;
+    one.o = static_cast<io_t*>(p.o) + n * p.output_strides.batch;
+    one.lse = p.lse + n * p.lse_strides.batch;
     return one;
   } else {
     return (p);

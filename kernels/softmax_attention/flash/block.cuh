@@ -4,11 +4,15 @@
 //
 // Rows are the queries of a head. With `packed`, rows are the queries of all heads of a group, and
 // the heads of one query are neighbours. Then even a few queries fill a tile.
+//
+// Paged keys come in pieces of a tile that lie in one page. Tiles begin at multiples of block_n, so
+// that a page of block_n keys and more holds a whole one.
 
 #include "device/async_copy.cuh"
 #include "device/products.cuh"
 #include "softmax_attention/decay_bias.cuh"
 #include "softmax_attention/flash/layout.h"
+#include "softmax_attention/paged.cuh"
 #include "softmax_attention/params.h"
 #include "softmax_attention/traits.cuh"
 
@@ -62,17 +66,17 @@ struct FlashBlock {
   const AttentionParams& p;
   FlashRange range;
   unsigned char* shared;
-  const io_t *k, *v;  // the range's first key and its value
+  const io_t *k, *v;  // the range's first key and its value; of paged keys the pool's, of the head
 
   __device__ __forceinline__ FlashBlock(const AttentionParams& params, const FlashRange& its_range,
                                         unsigned char* its_shared)
       : p(params),
         range(its_range),
         shared(its_shared),
-        k(static_cast<const io_t*>(p.k) + range.batch * p.key_strides.batch +
-          range.key_head * p.key_strides.heads + range.first_key * p.key_strides.seq),
-        v(static_cast<const io_t*>(p.v) + range.batch * p.value_strides.batch +
-          range.key_head * p.value_strides.heads + range.first_key * p.value_strides.seq) {}
+        k(static_cast<const io_t*>(p.k) + first_row_of(p.key_strides) +
+          range.key_head * p.key_strides.heads),
+        v(static_cast<const io_t*>(p.v) + first_row_of(p.value_strides) +
+          range.key_head * p.value_strides.heads) {}
 
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
   static __device__ __forceinline__ int warp() { return static_cast<int>(threadIdx.x) / 32; }
@@ -156,10 +160,33 @@ struct FlashBlock {
     const long long left = range.end_key - range.first_key - 1LL * tile * block_n;
     return left < block_n ? static_cast<int>(left) : block_n;
   }
+  /// Of the range in k or v, before a head's own place.
+  __device__ __forceinline__ long long first_row_of(const TokenStrides& strides) const {
+    if constexpr (trait::page_size != 0) return 0;
+    return range.batch * strides.batch + range.first_key * strides.seq;
+  }
+  /// Copies a tile of k or v. Rows behind the range become zeros and are not read.
+  template <int columns, int ld, int alignment>
+  __device__ __forceinline__ void load_tile(io_t* to, const io_t* from, const TokenStrides& strides,
+                                            int tile, int width) const {
+    if constexpr (trait::page_size == 0) {
+      device::copy_rows_async<threads, block_n, columns, ld, alignment>(
+          to, from + tile * (block_n * strides.seq), strides.seq, valid_keys(tile), width);
+    } else {
+      constexpr int piece = trait::page_size < block_n ? trait::page_size : block_n;
+#pragma unroll 1
+      for (int first = 0; first < block_n; first += piece) {
+        const int valid = valid_keys(tile) - first;
+        const long long key = range.first_key + 1LL * tile * block_n + first;
+        device::copy_rows_async<threads, piece, columns, ld, alignment>(
+            to + first * ld, valid > 0 ? from + row_of_key(p, strides, 0, key) : from, strides.seq,
+            valid, width);
+      }
+    }
+  }
   __device__ __forceinline__ void load_keys(int tile, int stage) const {
-    device::copy_rows_async<threads, block_n, layout.keys, layout.key_ld, key_alignment>(
-        keys_of(stage), k + tile * (block_n * p.key_strides.seq), p.key_strides.seq,
-        valid_keys(tile), dim::key_dim);
+    load_tile<layout.keys, layout.key_ld, key_alignment>(keys_of(stage), k, p.key_strides, tile,
+                                                         dim::key_dim);
     if constexpr (biased) {
       const DecaySum* sums = decay_sums() + range.first_key + 1LL * tile * block_n;
       for (int n = threadIdx.x; n < block_n; n += threads) {
@@ -169,9 +196,8 @@ struct FlashBlock {
     }
   }
   __device__ __forceinline__ void load_values(int tile, int stage) const {
-    device::copy_rows_async<threads, block_n, layout.values, layout.value_ld, value_alignment>(
-        values_of(stage), v + tile * (block_n * p.value_strides.seq), p.value_strides.seq,
-        valid_keys(tile), dim::value_dim);
+    load_tile<layout.values, layout.value_ld, value_alignment>(values_of(stage), v, p.value_strides,
+                                                               tile, dim::value_dim);
   }
 
   /// The queries as operands. They stay in registers for the whole walk, or are loaded again in

@@ -125,7 +125,9 @@ Variant decoding(std::string_view op, std::string_view name, std::string_view su
        traffic,
        flops,
        workspace,
-       [fixed](const Problem& problem, const Tile& tile) { return recipe(problem, tile, fixed); }});
+       [fixed](const Problem& problem, const Tile& tile) { return recipe(problem, tile, fixed); },
+       false,
+       true});
 }
 
 }  // namespace

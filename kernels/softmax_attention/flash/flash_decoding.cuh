@@ -11,11 +11,14 @@
 // maximum. A block that has a row for which the fixed reference does not work repeats its walk with
 // running references.
 //
+// Paged keys: a block works for its sequence as for a problem of its own (ragged.cuh). Splits
+// behind the sequence's last key leave parts that weigh nothing.
+//
 // Grid: batch * key heads (heads with a decay) * tiles of rows * splits blocks, with splits
 // fastest; for the merge, one block for each row. Shared memory: see layout.h. Workspace: the two
 // regions of decay attention, then outputs [splits, B, T, H, V] and log-sums [splits, B, T, H]
 // (log2), both float32. Bytes moved: q once per split, k and v once, the parts written once and
-// read once.
+// read once; of paged keys the block table once for each of k and v.
 
 #include "softmax_attention/decay_sums.cuh"
 #include "softmax_attention/flash/parts.cuh"
@@ -33,12 +36,12 @@ static_assert(Walk::layout.bytes == launch::shared_bytes);
 /// Writes the rows of a split's part.
 struct Part {
   SplitParts<first_region> parts;
-  long long split;
+  long long split, batch;
 
   __device__ __forceinline__ long long at(const FlashRange& range, int row) const {
     const long long query = (range.first_row + row) / group,
                     member = (range.first_row + row) % group;
-    return parts.at(split, range.batch, query, range.head + member);
+    return parts.at(split, batch, query, range.head + member);
   }
   __device__ __forceinline__ float* row(const FlashRange& range, int row) const {
     return parts.outputs() + at(range, row) * dim::value_dim;
@@ -62,13 +65,14 @@ extern "C" __global__ void __launch_bounds__(
   const long long split = blockIdx.x % splits, rows = blockIdx.x / splits % tiles;
   const long long sequence = blockIdx.x / splits / tiles, owners = p.heads / flash_decoding::group;
   const long long head = sequence % owners * flash_decoding::group, first_key = split * tile::split;
-  const long long end = first_key + tile::split;
+  const long long end = first_key + tile::split, batch = sequence / owners;
+  const auto& one = with_sums_of_sequence(p, batch);
   const FlashRange range = {
-      sequence / owners,    head / trait::group, head,
-      rows * tile::block_m, first_key,           end < p.key_seq ? end : p.key_seq};
-  flash_decoding::Walk walk(p, range, shared);
+      own_keys ? 0 : batch, head / trait::group, head,
+      rows * tile::block_m, first_key,           end < one.key_seq ? end : one.key_seq};
+  flash_decoding::Walk walk(one, range, shared);
   constexpr FlashMode mode = launch::fixed != 0 ? FlashMode::fixed : FlashMode::defer;
-  walk.run<mode>(flash_decoding::Part{{p}, split}, launch::reference);
+  walk.run<mode>(flash_decoding::Part{{p}, split, batch}, launch::reference);
 }
 
 extern "C" __global__ void __launch_bounds__(

@@ -218,5 +218,32 @@ TEST(AttentionForward, LaunchesPlacesForAllBlocksOfRaggedSequences) {
   }
 }
 
+/// How many keys a sequence has only the device knows: launches are those of the longest.
+TEST(AttentionForward, DecodesPagedKeysAndOthersRefuseThem) {
+  for (const Variant& variant : all()) {
+    const Tile usual = forward_default(variant);
+    Problem problem = forward_problem(variant.op, DType::bfloat16, {3, 1, 4, 64, 64, 5000, 2});
+    const auto grid = [&](const char* entry) {
+      return launch_of(std::get<0>(variant.code)(problem, usual), entry)->grid.x;
+    };
+    const bool decodes = variant.name.starts_with("flash_decoding");
+    const unsigned before = decodes ? grid("attention_split") : 0;
+    problem.options["page_size"] = "16";
+    if (!decodes) {
+      expect_reason(variant, problem, usual, forward_h200(), "block_table");
+      continue;
+    }
+    ASSERT_EQ(variant.reject(problem, usual, forward_h200()), std::nullopt);
+    EXPECT_EQ(grid("attention_split"), before);
+    for (const Constant& one : std::get<0>(variant.code)(problem, usual).constants)
+      if (one.name == "page_size") {
+        EXPECT_EQ(one.value, 16);
+      }
+    EXPECT_GE(
+        variant.traffic(problem, usual).read_bytes + variant.traffic(problem, usual).write_bytes,
+        find_operator(variant.op)->work(problem).floor_bytes);
+  }
+}
+
 }  // namespace
 }  // namespace gla_bench::softmax_attention
