@@ -73,10 +73,10 @@ struct FlashBlock {
       : p(params),
         range(its_range),
         shared(its_shared),
-        k(static_cast<const io_t*>(p.k) + first_row_of(p.key_strides) +
-          range.key_head * p.key_strides.heads),
-        v(static_cast<const io_t*>(p.v) + first_row_of(p.value_strides) +
-          range.key_head * p.value_strides.heads) {}
+        k(static_cast<const io_t*>(p.k) + row_of_batch(p.key_strides) +
+          range.key_head * p.key_strides.heads + first_row(p.key_strides)),
+        v(static_cast<const io_t*>(p.v) + row_of_batch(p.value_strides) +
+          range.key_head * p.value_strides.heads + first_row(p.value_strides)) {}
 
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
   static __device__ __forceinline__ int warp() { return static_cast<int>(threadIdx.x) / 32; }
@@ -160,10 +160,12 @@ struct FlashBlock {
     const long long left = range.end_key - range.first_key - 1LL * tile * block_n;
     return left < block_n ? static_cast<int>(left) : block_n;
   }
-  /// Of the range in k or v, before a head's own place.
-  __device__ __forceinline__ long long first_row_of(const TokenStrides& strides) const {
-    if constexpr (trait::page_size != 0) return 0;
-    return range.batch * strides.batch + range.first_key * strides.seq;
+  /// Where the range's batch is in k or v, and its first key behind that. Paged keys have neither.
+  __device__ __forceinline__ long long row_of_batch(const TokenStrides& strides) const {
+    return trait::page_size != 0 ? 0 : range.batch * strides.batch;
+  }
+  __device__ __forceinline__ long long first_row(const TokenStrides& strides) const {
+    return trait::page_size != 0 ? 0 : range.first_key * strides.seq;
   }
   /// Copies a tile of k or v. Rows behind the range become zeros and are not read.
   template <int columns, int ld, int alignment>
