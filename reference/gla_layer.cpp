@@ -1,14 +1,13 @@
 #include "reference/gla_layer.hpp"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/rounding.hpp"
+#include "reference/gla_layer_backward.hpp"
+#include "reference/gla_layer_chain.hpp"
 #include "reference/gla_layer_second_form.hpp"
 #include "reference/inputs.hpp"
 #include "reference/round_outputs.hpp"
@@ -53,7 +52,7 @@ namespace {
 using namespace gla_layer_forms;
 using Role = TensorSpec::Role;
 
-std::vector<TensorSpec> tensors(const Problem& problem) {
+std::vector<TensorSpec> forward_tensors(const Problem& problem) {
   const Shape& s = problem.shape;
   const Sizes n = sizes(problem);
   const DType d = problem.dtype;
@@ -83,11 +82,20 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   return list;
 }
 
+std::vector<TensorSpec> tensors(const Problem& problem) {
+  const std::vector<TensorSpec> forward = forward_tensors(problem);
+  return has_gradients(problem.direction) ? backward_tensors(problem, forward) : forward;
+}
+
 Work work(const Problem& problem) {
   const Sizes n = sizes(problem);
   Work result;
   for (const TensorSpec& spec : tensors(problem))
     result.floor_bytes += static_cast<double>(spec.bytes());
+  if (has_gradients(problem.direction)) {
+    result.flops = backward_flops(problem);
+    return result;
+  }
   // Two operations for each multiplication of a product. The recurrence counts as for gla: 4KV for
   // each token and head.
   const std::int64_t columns = 2 * n.keys + 2 * n.values + gla_layer_rank;
@@ -99,13 +107,17 @@ Work work(const Problem& problem) {
 
 // The bias of the gate, which defines the regime.
 std::vector<float> draw_bias(const Problem& problem, std::int64_t count) {
-  constexpr double open = 100, shut = -100, strong = -32;
+  // A backward has its own sizes (gla_layer.hpp).
+  constexpr double shut = -100;
+  const bool gradients = has_gradients(problem.direction), whole = gate_divisor(problem) == 1;
+  const double open = gradients ? 8 : 100, middle = gradients && whole ? 2.7 : 0;
+  const double strong = !gradients ? -32 : whole ? 2.3 : -1.2;
   const std::string& regime = problem.gate;
   const Stream normals = stream(problem.seed, "b_g"), kinds = stream(problem.seed, "b_g.channels");
   std::vector<float> bias(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
     const auto index = static_cast<std::uint64_t>(i);
-    double value = 0.25 * random_normal(normals, index);
+    double value = middle + 0.25 * random_normal(normals, index);
     const double u = random_uniform(kinds, index);
     if (regime == "none") value = open;
     if (regime == "strong") value = strong;
@@ -135,6 +147,7 @@ HostTensors draw(const Problem& problem) {
     const Stream normals = stream(problem.seed, spec.name);
     double scale = 1;
     if (spec.name == "b_r") scale = 0.25;
+    if (spec.name == "dfinal_state") scale = 0.25;
     if (spec.name.starts_with("w_")) scale = 1 / std::sqrt(static_cast<double>(spec.extents[0]));
     values = draw_normal(normals, spec.elements(), DType::float32);
     if (spec.name == "w_k") {
@@ -147,137 +160,44 @@ HostTensors draw(const Problem& problem) {
   return inputs;
 }
 
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,
-              double* c) {
-  const auto size = [](std::int64_t extent) { return static_cast<blasint>(extent); };
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(m), size(n), size(k), 1.0, a, size(k),
-              b, size(n), 0.0, c, size(n));
-}
-
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b,
-              float* c) {
-  const auto size = [](std::int64_t extent) { return static_cast<blasint>(extent); };
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(m), size(n), size(k), 1.0f, a,
-              size(k), b, size(n), 0.0f, c, size(n));
-}
-
-// The layer in the arithmetic of Real, with its products through BLAS. `Operand` rounds the
-// operands of a product. `Inner` is gla in the same arithmetic.
+// The forward in the arithmetic of Real. `inner` is gla in the same arithmetic.
 template <class Real, class Operand, class Inner>
-class Chain {
- public:
-  Chain(const Problem& problem, const HostTensors& inputs, Operand operand, Inner inner)
-      : problem_(problem), inputs_(inputs), operand_(operand), inner_(inner) {}
-
-  // Returns y before rounding, and the final state where the problem has one.
-  std::map<std::string, std::vector<Real>> run() const {
-    const Sizes n = sizes(problem_);
-    HostTensors stage;  // tensors between the stages, stored in the dtype
-    const std::vector<Real> x = operands(inputs_.at("x"));
-    for (const auto& [name, columns] :
-         {std::pair{"q", n.keys}, std::pair{"k", n.keys}, std::pair{"v", n.values},
-          std::pair{"r", n.values}, std::pair{"1", gla_layer_rank}})
-      stage[name] = rounded(product(x, std::string("w_") + name, n.rows, n.model, columns));
-    stage["g"] = gates(stage.at("1"));
-    if (problem_.initial_state) stage["initial_state"] = inputs_.at("initial_state");
-    auto outputs = inner_(recurrence_of(problem_), stage);
-    std::vector<Real> gated = norm_and_gate(outputs.at("o"), stage.at("r"));
-    outputs.erase("o");
-    for (Real& value : gated) value = operand_(value);
-    outputs["y"] = product(gated, "w_o", n.rows, n.values, n.model);
-    return outputs;
-  }
-
- private:
-  std::vector<Real> operands(const std::vector<float>& values) const {
-    std::vector<Real> result(values.begin(), values.end());
-    for (Real& value : result) value = operand_(value);
-    return result;
-  }
-
-  std::vector<Real> product(const std::vector<Real>& a, const std::string& weight, std::int64_t m,
-                            std::int64_t k, std::int64_t n) const {
-    const std::vector<Real> b = operands(inputs_.at(weight));
-    std::vector<Real> c(static_cast<std::size_t>(m * n));
-    multiply(m, n, k, a.data(), b.data(), c.data());
-    return c;
-  }
-
-  std::vector<float> rounded(const std::vector<Real>& values) const {
-    return stored(problem_.dtype, {values.begin(), values.end()});
-  }
-
-  std::vector<float> gates(const std::vector<float>& low) const {
-    const Sizes n = sizes(problem_);
-    std::vector<Real> z = product(operands(low), "w_2", n.rows, gla_layer_rank, n.keys);
-    const float* bias = inputs_.at("b_g").data();
-    const auto divisor = static_cast<Real>(gate_divisor(problem_));
-#pragma omp parallel for schedule(static) if (n.rows * n.keys > 65536)
-    for (std::int64_t row = 0; row < n.rows; ++row)
-      for (std::int64_t i = 0; i < n.keys; ++i) {
-        Real& value = z[row * n.keys + i];
-        value += static_cast<Real>(bias[i]);
-        value = (std::min(value, Real(0)) - std::log1p(std::exp(-std::abs(value)))) / divisor;
-      }
-    return rounded(z);
-  }
-
-  // swish(r + b_r) (.) LN(o). In float64 it stays unrounded. In float32 it is rounded to the dtype
-  // in which the product with W_O reads it.
-  std::vector<Real> norm_and_gate(const std::vector<Real>& o, const std::vector<float>& r) const {
-    const Sizes n = sizes(problem_);
-    const float* bias = inputs_.at("b_r").data();
-    std::vector<Real> gated(o.size());
-    const std::int64_t units = n.rows * n.heads;
-#pragma omp parallel for schedule(static) if (units * n.value_dim > 65536)
-    for (std::int64_t unit = 0; unit < units; ++unit) {
-      const std::int64_t at = unit * n.value_dim, head = unit % n.heads;
-      Real mean = 0, variance = 0;
-      for (std::int64_t i = 0; i < n.value_dim; ++i) mean += o[at + i];
-      mean /= static_cast<Real>(n.value_dim);
-      for (std::int64_t i = 0; i < n.value_dim; ++i)
-        variance += (o[at + i] - mean) * (o[at + i] - mean);
-      variance /= static_cast<Real>(n.value_dim);
-      const Real factor = 1 / std::sqrt(variance + static_cast<Real>(gla_layer_epsilon));
-      for (std::int64_t i = 0; i < n.value_dim; ++i) {
-        const Real open = static_cast<Real>(r[at + i]) + bias[head * n.value_dim + i];
-        const Real swish = open / (1 + std::exp(-open));
-        const Real value = swish * (o[at + i] - mean) * factor;
-        gated[at + i] = std::is_same_v<Real, double>
-                            ? value
-                            : static_cast<Real>(round_to(problem_.dtype, value));
-      }
-    }
-    return gated;
-  }
-
-  const Problem& problem_;
-  const HostTensors& inputs_;
-  Operand operand_;
-  Inner inner_;
-};
+std::map<std::string, std::vector<Real>> forward(const Problem& problem, const HostTensors& inputs,
+                                                 Operand operand, Inner inner) {
+  const Sizes n = sizes(problem);
+  const Chain<Real, Operand> chain(problem, inputs, operand);
+  const HostTensors stage = chain.stages();
+  auto outputs = inner(recurrence_of(problem), stage);
+  const std::vector<Real> gated = chain.norm_and_gate(outputs.at("o"), stage.at("r"));
+  outputs.erase("o");
+  outputs["y"] = multiply<Real>(n.rows, n.values, n.model, {gated}, {chain.input("w_o")});
+  return outputs;
+}
 
 ReferenceTensors reference(const Problem& problem, const HostTensors& inputs) {
-  const Operator& gla = *find_operator("gla");
-  return Chain<double, double (*)(double), decltype(gla.reference)>(
-             problem, inputs, [](double x) { return x; }, gla.reference)
-      .run();
+  if (has_gradients(problem.direction)) return backward(problem, inputs);
+  return forward<double>(
+      problem, inputs, [](double x) { return x; }, find_operator("gla")->reference);
 }
 
 // The plain computation. Sums are float32. The operands of every product are rounded to what the
 // arithmetic keeps (10 explicit mantissa bits for tf32 and float16, 7 for bfloat16). gla is its own
 // plain computation. Every tensor between the stages is stored in the problem's dtype.
 HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic) {
+  if (has_gradients(problem.direction)) return plain_backward(problem, inputs, arithmetic);
   const auto inner = [arithmetic](const Problem& recurrence, const HostTensors& stage) {
     const Operator& gla = *find_operator("gla");
     HostTensors outputs = gla.baseline(recurrence, stage, arithmetic);
     round_outputs(gla.tensors(recurrence), outputs);
     return outputs;
   };
-  const auto run = [&](auto operand) {
-    return Chain<float, decltype(operand), decltype(inner)>(problem, inputs, operand, inner).run();
-  };
-  return with_operand_rounding(arithmetic, run);
+  return with_operand_rounding(
+      arithmetic, [&](auto operand) { return forward<float>(problem, inputs, operand, inner); });
+}
+
+ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs) {
+  return has_gradients(problem.direction) ? second_backward(problem, inputs)
+                                          : second_forward(problem, inputs);
 }
 
 }  // namespace
@@ -288,14 +208,14 @@ Operator gla_layer_operator() {
   op.summary =
       "Y = (swish(x W_r + b_r) (.) LN(gla(x W_q, x W_k, x W_v, logsigmoid((x W_1) W_2 + b_g)/16))) "
       "W_O";
-  op.directions = {Direction::forward};
+  op.directions = {Direction::forward, Direction::backward};
   op.gates = {"mild", "none", "strong", "per_channel"};
   op.extents.push_back("model_dim");
   op.options = {{"gate_divisor", {"16", "1"}, "what divides the logsigmoid that makes the gates"}};
   op.refuse = [](const Problem& problem) -> std::optional<std::string> {
     if (problem.layout == Layout::head_first)
       return "head_first: the layer's tensors have no heads to put first";
-    return std::nullopt;
+    return has_gradients(problem.direction) ? refuse_backward(problem) : std::nullopt;
   };
   op.default_scale = [](const Problem& problem) {
     return 1 / std::sqrt(static_cast<double>(problem.shape.key_dim));
@@ -304,9 +224,13 @@ Operator gla_layer_operator() {
   op.work = work;
   op.draw = draw;
   // Not the weights, since keys are correlated with queries through them.
-  op.signed_inputs = [](const Problem&) { return std::vector<std::string>{"x", "initial_state"}; };
+  op.signed_inputs = [](const Problem& problem) {
+    std::vector<std::string> list{"x", "initial_state"};
+    if (has_gradients(problem.direction)) list.insert(list.end(), {"dy", "dfinal_state"});
+    return list;
+  };
   op.reference = reference;
-  op.second_form = gla_layer_forms::second_form;
+  op.second_form = second_form;
   op.baseline = baseline;
   return op;
 }

@@ -28,6 +28,6 @@ std::vector<float> stored(DType dtype, std::vector<double> values);
 /// Computes the layer token by token in plain loops. Sums run from the end, gla uses its quadratic
 /// form, and the variance comes from the differences of all pairs. The norm takes O(V) times the
 /// work of the reference's norm.
-ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs);
+ReferenceTensors second_forward(const Problem& problem, const HostTensors& inputs);
 
 }  // namespace gla_bench::gla_layer_forms

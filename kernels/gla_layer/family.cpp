@@ -191,9 +191,9 @@ double flops_around(const Problem& problem) {
   return 2 * static_cast<double>(n.rows) * static_cast<double>(n.model * columns + rank * n.keys);
 }
 
-std::optional<std::string> refuse_problem(const Problem& problem) {
+std::optional<std::string> refuse_problem(const Problem& problem, Direction direction) {
   const Shape& s = problem.shape;
-  if (problem.direction != Direction::forward) return "forward only";
+  if (problem.direction != direction) return std::string(name(direction)) + " only";
   if (problem.layout != Layout::seq_first) return "head_first: projections give tokens first";
   if (s.batch < 1 || s.seq < 1 || s.heads < 1 || s.model_dim < 1)
     return "batch, seq, heads and model_dim must be at least 1";

@@ -66,7 +66,8 @@ std::vector<StageTraffic> stages(const Problem& problem, Form form, const Traffi
 double flops_around(const Problem& problem);
 
 /// Refusals that both backends share: direction, layout and sizes.
-std::optional<std::string> refuse_problem(const Problem& problem);
+std::optional<std::string> refuse_problem(const Problem& problem,
+                                          Direction direction = Direction::forward);
 
 /// All variants of this family, CUDA and host.
 std::vector<Variant> variants();

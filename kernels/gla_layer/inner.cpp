@@ -18,7 +18,13 @@ struct Choice {
   std::vector<std::pair<std::string_view, int>> favourite;
 };
 
-const std::vector<Choice>& choices() {
+const std::vector<Choice>& choices(Direction direction) {
+  // Each has a forward of the same name. Which tiles are fastest in a layer is yet to be measured:
+  // these are the variants' defaults.
+  static const std::vector<Choice> backward{
+      {"chunk_fused", {}}, {"chunk_materialized", {}}, {"recurrent", {}},
+      {"parallel", {}},    {"chunk_sm90", {}},
+  };
   static const std::vector<Choice> list{
       {"chunk_fused",
        {{"block_v", 128}, {"chunk", 64}, {"warps_k", 2}, {"warp_v", 32}, {"stages", 1}}},
@@ -31,7 +37,7 @@ const std::vector<Choice>& choices() {
       {"chunk_sm90",
        {{"segments", 1}, {"cluster", 2}, {"value_groups", 2}, {"value_tiles", 2}, {"stages", 2}}},
   };
-  return list;
+  return has_gradients(direction) ? backward : list;
 }
 
 constexpr int tiles_of_each = 4;
@@ -71,26 +77,29 @@ Known known(const Choice& wanted, const Variant& variant) {
 std::vector<Known> known_variants() {
   std::vector<Known> list;
   for (const Variant& variant : linear_recurrence::variants())
-    for (const Choice& wanted : choices())
-      if (variant.op == "gla" && variant.direction == Direction::forward &&
-          variant.name == wanted.variant)
-        list.push_back(known(wanted, variant));
+    for (const Direction direction : {Direction::forward, Direction::backward})
+      for (const Choice& wanted : choices(direction))
+        if (variant.op == "gla" && variant.direction == direction && variant.name == wanted.variant)
+          list.push_back(known(wanted, variant));
   return list;
 }
 
 // Finds a variant of gla without the list of all variants, because this family is part of that
 // list.
-const Known* find_inner(BackendId backend, std::string_view name) {
+const Known* find_inner(BackendId backend, std::string_view name, Direction direction) {
   static const std::vector<Known> list = known_variants();
   for (const Known& one : list)
-    if (one.variant.name == name && one.variant.backend == backend) return &one;
+    if (one.variant.name == name && one.variant.backend == backend &&
+        one.variant.direction == direction)
+      return &one;
   return nullptr;
 }
 
-const Choice* choice_of(const Tile& tile) {
+const Choice* choice_of(const Tile& tile, Direction direction) {
+  const std::vector<Choice>& list = choices(direction);
   const int number = choice(tile, "inner");
-  if (number < 0 || static_cast<std::size_t>(number) >= choices().size()) return nullptr;
-  return &choices()[static_cast<std::size_t>(number)];
+  if (number < 0 || static_cast<std::size_t>(number) >= list.size()) return nullptr;
+  return &list[static_cast<std::size_t>(number)];
 }
 
 // The `number`-th of the tiles that gla's variant accepts for the problem, in order of distance to
@@ -107,43 +116,46 @@ Limits limits_for(BackendId backend, int number) {
   return number < tiles_of_each ? widest : narrowest;
 }
 
+// The names that gla and the layer have in common. The layer has all of gla's tensors.
 bool is_shared(std::string_view name) {
-  constexpr std::array<std::string_view, 7> shared{
-      "q", "k", "v", "g", "o", "initial_state", "final_state"};
+  constexpr std::array<std::string_view, 14> shared{
+      "q",  "k",  "v",  "g",  "o",  "initial_state",  "final_state",
+      "dq", "dk", "dv", "dg", "do", "dinitial_state", "dfinal_state"};
   return std::find(shared.begin(), shared.end(), name) != shared.end();
 }
 
-std::string layers_name(std::string_view name) {
-  return is_shared(name) ? std::string(name) : "gla." + std::string(name);
+std::string layers_name(std::string_view stage, std::string_view name) {
+  return is_shared(name) ? std::string(name) : std::string(stage) + "." + std::string(name);
 }
 
-Address renamed(const Address& address) {
-  return [address](std::string_view name) { return address(layers_name(name)); };
+Address renamed(const std::string& stage, const Address& address) {
+  return [stage, address](std::string_view name) { return address(layers_name(stage, name)); };
 }
 
 struct Renaming {
   int first_module;
+  std::string name;
 
   Step operator()(KernelLaunch launch) const {
     launch.module += first_module;
-    launch.stage = "gla";
+    launch.stage = name;
     return launch;
   }
   Step operator()(MatrixProduct product) const {
     for (MatrixOperand* operand : {&product.a, &product.b, &product.c})
-      operand->buffer = layers_name(operand->buffer);
-    product.stage = "gla";
+      operand->buffer = layers_name(name, operand->buffer);
+    product.stage = name;
     return product;
   }
-  Step operator()(Zero zero) const { return Zero{layers_name(zero.buffer), "gla"}; }
-  Step operator()(StreamCall call) const { return StreamCall{std::move(call.call), "gla"}; }
+  Step operator()(Zero zero) const { return Zero{layers_name(name, zero.buffer), name}; }
+  Step operator()(StreamCall call) const { return StreamCall{std::move(call.call), name}; }
 };
 
 }  // namespace
 
-TileSpace inner_axes() {
+TileSpace inner_axes(Direction direction) {
   TileAxis inner{"inner", {}, "variant of gla:"};
-  for (const Choice& one : choices()) {
+  for (const Choice& one : choices(direction)) {
     inner.meaning += " " + std::to_string(inner.values.size()) + " " + std::string(one.variant);
     inner.values.push_back(static_cast<int>(inner.values.size()));
   }
@@ -163,13 +175,27 @@ Problem recurrence_of(const Problem& problem) {
 }
 
 std::optional<Inner> inner_of(BackendId backend, const Problem& problem, const Tile& tile) {
-  const Choice* wanted = choice_of(tile);
-  const Known* inner = wanted ? find_inner(backend, wanted->variant) : nullptr;
+  const Direction direction = problem.direction;
+  const Choice* wanted = choice_of(tile, direction);
+  const Known* inner = wanted ? find_inner(backend, wanted->variant, direction) : nullptr;
   const int number = choice(tile, "inner_tile");
   if (inner == nullptr || number < 0 || number >= 2 * tiles_of_each) return std::nullopt;
   const Problem recurrence = recurrence_of(problem);
   const auto found =
       accepted_tile(*inner, recurrence, number % tiles_of_each, limits_for(backend, number));
+  if (!found) return std::nullopt;
+  return Inner{&inner->variant, recurrence, *found,
+               has_gradients(direction) ? "gla_backward" : "gla"};
+}
+
+std::optional<Inner> outputs_inner_of(BackendId backend, const Problem& problem, const Tile& tile) {
+  const Choice* wanted = choice_of(tile, problem.direction);
+  const Known* inner = wanted ? find_inner(backend, wanted->variant, Direction::forward) : nullptr;
+  if (inner == nullptr) return std::nullopt;
+  Problem recurrence = in_direction(recurrence_of(problem), Direction::forward);
+  recurrence.final_state = false;
+  const Limits limits = limits_for(backend, choice(tile, "inner_tile"));
+  const auto found = accepted_tile(*inner, recurrence, 0, limits);
   if (!found) return std::nullopt;
   return Inner{&inner->variant, recurrence, *found};
 }
@@ -178,10 +204,10 @@ std::optional<std::string> refuse_inner(BackendId backend, const Problem& proble
                                         const Limits& limits) {
   for (const char* axis : {"inner", "inner_tile"})
     if (!tile.contains(axis)) return "the tile has no " + std::string(axis);
-  const Choice* wanted = choice_of(tile);
+  const Choice* wanted = choice_of(tile, problem.direction);
   if (wanted == nullptr) return "inner: there is no such variant of gla";
   const std::string name(wanted->variant);
-  if (find_inner(backend, name) == nullptr)
+  if (find_inner(backend, name, problem.direction) == nullptr)
     return "gla has no variant " + name + " on " + std::string(gla_bench::name(backend));
   const auto inner = inner_of(backend, problem, tile);
   if (!inner)
@@ -189,6 +215,12 @@ std::optional<std::string> refuse_inner(BackendId backend, const Problem& proble
            " for this problem";
   if (auto reason = inner->variant->reject(inner->problem, inner->tile, limits))
     return "gla by " + name + ": " + *reason;
+  if (has_gradients(problem.direction)) {
+    const auto outputs = outputs_inner_of(backend, problem, tile);
+    if (!outputs) return "gla by " + name + " has no tile for the outputs of this problem";
+    if (auto reason = outputs->variant->reject(outputs->problem, outputs->tile, limits))
+      return "the outputs of gla by " + name + ": " + *reason;
+  }
   if (problem.dtype == DType::bfloat16 && problem.shape.seq < least_tokens_to_round &&
       inner->variant->arithmetic(inner->problem, inner->tile) == Arithmetic::bfloat16)
     return "gla by " + name + " rounds its factors, too much beside the layer's own roundings in " +
@@ -198,39 +230,41 @@ std::optional<std::string> refuse_inner(BackendId backend, const Problem& proble
 
 std::vector<Region> inner_workspace(const Inner& inner) {
   std::vector<Region> regions = inner.variant->workspace(inner.problem, inner.tile);
-  for (Region& region : regions) region.name = layers_name(region.name);
+  for (Region& region : regions) region.name = layers_name(inner.stage, region.name);
   return regions;
 }
 
 ParamBytes inner_params(const Inner& inner, const Address& address) {
-  return inner.variant->bind(inner.problem, inner.tile, renamed(address));
+  return inner.variant->bind(inner.problem, inner.tile, renamed(inner.stage, address));
 }
 
 void append_inner(const Inner& inner, Recipe& recipe) {
   const auto* make =
       std::get_if<std::function<Recipe(const Problem&, const Tile&)>>(&inner.variant->code);
   const Recipe steps = (*make)(inner.problem, inner.tile);
-  const Renaming rename{static_cast<int>(recipe.imports.size()) + 1};
+  const Renaming rename{static_cast<int>(recipe.imports.size()) + 1, inner.stage};
   recipe.imports.push_back({steps.source, steps.constants, [inner](const Address& address) {
                               return inner_params(inner, address);
                             }});
   for (const Module& module : steps.imports)
-    recipe.imports.push_back({module.source, module.constants, [module](const Address& address) {
-                                return module.bind(renamed(address));
-                              }});
+    recipe.imports.push_back(
+        {module.source, module.constants, [module, inner](const Address& address) {
+           return module.bind(renamed(inner.stage, address));
+         }});
   for (const Step& step : steps.steps) recipe.steps.push_back(std::visit(rename, step));
   for (TensorMap map : steps.tensor_maps) {
     map.module += rename.first_module;
-    map.buffer = layers_name(map.buffer);
+    map.buffer = layers_name(inner.stage, map.buffer);
     recipe.tensor_maps.push_back(std::move(map));
   }
 }
 
-std::vector<std::string> inner_sources(BackendId backend) {
+std::vector<std::string> inner_sources(BackendId backend, Direction direction) {
   std::set<std::string> sources;
-  for (const Choice& one : choices())
-    if (const Known* inner = find_inner(backend, one.variant))
-      sources.insert(inner->variant.sources.begin(), inner->variant.sources.end());
+  for (const Direction pass : {Direction::forward, direction})
+    for (const Choice& one : choices(direction))
+      if (const Known* inner = find_inner(backend, one.variant, pass))
+        sources.insert(inner->variant.sources.begin(), inner->variant.sources.end());
   return {sources.begin(), sources.end()};
 }
 

@@ -10,7 +10,7 @@
 namespace gla_bench::gla_layer {
 
 /// The tile axes "inner" and "inner_tile", which select a variant of gla and one of its tiles.
-TileSpace inner_axes();
+TileSpace inner_axes(Direction direction = Direction::forward);
 
 /// The gla problem inside the layer's problem: q, k, v, g, o and the states.
 Problem recurrence_of(const Problem& problem);
@@ -20,6 +20,8 @@ struct Inner {
   const Variant* variant = nullptr;
   Problem problem;
   Tile tile;
+  /// The stage of its steps, and what its own regions' names begin with.
+  std::string stage = "gla";
 };
 
 /// The variant and tile of gla that the layer's tile selects, or nothing where gla has no such
@@ -30,21 +32,26 @@ struct Inner {
 /// inner_tile 4 to 7 assumes the 99 KiB that every architecture since sm_80 allows.
 std::optional<Inner> inner_of(BackendId backend, const Problem& problem, const Tile& tile);
 
+/// In a backward, where inner_of() is the backward of gla: the forward that gives it o. It is the
+/// variant of the same name, with its preferred tile.
+std::optional<Inner> outputs_inner_of(BackendId backend, const Problem& problem, const Tile& tile);
+
 /// Says why there is no such variant or tile, or why gla's variant refuses the tile. Returns
 /// nothing if there is no reason.
 std::optional<std::string> refuse_inner(BackendId backend, const Problem& problem, const Tile& tile,
                                         const Limits& limits);
 
-/// Its workspace regions, named "gla.<region>".
+/// Its workspace regions, named "<stage>.<region>".
 std::vector<Region> inner_workspace(const Inner& inner);
 
-/// Its parameters: the layer's regions q, k, v, g and o, its own regions, and the layer's states.
+/// Its parameters: the layer's regions q, k, v, g and o and their gradients, its own regions, and
+/// the layer's states.
 ParamBytes inner_params(const Inner& inner, const Address& address);
 
-/// Adds its steps to the recipe as the stage "gla", its source as an import, and its tensor maps.
+/// Adds its steps to the recipe as its stage, its source as an import, and its tensor maps.
 void append_inner(const Inner& inner, Recipe& recipe);
 
 /// The source files of all gla variants of a backend.
-std::vector<std::string> inner_sources(BackendId backend);
+std::vector<std::string> inner_sources(BackendId backend, Direction direction = Direction::forward);
 
 }  // namespace gla_bench::gla_layer

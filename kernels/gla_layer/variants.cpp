@@ -1,5 +1,6 @@
 #include "kernels/gla_layer/variants.hpp"
 
+#include "kernels/gla_layer/backward/family.hpp"
 #include "kernels/gla_layer/inner.hpp"
 
 namespace gla_bench::gla_layer {
@@ -37,6 +38,7 @@ std::vector<Variant> variants() {
   std::vector<Variant> list;
   for (const Form form : {Form::composed, Form::fused}) list.push_back(cuda_variant(form));
   for (const Form form : {Form::composed, Form::fused}) list.push_back(host_variant(form));
+  list.push_back(host_gradient_variant());
   return list;
 }
 

@@ -51,6 +51,9 @@ constexpr std::int64_t least_shifted_channels = 16;
 constexpr std::int64_t most_reset_tokens = 15;
 /// Keys of a backward. With a single one all gradients of queries are 0.
 constexpr std::int64_t least_keys_of_backward = 2;
+/// Tokens of gradients of the layer. Where a token sees little but itself, its output is its value
+/// times a number, which the norm removes: gradients of queries are differences of equal numbers.
+constexpr std::int64_t least_tokens_of_layer_gradients = 16;
 /// Columns of rows of a softmax, of gradients of less than 16 rows and of shifted ones.
 constexpr std::int64_t least_columns_of_gradients = 7;
 
@@ -275,6 +278,8 @@ bool ProblemSpace::is_well_posed(const Problem& problem) const {
   const bool backward = has_gradients(problem.direction);
   if (backward && has("columns") && !rows_have_gradients(problem)) return false;
   if (backward && flag(problem, "normalize") && !quotients_have_gradients(problem)) return false;
+  if (backward && has("model_dim") && problem.shape.seq < least_tokens_of_layer_gradients)
+    return false;
   if (has("key_seq")) return has_bits_for_attention(problem);
   return !backward || problem.gate != "rwkv" || problem.shape.seq <= most_tokens_of_constants ||
          !has_gradients_of_constants(op_, problem);

@@ -19,6 +19,9 @@ std::string text_of_scale(std::optional<double> scale) {
   return text.str();
 }
 
+/// Dims of the layer that are drawn: its norm divides by the size of a head.
+constexpr std::int64_t least_layer_dim = 32;
+
 template <class List>
 std::vector<std::string> names_of(const List& list) {
   std::vector<std::string> names;
@@ -51,6 +54,8 @@ ProblemSpace::ProblemSpace(const Sweep& sweep, const Operator& op) : sweep_(swee
   plain_.direction = sweep.direction;
   plain_.gate = sweep.gates.front();
   for (const std::string& extent : op.extents) plain_.shape.*extent_axis(extent).extent = 1;
+  // The layer has no gradients with fewer columns than its norm takes away.
+  if (has("model_dim")) plain_.shape.value_dim = least_layer_dim;
   plain_.initial_state = has_states_ = has_states();
   add("dtype", names_of(sweep.dtypes),
       [this](Problem& problem, int level, Draws*) { problem.dtype = item(sweep_.dtypes, level); });
@@ -120,7 +125,7 @@ void ProblemSpace::add_dim(const char* extent, const std::vector<SizeClass>& cla
     // columns a chunk came to 225 % of its bound on an H200, with 17 to 93 %. So may sums over few
     // keys be small, of which strong gates leave fewer.
     else if (has("model_dim"))
-      std::erase_if(one.sizes, [](std::int64_t size) { return size < 32; });
+      std::erase_if(one.sizes, [](std::int64_t size) { return size < least_layer_dim; });
     else if (extent == std::string_view("value_dim"))
       std::erase_if(one.sizes, [](std::int64_t size) { return size < 2; });
   }

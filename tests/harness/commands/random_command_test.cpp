@@ -104,7 +104,8 @@ TEST(RandomCommand, TakesOtherNamesOfDtypes) {
 }
 
 std::set<std::string> all_kinds() {
-  std::set<std::string> kinds{"softmax forward", "softmax backward", "gla_layer forward"};
+  std::set<std::string> kinds{"softmax forward", "softmax backward", "gla_layer forward",
+                              "gla_layer backward"};
   for (const char* op : {"linear_attention", "retention", "simple_gla", "gla", "rwkv6", "attention",
                          "decay_attention"})
     for (const char* direction : {" forward", " backward"})
@@ -117,7 +118,7 @@ std::set<std::string> all_kinds() {
 TEST(RandomCommand, DrawsEveryOperatorInItsDirections) {
   const TemporaryFolder folder;
   const std::string file = folder.file("r.json");
-  const Outcome outcome = verify("--random 22 --seed 5 --backend host -o " + file);
+  const Outcome outcome = verify("--random 23 --seed 5 --backend host -o " + file);
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   std::set<std::string> kinds;
   for (const Record& record : read_results(file).records)

@@ -32,10 +32,12 @@ inline std::vector<Problem> assorted_problems() {
   return problems;
 }
 
-inline std::vector<const Variant*> layer_variants(BackendId backend) {
+inline std::vector<const Variant*> layer_variants(BackendId backend,
+                                                  Direction direction = Direction::forward) {
   std::vector<const Variant*> list;
   for (const Variant& variant : variants())
-    if (variant.op == "gla_layer" && variant.backend == backend) list.push_back(&variant);
+    if (variant.op == "gla_layer" && variant.backend == backend && variant.direction == direction)
+      list.push_back(&variant);
   return list;
 }
 

@@ -1,0 +1,134 @@
+#include "kernels/gla_layer/backward/family.hpp"
+
+#include <string>
+#include <tuple>
+
+#include "kernels/gla_layer/inner.hpp"
+
+namespace gla_bench::gla_layer {
+namespace {
+
+double elements_of_weights(const Problem& problem) {
+  const Extents n = extents(problem);
+  return static_cast<double>(n.model) * static_cast<double>(2 * n.keys + 3 * n.values + rank) +
+         static_cast<double>((rank + 1) * n.keys + n.values);
+}
+
+}  // namespace
+
+std::vector<Region> gradient_regions(const Problem& problem) {
+  const Extents n = extents(problem);
+  const std::size_t io = size_of(problem.dtype);
+  const auto bytes = [&](std::int64_t columns, std::size_t size) {
+    return static_cast<std::size_t>(n.rows) * static_cast<std::size_t>(columns) * size;
+  };
+  std::vector<Region> list = regions(problem, Form::fused);
+  for (const auto& [name, columns, size] :
+       {std::tuple{"d_gated", n.values, io}, std::tuple{"do", n.values, io},
+        std::tuple{"dr", n.values, io}, std::tuple{"dq", n.keys, io}, std::tuple{"dk", n.keys, io},
+        std::tuple{"dv", n.values, io}, std::tuple{"dg", n.keys, sizeof(float)},
+        std::tuple{"dz", n.keys, io}, std::tuple{"d_low", rank, io},
+        std::tuple{"dx_sums", n.model, sizeof(float)}})
+    list.push_back({name, bytes(columns, size)});
+  return list;
+}
+
+GlaLayerGradients gradient_params(const Problem& problem, const Address& address) {
+  const auto floats = [&](const char* name) { return static_cast<float*>(address(name)); };
+  GlaLayerGradients g{};
+  g.layer = params(problem, [&](std::string_view name) -> void* {
+    const bool absent = name == "y" || name == "gate_sums" || name == "swish" || name == "normed";
+    return absent ? nullptr : address(name);
+  });
+  g.dy = address("dy");
+  g.dx = address("dx");
+  g.dw_q = floats("dw_q");
+  g.dw_k = floats("dw_k");
+  g.dw_v = floats("dw_v");
+  g.dw_1 = floats("dw_1");
+  g.dw_2 = floats("dw_2");
+  g.db_g = floats("db_g");
+  g.dw_r = floats("dw_r");
+  g.db_r = floats("db_r");
+  g.dw_o = floats("dw_o");
+  g.d_gated = address("d_gated");
+  g.d_o = address("do");
+  g.dr = address("dr");
+  g.dq = address("dq");
+  g.dk = address("dk");
+  g.dv = address("dv");
+  g.dg = floats("dg");
+  g.dz = address("dz");
+  g.d_low = address("d_low");
+  g.dx_sums = floats("dx_sums");
+  return g;
+}
+
+std::vector<StageTraffic> gradient_stages(const Problem& problem, const Traffic& gla,
+                                          const Traffic& gla_backward) {
+  const Extents n = extents(problem);
+  const double io = static_cast<double>(size_of(problem.dtype));
+  const double weights = elements_of_weights(problem);
+  const double values = row_bytes(problem, n.values), model = row_bytes(problem, n.model);
+  const std::vector<StageTraffic> forward = stages(problem, Form::fused, gla);
+  // The product with W_O, then o, r and its result; do, dr and gated.
+  const Traffic norm{model + io * static_cast<double>(n.values * n.model) + 3 * values, 4 * values};
+  // dz from dg and low; each gradient of a projection twice, for its weight and for x.
+  const double changes = row_bytes(problem, 2 * n.keys + 2 * n.values + rank);
+  const double keys = row_bytes(problem, n.keys), low = row_bytes(problem, rank);
+  const Traffic last{float_bytes(problem, n.keys) + 2 * low + 2 * keys + values + 2 * changes +
+                         7 * model + io * weights + 5 * float_bytes(problem, n.model),
+                     keys + low + 4 * weights + 5 * float_bytes(problem, n.model) + model};
+  return {
+      forward[0],       forward[1], forward[2], {"norm_gate", norm}, {"gla_backward", gla_backward},
+      {"weights", last}};
+}
+
+double gradient_flops_around(const Problem& problem) {
+  const Extents n = extents(problem);
+  const std::int64_t projections = n.model * (2 * n.keys + 2 * n.values + rank) + rank * n.keys;
+  return 2 * static_cast<double>(n.rows) *
+         static_cast<double>(3 * projections + 2 * n.values * n.model);
+}
+
+Variant gradient_description(BackendId backend) {
+  Variant v;
+  v.op = "gla_layer";
+  v.name = "composed";
+  v.summary = "the forward up to o, then gla's own backward between products and rows";
+  v.backend = backend;
+  v.direction = Direction::backward;
+  v.stages = [backend](const Problem& problem, const Tile& tile) {
+    const auto traffic = [](const std::optional<Inner>& inner) {
+      return inner ? inner->variant->traffic(inner->problem, inner->tile) : Traffic{};
+    };
+    return gradient_stages(problem, traffic(outputs_inner_of(backend, problem, tile)),
+                           traffic(inner_of(backend, problem, tile)));
+  };
+  v.traffic = [all = v.stages](const Problem& problem, const Tile& tile) {
+    Traffic sum;
+    for (const StageTraffic& stage : all(problem, tile)) {
+      sum.read_bytes += stage.traffic.read_bytes;
+      sum.write_bytes += stage.traffic.write_bytes;
+    }
+    return sum;
+  };
+  v.flops = [backend](const Problem& problem, const Tile& tile) {
+    double sum = gradient_flops_around(problem);
+    for (const auto& inner :
+         {outputs_inner_of(backend, problem, tile), inner_of(backend, problem, tile)})
+      if (inner) sum += inner->variant->flops(inner->problem, inner->tile);
+    return sum;
+  };
+  v.workspace = [backend](const Problem& problem, const Tile& tile) {
+    std::vector<Region> list = gradient_regions(problem);
+    for (const auto& inner :
+         {outputs_inner_of(backend, problem, tile), inner_of(backend, problem, tile)})
+      if (inner)
+        for (Region& region : inner_workspace(*inner)) list.push_back(std::move(region));
+    return list;
+  };
+  return v;
+}
+
+}  // namespace gla_bench::gla_layer
