@@ -4,6 +4,10 @@
 
 namespace gla_bench::gla_layer {
 
+/// A kernel that sums columns over tokens: a block has so many columns, and as many threads of
+/// each.
+inline constexpr int column_lanes = 32;
+
 struct KernelLayout {
   int key_dim, value_dim, io_bytes;
 

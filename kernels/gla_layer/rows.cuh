@@ -72,9 +72,9 @@ struct RowPart {
       if (has(p)) load_pack(row + column(p), x[p]);
   }
 
-  /// Replaces x by (x - mean) / sqrt(variance + epsilon). Two passes over registers avoid
-  /// cancellation.
-  __device__ __forceinline__ void normalise(float epsilon) {
+  /// Replaces x by (x - mean) / sqrt(variance + epsilon), and returns what the difference was
+  /// multiplied by. Two passes over registers avoid cancellation.
+  __device__ __forceinline__ float normalise(float epsilon) {
     float sum = 0;
 #pragma unroll
     for (int p = 0; p < packs; ++p)
@@ -94,6 +94,7 @@ struct RowPart {
     for (int p = 0; p < packs; ++p)
 #pragma unroll
       for (int i = 0; i < n; ++i) x[p][i] *= factor;
+    return factor;
   }
 };
 

@@ -36,10 +36,7 @@ std::vector<Region> gradient_regions(const Problem& problem) {
 GlaLayerGradients gradient_params(const Problem& problem, const Address& address) {
   const auto floats = [&](const char* name) { return static_cast<float*>(address(name)); };
   GlaLayerGradients g{};
-  g.layer = params(problem, [&](std::string_view name) -> void* {
-    const bool absent = name == "y" || name == "gate_sums" || name == "swish" || name == "normed";
-    return absent ? nullptr : address(name);
-  });
+  g.layer = params(problem, address);
   g.dy = address("dy");
   g.dx = address("dx");
   g.dw_q = floats("dw_q");
@@ -84,6 +81,15 @@ std::vector<StageTraffic> gradient_stages(const Problem& problem, const Traffic&
       {"weights", last}};
 }
 
+Traffic sum_of(const std::vector<StageTraffic>& stages) {
+  Traffic sum;
+  for (const StageTraffic& stage : stages) {
+    sum.read_bytes += stage.traffic.read_bytes;
+    sum.write_bytes += stage.traffic.write_bytes;
+  }
+  return sum;
+}
+
 double gradient_flops_around(const Problem& problem) {
   const Extents n = extents(problem);
   const std::int64_t projections = n.model * (2 * n.keys + 2 * n.values + rank) + rank * n.keys;
@@ -106,12 +112,7 @@ Variant gradient_description(BackendId backend) {
                            traffic(inner_of(backend, problem, tile)));
   };
   v.traffic = [all = v.stages](const Problem& problem, const Tile& tile) {
-    Traffic sum;
-    for (const StageTraffic& stage : all(problem, tile)) {
-      sum.read_bytes += stage.traffic.read_bytes;
-      sum.write_bytes += stage.traffic.write_bytes;
-    }
-    return sum;
+    return sum_of(all(problem, tile));
   };
   v.flops = [backend](const Problem& problem, const Tile& tile) {
     double sum = gradient_flops_around(problem);

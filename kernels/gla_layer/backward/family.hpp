@@ -19,6 +19,9 @@ GlaLayerGradients gradient_params(const Problem& problem, const Address& address
 std::vector<StageTraffic> gradient_stages(const Problem& problem, const Traffic& gla,
                                           const Traffic& gla_backward);
 
+/// The bytes of all stages.
+Traffic sum_of(const std::vector<StageTraffic>& stages);
+
 /// Operations of everything outside gla.
 double gradient_flops_around(const Problem& problem);
 
@@ -26,5 +29,6 @@ double gradient_flops_around(const Problem& problem);
 Variant gradient_description(BackendId backend);
 
 Variant host_gradient_variant();  // host.cpp
+Variant cuda_gradient_variant();  // cuda.cpp, composed.cuh
 
 }  // namespace gla_bench::gla_layer
