@@ -54,6 +54,13 @@ function(gla_bench_embed_exploits target)
   gla_bench_embed_table(${target} embedded_exploits ${sources})
 endfunction()
 
+# What completes a kernel's source for the host's compiler.
+function(gla_bench_embed_emulator target)
+  file(GLOB sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS
+    ${CMAKE_SOURCE_DIR}/harness/backends/emulated/device/*.hpp)
+  gla_bench_embed_table(${target} embedded_emulator ${sources})
+endfunction()
+
 # What decides whether a candidate is right: its inputs, the references, the comparison with them,
 # and the checks of guard zones and of what a candidate may not touch.
 function(gla_bench_embed_verifier target)

@@ -68,8 +68,11 @@ struct BackendOptions {
   std::string backend;  ///< "auto", "host" or "cuda"; empty: what the config says
   CudaOptions cuda;
   HostOptions host;
+  bool emulate = false;  ///< CUDA candidates run on the host, thread by thread
 
   void add_to(CLI::App& command);
+  /// The option of commands that time nothing.
+  void add_emulation_to(CLI::App& command);
   /// The same options for a worker's command line.
   std::vector<std::string> arguments() const;
 };

@@ -299,6 +299,7 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
     command->add_flag("--until-failure", options->until_failure,
                       "end after the first candidate that fails, with everything kept");
   options->backend.add_to(*command);
+  if (!measure) options->backend.add_emulation_to(*command);
   options->candidates.add_to(*command);
   options->choice.add_to(*command);
   auto* shard = options->shard.add_to(*command);

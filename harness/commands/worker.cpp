@@ -62,6 +62,7 @@ void add_worker(CLI::App& program, Context& context) {
   CLI::App* command = program.add_subcommand("worker", "Works for `run` and `verify`");
   command->group("");  // not listed
   options->add_to(*command);
+  options->add_emulation_to(*command);
   auto candidates = std::make_shared<CandidateOptions>();
   candidates->add_to(*command);
   auto standing = std::make_shared<Standing>();

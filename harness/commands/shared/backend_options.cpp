@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "core/error.hpp"
+#include "harness/backends/emulated/backend.hpp"
 #include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/config/sweep.hpp"
@@ -33,6 +34,13 @@ void BackendOptions::add_to(CLI::App& command) {
       ->check(CLI::ExistingDirectory);
 }
 
+void BackendOptions::add_emulation_to(CLI::App& command) {
+  command.add_flag(
+      "--emulate", emulate,
+      "run CUDA candidates on the host, thread by thread, as a GPU of sm_80 would: it takes "
+      "the host's compiler and the CUDA toolkit's headers, and no GPU");
+}
+
 void add_row_option(CLI::App& command, std::string& row) {
   command
       .add_option("row", row,
@@ -45,6 +53,12 @@ std::unique_ptr<Backend> open_backend(const BackendOptions& options,
                                       std::optional<BackendId> configured) {
   std::optional<BackendId> wanted = configured;
   if (!options.backend.empty()) wanted = parse_backend(options.backend);  // "auto" gives nothing
+  if (options.emulate) {
+    if (!options.backend.empty() && wanted != BackendId::cuda)
+      throw InputError("--emulate stands for a GPU: found --backend " + options.backend +
+                       ", expected --backend cuda or none");
+    return make_emulated_backend(options.cuda);
+  }
   if (wanted == BackendId::host) return make_host_backend(options.host);
   auto cuda = make_cuda_backend(options.cuda);
   if (wanted == BackendId::cuda) {
@@ -66,6 +80,7 @@ std::vector<std::string> BackendOptions::arguments() const {
   add("--backend", backend);
   add("--cache-dir", cuda.cache_dir);
   add("--kernels", cuda.source_dir);
+  if (emulate) list.emplace_back("--emulate");
   return list;
 }
 

@@ -1,0 +1,46 @@
+#pragma once
+// What an emulated kernel and the program that runs it know of each other. The kernel is a shared
+// object that includes device/cuda.hpp; the program's side is threads.hpp.
+
+namespace gla_bench::emulated {
+
+struct Index {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+/// Where the thread that runs at the moment is.
+struct Place {
+  Index thread, block, block_extents, grid;
+};
+
+/// What the last of several threads to arrive does for all of them. `all` has what each brought,
+/// null for those that take no part: 32 lanes of a warp, or the threads of a block.
+using Act = void (*)(void* const* all, int count);
+
+/// Called by kernels. Each of these may run other threads of the block before it returns.
+struct Runtime {
+  /// Waits for the lanes of the mask. The last one acts.
+  void (*meet_lanes)(unsigned mask, void* mine, Act act, const char* instruction);
+  /// Waits for all threads of the block that still run. The last one acts.
+  void (*meet_block)(void* mine, Act act, const char* instruction);
+  /// An asynchronous copy of `bytes` bytes, the first `read` of which come from `from` and the rest
+  /// are zeros. It happens as late as the kernel allows it: when it is waited for.
+  void (*copy)(void* to, const void* from, int bytes, int read);
+  void (*commit_copies)();
+  void (*wait_copies)(int pending);
+  /// Ends the kernel with an error.
+  void (*fail)(const char* reason);
+};
+
+/// The most dynamic shared memory of a block, and what is watched on both sides of it, in bytes.
+inline constexpr int most_shared_bytes = 232448;
+inline constexpr int shared_guard_bytes = 4096;
+
+/// The one symbol besides the kernels that a shared object has ("gla_bench_emulated").
+struct Exchange {
+  const Runtime* runtime;
+  const Place* place;     ///< of the thread that runs
+  unsigned char* shared;  ///< the block's dynamic shared memory
+};
+
+}  // namespace gla_bench::emulated

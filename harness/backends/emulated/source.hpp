@@ -1,0 +1,14 @@
+#pragma once
+// The source of a CUDA kernel as C++ that device/cuda.hpp completes.
+
+#include <string>
+
+namespace gla_bench::emulated {
+
+/// Turns what no macro can: `extern __shared__ T name[];` becomes a pointer to the block's dynamic
+/// shared memory, and an asm statement becomes an Instruction (device/ptx.hpp) that runs on its
+/// operands. Everything else stays as it is, on the same lines. @throws BuildError for an asm
+/// statement without an end
+std::string as_cpp(const std::string& source);
+
+}  // namespace gla_bench::emulated
