@@ -159,17 +159,6 @@ RandomDraw read_random_draw(const JsonNode& node, const Operator& op) {
 /// would refuse what is drawn.
 constexpr std::array<std::string_view, 1> drawn_by_name{"page_size"};
 
-/// Options that no covering draw takes unless the config names them. Most variants refuse them, and
-/// would be left with few of the problems that hold all pairs of values.
-constexpr std::array<std::string_view, 1> covered_if_named{"states_every"};
-
-bool is_drawn(const OptionAxis& axis, const RandomDraw& random) {
-  const auto is_in = [&](const auto& names) {
-    return std::find(names.begin(), names.end(), axis.name) != names.end();
-  };
-  return !is_in(drawn_by_name) && (random.cover == Cover::none || !is_in(covered_if_named));
-}
-
 /// What may be drawn where the sweep does not say.
 void read_random(const JsonNode& sweep_node, const JsonNode& node, const Operator& op,
                  Sweep& sweep) {
@@ -184,7 +173,8 @@ void read_random(const JsonNode& sweep_node, const JsonNode& node, const Operato
   sweep.max_tiles = 1;
   sweep.refusals_allowed = true;
   for (const OptionAxis& axis : op.options)
-    if (is_drawn(axis, *sweep.random)) sweep.options[axis.name] = axis.values;
+    if (std::find(drawn_by_name.begin(), drawn_by_name.end(), axis.name) == drawn_by_name.end())
+      sweep.options[axis.name] = axis.values;
 }
 
 void read_inputs_of_sweep(const JsonNode& node, const Operator& op, const std::string& folder,

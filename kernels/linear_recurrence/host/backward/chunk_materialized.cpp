@@ -194,7 +194,7 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   };
   const double state = stored_state_bytes(problem);
   const double decay = static_cast<double>(problem.shape.key_dim) * 4;
-  return {{"chunk_states", bytes(state)},
+  return {{"states", bytes(state)},
           {"decays", bytes(decay)},
           {"changes", bytes(state)},
           {"change_decays", bytes(decay)}};

@@ -15,7 +15,7 @@ std::optional<std::string> refuse(const Problem& problem, Direction direction,
 
 // The states of a walk forwards, and of outputs what their gradients take.
 bool is_kept(const std::string& region) {
-  return region == "kept" || region == "chunk_states" || region == outputs_region;
+  return region == "kept" || region == "states" || region == outputs_region;
 }
 
 Variant variant_of(const Member& member, const BackwardForm& form, Direction direction) {
