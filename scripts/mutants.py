@@ -49,6 +49,7 @@ def parse(arguments):
     add("--program", type=Path, default=ROOT / "build/gla-bench", help="the program (default: build/gla-bench)")
     add("--build", type=Path, help="build folder for faults of the host (default: that of the program)")
     add("--devices", default="0", help="GPUs that share the faults, as in 0,1 (default: 0)")
+    add("--emulate", action="store_true", help="tries faults of CUDA sources without a GPU (verify --emulate)")
     add("--cache", type=Path, help="folder of compiled kernels (default: one that is removed afterwards)")
     add("--no-control", action="store_true", help="does not try the program without a fault first")
     add("--check", action="store_true", help="only reads the lists")
@@ -63,6 +64,8 @@ def parse(arguments):
     cores = os.cpu_count() or 1
     options.jobs = options.jobs or (1 if options.backend == "host" else max(1, cores // 4))
     options.threads = max(2, cores // options.jobs)
+    if options.emulate and options.backend != "cuda":
+        parser.error("--emulate: what is emulated is a GPU: expected --backend cuda beside it")
     try:
         datetime.date.fromisoformat(options.date)
     except ValueError:
@@ -90,7 +93,8 @@ def control(options, faults):
     operators = sorted({op for fault in faults for op in fault.operators})
     text, code = run([str(word) for word in (
         options.program, "verify", options.config, "--backend", options.backend, "--quiet", "--variants",
-        ",".join(variants), "--operators", ",".join(operators))])
+        ",".join(variants), "--operators", ",".join(operators),
+        *(["--emulate"] if options.emulate else []))])
     print(f"without a fault: {text.strip().splitlines()[-1]} in {time.monotonic() - begun:.0f} s", flush=True)
     return code == 0
 

@@ -154,6 +154,8 @@ class CudaTrials:
     def try_one(self, fault, folder, slot):
         device = self.options.devices[slot % len(self.options.devices)]
         arguments = [*self.kernels_of(fault, folder), "--device", device]
+        if self.options.emulate:
+            arguments.append("--emulate")
         return verify(self.options.program, self.options, fault, folder, arguments)
 
     def compile_one(self, fault, folder, _slot):

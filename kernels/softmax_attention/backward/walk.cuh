@@ -79,7 +79,7 @@ class BackwardWalk : public BackwardScores<by_keys, adds_dq> {
     }
     if (first >= last) return;
     __syncthreads();  // the previous head's tiles have been read
-    if constexpr (trait::decay == 2) copy_sums<rows>(row_sums(), row_position());
+    if constexpr (trait::decay == 2) this->template copy_sums<rows>(row_sums(), row_position());
     load_columns(first, 0);
 #pragma unroll 1
     for (long long n = first; n < last; ++n) {
@@ -124,18 +124,20 @@ class BackwardWalk : public BackwardScores<by_keys, adds_dq> {
 
   __device__ __forceinline__ void step(long long n, int stage) {
     Scores s, d;
-    score<at.key_ld - 8, at.key_ld>(s, tile_at(at.row_keys), column_keys(stage));
+    this->template score<at.key_ld - 8, at.key_ld>(s, tile_at(at.row_keys), column_keys(stage));
     if (on_edge(n))
-      weigh<true>(s, n, stage);
+      this->template weigh<true>(s, n, stage);
     else
-      weigh<false>(s, n, stage);
+      this->template weigh<false>(s, n, stage);
     if constexpr (by_keys)
-      add<at.value_ld, at.value_columns>(values_sum_, s,
-                                         column_values(stage) + slice_ * at.value_columns);
-    score<at.value_ld - 8, at.value_ld>(d, tile_at(at.row_values), column_values(stage));
+      this->template add<at.value_ld, at.value_columns>(
+          values_sum_, s, column_values(stage) + slice_ * at.value_columns);
+    this->template score<at.value_ld - 8, at.value_ld>(d, tile_at(at.row_values),
+                                                       column_values(stage));
     differentiate(s, d, n, stage);
     if constexpr (adds_dq) put_gradient(d);
-    add<at.key_ld, at.key_columns>(keys_sum_, d, column_keys(stage) + slice_ * at.key_columns);
+    this->template add<at.key_ld, at.key_columns>(keys_sum_, d,
+                                                  column_keys(stage) + slice_ * at.key_columns);
     if constexpr (adds_dq) {
       if (trait::decay == 2 && slice_ == 0) add_query_sums(d, n);
       __syncthreads();

@@ -1,0 +1,125 @@
+#include "harness/backends/emulated/threads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace gla_bench::emulated {
+namespace {
+
+/// A kernel's side of the exchange, as device/cuda.hpp has it.
+class EmulatedThreads : public testing::Test {
+ protected:
+  static constexpr unsigned threads = 64;
+
+  unsigned thread() const { return exchange_.place->thread.x; }
+  int& word(unsigned i) { return reinterpret_cast<int*>(exchange_.shared)[i]; }
+  void sync() const {
+    int nothing = 0;
+    exchange_.runtime->meet_block(
+        &nothing, [](void* const*, int) {}, "__syncthreads");
+  }
+
+  /// What the kernel leaves in the first words, one for each thread.
+  std::vector<int> words(std::uint64_t order, const std::function<void()>& kernel,
+                         std::size_t shared_bytes = 2 * threads * sizeof(int)) {
+    run_grid({{1, 1, 1}, {threads, 1, 1}, shared_bytes, order}, exchange_, kernel);
+    const int* const first = reinterpret_cast<const int*>(exchange_.shared);
+    return {first, first + threads};
+  }
+
+  std::string error_of(const std::function<void()>& kernel) {
+    try {
+      words(0, kernel);
+    } catch (const RunError& error) {
+      return error.what();
+    }
+    return "none";
+  }
+
+  std::vector<unsigned char> memory_ =
+      std::vector<unsigned char>(most_shared_bytes + 2 * shared_guard_bytes);
+  Exchange exchange_{nullptr, nullptr, memory_.data() + shared_guard_bytes};
+};
+
+TEST_F(EmulatedThreads, ABarrierMakesEveryOrderAlike) {
+  const auto kernel = [&] {
+    word(threads + thread()) = static_cast<int>(thread());
+    sync();
+    word(thread()) = word(threads + (thread() + 1) % threads);
+  };
+  const std::vector<int> first = words(0, kernel);
+  EXPECT_EQ(first[0], 1);
+  EXPECT_EQ(first[threads - 1], 0);
+  for (const std::uint64_t order : {1, 2, 3}) EXPECT_EQ(words(order, kernel), first);
+}
+
+TEST_F(EmulatedThreads, WithoutItTheOrderShows) {
+  const auto kernel = [&] {
+    word(threads + thread()) = static_cast<int>(thread());
+    word(thread()) = word(threads + (thread() + 1) % threads);
+  };
+  EXPECT_NE(words(0, kernel), words(1, kernel));
+}
+
+TEST_F(EmulatedThreads, LanesMeetWithWhatEachBrings) {
+  const auto sum = [](void* const* all, int count) {
+    int total = 0;
+    for (int i = 0; i < count; ++i) total += *static_cast<int*>(all[i]);
+    for (int i = 0; i < count; ++i) *static_cast<int*>(all[i]) = total;
+  };
+  const std::vector<int> found = words(2, [&] {
+    int mine = static_cast<int>(thread());
+    exchange_.runtime->meet_lanes(0xffffffffu, &mine, sum, "sum");
+    word(thread()) = mine;
+  });
+  EXPECT_EQ(found[0], 31 * 32 / 2);
+  EXPECT_EQ(found[63], 31 * 32 / 2 + 32 * 32);
+}
+
+TEST_F(EmulatedThreads, ThreadsThatWaitForEverAreNamed) {
+  const auto act = [](void* const*, int) {};
+  EXPECT_EQ(error_of([&] {
+              int mine = 0;
+              if (thread() == 40)
+                exchange_.runtime->meet_lanes(0xffffffffu, &mine, act, "ldmatrix");
+              else
+                sync();
+            }),
+            "threads of a block wait for each other for ever: thread 0 waits at __syncthreads, "
+            "thread 40 waits at ldmatrix");
+}
+
+TEST_F(EmulatedThreads, ACopyHappensWhenItIsWaitedFor) {
+  static const int source = 7;
+  const std::vector<int> found = words(0, [&] {
+    int& to = word(threads + thread());
+    exchange_.runtime->copy(&to, &source, sizeof source, sizeof source);
+    exchange_.runtime->commit_copies();
+    const int before = to;
+    exchange_.runtime->wait_copies(0);
+    word(thread()) = before == -1 ? to : 0;  // -1: what shared memory begins with
+  });
+  EXPECT_EQ(found, std::vector<int>(threads, 7));
+}
+
+TEST_F(EmulatedThreads, WritesBehindSharedMemoryAreSeen) {
+  EXPECT_EQ(error_of([&] {
+              if (thread() == 0) word(2 * threads) = 1;
+            }),
+            "a block wrote outside of its shared memory");
+}
+
+TEST_F(EmulatedThreads, AFailureEndsTheKernel) {
+  EXPECT_EQ(error_of([&] { exchange_.runtime->fail("no such instruction"); }),
+            "no such instruction");
+}
+
+}  // namespace
+}  // namespace gla_bench::emulated
