@@ -1,4 +1,4 @@
-// The backend that emulates a GPU of sm_80: CUDA candidates run on the host, thread by thread. It
+// The backend that emulates a GPU of sm_90a: CUDA candidates run on the host, thread by thread. It
 // tells whether a kernel computes the right thing, whatever the order of its threads; its times say
 // nothing.
 
@@ -22,7 +22,7 @@ namespace gla_bench {
 namespace emulated {
 namespace {
 
-constexpr int architecture = 80;
+constexpr int architecture = 90;
 
 Recipe recipe_of(const Candidate& candidate) {
   const auto* make =
@@ -121,6 +121,8 @@ class EmulatedPlan final : public Plan {
     else
       params_.emplace_back();
     for (const Module& module : recipe_.imports) params_.push_back(module.bind(places));
+    for (const TensorMap& map : recipe_.tensor_maps)
+      write(map, params_.at(static_cast<std::size_t>(map.module)));
   }
 
   void poison_workspace() override {
@@ -153,6 +155,25 @@ class EmulatedPlan final : public Plan {
         if (region.name() == name) return region.bytes().data();
       return workset_->address(name);
     };
+  }
+
+  /// Puts the tensor where the driver would put its map.
+  void write(const TensorMap& map, ParamBytes& params) {
+    TensorBox box{};
+    if (map.offset + sizeof box > params.size() || map.extents.empty() ||
+        map.extents.size() > std::size(box.extents) ||
+        map.strides.size() + 1 != map.extents.size() || map.box.size() != map.extents.size())
+      throw RunError("the tensor map of '" + map.buffer + "' does not fit its parameters or axes");
+    box.first = static_cast<unsigned char*>(address()(map.buffer));
+    std::copy(map.strides.begin(), map.strides.end(), box.strides);
+    for (std::size_t i = 0; i < map.extents.size(); ++i) {
+      box.extents[i] = static_cast<int>(map.extents[i]);
+      box.box[i] = static_cast<short>(map.box[i]);
+    }
+    box.axes = static_cast<short>(map.extents.size());
+    box.element_bytes = static_cast<short>(size_of(map.dtype));
+    box.swizzle_bytes = static_cast<short>(map.swizzle_bytes);
+    std::memcpy(params.data() + map.offset, &box, sizeof box);
   }
 
   void run(const KernelLaunch& launch) {
@@ -216,8 +237,6 @@ class EmulatedBackend final : public Backend {
 
   std::unique_ptr<Plan> build(const Candidate& candidate) override {
     Recipe recipe = recipe_of(candidate);
-    if (!recipe.tensor_maps.empty())
-      throw BuildError(describe(candidate) + ": the emulator has no bulk tensor copies");
     std::vector<KernelsPtr> kernels;
     for (const Unit& unit : units_of(candidate.problem.dtype, recipe)) {
       try {

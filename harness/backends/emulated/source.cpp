@@ -69,14 +69,14 @@ std::vector<std::string> operands(const std::string& section) {
 }
 
 /// "asm volatile(TEXT : OUT : IN : CLOBBERS)" without its semicolon, from its sections.
-std::string instruction(const std::vector<std::string>& sections) {
-  std::string text = "do { static const ::gla_bench::emulated::Instruction instruction_{" +
+std::string statement(const std::vector<std::string>& sections) {
+  std::string text = "do { static const ::gla_bench::emulated::Statement statement_{" +
                      sections.front() + "}; const ::gla_bench::emulated::Operand operands_[] = {";
   for (std::size_t section = 1; section < std::min<std::size_t>(sections.size(), 3); ++section)
     for (const std::string& operand : operands(sections[section]))
       text += (section == 1 ? "::gla_bench::emulated::variable" : "::gla_bench::emulated::value") +
               operand + ", ";
-  text += "{}}; instruction_.run(operands_); } while (false)";
+  text += "{}}; statement_.run(operands_); } while (false)";
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
@@ -99,7 +99,7 @@ std::string without_asm(const std::string& text) {
       continue;
     }
     ++open;
-    result += instruction(parts(text, open, ':'));
+    result += statement(parts(text, open, ':'));
     i = open + 1;
   }
   return result;

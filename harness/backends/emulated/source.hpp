@@ -6,7 +6,7 @@
 namespace gla_bench::emulated {
 
 /// Turns what no macro can: `extern __shared__ T name[];` becomes a pointer to the block's dynamic
-/// shared memory, and an asm statement becomes an Instruction (device/ptx.hpp) that runs on its
+/// shared memory, and an asm statement becomes a Statement (device/statement.hpp) that runs on its
 /// operands. Everything else stays as it is, on the same lines. @throws BuildError for an asm
 /// statement without an end
 std::string as_cpp(const std::string& source);

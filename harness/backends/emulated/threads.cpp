@@ -4,11 +4,14 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -17,13 +20,53 @@ namespace gla_bench::emulated {
 namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{256} << 10;
-constexpr int lanes = 32;
+constexpr std::size_t lanes = 32, warpgroup = 128;
 constexpr unsigned char poison = 0xff;
 
 struct Copy {
   void* to;
   const void* from;
   int bytes, read;
+
+  void run() const {
+    std::memcpy(to, from, static_cast<std::size_t>(read));
+    std::memset(static_cast<std::byte*>(to) + read, 0, static_cast<std::size_t>(bytes - read));
+  }
+};
+
+/// What is put off, with a copy of its data.
+struct Task {
+  Work work;
+  alignas(8) std::array<std::byte, most_work_bytes> data;
+
+  Task(Work what, const void* from, std::size_t bytes) : work(what), data{} {
+    if (bytes > data.size()) throw RunError("the emulator puts off too much data");
+    std::memcpy(data.data(), from, bytes);
+  }
+  void run() const { work(data.data()); }
+};
+
+/// What a thread does later by groups, the last of which is still open.
+template <class Item>
+class Groups {
+ public:
+  Groups() : groups_(1) {}
+  void add(Item item) { groups_.back().push_back(std::move(item)); }
+  void commit() { groups_.emplace_back(); }
+  /// Does all but the newest groups.
+  void wait(int pending) {
+    while (groups_.size() > static_cast<std::size_t>(pending) + 1) {
+      for (const Item& item : groups_.front()) item.run();
+      groups_.pop_front();
+    }
+  }
+  void finish() {
+    commit();
+    wait(0);
+  }
+
+ private:
+  std::deque<std::vector<Item>> groups_;
 };
 
 /// Memory for the stacks of a block, given back at the end of the grid.
@@ -45,7 +88,7 @@ class Stacks {
   void* memory_;
 };
 
-enum class State { ready, at_lanes, at_block, ended };
+enum class State { ready, at_lanes, at_warpgroup, at_block, at_named, until_over, ended };
 
 struct Thread {
   ucontext_t context;
@@ -55,7 +98,18 @@ struct Thread {
   void* mine = nullptr;
   Act act = nullptr;
   const char* instruction = "";
-  std::deque<std::vector<Copy>> copies;  // the groups under way; the last one is still open
+  int named = 0;     // the number of the barrier that it waits at
+  bool any = false;  // what that barrier answers
+  bool (*is_over)(void*) = nullptr;
+  void* data = nullptr;
+  Groups<Copy> copies;
+  Groups<Task> out;
+};
+
+/// Who has arrived at a barrier by its number.
+struct Named {
+  int arrived = 0;
+  bool any = false;
 };
 
 class Block {
@@ -72,53 +126,55 @@ class Block {
   void run(Index block);
 
   void meet_lanes(unsigned mask, void* mine, Act act, const char* instruction) {
-    wait(State::at_lanes, mask, mine, act, instruction);
+    current().mask = mask;
+    meet(State::at_lanes, current_ / lanes * lanes, lanes, mine, act, instruction);
+  }
+  void meet_warpgroup(void* mine, Act act, const char* instruction) {
+    current().mask = ~0u;
+    meet(State::at_warpgroup, current_ / warpgroup * warpgroup, warpgroup, mine, act, instruction);
   }
   void meet_block(void* mine, Act act, const char* instruction) {
-    wait(State::at_block, 0, mine, act, instruction);
+    current().mask = ~0u;
+    meet(State::at_block, 0, threads_.size(), mine, act, instruction);
   }
+  bool meet_named(int number, int threads, bool waits, bool any, const char* instruction);
+  void wait_until(bool (*is_over)(void*), void* data, const char* instruction) {
+    if (is_over(data)) return;
+    Thread& thread = current();
+    thread.is_over = is_over;
+    thread.data = data;
+    wait(State::until_over, instruction);
+  }
+  void later(Task task) { tasks_.push_back(std::move(task)); }
   Thread& current() { return threads_[current_]; }
   void fail(std::string reason) {
     error_ = std::move(reason);
     switch_back();
   }
-  static void finish(std::vector<Copy>& group) {
-    for (const Copy& copy : group) {
-      std::memcpy(copy.to, copy.from, static_cast<std::size_t>(copy.read));
-      std::memset(static_cast<std::byte*>(copy.to) + copy.read, 0,
-                  static_cast<std::size_t>(copy.bytes - copy.read));
-    }
-    group.clear();
-  }
-
   static Block* running;  // what the functions of the runtime act on
 
  private:
   static void start() {
     running->kernel_();
     Thread& thread = running->current();
-    // No thread waits for these any more: like those of the hardware, they happen all the same.
-    for (auto& group : thread.copies) finish(group);
+    // Nobody waits for these any more: like those of the hardware, they happen all the same.
+    thread.copies.finish();
+    thread.out.finish();
     thread.state = State::ended;
     running->switch_back();
   }
 
   void switch_back() { swapcontext(&current().context, &scheduler_); }
 
-  void wait(State state, unsigned mask, void* mine, Act act, const char* instruction) {
-    Thread& thread = current();
-    thread.state = state;
-    thread.mask = mask;
-    thread.mine = mine;
-    thread.act = act;
-    thread.instruction = instruction;
-    const bool all = state == State::at_lanes ? lanes_met(current_) : block_met();
-    if (!all) switch_back();
+  void wait(State state, const char* instruction) {
+    current().state = state;
+    current().instruction = instruction;
+    switch_back();
   }
-
-  bool lanes_met(std::size_t one);
-  bool block_met();
+  void meet(State state, std::size_t first, std::size_t count, void* mine, Act act,
+            const char* instruction);
   void resume(std::size_t i);
+  bool do_a_task();
   std::vector<std::size_t> ready();
   std::string who_waits() const;
 
@@ -128,6 +184,8 @@ class Block {
   const Stacks& stacks_;
   std::mt19937_64& random_;
   std::vector<Thread> threads_;
+  std::map<int, Named> named_;
+  std::vector<Task> tasks_;
   ucontext_t scheduler_{};
   std::size_t current_ = 0;
   std::string error_;
@@ -135,35 +193,56 @@ class Block {
 
 Block* Block::running = nullptr;
 
-/// Whether all lanes that this one waits for have arrived; then they have met.
-bool Block::lanes_met(std::size_t one) {
-  const Thread& last = threads_[one];
-  const std::size_t first = one / lanes * lanes;
-  void* all[lanes] = {};
-  for (std::size_t l = 0; l < lanes; ++l) {
-    if ((last.mask >> l & 1u) == 0 || first + l >= threads_.size()) continue;
-    const Thread& other = threads_[first + l];
-    if (other.state == State::ended) continue;
-    if (other.state != State::at_lanes || other.act != last.act || other.mask != last.mask)
-      return false;
-    all[l] = other.mine;
+/// Waits until all of these threads that still run, and that the mask names, are at the same
+/// instruction; the last one acts for all.
+void Block::meet(State state, std::size_t first, std::size_t count, void* mine, Act act,
+                 const char* instruction) {
+  Thread& last = current();
+  last.state = state;
+  last.mine = mine;
+  last.act = act;
+  last.instruction = instruction;
+  std::vector<void*> all(count, nullptr);
+  for (std::size_t i = 0; i < count && first + i < threads_.size(); ++i) {
+    const Thread& other = threads_[first + i];
+    if ((last.mask >> (i % lanes) & 1u) == 0 || other.state == State::ended) continue;
+    if (other.state != state || other.act != act || other.mask != last.mask) {
+      switch_back();
+      return;
+    }
+    all[i] = other.mine;
   }
-  last.act(all, lanes);
-  for (std::size_t l = 0; l < lanes; ++l)
-    if (all[l] != nullptr) threads_[first + l].state = State::ready;
-  return true;
+  act(all.data(), static_cast<int>(count));
+  for (std::size_t i = 0; i < count; ++i)
+    if (all[i] != nullptr) threads_[first + i].state = State::ready;
 }
 
-bool Block::block_met() {
-  std::vector<void*> all(threads_.size(), nullptr);
-  for (std::size_t i = 0; i < threads_.size(); ++i) {
-    if (threads_[i].state == State::ended) continue;
-    if (threads_[i].state != State::at_block || threads_[i].act != current().act) return false;
-    all[i] = threads_[i].mine;
+bool Block::meet_named(int number, int threads, bool waits, bool any, const char* instruction) {
+  Named& barrier = named_[number];
+  barrier.any = barrier.any || any;
+  if (++barrier.arrived < threads) {
+    if (!waits) return false;
+    current().named = number;
+    wait(State::at_named, instruction);
+    return current().any;
   }
-  current().act(all.data(), static_cast<int>(all.size()));
   for (Thread& thread : threads_)
-    if (thread.state == State::at_block) thread.state = State::ready;
+    if (thread.state == State::at_named && thread.named == number) {
+      thread.any = barrier.any;
+      thread.state = State::ready;
+    }
+  return std::exchange(barrier, {}).any;
+}
+
+/// Does one of the tasks that were put off. Returns false where there is none.
+bool Block::do_a_task() {
+  if (tasks_.empty()) return false;
+  const std::size_t i = grid_.order == 0   ? 0
+                        : grid_.order == 1 ? tasks_.size() - 1
+                                           : random_() % tasks_.size();
+  const Task task = tasks_[i];
+  tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(i));
+  task.run();
   return true;
 }
 
@@ -175,8 +254,12 @@ void Block::resume(std::size_t i) {
 
 std::vector<std::size_t> Block::ready() {
   std::vector<std::size_t> list;
-  for (std::size_t i = 0; i < threads_.size(); ++i)
-    if (threads_[i].state == State::ready) list.push_back(i);
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    Thread& thread = threads_[i];
+    if (thread.state == State::until_over && thread.is_over(thread.data))
+      thread.state = State::ready;
+    if (thread.state == State::ready) list.push_back(i);
+  }
   if (grid_.order == 1) std::reverse(list.begin(), list.end());
   if (grid_.order > 1) std::shuffle(list.begin(), list.end(), random_);
   return list;
@@ -205,18 +288,21 @@ void Block::run(Index block) {
     const auto n = static_cast<unsigned>(i);
     const Index& t = grid_.threads;
     thread.place = {{n % t.x, n / t.x % t.y, n / (t.x * t.y)}, block, t, grid_.blocks};
-    thread.copies.emplace_back();
     getcontext(&thread.context);
     thread.context.uc_stack.ss_sp = stacks_.at(i);
     thread.context.uc_stack.ss_size = stack_bytes;
     thread.context.uc_link = nullptr;
     makecontext(&thread.context, &Block::start, 0);
   }
-  for (std::vector<std::size_t> list = ready(); !list.empty(); list = ready())
-    for (const std::size_t i : list) {
-      resume(i);
-      if (!error_.empty()) throw RunError(error_);
-    }
+  named_.clear();
+  do {
+    for (std::vector<std::size_t> list = ready(); !list.empty(); list = ready())
+      for (const std::size_t i : list) {
+        resume(i);
+        if (!error_.empty()) throw RunError(error_);
+      }
+  } while (do_a_task());
+  if (!error_.empty()) throw RunError(error_);
   if (const std::string text = who_waits(); !text.empty())
     throw RunError("threads of a block wait for each other for ever: " + text);
 }
@@ -229,17 +315,28 @@ const Runtime& runtime() {
       [](void* mine, Act act, const char* instruction) {
         Block::running->meet_block(mine, act, instruction);
       },
+      [](void* mine, Act act, const char* instruction) {
+        Block::running->meet_warpgroup(mine, act, instruction);
+      },
+      [](int number, int threads, bool waits, bool any, const char* instruction) {
+        return Block::running->meet_named(number, threads, waits, any, instruction);
+      },
+      [](bool (*is_over)(void*), void* data, const char* instruction) {
+        Block::running->wait_until(is_over, data, instruction);
+      },
+      [](Work work, const void* data, unsigned long bytes) {
+        Block::running->later({work, data, bytes});
+      },
+      [](Work work, const void* data, unsigned long bytes) {
+        Block::running->current().out.add({work, data, bytes});
+      },
+      [] { Block::running->current().out.commit(); },
+      [](int pending) { Block::running->current().out.wait(pending); },
       [](void* to, const void* from, int bytes, int read) {
-        Block::running->current().copies.back().push_back({to, from, bytes, read});
+        Block::running->current().copies.add({to, from, bytes, read});
       },
-      [] { Block::running->current().copies.emplace_back(); },
-      [](int pending) {
-        auto& groups = Block::running->current().copies;
-        while (groups.size() > static_cast<std::size_t>(pending) + 1) {
-          Block::finish(groups.front());
-          groups.pop_front();
-        }
-      },
+      [] { Block::running->current().copies.commit(); },
+      [](int pending) { Block::running->current().copies.wait(pending); },
       [](const char* reason) { Block::running->fail(reason); }};
   return functions;
 }

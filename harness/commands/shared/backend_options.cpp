@@ -37,7 +37,7 @@ void BackendOptions::add_to(CLI::App& command) {
 void BackendOptions::add_emulation_to(CLI::App& command) {
   command.add_flag(
       "--emulate", emulate,
-      "run CUDA candidates on the host, thread by thread, as a GPU of sm_80 would: it takes "
+      "run CUDA candidates on the host, thread by thread, as a GPU of sm_90a would: it takes "
       "the host's compiler and the CUDA toolkit's headers, and no GPU");
 }
 

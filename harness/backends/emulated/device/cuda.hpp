@@ -16,8 +16,8 @@
 
 #include "interface.hpp"
 
-// The headers above are for the host. Kernels are told that they are compiled for sm_80.
-#define __CUDA_ARCH__ 800
+// The headers above are for the host. Kernels are told that they are compiled for sm_90a.
+#define __CUDA_ARCH__ 900
 
 #undef __global__
 #undef __device__
@@ -27,6 +27,7 @@
 #undef __forceinline__
 #undef __noinline__
 #undef __launch_bounds__
+#undef __cluster_dims__
 #define __global__
 #define __device__
 #define __host__
@@ -36,6 +37,7 @@
 #define __noinline__
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 
 extern "C" {
 alignas(
@@ -243,6 +245,21 @@ inline int __ffs(int x) {
 inline float __expf(float x) {
   return std::exp(x);
 }
+inline float __log2f(float x) {
+  return std::log2(x);
+}
+inline float __log10f(float x) {
+  return std::log10(x);
+}
+inline float __powf(float x, float y) {
+  return std::pow(x, y);
+}
+inline float __sinf(float x) {
+  return std::sin(x);
+}
+inline float __cosf(float x) {
+  return std::cos(x);
+}
 inline float __logf(float x) {
   return std::log(x);
 }
@@ -302,4 +319,4 @@ inline std::size_t __cvta_generic_to_shared(const void* p) {
   return static_cast<std::size_t>(static_cast<const unsigned char*>(p) - gla_bench_emulated.shared);
 }
 
-#include "ptx.hpp"
+#include "statement.hpp"

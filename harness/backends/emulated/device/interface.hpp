@@ -17,12 +17,40 @@ struct Place {
 /// null for those that take no part: 32 lanes of a warp, or the threads of a block.
 using Act = void (*)(void* const* all, int count);
 
+/// A tensor for bulk tensor copies, in the place of the 128 bytes that a driver encodes.
+struct TensorBox {
+  unsigned char* first;
+  long long strides[4];  ///< elements, of each axis after the first
+  int extents[5];        ///< elements
+  short box[5];          ///< elements of one copy
+  short axes, element_bytes, swizzle_bytes;
+};
+static_assert(sizeof(TensorBox) <= 128);
+
+/// Work that is put off: what does it, and a copy of its data.
+using Work = void (*)(const void* data);
+inline constexpr int most_work_bytes = 64;
+
 /// Called by kernels. Each of these may run other threads of the block before it returns.
 struct Runtime {
   /// Waits for the lanes of the mask. The last one acts.
   void (*meet_lanes)(unsigned mask, void* mine, Act act, const char* instruction);
   /// Waits for all threads of the block that still run. The last one acts.
   void (*meet_block)(void* mine, Act act, const char* instruction);
+  /// Waits for the 128 threads of this thread's warpgroup. The last one acts.
+  void (*meet_warpgroup)(void* mine, Act act, const char* instruction);
+  /// Arrives at a barrier of so many threads by its number, and waits for them, if asked to.
+  /// Returns whether one of them has brought `any`.
+  bool (*meet_named)(int number, int threads, bool waits, bool any, const char* instruction);
+  /// Waits until `is_over(data)`.
+  void (*wait_until)(bool (*is_over)(void* data), void* data, const char* instruction);
+  /// Does the work when no thread of the block can go on, in any order.
+  void (*later)(Work work, const void* data, unsigned long bytes);
+  /// Adds the work to this thread's open group, closes the group, and waits for all groups but the
+  /// newest. The work is done when it is waited for.
+  void (*out)(Work work, const void* data, unsigned long bytes);
+  void (*commit_out)();
+  void (*wait_out)(int pending);
   /// An asynchronous copy of `bytes` bytes, the first `read` of which come from `from` and the rest
   /// are zeros. It happens as late as the kernel allows it: when it is waited for.
   void (*copy)(void* to, const void* from, int bytes, int read);

@@ -16,7 +16,7 @@ TEST(EmulatedSource, SharedMemoryOfTheLaunchIsAPointer) {
 TEST(EmulatedSource, AnAsmStatementRunsOnItsOperands) {
   const std::string text = as_cpp(
       R"(if (a) asm volatile("mma %0, %1;" : "+f"(c[f(0, 1)]) : "r"(x::y) : "memory"); else b();)");
-  EXPECT_NE(text.find("Instruction instruction_{\"mma %0, %1;\" }"), std::string::npos) << text;
+  EXPECT_NE(text.find("Statement statement_{\"mma %0, %1;\" }"), std::string::npos) << text;
   EXPECT_NE(text.find("::gla_bench::emulated::variable(c[f(0, 1)]) , "
                       "::gla_bench::emulated::value(x::y)"),
             std::string::npos)

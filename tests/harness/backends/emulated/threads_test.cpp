@@ -109,6 +109,69 @@ TEST_F(EmulatedThreads, ACopyHappensWhenItIsWaitedFor) {
   EXPECT_EQ(found, std::vector<int>(threads, 7));
 }
 
+TEST_F(EmulatedThreads, WorkIsPutOffUntilNobodyGoesOnWithoutIt) {
+  struct Data {
+    int* done;
+  };
+  for (const std::uint64_t order : {0, 1, 2}) {
+    const std::vector<int> found = words(order, [&] {
+      int& done = word(threads);
+      if (thread() == 0) {
+        done = 0;
+        const Data data{&done};
+        exchange_.runtime->later([](const void* d) { *static_cast<const Data*>(d)->done = 1; },
+                                 &data, sizeof data);
+      }
+      sync();
+      const int early = done;
+      exchange_.runtime->wait_until([](void* d) { return *static_cast<int*>(d) == 1; }, &done,
+                                    "mbarrier.try_wait");
+      word(thread()) = early == 0 ? done : -1;
+    });
+    EXPECT_EQ(found, std::vector<int>(threads, 1)) << order;
+  }
+}
+
+TEST_F(EmulatedThreads, WhatIsNeverOverIsNamed) {
+  EXPECT_EQ(error_of([&] {
+              exchange_.runtime->wait_until([](void*) { return false; }, nullptr,
+                                            "mbarrier.try_wait");
+            }),
+            "threads of a block wait for each other for ever: thread 0 waits at mbarrier.try_wait");
+}
+
+TEST_F(EmulatedThreads, ABarrierByItsNumberCountsThoseThatDoNotWait) {
+  const std::vector<int> found = words(1, [&] {
+    const bool waits = thread() < 32;
+    if (!waits) word(threads + thread()) = 5;
+    const bool any = exchange_.runtime->meet_named(3, threads, waits, thread() == 63, "barrier");
+    word(thread()) = waits ? word(2 * threads - 1) + static_cast<int>(any) : 0;
+  });
+  EXPECT_EQ(found[0], 6);
+  EXPECT_EQ(found[31], 6);
+}
+
+TEST_F(EmulatedThreads, BytesGoOutWhenTheyAreWaitedFor) {
+  struct Data {
+    int *from, *to;
+  };
+  const std::vector<int> found = words(0, [&] {
+    int& from = word(threads + thread());
+    from = 1;
+    const Data data{&from, &word(thread())};
+    exchange_.runtime->out(
+        [](const void* d) {
+          const auto& copy = *static_cast<const Data*>(d);
+          *copy.to = *copy.from;
+        },
+        &data, sizeof data);
+    exchange_.runtime->commit_out();
+    from = 2;  // too early
+    exchange_.runtime->wait_out(0);
+  });
+  EXPECT_EQ(found, std::vector<int>(threads, 2));
+}
+
 TEST_F(EmulatedThreads, WritesBehindSharedMemoryAreSeen) {
   EXPECT_EQ(error_of([&] {
               if (thread() == 0) word(2 * threads) = 1;
