@@ -157,10 +157,12 @@ void ProblemSpace::add_sizes() {
 void ProblemSpace::add_lengths() {
   if (!has("seq")) return;
   const RandomDraw& random = *sweep_.random;
+  const bool of_layer = has("model_dim") && has_gradients(sweep_.direction);
+  const std::int64_t least_tokens = of_layer ? least_tokens_of_layer_gradients : 1;
   std::vector<std::string> names;
   for (const LengthClass& one : length_classes) {
     LengthClass limited = one;
-    limited.least = std::max(one.least, random.least_tokens);
+    limited.least = std::max({one.least, random.least_tokens, least_tokens});
     limited.most = std::min(one.most, random.most_tokens);
     if (limited.least > limited.most) continue;
     if (one.of == LengthClass::Of::ragged && !has("sequences")) continue;

@@ -142,9 +142,9 @@ TEST(Question, WhatTheOperatorRefusesIsSaidInItsWords) {
   grouped.final_state = false;
   grouped.shape.key_heads = 2;
   expect_error(question_of(grouped), "heads is not a multiple of key_heads");
-  Question backward = question_of(small_problem("gla_layer"));
-  backward.direction = Direction::backward;
-  EXPECT_THROW(problem_of(backward), NoSuchDirection);
+  Question training = question_of(small_problem("gla_layer"));
+  training.direction = Direction::training;
+  EXPECT_THROW(problem_of(training), NoSuchDirection);
 }
 
 }  // namespace

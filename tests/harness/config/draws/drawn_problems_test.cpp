@@ -95,7 +95,9 @@ TEST(FreeProblems, ExistAndKeepTheirLimits) {
       }
     EXPECT_GE(count, 295) << op;
     // Most are small: the float64 references of all are a matter of seconds.
-    EXPECT_LT(sum / count, most_flops(direction) / 4) << op << direction;
+    // Gradients of the layer take tokens and dims that others do without.
+    const bool of_layer = op == "gla_layer" && has_gradients_in(direction);
+    EXPECT_LT(sum / count, most_flops(direction) / (of_layer ? 2 : 4)) << op << direction;
   }
 }
 
@@ -343,13 +345,16 @@ TEST(CoveringProblems, HaveReferencesThatAgreeWithTheirSecondForms) {
   for (const auto& [name, direction] : kinds()) {
     const Operator& op = *find_operator(name);
     int checked = 0;
+    // The second forms are quadratic in the tokens, of which gradients of the layer need some.
+    const bool of_layer = name == "gla_layer" && has_gradients_in(direction);
+    const double most_pairs = of_layer ? 2e7 : 3e6;
     for (const Problem& problem :
          sweep_of(name, R"("cover": "pairs")", 1, direction).drawn.problems) {
       const Shape& s = problem.shape;
-      // The second forms are quadratic in the tokens.
       const double pairs = static_cast<double>(s.batch * s.heads) * static_cast<double>(s.seq) *
                            static_cast<double>(s.keys_seq());
-      if (pairs * static_cast<double>(s.key_dim + s.value_dim) > 3e6 || s.columns > 5000) continue;
+      if (pairs * static_cast<double>(s.key_dim + s.value_dim) > most_pairs || s.columns > 5000)
+        continue;
       ++checked;
       const HostTensors inputs = op.draw(problem);
       const ReferenceTensors first = op.reference(problem, inputs);
@@ -361,7 +366,7 @@ TEST(CoveringProblems, HaveReferencesThatAgreeWithTheirSecondForms) {
       for (const auto& [output, values] : first)
         EXPECT_TRUE(spoiled || !has_nan(values)) << output << " of " << describe(problem);
     }
-    EXPECT_GE(checked, 10) << name << direction;
+    EXPECT_GE(checked, of_layer ? 5 : 10) << name << direction;
   }
 }
 
