@@ -21,8 +21,7 @@ __device__ __forceinline__ long long row_of_key(const AttentionParams& one,
                                                 const TokenStrides& strides, long long batch,
                                                 long long key) {
   if constexpr (trait::page_size != 0)
-    return one.block_table[key / rows_of_page] * strides.batch +
-           key % rows_of_page * strides.seq;
+    return one.block_table[key / rows_of_page] * strides.batch + key % rows_of_page * strides.seq;
   else
     return batch * strides.batch + key * strides.seq;
 }
