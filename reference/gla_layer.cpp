@@ -10,7 +10,6 @@
 #include "reference/gla_layer_chain.hpp"
 #include "reference/gla_layer_second_form.hpp"
 #include "reference/inputs.hpp"
-#include "reference/round_outputs.hpp"
 
 namespace gla_bench {
 namespace gla_layer_forms {
@@ -185,12 +184,7 @@ ReferenceTensors reference(const Problem& problem, const HostTensors& inputs) {
 // plain computation. Every tensor between the stages is stored in the problem's dtype.
 HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic) {
   if (has_gradients(problem.direction)) return plain_backward(problem, inputs, arithmetic);
-  const auto inner = [arithmetic](const Problem& recurrence, const HostTensors& stage) {
-    const Operator& gla = *find_operator("gla");
-    HostTensors outputs = gla.baseline(recurrence, stage, arithmetic);
-    round_outputs(gla.tensors(recurrence), outputs);
-    return outputs;
-  };
+  const auto inner = plain_recurrence(arithmetic);
   return with_operand_rounding(
       arithmetic, [&](auto operand) { return forward<float>(problem, inputs, operand, inner); });
 }

@@ -1,7 +1,6 @@
 #include "reference/gla_layer_backward.hpp"
 
 #include "reference/gla_layer_chain.hpp"
-#include "reference/round_outputs.hpp"
 
 namespace gla_bench::gla_layer_forms {
 namespace {
@@ -188,12 +187,7 @@ ReferenceTensors backward(const Problem& problem, const HostTensors& inputs) {
 
 HostTensors plain_backward(const Problem& problem, const HostTensors& inputs,
                            Arithmetic arithmetic) {
-  const auto inner = [arithmetic](const Problem& recurrence, const HostTensors& tensors) {
-    const Operator& gla = *find_operator("gla");
-    HostTensors outputs = gla.baseline(recurrence, tensors, arithmetic);
-    round_outputs(gla.tensors(recurrence), outputs);
-    return outputs;
-  };
+  const auto inner = plain_recurrence(arithmetic);
   return with_operand_rounding(
       arithmetic, [&](auto operand) { return reverse<float>(problem, inputs, operand, inner); });
 }

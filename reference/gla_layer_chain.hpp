@@ -15,8 +15,19 @@
 #include "core/rounding.hpp"
 #include "reference/gla_layer.hpp"
 #include "reference/gla_layer_second_form.hpp"
+#include "reference/round_outputs.hpp"
 
 namespace gla_bench::gla_layer_forms {
+
+/// gla's plain computation, with its outputs as they are stored between the layer's stages.
+inline auto plain_recurrence(Arithmetic arithmetic) {
+  return [arithmetic](const Problem& recurrence, const HostTensors& tensors) {
+    const Operator& gla = *find_operator("gla");
+    HostTensors outputs = gla.baseline(recurrence, tensors, arithmetic);
+    round_outputs(gla.tensors(recurrence), outputs);
+    return outputs;
+  };
+}
 
 /// One operand of a product: a row-major matrix, or the transpose of one.
 template <class Real>

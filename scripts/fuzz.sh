@@ -5,8 +5,8 @@
 #   scripts/fuzz.sh all SECONDS                          each of them, two at a time
 #   scripts/fuzz.sh list                                 their names
 #
-# --quick first: built without optimisation, in build-fuzz-quick/. That build takes half as long, and its targets
-# run half as many inputs a second: for seconds of fuzzing in CI.
+# --quick first: built without optimisation, in build-fuzz-quick/, which takes less time and gives slower targets:
+# for seconds of fuzzing in CI.
 #
 # A crash, a leak, more than 25 s or 1 GB for one input, undefined behaviour or an exception other than
 # InputError fails, and leaves the input in build-fuzz/TARGET-*. Needs clang++ with compiler-rt

@@ -1,6 +1,6 @@
 #pragma once
-// The place where candidates run, as three small interfaces. Only the host backend and the CUDA
-// backend implement them.
+// The place where candidates run, as three small interfaces. The host backend, the CUDA backend and
+// the one that emulates it implement them.
 
 #include <cstdint>
 #include <functional>

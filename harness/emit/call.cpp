@@ -41,13 +41,6 @@ class Markers {
   throw InputError(describe(candidate) + ": cannot be emitted: " + reason);
 }
 
-Recipe recipe_of(const Candidate& candidate) {
-  const auto* recipe =
-      std::get_if<std::function<Recipe(const Problem&, const Tile&)>>(&candidate.variant->code);
-  if (recipe == nullptr) refuse(candidate, "it has no CUDA source");
-  return (*recipe)(candidate.problem, candidate.tile);
-}
-
 void check_steps(const Candidate& candidate, const Recipe& recipe) {
   if (!recipe.imports.empty())
     refuse(candidate, "it launches kernels of another unit (" + recipe.imports.front().source +
@@ -166,6 +159,8 @@ std::vector<CallValue<ExtentFormula>> without_numbers(const std::vector<CallValu
 
 Call<std::int64_t> call_of(const Operator& op, const Candidate& given) {
   const Candidate candidate = with_scale(given, one_scale);
+  if (std::holds_alternative<std::function<void(const HostCall&)>>(candidate.variant->code))
+    refuse(candidate, "it has no CUDA source");
   const Recipe recipe = recipe_of(candidate);
   check_steps(given, recipe);
   Call<std::int64_t> call;

@@ -74,13 +74,6 @@ std::function<void(const std::string&)> warn_of(const CudaOptions& options) {
   return [](const std::string& text) { std::fprintf(stderr, "warning: %s\n", text.c_str()); };
 }
 
-Recipe recipe_of(const Candidate& candidate) {
-  const auto* make =
-      std::get_if<std::function<Recipe(const Problem&, const Tile&)>>(&candidate.variant->code);
-  if (make == nullptr) throw BuildError(describe(candidate) + ": has no CUDA source");
-  return (*make)(candidate.problem, candidate.tile);
-}
-
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(const CudaOptions& options)

@@ -13,23 +13,17 @@
 #include "harness/backends/emulated/kernels.hpp"
 #include "harness/backends/emulated/product.hpp"
 #include "harness/backends/emulated/threads.hpp"
-#include "harness/backends/guarded_buffer.hpp"
 #include "harness/backends/host/machine.hpp"
 #include "harness/backends/host/workset.hpp"
+#include "harness/backends/host/workspace.hpp"
 #include "harness/backends/sources/architecture.hpp"
+#include "harness/backends/sources/prologue.hpp"
 
 namespace gla_bench {
 namespace emulated {
 namespace {
 
 constexpr int architecture = 90;
-
-Recipe recipe_of(const Candidate& candidate) {
-  const auto* make =
-      std::get_if<std::function<Recipe(const Problem&, const Tile&)>>(&candidate.variant->code);
-  if (make == nullptr) throw BuildError(describe(candidate) + ": has no CUDA source");
-  return (*make)(candidate.problem, candidate.tile);
-}
 
 /// Arguments on the stack, as x86-64 passes whatever does not fit into registers.
 struct Stack {
@@ -111,29 +105,16 @@ class EmulatedPlan final : public Plan {
 
   void prepare(Workset& workset) override {
     workset_ = &dynamic_cast<HostWorkset&>(workset);
-    regions_.clear();
-    for (const Region& region : candidate_.variant->workspace(candidate_.problem, candidate_.tile))
-      regions_.emplace_back(region.name, region.bytes);
-    params_.clear();
+    workspace_.allocate(candidate_);
     const Address places = address();
-    if (!recipe_.source.empty() || recipe_.imports.empty())
-      params_.push_back(candidate_.variant->bind(candidate_.problem, candidate_.tile, places));
-    else
-      params_.emplace_back();
+    params_ = {candidate_.variant->bind(candidate_.problem, candidate_.tile, places)};
     for (const Module& module : recipe_.imports) params_.push_back(module.bind(places));
     for (const TensorMap& map : recipe_.tensor_maps)
       write(map, params_.at(static_cast<std::size_t>(map.module)));
   }
 
-  void poison_workspace() override {
-    for (GuardedBuffer& region : regions_) region.poison();
-  }
-
-  std::optional<std::string> damage() override {
-    for (const GuardedBuffer& region : regions_)
-      if (const auto found = region.damage()) return found;
-    return std::nullopt;
-  }
+  void poison_workspace() override { workspace_.poison(); }
+  std::optional<std::string> damage() override { return workspace_.damage(); }
 
   void run() override {
     if (workset_ == nullptr) throw RunError(describe(candidate_) + ": run before prepare");
@@ -149,13 +130,7 @@ class EmulatedPlan final : public Plan {
   std::size_t launches() const override { return recipe_.steps.size(); }
 
  private:
-  Address address() {
-    return [this](std::string_view name) -> void* {
-      for (const GuardedBuffer& region : regions_)
-        if (region.name() == name) return region.bytes().data();
-      return workset_->address(name);
-    };
-  }
+  Address address() const { return workspace_.with(*workset_); }
 
   /// Puts the tensor where the driver would put its map.
   void write(const TensorMap& map, ParamBytes& params) {
@@ -178,8 +153,7 @@ class EmulatedPlan final : public Plan {
 
   void run(const KernelLaunch& launch) {
     const auto module = static_cast<std::size_t>(launch.module);
-    // Where the recipe has no source of its own, its imports are the only units.
-    const Kernels& kernels = *kernels_.at(recipe_.source.empty() ? module - 1 : module);
+    const Kernels& kernels = *kernels_.at(module);
     void* const entry = kernels.entry(launch.entry);
     const Call call = launch.arguments.empty() ? call_with(params_.at(module))
                                                : call_with(launch.arguments, address());
@@ -190,9 +164,8 @@ class EmulatedPlan final : public Plan {
   void run(const MatrixProduct& product) { multiply(product, address()); }
 
   void run(const Zero& zero) {
-    for (const GuardedBuffer& region : regions_)
-      if (region.name() == zero.buffer)
-        std::memset(region.bytes().data(), 0, region.bytes().size());
+    const auto bytes = workspace_.region(zero.buffer);
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
   }
 
   void run(const StreamCall&) {
@@ -203,7 +176,7 @@ class EmulatedPlan final : public Plan {
   Recipe recipe_;
   std::vector<KernelsPtr> kernels_;
   HostWorkset* workset_ = nullptr;
-  std::vector<GuardedBuffer> regions_;
+  HostWorkspace workspace_;
   std::vector<ParamBytes> params_;
   std::uint64_t order_ = 0;  // another one for each call, so that a race gives other bits
 };

@@ -8,13 +8,13 @@
 
 #include "core/error.hpp"
 #include "harness/backends/backend.hpp"
-#include "harness/backends/guarded_buffer.hpp"
 #include "harness/backends/host/busy_threads.hpp"
 #include "harness/backends/host/call.hpp"
 #include "harness/backends/host/leftovers.hpp"
 #include "harness/backends/host/machine.hpp"
 #include "harness/backends/host/threads.hpp"
 #include "harness/backends/host/workset.hpp"
+#include "harness/backends/host/workspace.hpp"
 #include "harness/backends/stage_times.hpp"
 #include "harness/support/elapsed.hpp"
 
@@ -31,23 +31,16 @@ class HostPlan final : public Plan {
   void prepare(Workset& workset) override {
     auto& host = dynamic_cast<HostWorkset&>(workset);
     workset_ = &host;
-    const Variant& variant = *candidate_.variant;
-    regions_.clear();
-    for (const Region& region : variant.workspace(candidate_.problem, candidate_.tile))
-      regions_.emplace_back(region.name, region.bytes);
+    workspace_.allocate(candidate_);
     params_ = bind(host);
   }
 
   void poison_workspace() override {
-    for (GuardedBuffer& region : regions_) region.poison();
+    workspace_.poison();
     poisoned_ = true;
   }
 
-  std::optional<std::string> damage() override {
-    for (const GuardedBuffer& region : regions_)
-      if (const auto found = region.damage()) return found;
-    return std::nullopt;
-  }
+  std::optional<std::string> damage() override { return workspace_.damage(); }
 
   void run() override {
     const Threads scope(threads_);
@@ -124,13 +117,7 @@ class HostPlan final : public Plan {
   }
 
   ParamBytes bind(HostWorkset& workset) const {
-    return candidate_.variant->bind(candidate_.problem, candidate_.tile,
-                                    [&](std::string_view name) {
-                                      for (const GuardedBuffer& region : regions_)
-                                        if (region.name() == name)
-                                          return static_cast<void*>(region.bytes().data());
-                                      return workset.address(name);
-                                    });
+    return candidate_.variant->bind(candidate_.problem, candidate_.tile, workspace_.with(workset));
   }
 
   void call(const ParamBytes& params,
@@ -149,7 +136,7 @@ class HostPlan final : public Plan {
   int threads_;
   CacheFlush& flush_;
   HostWorkset* workset_ = nullptr;  // the workset it was prepared for
-  std::vector<GuardedBuffer> regions_;
+  HostWorkspace workspace_;
   ParamBytes params_;
   bool poisoned_ = false;  // and no run since
 };

@@ -74,6 +74,13 @@ Unit unit_of(const ReferenceRecipe& recipe, std::optional<Arithmetic> arithmetic
                              "\"\n"};
 }
 
+Recipe recipe_of(const Candidate& candidate) {
+  const auto* make =
+      std::get_if<std::function<Recipe(const Problem&, const Tile&)>>(&candidate.variant->code);
+  if (make == nullptr) throw BuildError(describe(candidate) + ": has no CUDA source");
+  return (*make)(candidate.problem, candidate.tile);
+}
+
 std::vector<Unit> units_of(DType dtype, const Recipe& recipe) {
   std::vector<Unit> units;
   if (!recipe.source.empty())

@@ -27,6 +27,10 @@ std::string prologue(DType dtype, const std::string& source, const std::vector<C
 /// float64), the recipe's constants, then its source.
 Unit unit_of(const ReferenceRecipe& recipe, std::optional<Arithmetic> arithmetic);
 
+/// What a candidate of the CUDA backend compiles and launches. @throws BuildError for a host
+/// candidate
+Recipe recipe_of(const Candidate& candidate);
+
 /// The texts of a recipe: its own source, then each import, each with only its own constants.
 std::vector<Unit> units_of(DType dtype, const Recipe& recipe);
 

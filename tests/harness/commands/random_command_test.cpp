@@ -138,6 +138,9 @@ TEST(RandomCommand, BadUseIsRefused) {
   const Outcome op = verify("--random 3 --operators convolution");
   EXPECT_EQ(op.code, 2);
   EXPECT_TRUE(op.has("--operators: found \"convolution\"")) << op.text;
+  const Outcome emulated = verify("--random 3 --emulate --backend host");
+  EXPECT_EQ(emulated.code, 2);
+  EXPECT_TRUE(emulated.has("found --backend host, expected --backend cuda")) << emulated.text;
   const Outcome direction = verify("--random 3 --operators gla_layer --directions training");
   EXPECT_EQ(direction.code, 2);
   EXPECT_TRUE(direction.has("--directions: found none")) << direction.text;

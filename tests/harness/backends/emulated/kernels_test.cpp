@@ -1,0 +1,59 @@
+#include "harness/backends/emulated/kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "core/error.hpp"
+#include "harness/backends/emulated/threads.hpp"
+
+namespace gla_bench::emulated {
+namespace {
+
+/// What a block of 32 threads with this body ends with: an error's text, or "none".
+std::string outcome_of(const std::string& body) {
+  static Compiler compiler("", 1);
+  const auto texts = std::make_shared<std::map<std::string, std::string>>();
+  (*texts)["k.cuh"] = "extern \"C\" __global__ void k() {\n" + body + "\n}\n";
+  const Unit unit{"k.cuh", "// " + body + "\n#include \"k.cuh\"\n", texts};
+  try {
+    const KernelsPtr kernels = compiler.get(unit);
+    auto* const kernel = reinterpret_cast<void (*)()>(kernels->entry("k"));
+    run_grid({{1, 1, 1}, {32, 1, 1}, 64, 0}, kernels->exchange(), [&] { kernel(); });
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+// A barrier in shared memory that one thread arrives at.
+const std::string arrive = R"(asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(0));)";
+
+TEST(EmulatedKernels, RightOnesRun) {
+  EXPECT_EQ(outcome_of("__syncthreads();"), "none");
+}
+
+TEST(EmulatedKernels, AnUnknownInstructionIsNamed) {
+  EXPECT_EQ(outcome_of(R"(asm volatile("vote.fancy.b32 %0;" ::"r"(1));)"),
+            "the emulator does not know the instruction vote.fancy.b32");
+}
+
+TEST(EmulatedKernels, AnMbarrierThatNobodyInitialisedIsSeen) {
+  EXPECT_EQ(outcome_of(arrive), "an mbarrier is used that was not initialised");
+}
+
+TEST(EmulatedKernels, MoreArrivalsThanAnMbarrierExpectsAreSeen) {
+  EXPECT_EQ(
+      outcome_of("if (threadIdx.x == 0) { "
+                 R"(asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(0), "r"(2));)"
+                 R"(asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], 3;" ::"r"(0)); })"),
+      "more threads arrived at an mbarrier than it expects");
+}
+
+TEST(EmulatedKernels, WhatDoesNotCompileIsABuildError) {
+  EXPECT_THROW(outcome_of("no_such_function();"), BuildError);
+}
+
+}  // namespace
+}  // namespace gla_bench::emulated
