@@ -3,6 +3,7 @@
 // definition. Each operator is defined in reference/.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -75,6 +76,9 @@ struct Operator {
   std::function<std::vector<std::string>(const Problem&)> signed_inputs = {};
   /// The definition in float64, by the recurrence.
   std::function<ReferenceTensors(const Problem&, const HostTensors&)> reference;
+  /// TensorSpec::sum_size of outputs, by name. Of outputs that are not named, errors count against
+  /// their own size alone. May be empty.
+  std::function<std::map<std::string, double>(const Problem&, const HostTensors&)> sum_sizes = {};
   /// The same result in another way (quadratic in seq), to check the reference itself.
   std::function<ReferenceTensors(const Problem&, const HostTensors&)> second_form;
   /// A plain computation in the given arithmetic, with outputs in float32: not rounded to their

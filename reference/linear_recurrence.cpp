@@ -265,6 +265,7 @@ Operator make(const Traits& traits) {
   op.work = with(work);
   op.draw = with(draw);
   op.signed_inputs = with(signed_inputs);
+  op.sum_sizes = with(sum_sizes);
   op.reference = with(reference);
   op.second_form = with(second_form);
   op.baseline = with(baseline);

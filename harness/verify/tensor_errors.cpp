@@ -43,9 +43,10 @@ double rms_of(const ErrorSums& sum) {
   return sum.elements == 0 ? 0.0 : std::sqrt(sum.norm_squared / static_cast<double>(sum.elements));
 }
 
-double error_of_chunk(const ErrorSums& chunk, double rms, DType dtype) {
+double error_of_chunk(const ErrorSums& chunk, double rms, const TensorSpec& spec) {
   const double elements = static_cast<double>(std::max<std::int64_t>(chunk.elements, 1));
-  const double least = std::max(chunk_norm_floor(dtype), 1 / elements) * rms * std::sqrt(elements);
+  const double share = std::max(chunk_norm_floor(spec.dtype), 1 / elements);
+  const double least = std::max(share * rms, spec.sum_size) * std::sqrt(elements);
   return error_ratio(std::sqrt(chunk.error_squared),
                      std::max(std::sqrt(chunk.norm_squared), least));
 }
@@ -83,8 +84,8 @@ ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
   const double rms = rms_of(total(sums));
   ChunkErrors errors{{chunks.outer, chunks.inner / chunks.heads, chunks.pieces()}, {}};
   for (const ErrorSums& p : sums)
-    errors.rel_l2.push_back(
-        p.elements == 0 ? 0.0f : static_cast<float>(error_of_chunk(p, rms, spec.dtype)));
+    errors.rel_l2.push_back(p.elements == 0 ? 0.0f
+                                            : static_cast<float>(error_of_chunk(p, rms, spec)));
   return errors;
 }
 
@@ -112,16 +113,17 @@ ErrorMetrics tensor_errors(const TensorSpec& spec, OutputComparison& comparison,
   for (const ErrorSums& p : sums) {
     if (p.elements == 0) continue;
     metrics.smallest_chunk = std::min(metrics.smallest_chunk, p.elements);
-    metrics.worst_chunk_rel_l2 =
-        std::max(metrics.worst_chunk_rel_l2, error_of_chunk(p, rms, spec.dtype));
+    metrics.worst_chunk_rel_l2 = std::max(metrics.worst_chunk_rel_l2, error_of_chunk(p, rms, spec));
   }
-  metrics.rel_l2 = error_ratio(std::sqrt(sum.error_squared), std::sqrt(sum.norm_squared));
+  const double added = spec.sum_size * std::sqrt(static_cast<double>(sum.elements));
+  metrics.rel_l2 =
+      error_ratio(std::sqrt(sum.error_squared), std::max(std::sqrt(sum.norm_squared), added));
   if (sum.first_bad >= 0) {
     metrics.rel_l2 = metrics.max_abs = metrics.worst_chunk_rel_l2 = undefined;
     metrics.worst = element(spec, sum.first_bad, comparison, expected);
     return metrics;
   }
-  const std::vector<WorstOfChunk> worsts = comparison.worsts(rms);
+  const std::vector<WorstOfChunk> worsts = comparison.worsts(std::max(rms, spec.sum_size));
   const auto worst = std::max_element(
       worsts.begin(), worsts.end(),
       [](const WorstOfChunk& a, const WorstOfChunk& b) { return a.error < b.error; });

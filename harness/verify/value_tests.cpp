@@ -33,13 +33,18 @@ struct AllSums {
   }
 };
 
-AllSums all_sums(OutputComparison& comparison) {
+// The sizes that errors count against are those of what elements are added up from, at least.
+AllSums all_sums(const TensorSpec& spec, OutputComparison& comparison) {
   AllSums sums;
   for (const ValueSums& part : comparison.value_sums()) {
     sums.all.add(part);
     sums.squares_squared += part.squares * part.squares;
     sums.absolutes_squared += part.absolutes * part.absolutes;
   }
+  if (!(sums.all.squares > 0)) return sums;
+  const auto elements = static_cast<double>(spec.elements());
+  sums.all.squares = std::max(sums.all.squares, elements * spec.sum_size * spec.sum_size);
+  sums.all.absolutes = std::max(sums.all.absolutes, elements * spec.sum_size);
   return sums;
 }
 
@@ -54,7 +59,7 @@ CoarseShares shares_of(const CoarseCounts& counts) {
 SignedMeans signed_means(const TensorSpec& spec, DType stored, std::span<const float> got,
                          std::span<const double> expected) {
   HostComparison comparison(spec, stored, got, expected);
-  return got.empty() ? SignedMeans{} : all_sums(comparison).means();
+  return got.empty() ? SignedMeans{} : all_sums(spec, comparison).means();
 }
 
 SignedMean signed_mean(const TensorSpec& spec, std::span<const float> got,
@@ -65,7 +70,7 @@ SignedMean signed_mean(const TensorSpec& spec, std::span<const float> got,
 
 SignedMean signed_mean(const TensorSpec& spec, OutputComparison& comparison, const Bounds& bounds,
                        double sigmas) {
-  const AllSums sums = all_sums(comparison);
+  const AllSums sums = all_sums(spec, comparison);
   if (!(sums.all.squares > 0)) return {};
   const double factors =
       bounds.as_float32 ? 0 : bounds.computed / std::sqrt(independent_in_chunk(spec));

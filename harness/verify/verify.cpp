@@ -156,9 +156,13 @@ ProblemTruth::ProblemTruth(const Operator& op, const Problem& problem, HostTenso
       place_(place),
       id_(next_id()) {
   std::int64_t elements = 0;
+  const auto sizes =
+      op.sum_sizes ? op.sum_sizes(problem, inputs_) : std::map<std::string, double>{};
   for (const TensorSpec& spec : op.tensors(problem)) {
     if (spec.role != TensorSpec::Role::output) continue;
     outputs_.push_back(spec);
+    if (const auto size = sizes.find(spec.name); size != sizes.end())
+      outputs_.back().sum_size = size->second;
     elements += spec.elements();
   }
   compares_on_device_ = may_use(device, place) && elements >= many_elements;

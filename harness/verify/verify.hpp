@@ -41,7 +41,7 @@ constexpr double chunk_norm_floor(DType dtype) {
 struct ErrorMetrics {
   double rel_l2 = 0;  ///< ||got - expected|| / ||expected||; 0/0 is 0, x/0 infinite
   /// max |got - expected| over the largest of the reference's RMS, the RMS of its row (one token's
-  /// of one head, where a tensor has such rows) and |expected|
+  /// of one head, where a tensor has such rows), |expected| and the spec's sum_size
   double max_abs = 0;
   double worst_chunk_rel_l2 = 0;    ///< largest rel_l2 of a chunk (see tensor_errors)
   std::int64_t elements = 0;        ///< without those that are the infinity that is expected
@@ -57,8 +57,8 @@ struct ErrorMetrics {
 /// axes a chunk is one pair's whole part ([K,V] of a state). Where the reference is infinite (lse
 /// of a row that sees nothing), the same infinity is right and is left out of all norms; so is a
 /// NaN where the reference is NaN (of inputs that are NaN). If any other element is not finite, or
-/// another value stands there, every error is NaN. The result does not depend on the number of
-/// threads.
+/// another value stands there, every error is NaN. Elements count as TensorSpec::sum_size at least.
+/// The result does not depend on the number of threads.
 /// @throws std::invalid_argument when a size does not fit the spec.
 ErrorMetrics tensor_errors(const TensorSpec& spec, std::span<const float> got,
                            std::span<const double> expected);

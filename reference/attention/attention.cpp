@@ -307,6 +307,13 @@ HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmet
                            : attention::forward<float>(view, arithmetic);
 }
 
+// A log-sum-exp is one score where a query sees one key, which may be near zero by chance.
+std::map<std::string, double> sum_sizes(const Problem& problem, const HostTensors& inputs) {
+  if (backward(problem)) return {};
+  const double scale = scale_of(self(problem), problem);
+  return {{"lse", attention::score_size(problem.shape.key_dim, scale, inputs)}};
+}
+
 Operator common() {
   Operator op;
   op.directions = {Direction::forward, Direction::backward};
@@ -319,6 +326,7 @@ Operator common() {
   op.work = work;
   op.draw = draw;
   op.signed_inputs = signed_inputs;
+  op.sum_sizes = sum_sizes;
   op.reference = reference;
   op.second_form = second_form;
   op.baseline = baseline;

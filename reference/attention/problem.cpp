@@ -1,8 +1,10 @@
 #include "reference/attention/problem.hpp"
 
+#include <cmath>
 #include <string>
 
 #include "reference/attention/paged.hpp"
+#include "reference/feature_energies.hpp"
 
 namespace gla_bench::attention {
 namespace {
@@ -96,6 +98,11 @@ Decays View::decays(std::int64_t b, std::int64_t h) const {
     result.resets[t] = resets;
   }
   return result;
+}
+
+double score_size(std::int64_t key_dim, double scale, const HostTensors& inputs) {
+  return std::abs(scale) * std::sqrt(product_energy(feature_energies(key_dim, inputs.at("q")),
+                                                    feature_energies(key_dim, inputs.at("k"))));
 }
 
 }  // namespace gla_bench::attention

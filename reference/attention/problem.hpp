@@ -95,4 +95,8 @@ struct View : Form {
   Decays decays(std::int64_t b, std::int64_t h) const;
 };
 
+/// The RMS of a score scale q.k, were the signs of all features drawn: what is added up to it. The
+/// last axis of q and k has `key_dim` elements.
+double score_size(std::int64_t key_dim, double scale, const HostTensors& inputs);
+
 }  // namespace gla_bench::attention

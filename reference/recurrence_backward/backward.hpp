@@ -19,6 +19,7 @@
 // A gate whose decay is 0 (-inf) has the gradient 0, which is the limit. A constant decay's
 // gradient is the sum over its tokens.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,12 @@ std::map<std::string, std::vector<Real>> empty_gradients(const std::vector<Tenso
       gradients[spec.name].resize(static_cast<std::size_t>(spec.elements()));
   return gradients;
 }
+
+/// TensorSpec::sum_size of the gradient of a constant decay: a sum of (i - j) exp((i - j)
+/// log_decay) scale (q_i.k_j) (do_i.v_j) over all pairs of tokens, and of the like with states.
+/// What is left of it may be near zero by chance, and there is one such number for each head.
+std::map<std::string, double> sum_sizes(const Traits& traits, const Problem& problem,
+                                        const HostTensors& inputs);
 
 /// The definition in float64: the recurrence forwards, then backwards.
 ReferenceTensors backward(const Traits& traits, const Problem& problem, const HostTensors& inputs);

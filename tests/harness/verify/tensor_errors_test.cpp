@@ -158,6 +158,21 @@ TEST(TensorErrors, ASmallChunkOfFloat16CountsAsAHundredthOfTheTensor) {
   EXPECT_NEAR(error_beside_ones(DType::float16, 1e-3), 1e-5 / 0.01 / std::sqrt(0.5), 1e-5);
 }
 
+TEST(TensorErrors, ANumberThatIsZeroByChanceCountsAsWhatWasAddedUp) {
+  TensorSpec spec{"lse", TensorSpec::Role::output, DType::float32, {2, 1, 1}, true};
+  const std::vector<double> expected{0.03, -0.04};
+  auto got = as_float(expected);
+  got[0] += 1e-6f;
+  EXPECT_NEAR(tensor_errors(spec, got, expected).rel_l2, 1e-6 / 0.05, 1e-7);
+  spec.sum_size = 2;
+  const ErrorMetrics m = tensor_errors(spec, got, expected);
+  EXPECT_NEAR(m.rel_l2, 1e-6 / (2 * std::sqrt(2.0)), 1e-8);
+  EXPECT_NEAR(m.worst_chunk_rel_l2, 1e-6 / 2, 1e-8);
+  EXPECT_NEAR(m.max_abs, 1e-6 / 2, 1e-8);
+  spec.sum_size = 0.01;  // smaller than the values themselves
+  EXPECT_NEAR(tensor_errors(spec, got, expected).rel_l2, 1e-6 / 0.05, 1e-7);
+}
+
 TEST(TensorErrors, NothingOverNothing) {
   const auto spec = token_spec({1, 2, 1, 2});
   const std::vector<double> zero(4, 0.0);

@@ -162,6 +162,20 @@ TEST(SignedMean, WhatThePlainComputationHasIsNoFault) {
   EXPECT_TRUE(passes(spec, got, expected, bounds));
 }
 
+TEST(SignedMean, ANumberThatIsZeroByChanceCountsAsWhatWasAddedUp) {
+  TensorSpec spec{"lse", TensorSpec::Role::output, DType::float32, {1, 1, 1}, true};
+  const std::vector<double> expected{0.01};
+  const std::vector<float> got{0.01f + 1e-7f};
+  Bounds bounds = of_float32();
+  bounds.rounding = 0;
+  const SignedMean small = signed_mean(spec, got, expected, bounds, 6);
+  EXPECT_GT(std::abs(small.value), small.bound);
+  spec.sum_size = 1;
+  const SignedMean beside_a_score = signed_mean(spec, got, expected, bounds, 6);
+  EXPECT_NEAR(beside_a_score.value, 1e-7, 1e-8);
+  EXPECT_LE(std::abs(beside_a_score.value), beside_a_score.bound);
+}
+
 TEST(SignedMean, OneLargeElementDecidesNothing) {
   const TensorSpec spec = tokens(1, 200, 1, 16);
   std::vector<double> expected = normals(spec, 1);

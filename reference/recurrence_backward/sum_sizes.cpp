@@ -1,0 +1,71 @@
+// The size of what the gradient of a constant decay is added up from.
+
+#include <cmath>
+#include <numeric>
+
+#include "reference/feature_energies.hpp"
+#include "reference/recurrence_backward/backward.hpp"
+
+namespace gla_bench::recurrence {
+namespace {
+
+// The mean squares of the products whose sum is the gradient, were all signs drawn.
+struct Energies {
+  double pair = 0;     // scale (q.k) (do.v)
+  double initial = 0;  // scale q.initial_state.do
+  double final = 0;    // k.dfinal_state.v
+  double states = 0;   // initial_state.dfinal_state
+};
+
+double total(const std::vector<double>& energies) {
+  return std::accumulate(energies.begin(), energies.end(), 0.0);
+}
+
+Energies energies(const Problem& problem, double scale, const HostTensors& inputs) {
+  const auto of = [&](const char* name, std::int64_t features) {
+    const auto found = inputs.find(name);
+    return found == inputs.end() ? std::vector<double>(static_cast<std::size_t>(features))
+                                 : feature_energies(features, found->second);
+  };
+  const Shape& s = problem.shape;
+  const auto q = of("q", s.key_dim), k = of("k", s.key_dim);
+  const auto v = of("v", s.value_dim), d_o = of("do", s.value_dim);
+  const double initial = of("initial_state", 1).front();
+  const double final = of("dfinal_state", 1).front();
+  const double states = static_cast<double>(s.key_dim * s.value_dim);
+  return {scale * scale * product_energy(q, k) * product_energy(d_o, v),
+          scale * scale * total(q) * total(d_o) * initial, total(k) * total(v) * final,
+          states * initial * final};
+}
+
+// A product over a distance of d tokens is d times in the gradient, and decays by exp(d log_decay).
+double energy_of_sequence(const Energies& each, double log_decay, std::int64_t tokens) {
+  double sum = 0;
+  for (std::int64_t d = 1; d <= tokens; ++d) {
+    const auto distance = static_cast<double>(d);
+    const double weight = distance * distance * std::exp(2 * distance * log_decay);
+    if (weight == 0) break;  // nor is there anything farther
+    sum += weight * (static_cast<double>(tokens - d) * each.pair + each.initial);
+    sum += weight * (d < tokens ? each.final : each.states);
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::map<std::string, double> sum_sizes(const Traits& traits, const Problem& problem,
+                                        const HostTensors& inputs) {
+  if (traits.decay != Decay::per_head || !has_gradients(problem.direction)) return {};
+  const View view(traits, problem, inputs);
+  const Energies each = energies(problem, view.scale, inputs);
+  double sum = 0;
+  for (std::int64_t head = 0; head < view.heads; ++head)
+    for (std::int64_t sequence = 0; sequence < view.sequences; ++sequence) {
+      const Range tokens = view.tokens(sequence);
+      sum +=
+          energy_of_sequence(each, view.log_decay<double>(0, head, 0), tokens.last - tokens.first);
+    }
+  return {{"d" + std::string(traits.gate), std::sqrt(sum / static_cast<double>(view.heads))}};
+}
+
+}  // namespace gla_bench::recurrence
