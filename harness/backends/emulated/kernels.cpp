@@ -24,9 +24,13 @@ namespace {
 #define GLA_BENCH_CUDA_INCLUDE_DIR "/usr/local/cuda/include"
 #endif
 
-// Without optimisation a kernel runs four times as long, with more it compiles twice as long.
+// Without optimisation a kernel runs four times as long, with more it compiles twice as long. Only
+// kernels and the exchange are visible: a visible inline variable, such as the list of
+// instructions, would be one of all kernels of the process, and run with the threads of whichever
+// was loaded first.
 constexpr const char* options =
-    " -std=c++20 -O1 -fPIC -w -Wno-psabi -fno-strict-aliasing -I'" GLA_BENCH_CUDA_INCLUDE_DIR "'";
+    " -std=c++20 -O1 -fPIC -fvisibility=hidden -w -Wno-psabi -fno-strict-aliasing "
+    "-I'" GLA_BENCH_CUDA_INCLUDE_DIR "'";
 
 std::string compiler() {
   const char* const chosen = std::getenv("CXX");

@@ -28,7 +28,7 @@
 #undef __noinline__
 #undef __launch_bounds__
 #undef __cluster_dims__
-#define __global__
+#define __global__ __attribute__((visibility("default")))
 #define __device__
 #define __host__
 #define __shared__ static  // of one block at a time

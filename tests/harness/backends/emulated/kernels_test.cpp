@@ -19,6 +19,11 @@ std::string outcome_of(const std::string& body) {
   const Unit unit{"k.cuh", "// " + body + "\n#include \"k.cuh\"\n", texts};
   try {
     const KernelsPtr kernels = compiler.get(unit);
+    // Whoever takes it for its own afterwards crashes.
+    struct Forgotten {
+      Exchange& exchange;
+      ~Forgotten() { exchange.runtime = nullptr; }
+    } const forgotten{kernels->exchange()};
     auto* const kernel = reinterpret_cast<void (*)()>(kernels->entry("k"));
     run_grid({{1, 1, 1}, {32, 1, 1}, 64, 0}, kernels->exchange(), [&] { kernel(); });
   } catch (const RunError& error) {
@@ -49,6 +54,12 @@ TEST(EmulatedKernels, MoreArrivalsThanAnMbarrierExpectsAreSeen) {
                  R"(asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(0), "r"(2));)"
                  R"(asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], 3;" ::"r"(0)); })"),
       "more threads arrived at an mbarrier than it expects");
+}
+
+// The instructions of several kernels have the same functions, each with its own threads.
+TEST(EmulatedKernels, OneDoesNotRunWithTheThreadsOfAnother) {
+  EXPECT_EQ(outcome_of(arrive + "// one"), "an mbarrier is used that was not initialised");
+  EXPECT_EQ(outcome_of(arrive + "// another"), "an mbarrier is used that was not initialised");
 }
 
 TEST(EmulatedKernels, WhatDoesNotCompileIsABuildError) {
