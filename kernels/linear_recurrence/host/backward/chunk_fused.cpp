@@ -112,7 +112,7 @@ void go_back(const Form& form, long long pair, Work& work) {
   store_initial_gradient(call, pair, work.change.data());
 }
 
-void run(const HostCall& host_call) {
+void forwards(const HostCall& host_call) {
   const SingleThreadedBlas scope;
   const GradientCall call(host_call);
   const Form form(call, host_call.tile);
@@ -121,6 +121,16 @@ void run(const HostCall& host_call) {
     Work work(call, std::min(form.chunk, call.longest()), form.kept);
 #pragma omp for schedule(dynamic)
     for (long long pair = 0; pair < call.pairs; ++pair) go_forwards(form, pair, work);
+  }
+}
+
+void back(const HostCall& host_call) {
+  const SingleThreadedBlas scope;
+  const GradientCall call(host_call);
+  const Form form(call, host_call.tile);
+#pragma omp parallel
+  {
+    Work work(call, std::min(form.chunk, call.longest()), form.kept);
 #pragma omp for schedule(dynamic)
     for (long long pair = 0; pair < call.pairs; ++pair) {
       work.backward.sums = HeadSums(call);
@@ -153,6 +163,12 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
           kept_bytes(problem, tile) + outputs.write_bytes + gradient_bytes(problem)};
 }
 
+// k, the gates and v for the states, and q for the outputs.
+Traffic forwards_traffic(const Problem& problem, const Tile& tile) {
+  return {token_reads(problem) + value_bytes(problem) + states_read(problem),
+          kept_bytes(problem, tile) + outputs_left_bytes(problem)};
+}
+
 BackwardForm form() {
   return {
       "chunk_fused",
@@ -169,7 +185,9 @@ BackwardForm form() {
       },
       workspace,
       [](const Problem& problem, const Tile&) { return static_cast<double>(sequences(problem)); },
-      run};
+      back,
+      forwards,
+      forwards_traffic};
 }
 
 }  // namespace

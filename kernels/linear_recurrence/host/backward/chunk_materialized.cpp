@@ -172,13 +172,19 @@ void return_changes(const Chunks& c) {
   }
 }
 
-void run(const HostCall& host_call) {
+void forwards(const HostCall& host_call) {
   const SingleThreadedBlas scope;
   const GradientCall call(host_call);
   const Chunks chunks(call, host_call.tile);
   leave_states(chunks);
   form_outputs(chunks);
   return_states(chunks);
+}
+
+void back(const HostCall& host_call) {
+  const SingleThreadedBlas scope;
+  const GradientCall call(host_call);
+  const Chunks chunks(call, host_call.tile);
   leave_changes(chunks);
   form_gradients(chunks);
   return_changes(chunks);
@@ -225,6 +231,20 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
           2 * (count + combined) * (state + decay) + outputs.write_bytes + gradient_bytes(problem)};
 }
 
+Traffic forwards_traffic(const Problem& problem, const Tile& tile) {
+  const double count = count_of(problem, tile), combined = combinations(problem, tile.at("chunk"));
+  const double state = stored_state_bytes(problem);
+  const double decay = static_cast<double>(problem.shape.key_dim) * 4;
+  const auto of_sequences = static_cast<double>(sequences(problem));
+  const double between = std::max(count - of_sequences, 0.0) * state;
+  const double last = problem.final_state ? of_sequences * state : 0.0;
+  // k, the gates and v for the states, and with q once more for the outputs. The decays of chunks
+  // are left twice, since each scan changes its own.
+  return {2 * token_reads(problem) - key_bytes(problem) + 2 * value_bytes(problem) +
+              2 * combined * (state + decay) + between + last + states_read(problem),
+          (count + combined) * (state + decay) + count * decay + outputs_left_bytes(problem)};
+}
+
 BackwardForm form() {
   return {
       "chunk_materialized",
@@ -240,7 +260,9 @@ BackwardForm form() {
       },
       workspace,
       count_of,
-      run};
+      back,
+      forwards,
+      forwards_traffic};
 }
 
 }  // namespace

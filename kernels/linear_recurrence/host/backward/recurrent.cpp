@@ -171,19 +171,32 @@ void walk_back(const GradientCall& call, long long pair, const Pieces& pieces, S
   keep_sums(call, pair, s.sums);
 }
 
-void run(const HostCall& host_call) {
-  const GradientCall call(host_call);
-  const Pieces pieces(call, segment_of(call.p.seq, host_call.tile));
+long long longest_of(const Pieces& pieces) {
   long long longest = 0;
   for (const Piece& piece : pieces.list) longest = std::max(longest, piece.rows);
+  return longest;
+}
+
+void forwards(const HostCall& host_call) {
+  const GradientCall call(host_call);
+  const Pieces pieces(call, segment_of(call.p.seq, host_call.tile));
 #pragma omp parallel
   {
-    Segment segment(call, longest);
-    std::vector<float> change = scratch(call.keys * call.width);
-    std::vector<float> out = scratch(call.forms_outputs() ? longest * call.width : 0);
+    Segment segment(call, longest_of(pieces));
+    std::vector<float> out = scratch(call.forms_outputs() ? longest_of(pieces) * call.width : 0);
 #pragma omp for schedule(dynamic)
     for (long long pair = 0; pair < call.pairs; ++pair)
       keep_states(call, pair, pieces, segment, out);
+  }
+}
+
+void back(const HostCall& host_call) {
+  const GradientCall call(host_call);
+  const Pieces pieces(call, segment_of(call.p.seq, host_call.tile));
+#pragma omp parallel
+  {
+    Segment segment(call, longest_of(pieces));
+    std::vector<float> change = scratch(call.keys * call.width);
 #pragma omp for schedule(dynamic)
     for (long long pair = 0; pair < call.pairs; ++pair)
       walk_back(call, pair, pieces, segment, change);
@@ -191,20 +204,28 @@ void run(const HostCall& host_call) {
   store_sums(call);
 }
 
+double kept_bytes(const Problem& problem, const Tile& tile) {
+  return static_cast<double>(chunks(problem, segment_of(problem.shape.seq, tile))) *
+         stored_state_bytes(problem);
+}
+
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
-  const auto kept = static_cast<double>(chunks(problem, segment_of(problem.shape.seq, tile)));
-  return {{"kept", static_cast<std::size_t>(kept * stored_state_bytes(problem))}};
+  return {{"kept", static_cast<std::size_t>(kept_bytes(problem, tile))}};
 }
 
 Traffic traffic(const Problem& problem, const Tile& tile) {
-  const auto kept = static_cast<double>(chunks(problem, segment_of(problem.shape.seq, tile))) *
-                    stored_state_bytes(problem);
+  const double kept = kept_bytes(problem, tile);
   // q, k, gates and v are read forwards and backwards; without a normalizer do only backwards.
   const double forwards = token_reads(problem) + value_bytes(problem);
   const Traffic outputs = output_traffic(problem);
   return {forwards + outputs.read_bytes + states_read(problem) + token_gradient_reads(problem) +
               states_written(problem) + kept,
           kept + outputs.write_bytes + gradient_bytes(problem)};
+}
+
+Traffic forwards_traffic(const Problem& problem, const Tile& tile) {
+  return {token_reads(problem) + value_bytes(problem) + states_read(problem),
+          kept_bytes(problem, tile) + outputs_left_bytes(problem)};
 }
 
 BackwardForm form() {
@@ -222,7 +243,9 @@ BackwardForm form() {
       },
       workspace,
       [](const Problem& problem, const Tile&) { return static_cast<double>(sequences(problem)); },
-      run};
+      back,
+      forwards,
+      forwards_traffic};
 }
 
 }  // namespace

@@ -13,9 +13,25 @@ std::optional<std::string> refuse(const Problem& problem, Direction direction,
   return std::nullopt;
 }
 
-// The states of a walk forwards, and of outputs what their gradients take.
+// The states of a walk forwards, the decays of the chunks, and of outputs what their gradients
+// take.
 bool is_kept(const std::string& region) {
-  return region == "kept" || region == "states" || region == outputs_region;
+  return region == "kept" || region == "states" || region == "change_decays" ||
+         region == outputs_region;
+}
+
+void run(const BackwardForm& form, const HostCall& call) {
+  if (form.forwards) form.forwards(call);
+  if (trains(call.problem)) call.end_stage("forward");
+  form.back(call);
+  if (trains(call.problem)) call.end_stage("backward");
+}
+
+std::vector<StageTraffic> passes(const BackwardForm& form, const Problem& problem,
+                                 const Tile& tile) {
+  const Traffic all = form.traffic(problem, tile), first = form.forwards_traffic(problem, tile);
+  return {{"forward", first},
+          {"backward", {all.read_bytes - first.read_bytes, all.write_bytes - first.write_bytes}}};
 }
 
 Variant variant_of(const Member& member, const BackwardForm& form, Direction direction) {
@@ -23,13 +39,18 @@ Variant variant_of(const Member& member, const BackwardForm& form, Direction dir
   for (const char* source : {"backward/gradients.cpp", "rows.cpp"}) sources.emplace_back(source);
   for (std::string& source : sources) source = "linear_recurrence/host/" + source;
   sources.emplace_back("linear_recurrence/backward/gradients.cpp");
-  Variant variant =
-      make_variant(member, form.name, form.summary, form.space, form.run, std::move(sources));
+  Variant variant = make_variant(
+      member, form.name, form.summary, form.space,
+      [form](const HostCall& call) { run(form, call); }, std::move(sources));
   variant.direction = direction;
   variant.reject = [direction](const Problem& problem, const Tile&, const Limits& limits) {
     return refuse(problem, direction, limits);
   };
   variant.traffic = form.traffic;
+  if (direction == Direction::training)
+    variant.stages = [form](const Problem& problem, const Tile& tile) {
+      return passes(form, problem, tile);
+    };
   variant.flops = form.flops;
   variant.workspace = [form](const Problem& problem, const Tile& tile) {
     std::vector<Region> regions =
@@ -63,6 +84,10 @@ Traffic output_traffic(const Problem& problem) {
   const double given = kept > 0 ? value_bytes(problem) : 0.0;
   if (!trains(problem)) return {given, kept};
   return {given + kept, value_bytes(problem) + states_written(problem) + 2 * kept};
+}
+
+double outputs_left_bytes(const Problem& problem) {
+  return value_bytes(problem) + states_written(problem) + kept_output_bytes(problem);
 }
 
 double output_flops(const Problem& problem, std::int64_t chunk) {
