@@ -10,6 +10,7 @@
 #include "reference/gla_layer_chain.hpp"
 #include "reference/gla_layer_second_form.hpp"
 #include "reference/inputs.hpp"
+#include "reference/passes.hpp"
 
 namespace gla_bench {
 namespace gla_layer_forms {
@@ -89,6 +90,13 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 Work work(const Problem& problem) {
   const Sizes n = sizes(problem);
   Work result;
+  if (problem.direction == Direction::training) {
+    const Work forward = work(in_direction(problem, Direction::forward));
+    result =
+        work_of_passes(forward, work(in_direction(problem, Direction::backward)), tensors(problem));
+    result.flops = forward.flops + backward_flops(problem);
+    return result;
+  }
   for (const TensorSpec& spec : tensors(problem))
     result.floor_bytes += static_cast<double>(spec.bytes());
   if (has_gradients(problem.direction)) {
@@ -106,7 +114,7 @@ Work work(const Problem& problem) {
 
 // The bias of the gate, which defines the regime.
 std::vector<float> draw_bias(const Problem& problem, std::int64_t count) {
-  // A backward has its own sizes (gla_layer.hpp).
+  // Gradients have their own sizes (gla_layer.hpp).
   constexpr double shut = -100;
   const bool gradients = has_gradients(problem.direction), whole = gate_divisor(problem) == 1;
   const double open = gradients ? 8 : 100, middle = gradients && whole ? 2.7 : 0;
@@ -174,24 +182,33 @@ std::map<std::string, std::vector<Real>> forward(const Problem& problem, const H
 }
 
 ReferenceTensors reference(const Problem& problem, const HostTensors& inputs) {
-  if (has_gradients(problem.direction)) return backward(problem, inputs);
-  return forward<double>(
-      problem, inputs, [](double x) { return x; }, find_operator("gla")->reference);
+  return outputs_of_passes(
+      problem,
+      [&](const Problem& pass) {
+        return forward<double>(
+            pass, inputs, [](double x) { return x; }, find_operator("gla")->reference);
+      },
+      [&](const Problem& pass) { return backward(pass, inputs); });
 }
 
 // The plain computation. Sums are float32. The operands of every product are rounded to what the
 // arithmetic keeps (10 explicit mantissa bits for tf32 and float16, 7 for bfloat16). gla is its own
 // plain computation. Every tensor between the stages is stored in the problem's dtype.
 HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic) {
-  if (has_gradients(problem.direction)) return plain_backward(problem, inputs, arithmetic);
   const auto inner = plain_recurrence(arithmetic);
-  return with_operand_rounding(
-      arithmetic, [&](auto operand) { return forward<float>(problem, inputs, operand, inner); });
+  return outputs_of_passes(
+      problem,
+      [&](const Problem& pass) {
+        return with_operand_rounding(
+            arithmetic, [&](auto operand) { return forward<float>(pass, inputs, operand, inner); });
+      },
+      [&](const Problem& pass) { return plain_backward(pass, inputs, arithmetic); });
 }
 
 ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs) {
-  return has_gradients(problem.direction) ? second_backward(problem, inputs)
-                                          : second_forward(problem, inputs);
+  return outputs_of_passes(
+      problem, [&](const Problem& pass) { return second_forward(pass, inputs); },
+      [&](const Problem& pass) { return second_backward(pass, inputs); });
 }
 
 }  // namespace
@@ -202,7 +219,7 @@ Operator gla_layer_operator() {
   op.summary =
       "Y = (swish(x W_r + b_r) (.) LN(gla(x W_q, x W_k, x W_v, logsigmoid((x W_1) W_2 + b_g)/16))) "
       "W_O";
-  op.directions = {Direction::forward, Direction::backward};
+  op.directions = {Direction::forward, Direction::backward, Direction::training};
   op.gates = {"mild", "none", "strong", "per_channel"};
   op.extents.push_back("model_dim");
   op.options = {{"gate_divisor", {"16", "1"}, "what divides the logsigmoid that makes the gates"}};

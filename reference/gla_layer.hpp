@@ -32,14 +32,14 @@ inline constexpr double gla_layer_epsilon = 1e-5;
 /// - none: b = 100, so g = 0 up to 1e-43
 /// - strong: b = -32, so g is about -2, or -32 with divisor 1
 /// - per_channel: a quarter of the channels as in none, a quarter with b = -100, the others mild
-/// In a backward gates are weaker. Where a token sees little but itself, o is v times a number,
-/// which the norm removes, and gradients of queries are differences of equal numbers: at g = -2
-/// the plain computation had three times the cap of bfloat16. So strong is about -0.1 (b = -1.2,
-/// or 2.3 with divisor 1) and mild about -0.05 (with divisor 1, b ~ 2.7 + N(0, 1/4)). In none and
-/// in open channels b = 8, because the slope of the logsigmoid at 100 is below what float32 holds.
-/// Weights are N(0,1) divided by the square root of the product's inner length. w_k is correlated
-/// with w_q, so that the norm is well conditioned in every regime. The functions throw InputError
-/// for another regime and std::out_of_range for a missing input.
+/// In a backward, and in training, gates are weaker. Where a token sees little but itself, o is v
+/// times a number, which the norm removes, and gradients of queries are differences of equal
+/// numbers: at g = -2 the plain computation had three times the cap of bfloat16. So strong is about
+/// -0.1 (b = -1.2, or 2.3 with divisor 1) and mild about -0.05 (with divisor 1, b ~ 2.7 + N(0,
+/// 1/4)). In none and in open channels b = 8, because the slope of the logsigmoid at 100 is below
+/// what float32 holds. Weights are N(0,1) divided by the square root of the product's inner length.
+/// w_k is correlated with w_q, so that the norm is well conditioned in every regime. The functions
+/// throw InputError for another regime and std::out_of_range for a missing input.
 Operator gla_layer_operator();
 
 }  // namespace gla_bench

@@ -154,9 +154,12 @@ std::vector<TensorSpec> backward_tensors(const Problem& problem,
     spec.name = "d" + spec.name;
     made.push_back(std::move(spec));
   }
-  std::stable_partition(made.begin(), made.end(),
-                        [](const TensorSpec& spec) { return spec.role == Role::input; });
-  list.insert(list.end(), made.begin(), made.end());
+  const auto gradients = std::stable_partition(
+      made.begin(), made.end(), [](const TensorSpec& spec) { return spec.role == Role::input; });
+  list.insert(list.end(), made.begin(), gradients);
+  for (const TensorSpec& spec : forward)
+    if (spec.role == Role::output && problem.direction == Direction::training) list.push_back(spec);
+  list.insert(list.end(), gradients, made.end());
   return list;
 }
 
@@ -164,11 +167,16 @@ double backward_flops(const Problem& problem) {
   const Sizes n = sizes(problem);
   const std::int64_t projections =
       n.model * (2 * n.keys + 2 * n.values + gla_layer_rank) + gla_layer_rank * n.keys;
-  const std::int64_t per_token =
-      3 * projections + 2 * n.values * n.model + n.heads * n.key_dim * n.value_dim;
-  const Problem inner = pass(problem, Direction::backward);
+  const auto flops_of_gla = [&](Direction direction) {
+    return find_operator("gla")->work(pass(problem, direction)).flops;
+  };
+  std::int64_t per_token = 2 * projections + 2 * n.values * n.model;
+  if (problem.direction == Direction::training)
+    return 2.0 * static_cast<double>(n.rows) * static_cast<double>(per_token) +
+           flops_of_gla(Direction::training) - flops_of_gla(Direction::forward);
+  per_token += projections + n.heads * n.key_dim * n.value_dim;
   return 2.0 * static_cast<double>(n.rows) * static_cast<double>(per_token) +
-         find_operator("gla")->work(inner).flops;
+         flops_of_gla(Direction::backward);
 }
 
 std::optional<std::string> refuse_backward(const Problem& problem) {

@@ -22,13 +22,15 @@
 
 namespace gla_bench::gla_layer_forms {
 
-/// The inputs of the forward, the gradients of its outputs, and those of its inputs. Gradients of
-/// weights and biases are float32: they are sums over all tokens. That of x has the dtype of x.
+/// The inputs of the forward, the gradients of its outputs, and those of its inputs. Training has
+/// the outputs as well. Gradients of weights and biases are float32: they are sums over all tokens.
+/// That of x has the dtype of x.
 std::vector<TensorSpec> backward_tensors(const Problem& problem,
                                          const std::vector<TensorSpec>& forward);
 
 /// Operations of the least form: one of each product of the forward but the last, two for the
-/// gradients of each product, o, and the backward of gla.
+/// gradients of each product, o, and the backward of gla. In training those of its second pass,
+/// for which the first has left the products, o and the states of gla.
 double backward_flops(const Problem& problem);
 
 /// Why there is no backward of the problem, which has a forward; or nothing.

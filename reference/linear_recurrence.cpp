@@ -9,6 +9,7 @@
 #include "core/rounding.hpp"
 #include "reference/linear_recurrence_quadratic.hpp"
 #include "reference/linear_recurrence_traits.hpp"
+#include "reference/passes.hpp"
 #include "reference/recurrence_backward/backward.hpp"
 
 namespace gla_bench {
@@ -183,20 +184,9 @@ Outputs<Real> recurrence_of(const Traits& traits, const Problem& problem, const 
   return outputs;
 }
 
-// The outputs of the problem's direction, from those of its two passes.
-template <class Forward, class Backward>
-auto outputs_of(const Problem& problem, Forward forward, Backward backward) {
-  decltype(forward(problem)) outputs;
-  if (problem.direction != Direction::backward)
-    outputs = forward(in_direction(problem, Direction::forward));
-  if (has_gradients(problem.direction))
-    outputs.merge(backward(in_direction(problem, Direction::backward)));
-  return outputs;
-}
-
 ReferenceTensors reference(const Traits& traits, const Problem& problem,
                            const HostTensors& inputs) {
-  return outputs_of(
+  return outputs_of_passes(
       problem,
       [&](const Problem& pass) {
         return recurrence_of<double>(traits, pass, inputs, [](double x) { return x; });
@@ -219,7 +209,7 @@ HostTensors plain_forward(const Traits& traits, const Problem& problem, const Ho
 
 HostTensors baseline(const Traits& traits, const Problem& problem, const HostTensors& inputs,
                      Arithmetic arithmetic) {
-  return outputs_of(
+  return outputs_of_passes(
       problem, [&](const Problem& pass) { return plain_forward(traits, pass, inputs, arithmetic); },
       [&](const Problem& pass) { return plain_backward(traits, pass, inputs, arithmetic); });
 }
@@ -239,7 +229,7 @@ ReferenceTensors second_forward(const Traits& traits, const Problem& problem,
 
 ReferenceTensors second_form(const Traits& traits, const Problem& problem,
                              const HostTensors& inputs) {
-  return outputs_of(
+  return outputs_of_passes(
       problem, [&](const Problem& pass) { return second_forward(traits, pass, inputs); },
       [&](const Problem& pass) { return second_backward(traits, pass, inputs); });
 }

@@ -7,6 +7,7 @@
 #include "reference/inputs.hpp"
 #include "reference/linear_recurrence_traits.hpp"
 #include "reference/memory_options.hpp"
+#include "reference/passes.hpp"
 #include "reference/recurrence_backward/backward.hpp"
 
 namespace gla_bench::recurrence {
@@ -224,19 +225,11 @@ std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem) {
 
 namespace {
 
-double bytes_of(const std::vector<TensorSpec>& tensors) {
-  double bytes = 0;
-  for (const TensorSpec& spec : tensors) bytes += static_cast<double>(spec.bytes());
-  return bytes;
-}
-
-// The second pass of training reads the inputs of the first once more, and its states are there.
+// The states of the forward are there for the second pass.
 Work work_of_training(const Traits& traits, const Problem& problem) {
   const Work forward = work(traits, in_direction(problem, Direction::forward));
   const Work backward = work(traits, in_direction(problem, Direction::backward));
-  Work both;
-  both.floor_bytes = forward.floor_bytes + backward.floor_bytes;
-  both.repeated_bytes = both.floor_bytes - bytes_of(tensors(traits, problem));
+  Work both = work_of_passes(forward, backward, tensors(traits, problem));
   both.flops = forward.flops + backward.flops * 8 / 10;
   return both;
 }
@@ -247,7 +240,8 @@ Work work(const Traits& traits, const Problem& problem) {
   if (problem.direction == Direction::training) return work_of_training(traits, problem);
   const Shape& s = problem.shape;
   Work result;
-  result.floor_bytes = bytes_of(tensors(traits, problem));
+  for (const TensorSpec& spec : tensors(traits, problem))
+    result.floor_bytes += static_cast<double>(spec.bytes());
   // Counted for each token and head: adding k v^T to the state and reading the state by q, 2KV
   // each. As is usual, the KV products of the decay are not counted, nor are terms of order K + V
   // (bonus, normalizer). The backward forms the state and its gradient, and reads the former for dq

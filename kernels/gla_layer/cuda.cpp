@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "kernels/gla_layer/inner.hpp"
-#include "kernels/gla_layer/layout.h"
+#include "kernels/gla_layer/launches.hpp"
 #include "kernels/gla_layer/variants.hpp"
 #include "kernels/refusal.hpp"
 
@@ -16,11 +16,6 @@ TileSpace space(Form form) {
   if (form == Form::fused)
     axes.push_back({"tokens", {64, 32, 128}, "tokens of a block of the gate's kernel"});
   return axes;
-}
-
-KernelLayout layout(const Problem& problem) {
-  return {static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
-          static_cast<int>(size_of(problem.dtype))};
 }
 
 // The arithmetic that the products outside gla declare. cuBLAS takes 16-bit operands as they are.
@@ -77,33 +72,6 @@ std::optional<std::string> reject(Form form, const Problem& problem, const Tile&
   return refuse_memory(form, problem, tile, limits);
 }
 
-KernelLaunch launch(const char* entry, std::int64_t blocks, int threads, const char* stage) {
-  KernelLaunch result{
-      entry, {static_cast<unsigned>(blocks), 1, 1}, {static_cast<unsigned>(threads), 1, 1}};
-  result.stage = stage;
-  return result;
-}
-
-// The launches of the kernels between the products.
-struct Launches {
-  std::vector<Step> gate, norm_gate;
-};
-
-Launches composed_launches(const Problem& problem, const Tile& tile) {
-  const Extents n = extents(problem);
-  const KernelLayout sizes = layout(problem);
-  const auto packs = [&](std::int64_t elements, int pack) {
-    return ceil_div(elements, static_cast<std::int64_t>(sizes.threads) * pack);
-  };
-  const std::int64_t value_blocks = packs(n.rows * n.values, sizes.value_pack);
-  return {
-      {gate_product(problem, product_arithmetic(problem, tile)),
-       launch("gate_activation", packs(n.rows * n.keys, sizes.key_pack), sizes.threads, "gate")},
-      {launch("output_gate", value_blocks, sizes.threads, "norm_gate"),
-       launch("layer_norm", ceil_div(n.rows * n.heads, sizes.units), sizes.threads, "norm_gate"),
-       launch("multiply", value_blocks, sizes.threads, "norm_gate")}};
-}
-
 Launches fused_launches(const Problem& problem, const Tile& tile) {
   const Extents n = extents(problem);
   const KernelLayout sizes = layout(problem);
@@ -123,7 +91,7 @@ Recipe recipe(Form form, const Problem& problem, const Tile& tile) {
   const auto append = [&](const std::vector<Step>& steps) {
     r.steps.insert(r.steps.end(), steps.begin(), steps.end());
   };
-  const Launches own = fused ? fused_launches(problem, tile) : composed_launches(problem, tile);
+  const Launches own = fused ? fused_launches(problem, tile) : composed_launches(problem, products);
   append(own.gate);
   append_inner(inner_of(BackendId::cuda, problem, tile).value(), r);
   append(own.norm_gate);
@@ -137,8 +105,8 @@ Variant cuda_variant(Form form) {
   Variant v = description(form, BackendId::cuda);
   v.space = space(form);
   v.sources = inner_sources(BackendId::cuda);
-  for (const char* source :
-       {"gla_layer/cuda.cpp", "gla_layer/family.cpp", "gla_layer/inner.cpp", "refusal.cpp"})
+  for (const char* source : {"gla_layer/cuda.cpp", "gla_layer/launches.cpp", "gla_layer/family.cpp",
+                             "gla_layer/inner.cpp", "refusal.cpp"})
     v.sources.push_back(source);
   v.sources.push_back("gla_layer/" + v.name + ".cuh");
   v.arithmetic = arithmetic;

@@ -19,9 +19,9 @@ struct Choice {
 };
 
 const std::vector<Choice>& choices(Direction direction) {
-  // Each has a forward of the same name. Which tiles are fastest in a layer is yet to be measured:
-  // these are the variants' defaults.
-  static const std::vector<Choice> backward{
+  // Each has a forward of the same name, and training. Which tiles are fastest in a layer is yet to
+  // be measured: these are the variants' defaults.
+  static const std::vector<Choice> with_gradients{
       {"chunk_fused", {}}, {"chunk_materialized", {}}, {"recurrent", {}},
       {"parallel", {}},    {"chunk_sm90", {}},
   };
@@ -37,7 +37,7 @@ const std::vector<Choice>& choices(Direction direction) {
       {"chunk_sm90",
        {{"segments", 1}, {"cluster", 2}, {"value_groups", 2}, {"value_tiles", 2}, {"stages", 2}}},
   };
-  return has_gradients(direction) ? backward : list;
+  return has_gradients(direction) ? with_gradients : list;
 }
 
 constexpr int tiles_of_each = 4;
@@ -77,7 +77,7 @@ Known known(const Choice& wanted, const Variant& variant) {
 std::vector<Known> known_variants() {
   std::vector<Known> list;
   for (const Variant& variant : linear_recurrence::variants())
-    for (const Direction direction : {Direction::forward, Direction::backward})
+    for (const Direction direction : directions)
       for (const Choice& wanted : choices(direction))
         if (variant.op == "gla" && variant.direction == direction && variant.name == wanted.variant)
           list.push_back(known(wanted, variant));
@@ -132,24 +132,30 @@ Address renamed(const std::string& stage, const Address& address) {
   return [stage, address](std::string_view name) { return address(layers_name(stage, name)); };
 }
 
+/// From gla's names of tensors and regions to the layer's, with the layer's stage.
 struct Renaming {
+  std::string name, stage;
   int first_module;
-  std::string name;
 
   Step operator()(KernelLaunch launch) const {
     launch.module += first_module;
-    launch.stage = name;
+    launch.stage = stage;
     return launch;
   }
   Step operator()(MatrixProduct product) const {
     for (MatrixOperand* operand : {&product.a, &product.b, &product.c})
       operand->buffer = layers_name(name, operand->buffer);
-    product.stage = name;
+    product.stage = stage;
     return product;
   }
-  Step operator()(Zero zero) const { return Zero{layers_name(name, zero.buffer), name}; }
-  Step operator()(StreamCall call) const { return StreamCall{std::move(call.call), name}; }
+  Step operator()(Zero zero) const { return Zero{layers_name(name, zero.buffer), stage}; }
+  Step operator()(StreamCall call) const { return StreamCall{std::move(call.call), stage}; }
 };
+
+Recipe recipe_of(const Inner& inner) {
+  return std::get<std::function<Recipe(const Problem&, const Tile&)>>(inner.variant->code)(
+      inner.problem, inner.tile);
+}
 
 }  // namespace
 
@@ -185,7 +191,7 @@ std::optional<Inner> inner_of(BackendId backend, const Problem& problem, const T
       accepted_tile(*inner, recurrence, number % tiles_of_each, limits_for(backend, number));
   if (!found) return std::nullopt;
   return Inner{&inner->variant, recurrence, *found,
-               has_gradients(direction) ? "gla_backward" : "gla"};
+               direction == Direction::backward ? "gla_backward" : "gla"};
 }
 
 std::optional<Inner> outputs_inner_of(BackendId backend, const Problem& problem, const Tile& tile) {
@@ -200,6 +206,15 @@ std::optional<Inner> outputs_inner_of(BackendId backend, const Problem& problem,
   return Inner{&inner->variant, recurrence, *found};
 }
 
+std::vector<Inner> inners_of(BackendId backend, const Problem& problem, const Tile& tile) {
+  std::vector<Inner> list;
+  if (problem.direction == Direction::backward)
+    if (auto outputs = outputs_inner_of(backend, problem, tile))
+      list.push_back(std::move(*outputs));
+  if (auto inner = inner_of(backend, problem, tile)) list.push_back(std::move(*inner));
+  return list;
+}
+
 std::optional<std::string> refuse_inner(BackendId backend, const Problem& problem, const Tile& tile,
                                         const Limits& limits) {
   for (const char* axis : {"inner", "inner_tile"})
@@ -208,14 +223,15 @@ std::optional<std::string> refuse_inner(BackendId backend, const Problem& proble
   if (wanted == nullptr) return "inner: there is no such variant of gla";
   const std::string name(wanted->variant);
   if (find_inner(backend, name, problem.direction) == nullptr)
-    return "gla has no variant " + name + " on " + std::string(gla_bench::name(backend));
+    return "gla has no " + std::string(gla_bench::name(problem.direction)) + " variant " + name +
+           " on " + std::string(gla_bench::name(backend));
   const auto inner = inner_of(backend, problem, tile);
   if (!inner)
     return "gla by " + name + " has no tile number " + std::to_string(choice(tile, "inner_tile")) +
            " for this problem";
   if (auto reason = inner->variant->reject(inner->problem, inner->tile, limits))
     return "gla by " + name + ": " + *reason;
-  if (has_gradients(problem.direction)) {
+  if (problem.direction == Direction::backward) {
     const auto outputs = outputs_inner_of(backend, problem, tile);
     if (!outputs) return "gla by " + name + " has no tile for the outputs of this problem";
     if (auto reason = outputs->variant->reject(outputs->problem, outputs->tile, limits))
@@ -238,11 +254,9 @@ ParamBytes inner_params(const Inner& inner, const Address& address) {
   return inner.variant->bind(inner.problem, inner.tile, renamed(inner.stage, address));
 }
 
-void append_inner(const Inner& inner, Recipe& recipe) {
-  const auto* make =
-      std::get_if<std::function<Recipe(const Problem&, const Tile&)>>(&inner.variant->code);
-  const Recipe steps = (*make)(inner.problem, inner.tile);
-  const Renaming rename{static_cast<int>(recipe.imports.size()) + 1, inner.stage};
+int append_inner_modules(const Inner& inner, Recipe& recipe) {
+  const Recipe steps = recipe_of(inner);
+  const int first = static_cast<int>(recipe.imports.size()) + 1;
   recipe.imports.push_back({steps.source, steps.constants, [inner](const Address& address) {
                               return inner_params(inner, address);
                             }});
@@ -251,17 +265,37 @@ void append_inner(const Inner& inner, Recipe& recipe) {
         {module.source, module.constants, [module, inner](const Address& address) {
            return module.bind(renamed(inner.stage, address));
          }});
-  for (const Step& step : steps.steps) recipe.steps.push_back(std::visit(rename, step));
   for (TensorMap map : steps.tensor_maps) {
-    map.module += rename.first_module;
+    map.module += first;
     map.buffer = layers_name(inner.stage, map.buffer);
     recipe.tensor_maps.push_back(std::move(map));
   }
+  return first;
+}
+
+void append_inner_pass(const Inner& inner, std::string_view pass, int first_module,
+                       Recipe& recipe) {
+  const Renaming rename{inner.stage, std::string(pass), first_module};
+  for (const Step& step : recipe_of(inner).steps)
+    if (stage_of(step) == pass) recipe.steps.push_back(std::visit(rename, step));
+}
+
+void append_inner(const Inner& inner, Recipe& recipe) {
+  const Renaming rename{inner.stage, inner.stage, append_inner_modules(inner, recipe)};
+  for (const Step& step : recipe_of(inner).steps) recipe.steps.push_back(std::visit(rename, step));
+}
+
+Traffic inner_traffic(const Inner& inner, std::string_view pass) {
+  for (const StageTraffic& stage : inner.variant->stages(inner.problem, inner.tile))
+    if (stage.name == pass) return stage.traffic;
+  return {};
 }
 
 std::vector<std::string> inner_sources(BackendId backend, Direction direction) {
+  std::vector<Direction> passes{direction};
+  if (direction == Direction::backward) passes.push_back(Direction::forward);
   std::set<std::string> sources;
-  for (const Direction pass : {Direction::forward, direction})
+  for (const Direction pass : passes)
     for (const Choice& one : choices(direction))
       if (const Known* inner = find_inner(backend, one.variant, pass))
         sources.insert(inner->variant.sources.begin(), inner->variant.sources.end());

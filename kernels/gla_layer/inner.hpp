@@ -15,7 +15,8 @@ TileSpace inner_axes(Direction direction = Direction::forward);
 /// The gla problem inside the layer's problem: q, k, v, g, o and the states.
 Problem recurrence_of(const Problem& problem);
 
-/// One variant of gla with one of its tiles, for one problem.
+/// One variant of gla with one of its tiles, for one problem. In training it is the variant of both
+/// passes, so that the states which the first one leaves are there for the second.
 struct Inner {
   const Variant* variant = nullptr;
   Problem problem;
@@ -36,6 +37,10 @@ std::optional<Inner> inner_of(BackendId backend, const Problem& problem, const T
 /// variant of the same name, with its preferred tile.
 std::optional<Inner> outputs_inner_of(BackendId backend, const Problem& problem, const Tile& tile);
 
+/// What of gla the problem's direction runs, in this order: inner_of(), in a backward after
+/// outputs_inner_of(). Those that do not exist are left out.
+std::vector<Inner> inners_of(BackendId backend, const Problem& problem, const Tile& tile);
+
 /// Says why there is no such variant or tile, or why gla's variant refuses the tile. Returns
 /// nothing if there is no reason.
 std::optional<std::string> refuse_inner(BackendId backend, const Problem& problem, const Tile& tile,
@@ -50,6 +55,15 @@ ParamBytes inner_params(const Inner& inner, const Address& address);
 
 /// Adds its steps to the recipe as its stage, its source as an import, and its tensor maps.
 void append_inner(const Inner& inner, Recipe& recipe);
+
+/// The same of training, where the layer has steps of its own between the passes. First its modules
+/// and tensor maps; returns the number of the first module. Then the steps of the pass "forward" or
+/// "backward", as the stage of this name.
+int append_inner_modules(const Inner& inner, Recipe& recipe);
+void append_inner_pass(const Inner& inner, std::string_view pass, int first_module, Recipe& recipe);
+
+/// What a pass of training moves.
+Traffic inner_traffic(const Inner& inner, std::string_view pass);
 
 /// The source files of all gla variants of a backend.
 std::vector<std::string> inner_sources(BackendId backend, Direction direction = Direction::forward);

@@ -38,8 +38,10 @@ std::vector<Variant> variants() {
   std::vector<Variant> list;
   for (const Form form : {Form::composed, Form::fused}) list.push_back(cuda_variant(form));
   for (const Form form : {Form::composed, Form::fused}) list.push_back(host_variant(form));
-  list.push_back(cuda_gradient_variant());
-  list.push_back(host_gradient_variant());
+  for (const Direction direction : {Direction::backward, Direction::training}) {
+    list.push_back(cuda_gradient_variant(direction));
+    list.push_back(host_gradient_variant(direction));
+  }
   return list;
 }
 

@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "core/operator.hpp"
 #include "tests/reference/recurrence_problems.hpp"
+#include "tests/reference/training_passes.hpp"
 
 namespace gla_bench {
 namespace {
@@ -21,74 +20,20 @@ Problem training_problem(const std::string& op) {
   return problem;
 }
 
-double bytes_of(const std::vector<TensorSpec>& tensors, TensorSpec::Role role) {
-  double bytes = 0;
-  for (const TensorSpec& spec : tensors)
-    if (spec.role == role) bytes += static_cast<double>(spec.bytes());
-  return bytes;
-}
-
-template <class Tensors>
-void expect_both(const Tensors& both, const Tensors& forward, const Tensors& backward) {
-  EXPECT_EQ(both.size(), forward.size() + backward.size());
-  for (const Tensors* pass : {&forward, &backward})
-    for (const auto& [name, values] : *pass) EXPECT_EQ(both.at(name), values) << name;
-}
-
 TEST(RecurrenceTraining, HasTheOutputsOfBothPasses) {
-  for (const char* name : members) {
-    const Operator& op = *find_operator(name);
-    const Problem problem = training_problem(name);
-    const Problem forward = in_direction(problem, Direction::forward);
-    const Problem backward = in_direction(problem, Direction::backward);
-    const HostTensors inputs = op.draw(problem);
-    EXPECT_EQ(inputs, op.draw(backward)) << name;
-    expect_both(op.reference(problem, inputs), op.reference(forward, inputs),
-                op.reference(backward, inputs));
-    expect_both(op.second_form(problem, inputs), op.second_form(forward, inputs),
-                op.second_form(backward, inputs));
-    for (const Arithmetic arithmetic : {Arithmetic::float32, Arithmetic::bfloat16})
-      expect_both(op.baseline(problem, inputs, arithmetic),
-                  op.baseline(forward, inputs, arithmetic),
-                  op.baseline(backward, inputs, arithmetic));
-  }
+  for (const char* name : members) expect_outputs_of_both_passes(training_problem(name));
 }
 
 TEST(RecurrenceTraining, HasTheTensorsOfBothPassesOnce) {
-  for (const char* name : members) {
-    const Operator& op = *find_operator(name);
-    const Problem problem = training_problem(name);
-    const std::vector<TensorSpec> both = op.tensors(problem);
-    for (const Direction direction : {Direction::forward, Direction::backward})
-      for (const TensorSpec& spec : op.tensors(in_direction(problem, direction)))
-        EXPECT_EQ(std::count_if(both.begin(), both.end(),
-                                [&](const TensorSpec& one) {
-                                  return one.name == spec.name && one.role == spec.role &&
-                                         one.dtype == spec.dtype && one.extents == spec.extents &&
-                                         one.rounded_factors == spec.rounded_factors &&
-                                         one.decayed_factors == spec.decayed_factors &&
-                                         one.longest_sum == spec.longest_sum;
-                                }),
-                  1)
-            << name << " " << spec.name;
-    EXPECT_EQ(both.size(), op.tensors(in_direction(problem, Direction::backward)).size() + 3 -
-                               (problem.options.empty() ? 1 : 0));  // o, the states that it leaves
-  }
+  for (const char* name : members) expect_tensors_of_both_passes(training_problem(name));
 }
 
-// The second pass reads the inputs of the first once more, and takes its states.
+// The second pass takes the states of the first.
 TEST(RecurrenceTraining, CostsItsTwoPasses) {
   for (const char* name : members) {
-    const Operator& op = *find_operator(name);
     const Problem problem = training_problem(name);
-    const Problem forward = in_direction(problem, Direction::forward);
-    const Work both = op.work(problem), first = op.work(forward);
-    const Work second = op.work(in_direction(problem, Direction::backward));
-    EXPECT_EQ(both.floor_bytes, first.floor_bytes + second.floor_bytes);
-    EXPECT_EQ(both.repeated_bytes, bytes_of(op.tensors(forward), TensorSpec::Role::input));
-    EXPECT_EQ(both.least_bytes(), both.floor_bytes - both.repeated_bytes);
-    EXPECT_EQ(both.flops, 12.0 * 2 * 37 * 3 * 6 * 5);
-    EXPECT_EQ(first.repeated_bytes + second.repeated_bytes, 0);
+    expect_floor_of_both_passes(problem);
+    EXPECT_EQ(find_operator(name)->work(problem).flops, 12.0 * 2 * 37 * 3 * 6 * 5);
   }
 }
 

@@ -1,5 +1,5 @@
-// The host side of composed.cuh. Products go through cuBLAS. gla, forwards and backwards, and the
-// forward's gate are imported.
+// The host side of composed.cuh. Products go through cuBLAS. gla, forwards and backwards, and what
+// the forward has of its own are imported: in a backward its gate, in training all of it.
 
 #include <cstring>
 #include <utility>
@@ -7,21 +7,16 @@
 #include "core/operator.hpp"
 #include "kernels/gla_layer/backward/family.hpp"
 #include "kernels/gla_layer/inner.hpp"
-#include "kernels/gla_layer/layout.h"
+#include "kernels/gla_layer/launches.hpp"
 #include "kernels/refusal.hpp"
 
 namespace gla_bench::gla_layer {
 namespace {
 
-TileSpace space() {
-  TileSpace axes = inner_axes(Direction::backward);
+TileSpace space(Direction direction) {
+  TileSpace axes = inner_axes(direction);
   axes.push_back({"tf32", {0, 1}, "1: products of float32 problems in tf32"});
   return axes;
-}
-
-KernelLayout layout(const Problem& problem) {
-  return {static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
-          static_cast<int>(size_of(problem.dtype))};
 }
 
 Arithmetic outer_arithmetic(const Problem& problem, const Tile& tile) {
@@ -31,10 +26,9 @@ Arithmetic outer_arithmetic(const Problem& problem, const Tile& tile) {
 Arithmetic arithmetic(const Problem& problem, const Tile& tile) {
   const Arithmetic outer = outer_arithmetic(problem, tile);
   if (problem.dtype != DType::float32 || outer != Arithmetic::float32) return outer;
-  for (const auto& inner :
-       {outputs_inner_of(BackendId::cuda, problem, tile), inner_of(BackendId::cuda, problem, tile)})
-    if (inner && inner->variant->arithmetic(inner->problem, inner->tile) != outer)
-      return inner->variant->arithmetic(inner->problem, inner->tile);
+  for (const Inner& inner : inners_of(BackendId::cuda, problem, tile))
+    if (inner.variant->arithmetic(inner.problem, inner.tile) != outer)
+      return inner.variant->arithmetic(inner.problem, inner.tile);
   return outer;
 }
 
@@ -47,28 +41,21 @@ std::optional<std::string> refuse_grids(const Problem& problem) {
                          1);
   };
   if (auto reason = blocks(n.keys, sizes.threads * sizes.key_pack)) return reason;
+  if (auto reason = blocks(n.values, sizes.threads * sizes.value_pack)) return reason;
   if (auto reason = blocks(n.model, sizes.threads)) return reason;
   return blocks(n.heads, sizes.units);
 }
 
-std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
-  std::vector<Region> list = gradient_description(BackendId::cuda).workspace(problem, tile);
-  list.push_back(
-      {"gate_sums", static_cast<std::size_t>(float_bytes(problem, extents(problem).keys))});
-  return list;
-}
-
-std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
+// All but the size of the workspace.
+std::optional<std::string> reject(Direction direction, const Problem& problem, const Tile& tile,
+                                  const Limits& limits) {
   if (auto reason = refuse_architecture(limits)) return reason;
-  if (auto reason = refuse_problem(problem, Direction::backward)) return reason;
-  if (auto reason = refuse_choice(space(), tile)) return reason;
+  if (auto reason = refuse_problem(problem, direction)) return reason;
+  if (auto reason = refuse_choice(space(direction), tile)) return reason;
   if (choice(tile, "tf32") == 1 && problem.dtype != DType::float32)
     return "tf32=1 is for float32: 16-bit inputs gain nothing";
   if (auto reason = refuse_grids(problem)) return reason;
-  if (auto reason = refuse_inner(BackendId::cuda, problem, tile, limits)) return reason;
-  double bytes = 0;
-  for (const Region& region : workspace(problem, tile)) bytes += static_cast<double>(region.bytes);
-  return refuse_workspace(bytes, limits);
+  return refuse_inner(BackendId::cuda, problem, tile, limits);
 }
 
 MatrixOperand operand(const char* buffer, DType dtype, std::int64_t ld, bool transposed = false) {
@@ -119,11 +106,8 @@ struct Products {
   }
 };
 
-KernelLaunch launch(const char* entry, std::int64_t blocks, int threads, const char* stage) {
-  KernelLaunch result{
-      entry, {static_cast<unsigned>(blocks), 1, 1}, {static_cast<unsigned>(threads), 1, 1}};
-  result.stage = stage;
-  return result;
+Products products_of(const Problem& problem, const Tile& tile) {
+  return {extents(problem).rows, problem.dtype, outer_arithmetic(problem, tile)};
 }
 
 struct Projection {
@@ -164,9 +148,8 @@ std::vector<Step> weight_steps(const Problem& problem, const Products& products)
   return list;
 }
 
-// The forward's gate, as it is: a module of its own.
-void append_gate(const Problem& problem, const Products& products, Recipe& recipe) {
-  const KernelLayout sizes = layout(problem);
+// The forward's kernels, as they are: a module of their own. Returns its number.
+int append_forward_module(const Problem& problem, Recipe& recipe) {
   recipe.imports.push_back(
       {"gla_layer/composed.cuh", constants(problem, {}), [problem](const Address& address) {
          const GlaLayerParams p = params(problem, address);
@@ -174,65 +157,101 @@ void append_gate(const Problem& problem, const Products& products, Recipe& recip
          std::memcpy(bytes.data(), &p, sizeof p);
          return bytes;
        }});
-  recipe.steps.push_back(gate_product(problem, products.arithmetic));
-  const Extents n = extents(problem);
-  KernelLaunch gates =
-      launch("gate_activation",
-             ceil_div(n.rows * n.keys, static_cast<std::int64_t>(sizes.threads) * sizes.key_pack),
-             sizes.threads, "gate");
-  gates.module = static_cast<int>(recipe.imports.size());
-  recipe.steps.push_back(std::move(gates));
+  return static_cast<int>(recipe.imports.size());
 }
 
-Recipe recipe(const Problem& problem, const Tile& tile) {
+void append_of_module(int module, std::vector<Step> steps, Recipe& recipe) {
+  for (Step& step : steps) {
+    if (auto* launch = std::get_if<KernelLaunch>(&step)) launch->module = module;
+    recipe.steps.push_back(std::move(step));
+  }
+}
+
+void append_gradients_before_gla(const Problem& problem, const Products& products, Recipe& recipe) {
   const Extents n = extents(problem);
   const KernelLayout sizes = layout(problem);
-  const Products products{n.rows, problem.dtype, outer_arithmetic(problem, tile)};
+  recipe.steps.push_back(
+      products.of_input("dy", "w_o", n.model, n.values, "d_gated", problem.dtype, "norm_gate"));
+  recipe.steps.push_back(launch("norm_gate_gradients", ceil_div(n.rows * n.heads, sizes.units),
+                                sizes.threads, "norm_gate"));
+}
+
+void append_gradients_behind_gla(const Problem& problem, const Products& products, Recipe& recipe) {
+  for (Step& step : weight_steps(problem, products)) recipe.steps.push_back(std::move(step));
+}
+
+Recipe backward_recipe(const Problem& problem, const Tile& tile) {
+  const Products products = products_of(problem, tile);
   Recipe r{"gla_layer/backward/composed.cuh", constants(problem, {}),
            projections(problem, products.arithmetic)};
-  append_gate(problem, products, r);
+  const int module = append_forward_module(problem, r);
+  append_of_module(module, composed_launches(problem, products.arithmetic).gate, r);
   append_inner(outputs_inner_of(BackendId::cuda, problem, tile).value(), r);
-  r.steps.push_back(
-      products.of_input("dy", "w_o", n.model, n.values, "d_gated", problem.dtype, "norm_gate"));
-  r.steps.push_back(launch("norm_gate_gradients", ceil_div(n.rows * n.heads, sizes.units),
-                           sizes.threads, "norm_gate"));
+  append_gradients_before_gla(problem, products, r);
   append_inner(inner_of(BackendId::cuda, problem, tile).value(), r);
-  for (Step& step : weight_steps(problem, products)) r.steps.push_back(std::move(step));
+  append_gradients_behind_gla(problem, products, r);
+  return r;
+}
+
+// The steps from `first` on are of one pass.
+void name_pass(std::size_t first, std::string_view pass, Recipe& recipe) {
+  for (std::size_t i = first; i < recipe.steps.size(); ++i)
+    std::visit([&](auto& step) { step.stage = pass; }, recipe.steps[i]);
+}
+
+Recipe training_recipe(const Problem& problem, const Tile& tile) {
+  const Products products = products_of(problem, tile);
+  const Launches forward = composed_launches(problem, products.arithmetic);
+  const Inner inner = inner_of(BackendId::cuda, problem, tile).value();
+  Recipe r{"gla_layer/backward/composed.cuh", constants(problem, {}),
+           projections(problem, products.arithmetic)};
+  const int module = append_forward_module(problem, r);
+  append_of_module(module, forward.gate, r);
+  const int modules_of_gla = append_inner_modules(inner, r);
+  append_inner_pass(inner, "forward", modules_of_gla, r);
+  append_of_module(module, forward.norm_gate, r);
+  r.steps.push_back(output_product(problem, products.arithmetic));
+  name_pass(0, "forward", r);
+  const std::size_t first_of_backward = r.steps.size();
+  append_gradients_before_gla(problem, products, r);
+  append_inner_pass(inner, "backward", modules_of_gla, r);
+  append_gradients_behind_gla(problem, products, r);
+  name_pass(first_of_backward, "backward", r);
   return r;
 }
 
 }  // namespace
 
-Variant cuda_gradient_variant() {
-  Variant v = gradient_description(BackendId::cuda);
-  v.space = space();
-  v.sources = inner_sources(BackendId::cuda, Direction::backward);
-  for (const char* source : {"gla_layer/backward/cuda.cpp", "gla_layer/backward/family.cpp",
-                             "gla_layer/backward/composed.cuh", "gla_layer/composed.cuh",
-                             "gla_layer/family.cpp", "gla_layer/inner.cpp", "refusal.cpp"})
+Variant cuda_gradient_variant(Direction direction) {
+  const bool trains = direction == Direction::training;
+  Variant v =
+      trains ? training_description(BackendId::cuda) : gradient_description(BackendId::cuda);
+  v.space = space(direction);
+  v.sources = inner_sources(BackendId::cuda, direction);
+  for (const char* source :
+       {"gla_layer/backward/cuda.cpp", "gla_layer/backward/family.cpp",
+        "gla_layer/backward/composed.cuh", "gla_layer/composed.cuh", "gla_layer/launches.cpp",
+        "gla_layer/family.cpp", "gla_layer/inner.cpp", "refusal.cpp"})
     v.sources.push_back(source);
-  // The sums of the gate, which the kernels before and after gla read.
-  v.stages = [all = v.stages](const Problem& problem, const Tile& tile) {
-    std::vector<StageTraffic> list = all(problem, tile);
-    const double sums = float_bytes(problem, extents(problem).keys);
-    list[1].traffic.read_bytes += sums;
-    list[1].traffic.write_bytes += sums;
-    list[5].traffic.read_bytes += sums;
-    return list;
-  };
-  v.traffic = [all = v.stages](const Problem& problem, const Tile& tile) {
-    return sum_of(all(problem, tile));
-  };
   v.arithmetic = arithmetic;
-  v.reject = reject;
-  v.workspace = workspace;
+  v.reject = [direction, workspace = v.workspace](const Problem& problem, const Tile& tile,
+                                                  const Limits& limits) {
+    if (auto reason = reject(direction, problem, tile, limits)) return reason;
+    double bytes = 0;
+    for (const Region& region : workspace(problem, tile))
+      bytes += static_cast<double>(region.bytes);
+    return refuse_workspace(bytes, limits);
+  };
   v.bind = [](const Problem& problem, const Tile&, const Address& address) {
     const GlaLayerGradients p = gradient_params(problem, address);
     ParamBytes bytes(sizeof p);
     std::memcpy(bytes.data(), &p, sizeof p);
     return bytes;
   };
-  v.code = recipe;
+  if (trains)
+    v.code = training_recipe;
+  else
+    v.code = backward_recipe;
   return v;
 }
 

@@ -14,15 +14,34 @@ double elements_of_weights(const Problem& problem) {
          static_cast<double>((rank + 1) * n.keys + n.values);
 }
 
+void append_workspaces(BackendId backend, const Problem& problem, const Tile& tile,
+                       std::vector<Region>& list) {
+  for (const Inner& inner : inners_of(backend, problem, tile))
+    for (Region& region : inner_workspace(inner)) list.push_back(std::move(region));
+}
+
+// On the host gated stays. On a GPU the kernel that forms the gradients of its factors forms it
+// once more, and the sums of the gate stay.
+bool is_kept(BackendId backend, const std::string& region) {
+  for (const char* name : {"q", "k", "v", "r", "low", "g", "o"})
+    if (region == name) return true;
+  return region == (backend == BackendId::cuda ? "gate_sums" : "gated");
+}
+
+// The form of the forward in training.
+Form trained_form(BackendId backend) {
+  return backend == BackendId::cuda ? Form::composed : Form::fused;
+}
+
 }  // namespace
 
-std::vector<Region> gradient_regions(const Problem& problem) {
+std::vector<Region> gradient_regions(const Problem& problem, Form forward) {
   const Extents n = extents(problem);
   const std::size_t io = size_of(problem.dtype);
   const auto bytes = [&](std::int64_t columns, std::size_t size) {
     return static_cast<std::size_t>(n.rows) * static_cast<std::size_t>(columns) * size;
   };
-  std::vector<Region> list = regions(problem, Form::fused);
+  std::vector<Region> list = regions(problem, forward);
   for (const auto& [name, columns, size] :
        {std::tuple{"d_gated", n.values, io}, std::tuple{"do", n.values, io},
         std::tuple{"dr", n.values, io}, std::tuple{"dq", n.keys, io}, std::tuple{"dk", n.keys, io},
@@ -97,6 +116,13 @@ double gradient_flops_around(const Problem& problem) {
          static_cast<double>(3 * projections + 2 * n.values * n.model);
 }
 
+void add_gate_sums(const Problem& problem, std::vector<StageTraffic>& gradient_stages) {
+  const double sums = float_bytes(problem, extents(problem).keys);
+  gradient_stages[1].traffic.read_bytes += sums;
+  gradient_stages[1].traffic.write_bytes += sums;
+  gradient_stages[5].traffic.read_bytes += sums;
+}
+
 Variant gradient_description(BackendId backend) {
   Variant v;
   v.op = "gla_layer";
@@ -108,25 +134,69 @@ Variant gradient_description(BackendId backend) {
     const auto traffic = [](const std::optional<Inner>& inner) {
       return inner ? inner->variant->traffic(inner->problem, inner->tile) : Traffic{};
     };
-    return gradient_stages(problem, traffic(outputs_inner_of(backend, problem, tile)),
-                           traffic(inner_of(backend, problem, tile)));
+    std::vector<StageTraffic> list =
+        gradient_stages(problem, traffic(outputs_inner_of(backend, problem, tile)),
+                        traffic(inner_of(backend, problem, tile)));
+    if (backend == BackendId::cuda) add_gate_sums(problem, list);
+    return list;
   };
   v.traffic = [all = v.stages](const Problem& problem, const Tile& tile) {
     return sum_of(all(problem, tile));
   };
   v.flops = [backend](const Problem& problem, const Tile& tile) {
     double sum = gradient_flops_around(problem);
-    for (const auto& inner :
-         {outputs_inner_of(backend, problem, tile), inner_of(backend, problem, tile)})
-      if (inner) sum += inner->variant->flops(inner->problem, inner->tile);
+    for (const Inner& inner : inners_of(backend, problem, tile))
+      sum += inner.variant->flops(inner.problem, inner.tile);
     return sum;
   };
   v.workspace = [backend](const Problem& problem, const Tile& tile) {
-    std::vector<Region> list = gradient_regions(problem);
-    for (const auto& inner :
-         {outputs_inner_of(backend, problem, tile), inner_of(backend, problem, tile)})
-      if (inner)
-        for (Region& region : inner_workspace(*inner)) list.push_back(std::move(region));
+    std::vector<Region> list = gradient_regions(problem, Form::fused);
+    if (backend == BackendId::cuda)
+      list.push_back(
+          {"gate_sums", static_cast<std::size_t>(float_bytes(problem, extents(problem).keys))});
+    append_workspaces(backend, problem, tile, list);
+    return list;
+  };
+  return v;
+}
+
+Variant training_description(BackendId backend) {
+  Variant v;
+  v.op = "gla_layer";
+  v.name = "composed";
+  v.summary = "the forward, whose tensors and states of gla stay, and the backward from them";
+  v.backend = backend;
+  v.direction = Direction::training;
+  v.stages = [backend](const Problem& problem, const Tile& tile) -> std::vector<StageTraffic> {
+    const auto inner = inner_of(backend, problem, tile);
+    const auto pass = [&](const char* name) {
+      return inner ? inner_traffic(*inner, name) : Traffic{};
+    };
+    std::vector<StageTraffic> back = gradient_stages(problem, {}, pass("backward"));
+    if (backend == BackendId::cuda)
+      add_gate_sums(problem, back);
+    else
+      back[3].traffic.write_bytes -= row_bytes(problem, extents(problem).values);  // gated
+    back.erase(back.begin(), back.begin() + 3);
+    return {{"forward", sum_of(stages(problem, trained_form(backend), pass("forward")))},
+            {"backward", sum_of(back)}};
+  };
+  v.traffic = [all = v.stages](const Problem& problem, const Tile& tile) {
+    return sum_of(all(problem, tile));
+  };
+  v.flops = [backend](const Problem& problem, const Tile& tile) {
+    const Extents n = extents(problem);
+    const std::int64_t projections = n.model * (2 * n.keys + 2 * n.values + rank) + rank * n.keys;
+    double sum = flops_around(problem) + gradient_flops_around(problem) -
+                 2 * static_cast<double>(n.rows) * static_cast<double>(projections);
+    for (const Inner& inner : inners_of(backend, problem, tile))
+      sum += inner.variant->flops(inner.problem, inner.tile);
+    return sum;
+  };
+  v.workspace = [backend](const Problem& problem, const Tile& tile) {
+    std::vector<Region> list = gradient_regions(problem, trained_form(backend));
+    for (Region& region : list) region.kept = is_kept(backend, region.name);
+    append_workspaces(backend, problem, tile, list);
     return list;
   };
   return v;

@@ -1,6 +1,6 @@
 #pragma once
-// What the variants of the layer's backward share: workspace, parameters and byte counts.
-// reference/gla_layer_backward.hpp has the formulas.
+// What the variants of the layer's backward and of its training share: workspace, parameters and
+// byte counts. reference/gla_layer_backward.hpp has the formulas.
 
 #include <vector>
 
@@ -9,9 +9,10 @@
 
 namespace gla_bench::gla_layer {
 
-/// q, k, v, r, low, g, o and gated as in the forward, and their gradients. That of z is stored
-/// times the divisor, which float16 holds better, and so is that of low.
-std::vector<Region> gradient_regions(const Problem& problem);
+/// The forward's regions, of which the backward reads q, k, v, r, low, g, o and gated, and their
+/// gradients. That of z is stored times the divisor, which float16 holds better, and so is that of
+/// low.
+std::vector<Region> gradient_regions(const Problem& problem, Form forward);
 
 GlaLayerGradients gradient_params(const Problem& problem, const Address& address);
 
@@ -25,10 +26,19 @@ Traffic sum_of(const std::vector<StageTraffic>& stages);
 /// Operations of everything outside gla.
 double gradient_flops_around(const Problem& problem);
 
-/// What the variants of both backends have in common.
+/// What the variants of both backends have in common, but for what only GPUs store: the sums of
+/// the gate (add_gate_sums()) and, in training, what Form::composed has.
 Variant gradient_description(BackendId backend);
 
-Variant host_gradient_variant();  // host.cpp
-Variant cuda_gradient_variant();  // cuda.cpp, composed.cuh
+/// The same of training: the forward, whose tensors stay, and the backward from them, with any of
+/// gla's training inside. The stages are "forward" and "backward".
+Variant training_description(BackendId backend);
+
+/// Adds the sums of the gate to the bytes of the stages that write and read them on a GPU.
+void add_gate_sums(const Problem& problem, std::vector<StageTraffic>& gradient_stages);
+
+/// Of both directions with gradients.
+Variant host_gradient_variant(Direction direction);  // host.cpp
+Variant cuda_gradient_variant(Direction direction);  // cuda.cpp, composed.cuh
 
 }  // namespace gla_bench::gla_layer

@@ -1,5 +1,6 @@
 // The layer's backward on the host: the forward up to o, then backwards through the same stages.
-// Products go through OpenBLAS in float32, and gla's backward is any of its host variants. The
+// In training the forward goes on to y, and the backward begins with what it left. Products go
+// through OpenBLAS in float32, and gla's backward or training is any of its host variants. The
 // tensors between the stages are stored in the problem's dtype, as on a GPU.
 
 #include <cblas.h>
@@ -27,7 +28,7 @@ class LayerGradients : HostLayer {
   explicit LayerGradients(const HostCall& call)
       : HostLayer(call.problem, params_of(call).layer), call_(call), g_(params_of(call)) {}
 
-  void run() const {
+  void backward() const {
     project();
     call_.end_stage("projections");
     gate_blocks();
@@ -35,30 +36,61 @@ class LayerGradients : HostLayer {
     std::size_t params = sizeof g_;
     run_inner(outputs_inner_of(BackendId::host, call_.problem, call_.tile).value(), params);
     call_.end_stage("gla");
+    form_gated();
+    gradients_before_gla();
+    call_.end_stage("norm_gate");
+    run_inner(inner_of(BackendId::host, call_.problem, call_.tile).value(), params);
+    call_.end_stage("gla_backward");
+    gradients_behind_gla();
+    call_.end_stage("weights");
+  }
+
+  // gla's training is one call. At the end of its forward the layer's goes on to y, and the
+  // gradients of gla's outputs are formed.
+  void training() const {
+    project();
+    gate_blocks();
+    const std::function<void(std::string_view)> stage_ended = [this](std::string_view pass) {
+      if (pass != "forward") return;
+      form_gated();
+      stored_product(p_.gated, p_.w_o, n_.values, n_.model, p_.y);
+      call_.end_stage("forward");
+      gradients_before_gla();
+    };
+    std::size_t params = sizeof g_;
+    run_inner(inner_of(BackendId::host, call_.problem, call_.tile).value(), params, &stage_ended);
+    gradients_behind_gla();
+    call_.end_stage("backward");
+  }
+
+ private:
+  void form_gated() const {
     over_rows(n_.values, [this](std::int64_t row, float* x) { norm_gate_row(row, x); });
+  }
+
+  void gradients_before_gla() const {
     changes_of_product(g_.dy, p_.w_o, n_.model, n_.values,
                        [this](auto... rows) { write_rows(g_.d_gated, n_.values, rows...); });
     over_rows(4 * n_.value_dim,
               [this](std::int64_t row, float* x) { norm_gate_gradients(row, x); });
-    call_.end_stage("norm_gate");
-    run_inner(inner_of(BackendId::host, call_.problem, call_.tile).value(), params);
-    call_.end_stage("gla_backward");
+  }
+
+  void gradients_behind_gla() const {
     gate_gradients();
     weight_gradients();
     input_gradients();
-    call_.end_stage("weights");
   }
 
- private:
-  // The parameters of both passes of gla lie behind the layer's, one after the other. `at` goes on
+  // The parameters of what runs of gla lie behind the layer's, one after the other. `at` goes on
   // to the next.
-  void run_inner(const Inner& inner, std::size_t& at) const {
+  void run_inner(const Inner& inner, std::size_t& at,
+                 const std::function<void(std::string_view)>* stage_ended = nullptr) const {
     const std::size_t size = inner_params(inner, [](std::string_view) { return nullptr; }).size();
     const auto first = call_.params.begin() + static_cast<std::ptrdiff_t>(at);
     const ParamBytes params(first, first + static_cast<std::ptrdiff_t>(size));
     at += size;
     const auto& run = std::get<std::function<void(const HostCall&)>>(inner.variant->code);
-    run({inner.problem, inner.tile, params});
+    run({inner.problem, inner.tile, params, stage_ended});
   }
 
   void write_rows(void* to, std::int64_t columns, std::int64_t first, std::int64_t count,
@@ -206,10 +238,11 @@ class LayerGradients : HostLayer {
   GlaLayerGradients g_;
 };
 
-std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
+std::optional<std::string> reject(Direction direction, const Problem& problem, const Tile& tile,
+                                  const Limits& limits) {
   if (limits.arch != 0) return "runs on the host only";
-  if (auto reason = refuse_problem(problem, Direction::backward)) return reason;
-  if (auto reason = refuse_choice(inner_axes(Direction::backward), tile)) return reason;
+  if (auto reason = refuse_problem(problem, direction)) return reason;
+  if (auto reason = refuse_choice(inner_axes(direction), tile)) return reason;
   return refuse_inner(BackendId::host, problem, tile, limits);
 }
 
@@ -217,10 +250,8 @@ ParamBytes bind(const Problem& problem, const Tile& tile, const Address& address
   const GlaLayerGradients own = gradient_params(problem, address);
   ParamBytes bytes(sizeof own);
   std::memcpy(bytes.data(), &own, sizeof own);
-  for (const auto& inner : {outputs_inner_of(BackendId::host, problem, tile),
-                            inner_of(BackendId::host, problem, tile)}) {
-    if (!inner) continue;
-    const ParamBytes behind = inner_params(*inner, address);
+  for (const Inner& inner : inners_of(BackendId::host, problem, tile)) {
+    const ParamBytes behind = inner_params(inner, address);
     bytes.insert(bytes.end(), behind.begin(), behind.end());
   }
   return bytes;
@@ -228,18 +259,25 @@ ParamBytes bind(const Problem& problem, const Tile& tile, const Address& address
 
 }  // namespace
 
-Variant host_gradient_variant() {
-  Variant v = gradient_description(BackendId::host);
-  v.space = inner_axes(Direction::backward);
-  v.sources = inner_sources(BackendId::host, Direction::backward);
+Variant host_gradient_variant(Direction direction) {
+  const bool trains = direction == Direction::training;
+  Variant v =
+      trains ? training_description(BackendId::host) : gradient_description(BackendId::host);
+  v.space = inner_axes(direction);
+  v.sources = inner_sources(BackendId::host, direction);
   for (const char* source :
        {"gla_layer/backward/host.cpp", "gla_layer/backward/family.cpp", "gla_layer/host_layer.cpp",
         "gla_layer/family.cpp", "gla_layer/inner.cpp"})
     v.sources.push_back(source);
   v.arithmetic = [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 3); };
-  v.reject = reject;
+  v.reject = [direction](const Problem& problem, const Tile& tile, const Limits& limits) {
+    return reject(direction, problem, tile, limits);
+  };
   v.bind = bind;
-  v.code = [](const HostCall& call) { LayerGradients(call).run(); };
+  v.code = [trains](const HostCall& call) {
+    const LayerGradients layer(call);
+    trains ? layer.training() : layer.backward();
+  };
   return v;
 }
 

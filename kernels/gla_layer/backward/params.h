@@ -6,7 +6,7 @@
 
 namespace gla_bench {
 
-/// The forward's tensors, of which y is null, with `gated` from it; and gradients. Matrices are
+/// The forward's tensors, of which y is null but in training, with `gated` from it; and gradients. Matrices are
 /// row-major and contiguous, in io_t unless they are float.
 struct GlaLayerGradients {
   GlaLayerParams layer;

@@ -142,7 +142,7 @@ TEST(Question, WhatTheOperatorRefusesIsSaidInItsWords) {
   grouped.final_state = false;
   grouped.shape.key_heads = 2;
   expect_error(question_of(grouped), "heads is not a multiple of key_heads");
-  Question training = question_of(small_problem("gla_layer"));
+  Question training = question_of(small_problem("softmax"));
   training.direction = Direction::training;
   EXPECT_THROW(problem_of(training), NoSuchDirection);
 }

@@ -110,7 +110,8 @@ std::set<std::string> all_kinds() {
                          "decay_attention"})
     for (const char* direction : {" forward", " backward"})
       kinds.insert(std::string(op) + direction);
-  for (const char* op : {"linear_attention", "retention", "simple_gla", "gla", "rwkv6"})
+  for (const char* op :
+       {"linear_attention", "retention", "simple_gla", "gla", "rwkv6", "gla_layer"})
     kinds.insert(std::string(op) + " training");
   return kinds;
 }
@@ -118,7 +119,7 @@ std::set<std::string> all_kinds() {
 TEST(RandomCommand, DrawsEveryOperatorInItsDirections) {
   const TemporaryFolder folder;
   const std::string file = folder.file("r.json");
-  const Outcome outcome = verify("--random 23 --seed 5 --backend host -o " + file);
+  const Outcome outcome = verify("--random 24 --seed 5 --backend host -o " + file);
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   std::set<std::string> kinds;
   for (const Record& record : read_results(file).records)
@@ -141,7 +142,7 @@ TEST(RandomCommand, BadUseIsRefused) {
   const Outcome emulated = verify("--random 3 --emulate --backend host");
   EXPECT_EQ(emulated.code, 2);
   EXPECT_TRUE(emulated.has("found --backend host, expected --backend cuda")) << emulated.text;
-  const Outcome direction = verify("--random 3 --operators gla_layer --directions training");
+  const Outcome direction = verify("--random 3 --operators attention --directions training");
   EXPECT_EQ(direction.code, 2);
   EXPECT_TRUE(direction.has("--directions: found none")) << direction.text;
 }
