@@ -25,9 +25,9 @@ namespace {
 #endif
 
 // Without optimisation a kernel runs four times as long, with more it compiles twice as long. Only
-// kernels and the exchange are visible: a visible inline variable, such as the list of
-// instructions, would be one of all kernels of the process, and run with the threads of whichever
-// was loaded first.
+// kernels and the exchange are visible: visible variables of inline functions, such as shared
+// arrays and the list of instructions, would be one of all kernels of the process, with the size
+// and the threads of whichever was loaded first.
 constexpr const char* options =
     " -std=c++20 -O1 -fPIC -fvisibility=hidden -w -Wno-psabi -fno-strict-aliasing "
     "-I'" GLA_BENCH_CUDA_INCLUDE_DIR "'";

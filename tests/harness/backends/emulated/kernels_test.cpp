@@ -12,10 +12,10 @@ namespace gla_bench::emulated {
 namespace {
 
 /// What a block of 32 threads with this body ends with: an error's text, or "none".
-std::string outcome_of(const std::string& body) {
+std::string outcome_of(const std::string& body, const std::string& before = "") {
   static Compiler compiler("", 1);
   const auto texts = std::make_shared<std::map<std::string, std::string>>();
-  (*texts)["k.cuh"] = "extern \"C\" __global__ void k() {\n" + body + "\n}\n";
+  (*texts)["k.cuh"] = before + "extern \"C\" __global__ void k() {\n" + body + "\n}\n";
   const Unit unit{"k.cuh", "// " + body + "\n#include \"k.cuh\"\n", texts};
   try {
     const KernelsPtr kernels = compiler.get(unit);
@@ -37,6 +37,16 @@ const std::string arrive = R"(asm volatile("mbarrier.arrive.shared::cta.b64 _, [
 
 TEST(EmulatedKernels, RightOnesRun) {
   EXPECT_EQ(outcome_of("__syncthreads();"), "none");
+}
+
+TEST(EmulatedKernels, SharedVariablesAreEachKernelsOwn) {
+  const auto of_size = [](int size) {
+    return "inline int* place() { __shared__ int x[" + std::to_string(size) + "]; return x; }\n";
+  };
+  EXPECT_EQ(outcome_of("place()[0] = 7;", of_size(1)), "none");
+  EXPECT_EQ(outcome_of(R"(if (place()[0] == 7) asm volatile("found.what.another.left;");)",
+                       of_size(9000)),
+            "none");
 }
 
 TEST(EmulatedKernels, AnUnknownInstructionIsNamed) {
