@@ -9,6 +9,7 @@
 #include "core/extents.hpp"
 #include "harness/config/candidates/candidates.hpp"
 #include "harness/config/draws/drawn_problems.hpp"
+#include "harness/config/draws/problem_space.hpp"
 #include "harness/config/policy.hpp"
 #include "harness/config/shapes.hpp"
 #include "harness/config/sweep.hpp"
@@ -124,9 +125,10 @@ std::vector<std::int64_t> read_dims(const JsonNode& node, const Operator& op,
                                     const std::string& extent) {
   if (std::find(op.extents.begin(), op.extents.end(), extent) == op.extents.end())
     node.fail("no " + extent + ", which " + op.name + " lacks");
+  const DrawnSizes drawn = drawn_sizes(op, extent);
   std::vector<std::int64_t> dims;
   for (const JsonNode& item : few_items(node))
-    dims.push_back(item.integer(1, extent_axis(extent).most));
+    dims.push_back(item.integer(drawn.least, drawn.most));
   return without_duplicates(dims);
 }
 

@@ -49,6 +49,25 @@ std::vector<std::string> texts_of_flags(const std::vector<bool>& flags) {
 
 }  // namespace
 
+DrawnSizes drawn_sizes(const Operator& op, std::string_view extent) {
+  const auto has = [&](std::string_view name) {
+    return std::find(op.extents.begin(), op.extents.end(), name) != op.extents.end();
+  };
+  const std::int64_t most = extent_axis(extent).most;
+  // Kernels of attention take dims up to 256. With a single one, shifted keys are all alike, and
+  // gradients of queries are differences of equal numbers.
+  if (has("key_seq")) return {2, std::min<std::int64_t>(most, 256)};
+  // The layer divides by the size of a head's columns, and few columns may all be small: where
+  // the outputs of a head are mostly one direction times a number, those of some tokens are near
+  // zero, and the norm makes them, with their errors, as large as all others. Of one head with 8
+  // columns a chunk came to 225 % of its bound on an H200, with 17 to 93 %. So may sums over few
+  // keys be small, of which strong gates leave fewer.
+  if (has("model_dim")) return {least_layer_dim, most};
+  // Outputs with a single column may pass through zero and stay near it for a whole chunk, where
+  // features are positive or nothing is forgotten. Their error is then that of larger numbers.
+  return {extent == "value_dim" ? 2 : 1, most};
+}
+
 ProblemSpace::ProblemSpace(const Sweep& sweep, const Operator& op) : sweep_(sweep), op_(op) {
   plain_.op = op.name;
   plain_.direction = sweep.direction;
@@ -113,21 +132,9 @@ void ProblemSpace::add_dim(const char* extent, const std::vector<SizeClass>& cla
   for (const std::int64_t size : given) list.push_back({"", {size}});
   for (SizeClass& one : list) {
     if (given.empty()) names.emplace_back(one.name);
-    // Kernels of attention take dims up to 256. With a single one, shifted keys are all alike, and
-    // gradients of queries are differences of equal numbers.
-    if (has("key_seq"))
-      std::erase_if(one.sizes, [](std::int64_t size) { return size < 2 || size > 256; });
-    // Outputs with a single column may pass through zero and stay near it for a whole chunk, where
-    // features are positive or nothing is forgotten. Their error is then that of larger numbers.
-    // The layer divides by the size of a head's columns, and few columns may all be small: where
-    // the outputs of a head are mostly one direction times a number, those of some tokens are near
-    // zero, and the norm makes them, with their errors, as large as all others. Of one head with 8
-    // columns a chunk came to 225 % of its bound on an H200, with 17 to 93 %. So may sums over few
-    // keys be small, of which strong gates leave fewer.
-    else if (has("model_dim"))
-      std::erase_if(one.sizes, [](std::int64_t size) { return size < least_layer_dim; });
-    else if (extent == std::string_view("value_dim"))
-      std::erase_if(one.sizes, [](std::int64_t size) { return size < 2; });
+    std::erase_if(one.sizes, [drawn = drawn_sizes(op_, extent)](std::int64_t size) {
+      return size < drawn.least || size > drawn.most;
+    });
   }
   add(extent, std::move(names),
       [list, size = extent_axis(extent).extent](Problem& problem, int level, Draws* draws) {

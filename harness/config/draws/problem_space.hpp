@@ -26,6 +26,12 @@ constexpr double most_drawn_backward_flops = 2.5 * most_drawn_flops;
 /// The same of training, whose backward need not form the states once more.
 constexpr double most_drawn_training_flops = 3 * most_drawn_flops;
 
+/// The sizes of an extent that problems are drawn with.
+struct DrawnSizes {
+  std::int64_t least, most;
+};
+DrawnSizes drawn_sizes(const Operator& op, std::string_view extent);
+
 class ProblemSpace {
  public:
   /// Keeps references to both.
