@@ -27,6 +27,7 @@
 #include "harness/records/environment.hpp"
 #include "harness/report/text/report.hpp"
 #include "harness/workers/signals.hpp"
+#include "harness/workers/step_limit.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -230,6 +231,8 @@ int execute(RunOptions options, const std::string& command_line) {
   WorkConditions conditions = session.conditions;
   if (options.most_seconds > 0) conditions.ends = begun + duration_of(options.most_seconds);
   conditions.until_failure = options.until_failure;
+  LimitPolicy& limits = conditions.settings.policy.limits;
+  if (options.backend.emulate) limits = for_emulation(limits);
   const auto predictor = predictor_for(options.choice.model, place.backend, here);
   const auto do_all = [&](std::span<const Assignment> share) {
     return supervise(supervisor, share, conditions, predictor, file ? &*file : nullptr,

@@ -12,6 +12,10 @@ constexpr double checked_bytes_per_second = 50e6;
 // sustained, and the launches beside other work.
 constexpr double series = 4;
 
+// A chunk of a few hundred tokens took up to a minute on a core that others use as well. Threads
+// that wait for each other for ever end by themselves, so that a limit is for endless loops alone.
+constexpr double emulation_slowness = 20;
+
 }  // namespace
 
 double step_limit(RunStep step, const StepWork& work, const WorkRates& rates,
@@ -30,6 +34,11 @@ double step_limit(RunStep step, const StepWork& work, const WorkRates& rates,
       return candidate + series * timing.max_seconds;
   }
   return candidate;
+}
+
+LimitPolicy for_emulation(LimitPolicy policy) {
+  policy.least_seconds *= emulation_slowness;
+  return policy;
 }
 
 }  // namespace gla_bench

@@ -15,4 +15,7 @@ namespace gla_bench {
 double step_limit(RunStep step, const StepWork& work, const WorkRates& rates,
                   const LimitPolicy& policy, const TimingPolicy& timing);
 
+/// The same policy where kernels are emulated, which takes thousands of times as long as rates say.
+LimitPolicy for_emulation(LimitPolicy policy);
+
 }  // namespace gla_bench

@@ -39,6 +39,14 @@ TEST(StepLimit, TheLongerOfBytesAndFlopsCounts) {
   EXPECT_DOUBLE_EQ(ideal_seconds({4e12, 21e14}, h200), 3);
 }
 
+TEST(StepLimit, EmulatedCandidatesMayTakeLongerAndStillEnd) {
+  const LimitPolicy usual, emulated = for_emulation(usual);
+  EXPECT_GE(emulated.least_seconds, 10 * usual.least_seconds);
+  EXPECT_LE(emulated.least_seconds, 3600);
+  EXPECT_EQ(emulated.build_seconds, usual.build_seconds);
+  EXPECT_EQ(emulated.factor, usual.factor);
+}
+
 TEST(StepLimit, BuildAndReferenceHaveTheirOwn) {
   EXPECT_EQ(limit(RunStep::build, {1e15, 1e18}), 600);
   EXPECT_EQ(limit(RunStep::reference, {1e15, 1e18}), 3600);
