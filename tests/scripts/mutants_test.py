@@ -22,6 +22,8 @@ PROGRAM = """#!/usr/bin/env python3
 import json, sys
 from pathlib import Path
 words = sys.argv[1:]
+with Path(__file__).with_name("calls").open("a") as calls:
+    print(*words, file=calls)
 value = lambda option: words[words.index(option) + 1] if option in words else ""
 kernels = value("--kernels")
 text = Path(kernels, "family/kernel.cuh").read_text() if kernels else "scale"
@@ -158,6 +160,17 @@ class Mutants(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("the program without a fault does not pass", done.stdout)
         self.assertNotIn("caught", done.stdout)
+
+    def test_emulation_reaches_every_call_and_is_refused_for_the_host(self):
+        done = self.run_script("--emulate")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        calls = (self.tree / "calls").read_text().splitlines()
+        self.assertEqual(len(calls), 2, "the program without a fault and with it")
+        for call in calls:
+            self.assertIn("--emulate", call.split())
+        done = self.run_script("--emulate", "--backend", "host")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("--emulate: what is emulated is a GPU: expected --backend cuda beside it", done.stderr)
 
     def test_a_sample_changes_with_the_date(self):
         self.faults(*({**FAULT, "name": f"scale_{n}"} for n in range(40)))
