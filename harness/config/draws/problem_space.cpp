@@ -47,22 +47,26 @@ std::vector<std::string> texts_of_flags(const std::vector<bool>& flags) {
   return texts;
 }
 
+bool has_extent(const Operator& op, std::string_view extent) {
+  const auto in = [&](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), extent) != list.end();
+  };
+  return in(op.extents) || in(op.optional_extents);
+}
+
 }  // namespace
 
 DrawnSizes drawn_sizes(const Operator& op, std::string_view extent) {
-  const auto has = [&](std::string_view name) {
-    return std::find(op.extents.begin(), op.extents.end(), name) != op.extents.end();
-  };
   const std::int64_t most = extent_axis(extent).most;
   // Kernels of attention take dims up to 256. With a single one, shifted keys are all alike, and
   // gradients of queries are differences of equal numbers.
-  if (has("key_seq")) return {2, std::min<std::int64_t>(most, 256)};
+  if (has_extent(op, "key_seq")) return {2, std::min<std::int64_t>(most, 256)};
   // The layer divides by the size of a head's columns, and few columns may all be small: where
   // the outputs of a head are mostly one direction times a number, those of some tokens are near
   // zero, and the norm makes them, with their errors, as large as all others. Of one head with 8
   // columns a chunk came to 225 % of its bound on an H200, with 17 to 93 %. So may sums over few
   // keys be small, of which strong gates leave fewer.
-  if (has("model_dim")) return {least_layer_dim, most};
+  if (has_extent(op, "model_dim")) return {least_layer_dim, most};
   // Outputs with a single column may pass through zero and stay near it for a whole chunk, where
   // features are positive or nothing is forgotten. Their error is then that of larger numbers.
   return {extent == "value_dim" ? 2 : 1, most};
@@ -108,10 +112,7 @@ bool ProblemSpace::has_states() const {
 }
 
 bool ProblemSpace::has(std::string_view extent) const {
-  const auto in = [&](const std::vector<std::string>& list) {
-    return std::find(list.begin(), list.end(), extent) != list.end();
-  };
-  return in(op_.extents) || in(op_.optional_extents);
+  return has_extent(op_, extent);
 }
 
 std::int64_t ProblemSpace::least_sequences() const {
