@@ -157,7 +157,8 @@ def main(arguments):
     if options.output:
         tables.write(options.output, options, faults, outcomes)
     if options.docs:
-        tables.write_docs(options.root / "docs/mutants.md", options.backend, faults, outcomes)
+        block = "emulated" if options.emulate else options.backend
+        tables.write_docs(options.root / "docs/mutants.md", block, faults, outcomes)
     caught, counted = tables.score(outcomes)
     return 0 if counted and caught == counted else 1
 

@@ -70,9 +70,9 @@ def write(path, options, faults, outcomes):
         path.write_text(json.dumps(document(options, outcomes), indent=2) + "\n")
 
 
-def write_docs(page, backend, faults, outcomes):
-    """Replaces the block of a backend in a page."""
-    begin, end = f"<!-- mutants {backend}: begin -->\n", f"<!-- mutants {backend}: end -->"
+def write_docs(page, block, faults, outcomes):
+    """Replaces the block in a page: of a backend, or of faults that were tried by emulation."""
+    begin, end = f"<!-- mutants {block}: begin -->\n", f"<!-- mutants {block}: end -->"
     text = page.read_text()
     head, rest = text.split(begin)
     page.write_text(head + begin + markdown(faults, outcomes) + end + rest.split(end)[1])

@@ -162,8 +162,13 @@ class Mutants(unittest.TestCase):
         self.assertNotIn("caught", done.stdout)
 
     def test_emulation_reaches_every_call_and_is_refused_for_the_host(self):
-        done = self.run_script("--emulate")
+        blocks = [f"<!-- mutants {name}: begin -->\n<!-- mutants {name}: end -->\n" for name in ("cuda", "emulated")]
+        self.write("docs/mutants.md", "".join(blocks))
+        done = self.run_script("--emulate", "--docs")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        page = (self.tree / "docs/mutants.md").read_text()
+        self.assertTrue(page.startswith(blocks[0]), "the table of GPUs stays as it is")
+        self.assertIn("`scale_left_out`", page)
         calls = (self.tree / "calls").read_text().splitlines()
         self.assertEqual(len(calls), 2, "the program without a fault and with it")
         for call in calls:

@@ -157,7 +157,8 @@ class EmulatedPlan final : public Plan {
     void* const entry = kernels.entry(launch.entry);
     const Call call = launch.arguments.empty() ? call_with(params_.at(module))
                                                : call_with(launch.arguments, address());
-    run_grid({index(launch.grid), index(launch.block), launch.shared_bytes, order_},
+    run_grid({index(launch.grid), index(launch.block), launch.shared_bytes, order_,
+              kernels.cluster(launch.entry)},
              kernels.exchange(), [&] { call(entry); });
   }
 

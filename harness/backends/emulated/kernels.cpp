@@ -68,6 +68,11 @@ void* Kernels::entry(const std::string& name) const {
   return address;
 }
 
+unsigned Kernels::cluster(const std::string& name) const {
+  const unsigned* size = nullptr;
+  return library_.find(size, ("gla_bench_cluster_of_" + name).c_str()) ? *size : 1;
+}
+
 Compiler::Compiler(const std::string& source_dir, int threads)
     : store_(source_dir.empty() ? SourceStore() : SourceStore(source_dir)),
       free_threads_(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency())) {

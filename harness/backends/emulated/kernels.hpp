@@ -25,6 +25,8 @@ class Kernels {
   Exchange& exchange() const { return *exchange_; }
   /// The kernel's address. @throws BuildError where there is none of that name
   void* entry(const std::string& name) const;
+  /// How many blocks form a cluster in its grids.
+  unsigned cluster(const std::string& name) const;
 
  private:
   SharedLibrary library_;

@@ -105,13 +105,48 @@ std::string without_asm(const std::string& text) {
   return result;
 }
 
+/// Declares the number of blocks of a cluster as gla_bench_cluster_of_<kernel>, before each kernel
+/// that has one.
+std::string with_clusters(std::string text) {
+  static const std::string word = "__cluster_dims__", bounds = "__launch_bounds__";
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos;) {
+    std::size_t i = at + word.size() + 1;
+    const std::string size = parts(text, i, ',').front();
+    std::string name;
+    do {
+      i = text.find_first_not_of(" \n", i + 1);
+      const std::size_t begin = i;
+      while (i < text.size() && is_part_of_name(text[i])) ++i;
+      name = text.substr(begin, i - begin);
+      if (name == bounds) parts(text, ++i, ',');
+    } while (name == bounds);
+    const std::string declaration = "extern \"C\" __global__ const unsigned gla_bench_cluster_of_" +
+                                    name + " = (" + size + "); ";
+    const std::size_t kernel = text.rfind("extern \"C\"", at);
+    if (kernel == std::string::npos || name.empty())
+      throw BuildError("clusters of what is no kernel");
+    text.insert(kernel, declaration);
+    at = i + declaration.size();
+  }
+  return text;
+}
+
+/// Shared variables are places in the block's shared memory.
+std::string with_shared_variables(const std::string& text) {
+  static const std::regex variable(
+      R"(__shared__\s+(?:__align__\(\d+\)\s+)?([\w:]+)\s+(\w+)((?:\[[^\]]*\])*)\s*;)");
+  return std::regex_replace(text, variable,
+                            "auto& $2 = ::gla_bench::emulated::shared_variable<$1$3>([] {});");
+}
+
 }  // namespace
 
 std::string as_cpp(const std::string& source) {
   static const std::regex dynamic(
       R"(extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([A-Za-z_][\w ]*?)\s+(\w+)\[\];)");
-  return without_asm(std::regex_replace(
-      source, dynamic, "$1* const $2 = reinterpret_cast<$1*>(gla_bench_emulated.shared);"));
+  const std::string text = std::regex_replace(
+      source, dynamic, "$1* const $2 = reinterpret_cast<$1*>(gla_bench_emulated.shared);");
+  return without_asm(with_shared_variables(with_clusters(text)));
 }
 
 }  // namespace gla_bench::emulated

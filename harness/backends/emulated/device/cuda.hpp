@@ -31,7 +31,6 @@
 #define __global__ __attribute__((visibility("default")))
 #define __device__
 #define __host__
-#define __shared__ static  // of one block at a time
 #define __constant__ static
 #define __forceinline__ inline
 #define __noinline__
@@ -40,11 +39,9 @@
 #define __cluster_dims__(...)
 
 extern "C" {
-alignas(
-    1024) inline unsigned char gla_bench_shared_memory[gla_bench::emulated::most_shared_bytes +
-                                                       2 * gla_bench::emulated::shared_guard_bytes];
+alignas(1024) inline unsigned char gla_bench_shared_memory[gla_bench::emulated::shared_room_bytes];
 __attribute__((visibility("default"))) gla_bench::emulated::Exchange gla_bench_emulated{
-    nullptr, nullptr, gla_bench_shared_memory + gla_bench::emulated::shared_guard_bytes};
+    nullptr, nullptr, gla_bench_shared_memory + gla_bench::emulated::shared_begin};
 }
 
 #define threadIdx (gla_bench_emulated.place->thread)
@@ -53,6 +50,24 @@ __attribute__((visibility("default"))) gla_bench::emulated::Exchange gla_bench_e
 #define gridDim (gla_bench_emulated.place->grid)
 
 namespace gla_bench::emulated {
+
+/// Shared variables of this object's kernels, in bytes.
+inline unsigned variables_bytes = 0;
+
+inline unsigned place_of_variable(unsigned long bytes) {
+  const unsigned place = (variables_bytes + 127) / 128 * 128;
+  variables_bytes = place + static_cast<unsigned>(bytes);
+  if (variables_bytes > most_variables_bytes)
+    gla_bench_emulated.runtime->fail("more than 48 KiB of shared variables");
+  return place;
+}
+
+/// The block's shared variable of this declaration (source.hpp), of which `Key` is the only one.
+template <class T, class Key>
+T& shared_variable(Key) {
+  static const unsigned place = place_of_variable(sizeof(T));
+  return *reinterpret_cast<T*>(gla_bench_emulated.shared - shared_begin + place);
+}
 
 inline constexpr int warp = 32;
 inline constexpr unsigned all_lanes = 0xffffffffu;

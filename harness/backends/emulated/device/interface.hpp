@@ -31,7 +31,7 @@ static_assert(sizeof(TensorBox) <= 128);
 using Work = void (*)(const void* data);
 inline constexpr int most_work_bytes = 64;
 
-/// Called by kernels. Each of these may run other threads of the block before it returns.
+/// Called by kernels. Each of these may run other threads of the cluster before it returns.
 struct Runtime {
   /// Waits for the lanes of the mask. The last one acts.
   void (*meet_lanes)(unsigned mask, void* mine, Act act, const char* instruction);
@@ -44,7 +44,7 @@ struct Runtime {
   bool (*meet_named)(int number, int threads, bool waits, bool any, const char* instruction);
   /// Waits until `is_over(data)`.
   void (*wait_until)(bool (*is_over)(void* data), void* data, const char* instruction);
-  /// Does the work when no thread of the block can go on, in any order.
+  /// Does the work when no thread of the cluster can go on, in any order.
   void (*later)(Work work, const void* data, unsigned long bytes);
   /// Adds the work to this thread's open group, closes the group, and waits for all groups but the
   /// newest. The work is done when it is waited for.
@@ -56,19 +56,29 @@ struct Runtime {
   void (*copy)(void* to, const void* from, int bytes, int read);
   void (*commit_copies)();
   void (*wait_copies)(int pending);
+  /// Arrives at the barrier of all threads of the cluster; waits for the others' arrival.
+  void (*arrive_cluster)();
+  void (*wait_cluster)(const char* instruction);
+  /// The dynamic shared memory of a block of this cluster. It fails where that block has ended.
+  unsigned char* (*shared_of)(unsigned rank);
   /// Ends the kernel with an error.
   void (*fail)(const char* reason);
 };
 
-/// The most dynamic shared memory of a block, and what is watched on both sides of it, in bytes.
+/// Shared memory of a block: its variables, then what the launch asks for, at the most so much and
+/// watched on both sides. In bytes.
+inline constexpr int most_variables_bytes = 49152;
 inline constexpr int most_shared_bytes = 232448;
 inline constexpr int shared_guard_bytes = 4096;
+/// Of all of it: where the launch's begins, and where it ends.
+inline constexpr int shared_begin = most_variables_bytes + shared_guard_bytes;
+inline constexpr int shared_room_bytes = shared_begin + most_shared_bytes + shared_guard_bytes;
 
 /// The one symbol besides the kernels that a shared object has ("gla_bench_emulated").
 struct Exchange {
   const Runtime* runtime;
   const Place* place;     ///< of the thread that runs
-  unsigned char* shared;  ///< the block's dynamic shared memory
+  unsigned char* shared;  ///< the dynamic shared memory of its block, at first of this object
 };
 
 }  // namespace gla_bench::emulated

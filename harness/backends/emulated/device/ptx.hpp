@@ -8,6 +8,16 @@
 
 namespace gla_bench::emulated {
 
+/// Addresses of shared memory are distances from the launch's part of it. Those in another block of
+/// the cluster have its number, counted from 1, in the bits from here on; variables lie at negative
+/// distances.
+inline constexpr unsigned block_shift = 24, most_blocks = 16;
+
+inline unsigned block_of(unsigned address) {
+  const unsigned block = address >> block_shift;
+  return block <= most_blocks ? block : 0;
+}
+
 /// One operand of an asm statement: a variable, or the value of an expression.
 struct Operand {
   void* variable = nullptr;
@@ -24,7 +34,10 @@ struct Operand {
     std::memcpy(variable, &result, sizeof result);
   }
   const unsigned char* shared() const {
-    return gla_bench_emulated.shared + static_cast<int>(as<unsigned>());
+    const auto address = as<unsigned>();
+    if (const unsigned block = block_of(address); block > 0)
+      return gla_bench_emulated.runtime->shared_of(block - 1) + address % (1u << block_shift);
+    return gla_bench_emulated.shared + static_cast<int>(address);
   }
 };
 

@@ -97,6 +97,42 @@ inline void named_barrier_or(Lane& o, const char* name) {
   o[0].set(any ? 1u : 0u);
 }
 
+// --- clusters
+
+inline void cluster_arrive(Lane&, const char*) {
+  gla_bench_emulated.runtime->arrive_cluster();
+}
+inline void cluster_wait(Lane&, const char* name) {
+  gla_bench_emulated.runtime->wait_cluster(name);
+}
+/// mapa there, address, block
+inline void map_address(Lane& o, const char*) {
+  const auto address = o[1].as<unsigned>(), block = o[2].as<unsigned>();
+  if (address >> block_shift != 0 || block >= most_blocks)
+    gla_bench_emulated.runtime->fail("mapa: not an address in this block, or no such block");
+  o[0].set(address | (block + 1) << block_shift);
+}
+
+/// st.async [to], {four values}, [barrier], both in another block: it happens like a bulk copy.
+inline void store_async(Lane& o, const char*) {
+  struct Store {
+    unsigned char* to;
+    Barrier* barrier;
+    unsigned values[4], block;
+  } store{const_cast<unsigned char*>(o[0].shared()),
+          barrier_at(o[5]),
+          {o[1].as<unsigned>(), o[2].as<unsigned>(), o[3].as<unsigned>(), o[4].as<unsigned>()},
+          block_of(o[0].as<unsigned>())};
+  gla_bench_emulated.runtime->later(
+      [](const void* data) {
+        const auto& s = *static_cast<const Store*>(data);
+        if (s.block > 0) gla_bench_emulated.runtime->shared_of(s.block - 1);
+        std::memcpy(s.to, s.values, sizeof s.values);
+        bring(s.barrier, sizeof s.values);
+      },
+      &store, sizeof store);
+}
+
 // --- bulk copies
 
 /// Calls `each(in the box, in the tensor)` for every element of a box, with null for an element

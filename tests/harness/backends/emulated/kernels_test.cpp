@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -11,21 +13,29 @@
 namespace gla_bench::emulated {
 namespace {
 
-/// What a block of 32 threads with this body ends with: an error's text, or "none".
-std::string outcome_of(const std::string& body, const std::string& before = "") {
+/// What two blocks of 32 threads with this body, or two clusters, end with: an error's text, or
+/// "none".
+std::string outcome_of(const std::string& body, const std::string& before = "",
+                       unsigned cluster = 1) {
   static Compiler compiler("", 1);
+  const std::string number = std::to_string(cluster);
+  const std::string clusters = cluster > 1 ? "__cluster_dims__(" + number + ", 1, 1)\n" : "";
   const auto texts = std::make_shared<std::map<std::string, std::string>>();
-  (*texts)["k.cuh"] = before + "extern \"C\" __global__ void k() {\n" + body + "\n}\n";
-  const Unit unit{"k.cuh", "// " + body + "\n#include \"k.cuh\"\n", texts};
+  (*texts)["k.cuh"] = before + "extern \"C\" __global__ void " + clusters +
+                      "__launch_bounds__(32, (1)) k() {\n" + body + "\n}\n";
+  const std::size_t own = std::hash<std::string>{}((*texts)["k.cuh"]);
+  const Unit unit{"k.cuh", "// " + std::to_string(own) + "\n#include \"k.cuh\"\n", texts};
   try {
     const KernelsPtr kernels = compiler.get(unit);
+    EXPECT_EQ(kernels->cluster("k"), cluster);
     // Whoever takes it for its own afterwards crashes.
     struct Forgotten {
       Exchange& exchange;
       ~Forgotten() { exchange.runtime = nullptr; }
     } const forgotten{kernels->exchange()};
     auto* const kernel = reinterpret_cast<void (*)()>(kernels->entry("k"));
-    run_grid({{1, 1, 1}, {32, 1, 1}, 64, 0}, kernels->exchange(), [&] { kernel(); });
+    run_grid({{2 * cluster, 1, 1}, {32, 1, 1}, 64, 0, kernels->cluster("k")}, kernels->exchange(),
+             [&] { kernel(); });
   } catch (const RunError& error) {
     return error.what();
   }
@@ -47,6 +57,50 @@ TEST(EmulatedKernels, SharedVariablesAreEachKernelsOwn) {
   EXPECT_EQ(outcome_of(R"(if (place()[0] == 7) asm volatile("found.what.another.left;");)",
                        of_size(9000)),
             "none");
+}
+
+TEST(EmulatedKernels, SharedVariablesBeginAsNaNInEachBlock) {
+  EXPECT_EQ(outcome_of(R"(__shared__ __align__(16) float x[2];
+                          if (threadIdx.x == 0) {
+                            if (x[1] == x[1]) asm volatile("found.what.another.left;");
+                            x[1] = 1.0f;
+                          })"),
+            "none");
+}
+
+const std::string all_of_cluster = R"(asm volatile("barrier.cluster.arrive.release;\n\t"
+                                                   "barrier.cluster.wait.acquire;");)";
+const std::string store_in_other = R"(
+    unsigned there, barrier;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(32u), "r"(1 - blockIdx.x % 2));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(barrier) : "r"(0u), "r"(1 - blockIdx.x % 2));
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], "
+                 "{%2, %3, %4, %5}, [%1];" ::"r"(there), "r"(barrier), "f"(blockIdx.x + 1.0f),
+                 "f"(0.0f), "f"(0.0f), "f"(0.0f));)";
+
+TEST(EmulatedKernels, BlocksOfAClusterStoreInEachOther) {
+  const std::string init = R"(
+      extern __shared__ __align__(16) unsigned char shared[];
+      if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(0), "r"(1));)";
+  const std::string exchange = "if (threadIdx.x == 0) {" + store_in_other + R"(
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(0), "r"(16)); }
+      unsigned passed;
+      asm volatile("{\n\t.reg .pred p;\n\t"
+                   "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n\t"
+                   "selp.u32 %0, 1, 0, p;\n\t}" : "=r"(passed) : "r"(0), "r"(0));
+      const float other = blockIdx.x % 2 == 0 ? blockIdx.x + 2.0f : blockIdx.x;
+      if (*reinterpret_cast<float*>(shared + 32) != other) asm volatile("found.another.value;");)";
+  EXPECT_EQ(outcome_of(init + all_of_cluster + exchange + all_of_cluster, "", 2), "none");
+}
+
+TEST(EmulatedKernels, ABlockThatHasEndedIsNotReached) {
+  EXPECT_EQ(
+      outcome_of("if (blockIdx.x % 2 == 1) { asm volatile(\"barrier.cluster.arrive.release;\");"
+                 " return; }" +
+                     all_of_cluster + "if (threadIdx.x == 0) {" + store_in_other + "}",
+                 "", 2),
+      "block 1 of the cluster is reached, which has ended or is not there");
 }
 
 TEST(EmulatedKernels, AnUnknownInstructionIsNamed) {

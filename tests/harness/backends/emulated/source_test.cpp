@@ -13,6 +13,20 @@ TEST(EmulatedSource, SharedMemoryOfTheLaunchIsAPointer) {
             "gla_bench_emulated.shared);\nint x;");
 }
 
+TEST(EmulatedSource, SharedVariablesAreInTheBlocksMemory) {
+  EXPECT_EQ(as_cpp("__shared__ __align__(16) io_t rows[m][a.b + each];\n__shared__ A::B c;"),
+            "auto& rows = ::gla_bench::emulated::shared_variable<io_t[m][a.b + each]>([] {});\n"
+            "auto& c = ::gla_bench::emulated::shared_variable<A::B>([] {});");
+}
+
+TEST(EmulatedSource, AKernelsClusterIsDeclaredBeforeIt) {
+  EXPECT_EQ(as_cpp("int x;\nextern \"C\" __global__ void __cluster_dims__(f(a, b), 1, 1)\n"
+                   "__launch_bounds__(g(1), 2) name(int y) {}"),
+            "int x;\nextern \"C\" __global__ const unsigned gla_bench_cluster_of_name = (f(a, b)); "
+            "extern \"C\" __global__ void __cluster_dims__(f(a, b), 1, 1)\n"
+            "__launch_bounds__(g(1), 2) name(int y) {}");
+}
+
 TEST(EmulatedSource, AnAsmStatementRunsOnItsOperands) {
   const std::string text = as_cpp(
       R"(if (a) asm volatile("mma %0, %1;" : "+f"(c[f(0, 1)]) : "r"(x::y) : "memory"); else b();)");

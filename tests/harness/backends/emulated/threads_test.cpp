@@ -43,9 +43,8 @@ class EmulatedThreads : public testing::Test {
     return "none";
   }
 
-  std::vector<unsigned char> memory_ =
-      std::vector<unsigned char>(most_shared_bytes + 2 * shared_guard_bytes);
-  Exchange exchange_{nullptr, nullptr, memory_.data() + shared_guard_bytes};
+  std::vector<unsigned char> memory_ = std::vector<unsigned char>(shared_room_bytes);
+  Exchange exchange_{nullptr, nullptr, memory_.data() + shared_begin};
 };
 
 TEST_F(EmulatedThreads, ABarrierMakesEveryOrderAlike) {
@@ -177,6 +176,31 @@ TEST_F(EmulatedThreads, WritesBehindSharedMemoryAreSeen) {
               if (thread() == 0) word(2 * threads) = 1;
             }),
             "a block wrote outside of its shared memory");
+}
+
+TEST_F(EmulatedThreads, AGridThatClustersDoNotFillIsRefused) {
+  try {
+    run_grid({{3, 1, 1}, {threads, 1, 1}, 0, 0, 2}, exchange_, [] {});
+    ADD_FAILURE() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_EQ(std::string(error.what()), "a grid of 3 blocks has no clusters of 2");
+  }
+}
+
+TEST_F(EmulatedThreads, BlocksOfAClusterWaitForEachOther) {
+  static std::vector<unsigned> seen;
+  for (const std::uint64_t order : {0, 1, 2}) {
+    seen.clear();
+    run_grid({{4, 1, 1}, {threads, 1, 1}, 0, order, 2}, exchange_, [&] {
+      if (thread() == 0) seen.push_back(exchange_.place->block.x);
+      exchange_.runtime->arrive_cluster();
+      exchange_.runtime->wait_cluster("barrier.cluster.wait");
+      if (thread() == 0) seen.push_back(exchange_.place->block.x);
+    });
+    ASSERT_EQ(seen.size(), 8u);
+    for (const std::size_t half : {0, 2, 4, 6})  // a pair before the barrier, and behind it
+      EXPECT_EQ(seen[half] + seen[half + 1], half < 4 ? 1u : 5u) << order;
+  }
 }
 
 TEST_F(EmulatedThreads, AFailureEndsTheKernel) {
