@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/error.hpp"
 #include "harness/config/draws/problem_space.hpp"
 #include "harness/config/sweep.hpp"
 #include "tests/harness/config/draws/drawn_sweeps.hpp"
@@ -163,23 +161,6 @@ TEST(FreeProblems, AreDrawnFromTheSweepsAxes) {
     EXPECT_TRUE(problem.shape.seq >= 64 && problem.shape.seq <= 100) << describe(problem);
     EXPECT_TRUE(problem.shape.key_dim == 24 || problem.shape.key_dim == 320);
     EXPECT_EQ(problem.shape.value_dim, 8);
-  }
-}
-
-TEST(DrawnConfig, DimsThatAreNeverDrawnAreRefused) {
-  for (const auto& [op, dims, complaint] :
-       {std::array{"gla_layer", R"("key_dim": [40, 24])",
-                   "key_dim/1: found 24, expected an integer from 32 to"},
-        std::array{"attention", R"("value_dim": [257])",
-                   "value_dim/0: found 257, expected an integer from 2 to 256"},
-        std::array{"gla", R"("value_dim": [1])",
-                   "value_dim/0: found 1, expected an integer from 2 to"}}) {
-    try {
-      sweep_of(op, std::string(R"("problems": 1, )") + dims);
-      ADD_FAILURE() << op;
-    } catch (const InputError& error) {
-      EXPECT_NE(std::string(error.what()).find(complaint), std::string::npos) << error.what();
-    }
   }
 }
 
