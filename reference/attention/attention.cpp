@@ -309,7 +309,7 @@ HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmet
 
 // A log-sum-exp is one score where a query sees one key, which may be near zero by chance.
 std::map<std::string, double> sum_sizes(const Problem& problem, const HostTensors& inputs) {
-  if (backward(problem)) return {};
+  if (backward(problem) || !chosen(problem, "lse", "true")) return {};
   const double scale = scale_of(self(problem), problem);
   return {{"lse", attention::score_size(problem.shape.key_dim, scale, inputs)}};
 }

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "harness/verify/verify.hpp"
 #include "kernels/linear_recurrence/host/math.hpp"
+#include "tests/support/verification.hpp"
 
 namespace gla_bench {
 namespace {
@@ -33,15 +33,6 @@ Tile default_tile(const Variant& variant) {
   Tile tile;
   for (const TileAxis& axis : variant.space) tile[axis.name] = axis.values.front();
   return tile;
-}
-
-Verification verify(Backend& backend, ProblemTruth& truth, const Candidate& candidate) {
-  const auto workset = backend.stage(truth.op(), candidate.problem, truth.inputs());
-  const auto plan = backend.build(candidate);
-  plan->prepare(*workset);
-  return verify_candidate(*workset, *plan, truth,
-                          candidate.variant->arithmetic(candidate.problem, candidate.tile),
-                          default_tolerance(), {.reproducible = candidate.variant->reproducible});
 }
 
 // Every host variant of the family in every direction.
@@ -86,7 +77,7 @@ class HostVariantsInRegimes : public testing::TestWithParam<Point> {
         ADD_FAILURE() << describe(p) << " " << *reason;
         continue;
       }
-      const Verification result = verify(*backend, truth, {&variant(), p, tile});
+      const Verification result = verify_on(*backend, truth, {&variant(), p, tile});
       EXPECT_TRUE(result.ok) << describe(p) << " " << describe(tile) << ": " << result.fault;
       EXPECT_TRUE(result.deterministic) << describe(p);
     }
@@ -261,7 +252,8 @@ TEST(HostVariants, LongSequencesOfConstantDecayKeepTheirPrecision) {
   const auto backend = make_host_backend({.threads = 1});
   for (const char* name : {"recurrent", "parallel", "chunk_materialized", "chunk_fused"}) {
     const Variant& variant = *find_variant(problem.op, name, BackendId::host);
-    const Verification result = verify(*backend, truth, {&variant, problem, default_tile(variant)});
+    const Verification result =
+        verify_on(*backend, truth, {&variant, problem, default_tile(variant)});
     EXPECT_TRUE(result.ok) << name << ": " << result.fault;
     EXPECT_TRUE(result.tensors.at("final_state").rel_l2 <= 6e-6) << name;
   }

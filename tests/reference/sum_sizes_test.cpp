@@ -103,6 +103,8 @@ TEST(SumSizes, OutputsWithSizesOfTheirOwnAreNotNamed) {
   one.gate = "normal";
   const Operator& attention = *find_operator("attention");
   EXPECT_TRUE(attention.sum_sizes(one, attention.draw(one)).empty());
+  one.direction = Direction::forward;  // and lse is no output
+  EXPECT_TRUE(attention.sum_sizes(one, attention.draw(one)).empty());
 }
 
 }  // namespace

@@ -48,10 +48,8 @@ std::vector<std::string> texts_of_flags(const std::vector<bool>& flags) {
 }
 
 bool has_extent(const Operator& op, std::string_view extent) {
-  const auto in = [&](const std::vector<std::string>& list) {
-    return std::find(list.begin(), list.end(), extent) != list.end();
-  };
-  return in(op.extents) || in(op.optional_extents);
+  const std::vector<std::string> extents = all_extents(op);
+  return std::find(extents.begin(), extents.end(), extent) != extents.end();
 }
 
 }  // namespace

@@ -224,8 +224,7 @@ Recipe training_recipe(const Problem& problem, const Tile& tile) {
 
 Variant cuda_gradient_variant(Direction direction) {
   const bool trains = direction == Direction::training;
-  Variant v =
-      trains ? training_description(BackendId::cuda) : gradient_description(BackendId::cuda);
+  Variant v = gradient_description(BackendId::cuda, direction);
   v.space = space(direction);
   v.sources = inner_sources(BackendId::cuda, direction);
   for (const char* source :

@@ -123,14 +123,26 @@ void add_gate_sums(const Problem& problem, std::vector<StageTraffic>& gradient_s
   gradient_stages[5].traffic.read_bytes += sums;
 }
 
-Variant gradient_description(BackendId backend) {
+namespace {
+
+// What both directions have in common; the traffic is that of all stages.
+Variant described(BackendId backend, Direction direction, std::string summary,
+                  decltype(Variant::stages) stages) {
   Variant v;
   v.op = "gla_layer";
   v.name = "composed";
-  v.summary = "the forward up to o, then gla's own backward between products and rows";
+  v.summary = std::move(summary);
   v.backend = backend;
-  v.direction = Direction::backward;
-  v.stages = [backend](const Problem& problem, const Tile& tile) {
+  v.direction = direction;
+  v.stages = std::move(stages);
+  v.traffic = [all = v.stages](const Problem& problem, const Tile& tile) {
+    return sum_of(all(problem, tile));
+  };
+  return v;
+}
+
+Variant backward_description(BackendId backend) {
+  const auto stages_of = [backend](const Problem& problem, const Tile& tile) {
     const auto traffic = [](const std::optional<Inner>& inner) {
       return inner ? inner->variant->traffic(inner->problem, inner->tile) : Traffic{};
     };
@@ -140,9 +152,9 @@ Variant gradient_description(BackendId backend) {
     if (backend == BackendId::cuda) add_gate_sums(problem, list);
     return list;
   };
-  v.traffic = [all = v.stages](const Problem& problem, const Tile& tile) {
-    return sum_of(all(problem, tile));
-  };
+  Variant v = described(backend, Direction::backward,
+                        "the forward up to o, then gla's own backward between products and rows",
+                        stages_of);
   v.flops = [backend](const Problem& problem, const Tile& tile) {
     double sum = gradient_flops_around(problem);
     for (const Inner& inner : inners_of(backend, problem, tile))
@@ -161,13 +173,8 @@ Variant gradient_description(BackendId backend) {
 }
 
 Variant training_description(BackendId backend) {
-  Variant v;
-  v.op = "gla_layer";
-  v.name = "composed";
-  v.summary = "the forward, whose tensors and states of gla stay, and the backward from them";
-  v.backend = backend;
-  v.direction = Direction::training;
-  v.stages = [backend](const Problem& problem, const Tile& tile) -> std::vector<StageTraffic> {
+  const auto stages_of = [backend](const Problem& problem,
+                                   const Tile& tile) -> std::vector<StageTraffic> {
     const auto inner = inner_of(backend, problem, tile);
     const auto pass = [&](const char* name) {
       return inner ? inner_traffic(*inner, name) : Traffic{};
@@ -181,9 +188,9 @@ Variant training_description(BackendId backend) {
     return {{"forward", sum_of(stages(problem, trained_form(backend), pass("forward")))},
             {"backward", sum_of(back)}};
   };
-  v.traffic = [all = v.stages](const Problem& problem, const Tile& tile) {
-    return sum_of(all(problem, tile));
-  };
+  Variant v = described(
+      backend, Direction::training,
+      "the forward, whose tensors and states of gla stay, and the backward from them", stages_of);
   v.flops = [backend](const Problem& problem, const Tile& tile) {
     const Extents n = extents(problem);
     const std::int64_t projections = n.model * (2 * n.keys + 2 * n.values + rank) + rank * n.keys;
@@ -200,6 +207,13 @@ Variant training_description(BackendId backend) {
     return list;
   };
   return v;
+}
+
+}  // namespace
+
+Variant gradient_description(BackendId backend, Direction direction) {
+  return direction == Direction::training ? training_description(backend)
+                                          : backward_description(backend);
 }
 
 }  // namespace gla_bench::gla_layer

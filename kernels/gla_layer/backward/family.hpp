@@ -27,12 +27,10 @@ Traffic sum_of(const std::vector<StageTraffic>& stages);
 double gradient_flops_around(const Problem& problem);
 
 /// What the variants of both backends have in common, but for what only GPUs store: the sums of
-/// the gate (add_gate_sums()) and, in training, what Form::composed has.
-Variant gradient_description(BackendId backend);
-
-/// The same of training: the forward, whose tensors stay, and the backward from them, with any of
-/// gla's training inside. The stages are "forward" and "backward".
-Variant training_description(BackendId backend);
+/// the gate (add_gate_sums()) and, in training, what Form::composed has. Training is the forward,
+/// whose tensors stay, and the backward from them, with any of gla's training inside; its stages
+/// are "forward" and "backward".
+Variant gradient_description(BackendId backend, Direction direction);
 
 /// Adds the sums of the gate to the bytes of the stages that write and read them on a GPU.
 void add_gate_sums(const Problem& problem, std::vector<StageTraffic>& gradient_stages);

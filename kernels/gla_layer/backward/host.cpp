@@ -261,8 +261,7 @@ ParamBytes bind(const Problem& problem, const Tile& tile, const Address& address
 
 Variant host_gradient_variant(Direction direction) {
   const bool trains = direction == Direction::training;
-  Variant v =
-      trains ? training_description(BackendId::host) : gradient_description(BackendId::host);
+  Variant v = gradient_description(BackendId::host, direction);
   v.space = inner_axes(direction);
   v.sources = inner_sources(BackendId::host, direction);
   for (const char* source :

@@ -4,22 +4,12 @@
 
 #include <set>
 
-#include "harness/verify/verify.hpp"
 #include "kernels/gla_layer/inner.hpp"
 #include "tests/kernels/gla_layer/problems.hpp"
+#include "tests/support/verification.hpp"
 
 namespace gla_bench::gla_layer {
 namespace {
-
-Verification verify_gradients(ProblemTruth& truth, const Candidate& candidate) {
-  const auto backend = make_host_backend({.threads = 2});
-  const auto workset = backend->stage(truth.op(), candidate.problem, truth.inputs());
-  const auto plan = backend->build(candidate);
-  plan->prepare(*workset);
-  return verify_candidate(*workset, *plan, truth,
-                          candidate.variant->arithmetic(candidate.problem, candidate.tile),
-                          default_tolerance(), {.reproducible = true});
-}
 
 Problem backward_of(DType dtype, const Shape& shape, std::int64_t model_dim) {
   return in_direction(layer(dtype, shape, model_dim), Direction::backward);
@@ -30,6 +20,7 @@ const Variant& backward_variant() {
 }
 
 TEST(GlaLayerHostBackward, RightInEveryRegimeAndDtype) {
+  const auto backend = make_host_backend({.threads = 2});
   const Operator& op = *find_operator("gla_layer");
   for (const std::string& gate : op.gates)
     for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
@@ -41,7 +32,7 @@ TEST(GlaLayerHostBackward, RightInEveryRegimeAndDtype) {
         ProblemTruth truth(op, problem, op.draw(problem));
         const Candidate candidate{&backward_variant(), problem, {{"inner", 0}, {"inner_tile", 0}}};
         ASSERT_EQ(candidate.variant->reject(problem, candidate.tile, {}), std::nullopt);
-        const Verification result = verify_gradients(truth, candidate);
+        const Verification result = verify_on(*backend, truth, candidate);
         EXPECT_TRUE(result.ok) << describe(candidate) << ": " << result.fault;
         EXPECT_TRUE(result.deterministic);
       }
@@ -49,6 +40,7 @@ TEST(GlaLayerHostBackward, RightInEveryRegimeAndDtype) {
 
 /// More rows than a product takes at once, too.
 TEST(GlaLayerHostBackward, RightWithEveryVariantOfGla) {
+  const auto backend = make_host_backend({.threads = 2});
   const Operator& op = *find_operator("gla_layer");
   for (const bool states : {true, false}) {
     Problem problem = backward_of(DType::float32, {1, states ? 130 : 600, 2, 24, 40}, 33);
@@ -58,7 +50,7 @@ TEST(GlaLayerHostBackward, RightWithEveryVariantOfGla) {
     for (const Tile& tile : all_tiles(backward_variant().space)) {
       if (tile.at("inner_tile") > 1 || backward_variant().reject(problem, tile, {})) continue;
       inner.insert(tile.at("inner"));
-      const Verification result = verify_gradients(truth, {&backward_variant(), problem, tile});
+      const Verification result = verify_on(*backend, truth, {&backward_variant(), problem, tile});
       EXPECT_TRUE(result.ok) << describe(tile) << ": " << result.fault;
     }
     EXPECT_EQ(inner, (std::set<int>{0, 1, 2, 3})) << "chunk_sm90 is for GPUs";

@@ -2,21 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/verify/verify.hpp"
 #include "kernels/gla_layer/inner.hpp"
 #include "tests/kernels/gla_layer/problems.hpp"
+#include "tests/support/verification.hpp"
 
 namespace gla_bench::gla_layer {
 namespace {
-
-Verification verify(Backend& backend, ProblemTruth& truth, const Candidate& candidate) {
-  const auto workset = backend.stage(truth.op(), candidate.problem, truth.inputs());
-  const auto plan = backend.build(candidate);
-  plan->prepare(*workset);
-  return verify_candidate(*workset, *plan, truth,
-                          candidate.variant->arithmetic(candidate.problem, candidate.tile),
-                          default_tolerance(), {.reproducible = candidate.variant->reproducible});
-}
 
 TEST(GlaLayerHost, RightInEveryRegimeAndDtype) {
   const auto backend = make_host_backend({.threads = 2});
@@ -32,7 +23,7 @@ TEST(GlaLayerHost, RightInEveryRegimeAndDtype) {
         for (const Variant* variant : layer_variants(BackendId::host)) {
           const Candidate candidate{variant, problem, {{"inner", 0}, {"inner_tile", 0}}};
           ASSERT_EQ(variant->reject(problem, candidate.tile, {}), std::nullopt);
-          const Verification result = verify(*backend, truth, candidate);
+          const Verification result = verify_on(*backend, truth, candidate);
           EXPECT_TRUE(result.ok) << describe(candidate) << ": " << result.fault;
           EXPECT_TRUE(result.deterministic);
         }
@@ -51,7 +42,7 @@ TEST(GlaLayerHost, RightWithEveryVariantOfGla) {
       for (const Tile& tile : all_tiles(variant->space)) {
         if (variant->reject(problem, tile, {})) continue;
         ++accepted;
-        const Verification result = verify(*backend, truth, {variant, problem, tile});
+        const Verification result = verify_on(*backend, truth, {variant, problem, tile});
         EXPECT_TRUE(result.ok) << describe(tile) << ": " << result.fault;
       }
       EXPECT_GE(accepted, 20) << "five variants of gla with several tiles each";

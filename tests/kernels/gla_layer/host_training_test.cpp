@@ -4,9 +4,9 @@
 
 #include <set>
 
-#include "harness/verify/verify.hpp"
 #include "kernels/gla_layer/inner.hpp"
 #include "tests/kernels/gla_layer/problems.hpp"
+#include "tests/support/verification.hpp"
 
 namespace gla_bench::gla_layer {
 namespace {
@@ -19,17 +19,8 @@ const Variant& training_variant() {
   return *layer_variants(BackendId::host, Direction::training).front();
 }
 
-Verification verify_step(ProblemTruth& truth, const Candidate& candidate) {
-  const auto backend = make_host_backend({.threads = 2});
-  const auto workset = backend->stage(truth.op(), candidate.problem, truth.inputs());
-  const auto plan = backend->build(candidate);
-  plan->prepare(*workset);
-  return verify_candidate(*workset, *plan, truth,
-                          candidate.variant->arithmetic(candidate.problem, candidate.tile),
-                          default_tolerance(), {.reproducible = true});
-}
-
 TEST(GlaLayerHostTraining, RightInEveryRegimeAndDtype) {
+  const auto backend = make_host_backend({.threads = 2});
   const Operator& op = *find_operator("gla_layer");
   for (const std::string& gate : op.gates)
     for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
@@ -39,7 +30,7 @@ TEST(GlaLayerHostTraining, RightInEveryRegimeAndDtype) {
       ProblemTruth truth(op, problem, op.draw(problem));
       const Candidate candidate{&training_variant(), problem, {{"inner", 0}, {"inner_tile", 0}}};
       ASSERT_EQ(candidate.variant->reject(problem, candidate.tile, {}), std::nullopt);
-      const Verification result = verify_step(truth, candidate);
+      const Verification result = verify_on(*backend, truth, candidate);
       EXPECT_TRUE(result.ok) << describe(candidate) << ": " << result.fault;
       EXPECT_TRUE(result.deterministic);
       EXPECT_TRUE(result.tensors.contains("y") && result.tensors.contains("final_state") &&
@@ -49,6 +40,7 @@ TEST(GlaLayerHostTraining, RightInEveryRegimeAndDtype) {
 
 /// More rows than a product takes at once, too.
 TEST(GlaLayerHostTraining, RightWithEveryTrainingOfGla) {
+  const auto backend = make_host_backend({.threads = 2});
   const Operator& op = *find_operator("gla_layer");
   for (const bool states : {true, false}) {
     Problem problem = training_of(DType::float32, {1, states ? 130 : 600, 2, 24, 40}, 33);
@@ -58,7 +50,7 @@ TEST(GlaLayerHostTraining, RightWithEveryTrainingOfGla) {
     for (const Tile& tile : all_tiles(training_variant().space)) {
       if (tile.at("inner_tile") > 1 || training_variant().reject(problem, tile, {})) continue;
       inner.insert(tile.at("inner"));
-      const Verification result = verify_step(truth, {&training_variant(), problem, tile});
+      const Verification result = verify_on(*backend, truth, {&training_variant(), problem, tile});
       EXPECT_TRUE(result.ok) << describe(tile) << ": " << result.fault;
     }
     EXPECT_EQ(inner, (std::set<int>{0, 1, 2})) << "gla has no other training on the host";

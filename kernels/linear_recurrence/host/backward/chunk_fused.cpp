@@ -112,32 +112,30 @@ void go_back(const Form& form, long long pair, Work& work) {
   store_initial_gradient(call, pair, work.change.data());
 }
 
-void forwards(const HostCall& host_call) {
+// Calls act(form, pair, work) for every sequence and head, each thread with work of its own.
+template <class Act>
+void for_pairs(const GradientCall& call, const Tile& tile, Act act) {
   const SingleThreadedBlas scope;
-  const GradientCall call(host_call);
-  const Form form(call, host_call.tile);
+  const Form form(call, tile);
 #pragma omp parallel
   {
     Work work(call, std::min(form.chunk, call.longest()), form.kept);
 #pragma omp for schedule(dynamic)
-    for (long long pair = 0; pair < call.pairs; ++pair) go_forwards(form, pair, work);
+    for (long long pair = 0; pair < call.pairs; ++pair) act(form, pair, work);
   }
 }
 
+void forwards(const HostCall& host_call) {
+  for_pairs(GradientCall(host_call), host_call.tile, go_forwards);
+}
+
 void back(const HostCall& host_call) {
-  const SingleThreadedBlas scope;
   const GradientCall call(host_call);
-  const Form form(call, host_call.tile);
-#pragma omp parallel
-  {
-    Work work(call, std::min(form.chunk, call.longest()), form.kept);
-#pragma omp for schedule(dynamic)
-    for (long long pair = 0; pair < call.pairs; ++pair) {
-      work.backward.sums = HeadSums(call);
-      go_back(form, pair, work);
-      keep_sums(call, pair, work.backward.sums);
-    }
-  }
+  for_pairs(call, host_call.tile, [&](const Form& form, long long pair, Work& work) {
+    work.backward.sums = HeadSums(call);
+    go_back(form, pair, work);
+    keep_sums(call, pair, work.backward.sums);
+  });
   store_sums(call);
 }
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "harness/verify/verify.hpp"
+#include "tests/support/verification.hpp"
 
 namespace gla_bench {
 namespace {
@@ -14,15 +14,6 @@ Tile default_tile(const Variant& variant) {
   Tile tile;
   for (const TileAxis& axis : variant.space) tile[axis.name] = axis.values.front();
   return tile;
-}
-
-Verification verify(Backend& backend, ProblemTruth& truth, const Candidate& candidate) {
-  const auto workset = backend.stage(truth.op(), candidate.problem, truth.inputs());
-  const auto plan = backend.build(candidate);
-  plan->prepare(*workset);
-  return verify_candidate(*workset, *plan, truth,
-                          candidate.variant->arithmetic(candidate.problem, candidate.tile),
-                          default_tolerance(), {.reproducible = candidate.variant->reproducible});
 }
 
 std::vector<const Variant*> host_variants(const std::string& op, Direction direction) {
@@ -47,7 +38,7 @@ void expect_right(Problem problem, bool all = false) {
       for (const Tile& tile : tiles) {
         const Candidate candidate{variant, problem, tile};
         EXPECT_EQ(variant->reject(problem, tile, backend->limits()), std::nullopt);
-        const Verification result = verify(*backend, truth, candidate);
+        const Verification result = verify_on(*backend, truth, candidate);
         EXPECT_TRUE(result.ok) << describe(candidate) << ": " << result.fault;
         EXPECT_TRUE(result.deterministic) << describe(candidate);
       }
@@ -270,7 +261,7 @@ TEST_F(LongDecay, SumsBetweenKeyAndQueryAreRight) {
   ProblemTruth truth(op_, problem_, inputs_);
   for (const Variant* variant : host_variants("decay_attention", Direction::forward)) {
     const Verification result =
-        verify(*backend, truth, {variant, problem_, default_tile(*variant)});
+        verify_on(*backend, truth, {variant, problem_, default_tile(*variant)});
     EXPECT_TRUE(result.ok) << variant->name << ": " << result.fault;
   }
 }
@@ -312,7 +303,7 @@ TEST(HostSoftmaxAttention, DecodingIsRightForPagedKeys) {
             continue;
           }
           ASSERT_EQ(reason, std::nullopt);
-          const Verification result = verify(*backend, truth, candidate);
+          const Verification result = verify_on(*backend, truth, candidate);
           EXPECT_TRUE(result.ok) << describe(candidate) << ": " << result.fault;
           EXPECT_TRUE(result.deterministic) << describe(candidate);
         }
