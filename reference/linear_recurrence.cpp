@@ -71,6 +71,7 @@ class Walk {
   void run(Outputs<Real>& outputs) {
     start();
     const Range tokens = view_.tokens(slice_.sequence);
+    Range places = view_.places(slice_.sequence);
     for (std::int64_t row = tokens.first; row < tokens.last; ++row) {
       read_token(row);
       if (view_.before_update)
@@ -78,8 +79,12 @@ class Walk {
       else
         step_after();
       write_output(row, outputs.at("o"));
+      if (places.first < places.last && (row + 1 - tokens.first) % view_.every == 0)
+        write_state(places.first++, "states", "normalizers", outputs);
     }
-    finish(outputs);
+    if (places.first < places.last) write_state(places.first, "states", "normalizers", outputs);
+    if (outputs.contains("final_state"))
+      write_state(slice_.sequence, "final_state", "final_normalizer", outputs);
   }
 
  private:
@@ -152,17 +157,16 @@ class Walk {
     for (std::int64_t j = 0; j < slice_.values; ++j) out[j] = scale * sum_[j] / divisor;
   }
 
-  void finish(Outputs<Real>& outputs) const {
-    const auto last = outputs.find("final_state");
-    if (last == outputs.end()) return;
-    Real* to = last->second.data() + view_.state_at(slice_.sequence, slice_.head);
+  // Writes the state, and the normalizer where there is one, to their place in these outputs.
+  void write_state(std::int64_t place, const char* states, const char* normalizers,
+                   Outputs<Real>& outputs) const {
+    Real* to = outputs.at(states).data() + view_.state_at(place, slice_.head);
     for (std::int64_t i = 0; i < view_.keys; ++i)
       std::copy_n(state_.data() + i * slice_.values, slice_.values,
                   to + i * view_.values + slice_.first_value);
     if (view_.normalize && slice_.first_value == 0)
       std::copy(normalizer_.begin(), normalizer_.end(),
-                outputs.at("final_normalizer").begin() +
-                    view_.normalizer_at(slice_.sequence, slice_.head));
+                outputs.at(normalizers).begin() + view_.normalizer_at(place, slice_.head));
   }
 
   const View& view_;

@@ -66,11 +66,14 @@ extern "C" __global__ void __launch_bounds__(reference::columns* reference::slic
   const long long sequence = blockIdx.x / p.heads, head = blockIdx.x % p.heads;
   const int lane = threadIdx.x % columns, slice = threadIdx.x / columns;
   const int first_column = blockIdx.y * columns, column = first_column + lane;
-  const long long state_at =
-      static_cast<long long>(blockIdx.x) * dim::key_dim * p.value_dim + column;  // [N,H,K,V]
   const int own_key = slice * rows + lane;  // of the normalizer
   const bool owns_key = lane < rows && own_key < dim::key_dim;
-  const long long sum_at = static_cast<long long>(blockIdx.x) * dim::key_dim + own_key;  // [N,H,K]
+  const auto state_at = [&](long long n, int key) {  // in [N,H,K,V]
+    return ((n * p.heads + head) * dim::key_dim + key) * p.value_dim + column;
+  };
+  const auto sum_at = [&](long long n) {  // in [N,H,K]
+    return (n * p.heads + head) * dim::key_dim + own_key;
+  };
   const auto row_exists = [&](int r) {
     return column < p.value_dim && slice * rows + r < dim::key_dim;
   };
@@ -83,9 +86,24 @@ extern "C" __global__ void __launch_bounds__(reference::columns* reference::slic
 #pragma unroll
   for (int r = 0; r < rows; ++r)
     state[r] = p.initial_state != nullptr && row_exists(r)
-                   ? p.initial_state[state_at + static_cast<long long>(slice * rows + r) * p.value_dim]
+                   ? p.initial_state[state_at(sequence, slice * rows + r)]
                    : real_t(0);
-  if (p.initial_normalizer != nullptr && owns_key) key_sum = p.initial_normalizer[sum_at];
+  if (p.initial_normalizer != nullptr && owns_key) key_sum = p.initial_normalizer[sum_at(sequence)];
+
+  // Stores what is there to place n of these states.
+  const auto store = [&](long long n, real_t* states, real_t* sums) {
+    if (sums != nullptr && owns_key && blockIdx.y == 0) sums[sum_at(n)] = key_sum;
+    if (states == nullptr) return;
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+      if (row_exists(r)) states[state_at(n, slice * rows + r)] = state[r];
+  };
+  // The sequence's places in `states`: after every `every` tokens the next one, the last at its end.
+  long long place = 0, places_end = 0;
+  if (p.states != nullptr) {
+    place = trait::ragged ? begin / p.every : sequence * (p.seq / p.every);
+    places_end = trait::ragged ? end / p.every : place + p.seq / p.every;
+  }
 
   for (long long first = begin; first < end; first += tokens) {
     const int count = static_cast<int>(end - first < tokens ? end - first : tokens);
@@ -128,6 +146,8 @@ extern "C" __global__ void __launch_bounds__(reference::columns* reference::slic
         part = sum_of_warp(part);
         if (lane == 0) divisor_parts[t][slice] = part;
       }
+      if (place < places_end && (first + t + 1 - begin) % p.every == 0)
+        store(place++, p.states, p.normalizers);
     }
     __syncthreads();
     for (int i = threadIdx.x; i < count * columns; i += blockDim.x) {
@@ -144,10 +164,6 @@ extern "C" __global__ void __launch_bounds__(reference::columns* reference::slic
     // after the next barrier.
   }
 
-  if (p.final_normalizer != nullptr && owns_key && blockIdx.y == 0) p.final_normalizer[sum_at] = key_sum;
-  if (p.final_state == nullptr) return;
-#pragma unroll
-  for (int r = 0; r < rows; ++r)
-    if (row_exists(r))
-      p.final_state[state_at + static_cast<long long>(slice * rows + r) * p.value_dim] = state[r];
+  if (place < places_end) store(place, p.states, p.normalizers);
+  store(sequence, p.final_state, p.final_normalizer);
 }

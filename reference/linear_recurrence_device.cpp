@@ -1,5 +1,7 @@
 // The linear recurrence on a CUDA device (linear_recurrence.cuh), described as data.
 
+#include <string>
+
 #include "reference/device_bytes.hpp"
 #include "reference/linear_recurrence_traits.hpp"
 
@@ -50,6 +52,9 @@ ParamBytes bind(const Traits& traits, const Problem& problem, const Address& add
   p.o = made("o");
   p.final_state = made("final_state");
   p.final_normalizer = made("final_normalizer");
+  p.states = made("states");
+  p.normalizers = made("normalizers");
+  if (p.states != nullptr) p.every = std::stoll(option(problem, "states_every"));
   p.seq = problem.shape.seq;
   p.heads = problem.shape.heads;
   p.value_dim = static_cast<int>(problem.shape.value_dim);

@@ -26,7 +26,10 @@ struct Params {
   real_t* o;
   real_t* final_state;       ///< null: not asked for
   real_t* final_normalizer;  ///< null: not asked for
+  real_t* states;            ///< null: none
+  real_t* normalizers;       ///< beside `states`; null: none
   long long seq, heads;
+  long long every;  ///< tokens between `states`
   int value_dim;
   double scale;
 };

@@ -50,6 +50,10 @@ bool chosen(const Traits& traits, const Problem& problem, std::string_view name)
   return choice(traits, problem, name) == "true";
 }
 
+std::int64_t states_every(const Traits& traits, const Problem& problem) {
+  return std::stoll(choice(traits, problem, "states_every"));
+}
+
 double state_size(const Traits& traits, const Problem& problem) {
   const std::string size = choice(traits, problem, "state_size");
   return size.empty() ? 1.0 : std::stod(size);
@@ -155,6 +159,11 @@ std::vector<OptionAxis> options(const Traits& traits) {
                   "all tokens of one ragged sequence are NaN, which no other sequence may see",
                   false});
   list.push_back(packed_axis());
+  // Kernels are compiled for whether there are such states, but not for how far they are apart.
+  list.push_back({"states_every",
+                  {"0", "16", "32", "48", "64", "128", "256", "512"},
+                  "N: the states after every N tokens of a sequence are an output, too; 0: none",
+                  false});
   return list;
 }
 
@@ -191,6 +200,7 @@ std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem) {
       choice(traits, problem, "state_dtype") == "bfloat16" ? DType::bfloat16 : DType::float32;
   const std::string gate(traits.gate);
   const DType gates = gate_dtype(choice(traits, problem, "gate_dtype"), d);
+  const std::int64_t every = states_every(traits, problem);
   std::vector<TensorSpec> list{{"q", Role::input, d, keys, true},
                                {"k", Role::input, d, keys, true},
                                {"v", Role::input, d, values, true}};
@@ -214,6 +224,19 @@ std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem) {
   if (problem.initial_state) add_states("initial", Role::input, "");
   list.push_back({"o", Role::output, d, values, true});
   if (problem.final_state) add_states("final", Role::output, in_place ? "initial" : "");
+  if (every > 0 && s.seq >= every) {
+    const std::vector<std::int64_t> places{s.batch, s.seq / every, s.heads, s.key_dim, s.value_dim};
+    list.push_back({"states", Role::output, state_dtype, places, false, value_first, "", 1});
+    if (normalize)
+      list.push_back({"normalizers",
+                      Role::output,
+                      DType::float32,
+                      {places.begin(), places.end() - 1},
+                      false,
+                      false,
+                      "",
+                      1});
+  }
   for (TensorSpec& spec : list) {
     if (spec.role != Role::output) continue;
     spec.longest_sum = s.seq;
@@ -308,6 +331,8 @@ std::optional<std::string> refuse(const Traits& traits, const Problem& problem) 
     return "no w gives -exp(w) the value 0 or -inf, which regime " + problem.gate + " has";
   if (chosen(traits, problem, "packed"))
     if (auto reason = refuse_packed(problem)) return reason;
+  if (has_gradients(problem.direction) && states_every(traits, problem) > 0)
+    return "states_every is of the forward alone";
   if (has_gradients(problem.direction))
     if (auto reason = refuse_backward(traits, problem)) return reason;
   return refuse_gate_dtype(choice(traits, problem, "gate_dtype"), problem.dtype);
@@ -324,6 +349,7 @@ View::View(const Traits& traits, const Problem& problem, const HostTensors& inpu
       keys(problem.shape.key_dim),
       values(problem.shape.value_dim),
       seq(problem.shape.seq),
+      every(states_every(traits, problem)),
       scale(problem.scale.value_or(default_scale(traits, problem))) {
   const auto of = [&](bool there, std::string_view name) {
     return there ? inputs.at(std::string(name)).data() : nullptr;

@@ -1,6 +1,7 @@
 #pragma once
 // A second, independent form of the linear-recurrence family in float64, to check the first.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -77,18 +78,25 @@ class Quadratic {
       o[e] /= view_.scale * divisor + normalizer_epsilon;
   }
 
-  double final_state(std::int64_t i, std::int64_t e) const {
-    double sum = view_.initial_state ? prefix_.decay(0, count(), i) * initial_state(i, e) : 0.0;
-    for (std::int64_t t = 0; t < count(); ++t)
-      sum += prefix_.decay(t + 1, count(), i) * key(t, i) * value(t, e);
-    return sum;
+  /// Adds the state [K,V] after the first `end` tokens, as if there were no others.
+  void state(std::int64_t end, double* s) const {
+    for (std::int64_t i = 0; i < view_.keys; ++i, s += view_.values) {
+      const double left = prefix_.decay(0, end, i);
+      for (std::int64_t e = 0; view_.initial_state && e < view_.values; ++e)
+        s[e] += left * initial_state(i, e);
+      for (std::int64_t t = 0; t < end; ++t) {
+        const double factor = prefix_.decay(t + 1, end, i) * key(t, i);
+        for (std::int64_t e = 0; e < view_.values; ++e) s[e] += factor * value(t, e);
+      }
+    }
   }
 
-  double final_normalizer(std::int64_t i) const {
-    double sum =
-        view_.initial_normalizer ? prefix_.decay(0, count(), i) * initial_normalizer(i) : 0;
-    for (std::int64_t t = 0; t < count(); ++t) sum += prefix_.decay(t + 1, count(), i) * key(t, i);
-    return sum;
+  /// Adds the normalizer [K] after the first `end` tokens.
+  void normalizer(std::int64_t end, double* z) const {
+    for (std::int64_t i = 0; i < view_.keys; ++i) {
+      if (view_.initial_normalizer) z[i] += prefix_.decay(0, end, i) * initial_normalizer(i);
+      for (std::int64_t t = 0; t < end; ++t) z[i] += prefix_.decay(t + 1, end, i) * key(t, i);
+    }
   }
 
  private:
@@ -122,15 +130,18 @@ inline void quadratic(const View& view, std::int64_t sequence, std::int64_t head
   const Range tokens = view.tokens(sequence);
   for (std::int64_t t = 0; t < form.count(); ++t)
     form.output(t, outputs.at("o").data() + view.value_at(tokens.first + t, head));
-  const auto last = outputs.find("final_state");
-  if (last == outputs.end()) return;
-  double* state = last->second.data() + view.state_at(sequence, head);
-  for (std::int64_t i = 0; i < view.keys; ++i)
-    for (std::int64_t e = 0; e < view.values; ++e)
-      state[i * view.values + e] = form.final_state(i, e);
-  if (!view.normalize) return;
-  double* sums = outputs.at("final_normalizer").data() + view.normalizer_at(sequence, head);
-  for (std::int64_t i = 0; i < view.keys; ++i) sums[i] = form.final_normalizer(i);
+  const auto state_after = [&](std::int64_t end, std::int64_t place, const char* states,
+                               const char* normalizers) {
+    form.state(end, outputs.at(states).data() + view.state_at(place, head));
+    if (view.normalize)
+      form.normalizer(end, outputs.at(normalizers).data() + view.normalizer_at(place, head));
+  };
+  const Range places = view.places(sequence);
+  for (std::int64_t place = places.first; place < places.last; ++place)
+    state_after(std::min((place + 1 - places.first) * view.every, form.count()), place, "states",
+                "normalizers");
+  if (outputs.contains("final_state"))
+    state_after(form.count(), sequence, "final_state", "final_normalizer");
 }
 
 }  // namespace gla_bench::recurrence

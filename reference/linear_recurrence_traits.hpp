@@ -56,6 +56,7 @@ struct View {
   Decay decay;
   bool before_update, elu_features, normalize, raw_gates;
   std::int64_t sequences, heads, keys, values, seq;
+  std::int64_t every;  ///< tokens between the states that are outputs; 0: there are none
   double scale;
   const float *q, *k, *v, *gate, *bonus, *boundaries, *initial_state, *initial_normalizer;
   const float *d_o, *d_final_state, *d_final_normalizer;  ///< of the backward; null otherwise
@@ -67,6 +68,16 @@ struct View {
     if (!boundaries) return {sequence * seq, (sequence + 1) * seq};
     return {static_cast<std::int64_t>(boundaries[sequence]),
             static_cast<std::int64_t>(boundaries[sequence + 1])};
+  }
+  /// The places of a sequence's states among those of `states`: the state after min((i + 1) every,
+  /// all) of its tokens has the place first + i. Ragged sequences that begin at token b have the
+  /// places from b / every on, so that no sequence has to know the lengths of others. Then the last
+  /// place may be that of a sequence's last state, between two multiples of `every`.
+  Range places(std::int64_t sequence) const {
+    if (every == 0) return {};
+    if (!boundaries) return {sequence * (seq / every), (sequence + 1) * (seq / every)};
+    const Range range = tokens(sequence);
+    return {range.first / every, range.last / every};
   }
   std::int64_t key_at(std::int64_t row, std::int64_t head) const {
     return (row * heads + head) * keys;

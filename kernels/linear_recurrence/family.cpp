@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <string>
 
 #include "core/operator.hpp"
 #include "kernels/memory.hpp"
@@ -62,6 +63,18 @@ std::int64_t sequences(const Problem& problem) {
   return (s.sequences > 0 ? s.sequences : s.batch) * s.heads;
 }
 
+std::int64_t states_every(const Problem& problem) {
+  const std::string every = option(problem, "states_every");
+  const std::int64_t tokens = every.empty() ? 0 : std::stoll(every);
+  return tokens <= problem.shape.seq ? tokens : 0;
+}
+
+std::int64_t states_between(const Problem& problem) {
+  const Shape& s = problem.shape;
+  const std::int64_t every = states_every(problem);
+  return every == 0 ? 0 : s.batch * (s.seq / every) * s.heads;
+}
+
 LinearRecurrenceParams params(const Problem& problem, const Address& address,
                               const std::vector<Region>& regions) {
   const Shape& s = problem.shape;
@@ -80,6 +93,11 @@ LinearRecurrenceParams params(const Problem& problem, const Address& address,
   p.o = address("o");
   p.final_state = static_cast<float*>(address("final_state"));
   p.final_normalizer = static_cast<float*>(address("final_normalizer"));
+  p.states_every = states_every(problem);
+  if (p.states_every > 0) {
+    p.states = static_cast<float*>(address("states"));
+    p.normalizers = static_cast<float*>(address("normalizers"));
+  }
   for (std::size_t i = 0; i < regions.size(); ++i) p.work[i] = address(regions[i].name);
   p.key_strides = input_strides(problem, s.seq, s.heads, s.key_dim);
   p.value_strides = input_strides(problem, s.seq, s.heads, s.value_dim);
@@ -119,7 +137,8 @@ std::vector<Constant> constants(const Problem& problem, const Tile& tile) {
       {"trait", "packed_inputs", packed_inputs(problem)},
       {"trait", "ragged", ragged(problem)},
       {"trait", "value_first", option(problem, "state_layout") == "value_first"},
-      {"trait", "state_bytes", bfloat16_state(problem) ? 2 : 4}};
+      {"trait", "state_bytes", bfloat16_state(problem) ? 2 : 4},
+      {"trait", "states", states_every(problem) > 0}};
   for (const auto& [axis, value] : tile) list.push_back({"tile", axis, value});
   return list;
 }
@@ -162,6 +181,12 @@ double state_bytes(const Problem& problem) {
       static_cast<double>(sequences(problem)) * static_cast<double>(problem.shape.key_dim);
   return keys * static_cast<double>(problem.shape.value_dim) * (bfloat16_state(problem) ? 2 : 4) +
          (flag(problem, "normalize") ? keys * 4 : 0);
+}
+
+double written_state_bytes(const Problem& problem) {
+  const double all = state_bytes(problem);
+  return (problem.final_state ? all : 0.0) + static_cast<double>(states_between(problem)) * all /
+                                                 static_cast<double>(sequences(problem));
 }
 
 Variant cuda_variant(const Member& member, const CudaForm& form) {

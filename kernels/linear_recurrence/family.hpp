@@ -40,6 +40,13 @@ bool ragged(const Problem& problem);
 /// Number of independent sequences: batch (or the number of ragged sequences) * heads.
 std::int64_t sequences(const Problem& problem);
 
+/// The tokens between the states that are outputs (option states_every), or 0 where there are none:
+/// not asked for, or no sequence is long enough.
+std::int64_t states_every(const Problem& problem);
+
+/// The number of these states, of all sequences and heads.
+std::int64_t states_between(const Problem& problem);
+
 /// The kernel parameters: the tensors' addresses, the strides of the problem's layouts, sizes and
 /// scale. `regions`: the names of the workspace regions, in the order of Params::work.
 LinearRecurrenceParams params(const Problem& problem, const Address& address,
@@ -52,7 +59,8 @@ ParamBytes bind(const Problem& problem, const Address& address, const std::vecto
 /// tile::<axis>, and what the member and the problem's options mean to a kernel. The latter are
 /// trait::decay (Decay), ::before_update, ::elu_features, ::normalize, ::raw_gate (g holds w_raw,
 /// and the log decay is -exp(w_raw)), ::float32_gates, ::packed_inputs (q, k and v are slices
-/// of wider rows), ::ragged, ::value_first (states are [V,K]) and ::state_bytes.
+/// of wider rows), ::ragged, ::value_first (states are [V,K]), ::state_bytes and ::states (there
+/// are states after every states_every tokens).
 std::vector<Constant> constants(const Problem& problem, const Tile& tile);
 
 /// Bytes of one number of the gates per token or per key.
@@ -67,6 +75,8 @@ double gate_bytes(const Problem& problem);
 double small_bytes(const Problem& problem);
 /// Bytes of one state [N,H,K,V] in its dtype, with its normalizer where there is one.
 double state_bytes(const Problem& problem);
+/// Bytes of all states that are outputs: the final one, and those after every states_every tokens.
+double written_state_bytes(const Problem& problem);
 
 /// The parts of a CUDA variant that differ. Empty functions mean that there is no workspace.
 struct CudaForm {

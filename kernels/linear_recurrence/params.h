@@ -18,6 +18,11 @@ struct StateStrides {
 /// q, k: [B,T,H,K]; v, o: [B,T,H,V] in io_t. States: [N,H,K,V] in float32 (in bfloat16 where
 /// trait::state_bytes is 2; cast the pointers). Ragged (cu_seqlens): B = 1, and sequence n has the
 /// tokens [cu_seqlens[n], cu_seqlens[n+1]).
+///
+/// The states between: [B, seq / states_every, H, K, V]. The state after min((i + 1) states_every,
+/// all) tokens of sequence n has the place p + i of B seq / states_every, where p is n (seq /
+/// states_every) or, ragged, cu_seqlens[n] / states_every. Its places end where those of sequence
+/// n + 1 begin.
 struct LinearRecurrenceParams {
   const void* q;
   const void* k;
@@ -31,6 +36,8 @@ struct LinearRecurrenceParams {
   void* o;
   float* final_state;          ///< null: not asked for; may be initial_state, read before written
   float* final_normalizer;     ///< null: not asked for
+  float* states;               ///< null: there are none between
+  float* normalizers;          ///< beside `states`, float32 [B, seq / states_every, H, K]
   void* work[6];               ///< workspace regions in the variant's own order
   TokenStrides key_strides;    ///< of q, k
   TokenStrides value_strides;  ///< of v
@@ -38,6 +45,7 @@ struct LinearRecurrenceParams {
   StateStrides state_strides;
   long long batch, seq, heads;
   long long sequences;     ///< N: batch, or the ragged sequences
+  long long states_every;  ///< tokens between `states`; 0: there are none
   int key_dim, value_dim;  ///< for the host; kernels have them as dim::key_dim, dim::value_dim
   float scale;
   float epsilon;                ///< added to a normalized output's denominator

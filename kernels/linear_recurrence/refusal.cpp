@@ -42,6 +42,19 @@ std::optional<std::string> refuse_long_sequences(const Problem& problem) {
   return most + ", these have " + std::to_string(s.seq);
 }
 
+std::optional<std::string> refuse_states(const Problem& problem) {
+  if (states_every(problem) == 0) return std::nullopt;
+  return "forms no states between the first token and the last: states_every=0 only";
+}
+
+std::optional<std::string> refuse_states_apart(const Problem& problem, int apart,
+                                               std::string_view axis) {
+  const std::int64_t every = states_every(problem);
+  if (every % apart == 0) return std::nullopt;
+  return "states_every=" + std::to_string(every) + " is not a multiple of " + std::string(axis) +
+         "=" + std::to_string(apart);
+}
+
 int operand_bytes(const Problem& problem) {
   return problem.dtype == DType::bfloat16 && problem.shape.key_dim >= 16 ? 2 : 4;
 }

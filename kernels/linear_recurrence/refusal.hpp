@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/variant.hpp"
 #include "kernels/refusal.hpp"
@@ -30,5 +31,12 @@ std::optional<std::string> refuse_long_sequences(const Problem& problem);
 /// Bytes of an element that the tensor cores are fed with (device/products.cuh, Products). bfloat16
 /// keeps its own format unless there are fewer than 16 keys. Everything else is float32.
 int operand_bytes(const Problem& problem);
+
+/// Where the variant has no state at hand between the first token and the last (states_every).
+std::optional<std::string> refuse_states(const Problem& problem);
+
+/// Where the variant has states only after every `apart` tokens, those of its axis `axis`.
+std::optional<std::string> refuse_states_apart(const Problem& problem, int apart,
+                                               std::string_view axis);
 
 }  // namespace gla_bench::linear_recurrence

@@ -79,4 +79,24 @@ __device__ __forceinline__ Span span_of(const LinearRecurrenceParams& p, long lo
     return {0, p.seq};
 }
 
+/// Where the states of one sequence between its first token and its last go (params.h): those after
+/// each `every` tokens to the places from `first` on, one after the other, and where `last` is not
+/// reached by them, the last state of a ragged sequence, too.
+struct StatePlaces {
+  long long first, last, heads, head;
+
+  __device__ StatePlaces(const LinearRecurrenceParams& p, long long n, long long h)
+      : heads(p.heads), head(h) {
+    const Span span = span_of(p, n);
+    const long long whole = p.seq / p.states_every;
+    first = trait::ragged != 0 ? span.first / p.states_every : n * whole;
+    last = trait::ragged != 0 ? (span.first + span.tokens) / p.states_every : first + whole;
+  }
+  /// Which of all states and heads in p.states the i-th one of the sequence is.
+  __device__ __forceinline__ long long state(long long i) const {
+    return (first + i) * heads + head;
+  }
+  __device__ __forceinline__ bool has(long long i) const { return first + i < last; }
+};
+
 }  // namespace gla_bench::linear_recurrence

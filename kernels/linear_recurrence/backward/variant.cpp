@@ -64,7 +64,7 @@ std::vector<Constant> gradient_constants(const std::vector<Region>& regions,
                                          const GradientSums& sums) {
   std::vector<Constant> list{{"launch", "slices", static_cast<int>(sums.slices)},
                              {"launch", "task_tokens", sums.task_tokens}};
-  for (const char* name : {"kept", "states", "changes", "decays", "operands", "read", "passing",
+  for (const char* name : {"kept", "chunk_states", "changes", "decays", "operands", "read", "passing",
                            "value_parts", "gate_parts"}) {
     int place = 0;
     for (std::size_t i = 0; i < regions.size(); ++i)

@@ -4,6 +4,7 @@
 #include "core/operator.hpp"
 #include "kernels/linear_recurrence/chunk/slots.hpp"
 #include "kernels/linear_recurrence/chunk/walk.hpp"
+#include "kernels/linear_recurrence/refusal.hpp"
 #include "kernels/linear_recurrence/training/halves.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
@@ -23,6 +24,7 @@ WalkLayout layout(const Problem& problem, const Tile& tile) {
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
   if (auto reason = refuse_choice(space(member_of(problem)), tile)) return reason;
   if (auto reason = refuse_walk(problem, tile, choice(tile, "chunk"), limits)) return reason;
+  if (auto reason = refuse_states_apart(problem, choice(tile, "chunk"), "chunk")) return reason;
   if (flag(problem, "normalize") && flag(problem, "in_place") && walk_slices(problem, tile) > 1)
     return "slices of V would read the normalizer that one of them writes in place";
   return refuse_blocks(static_cast<double>(sequences(problem)) *
@@ -35,7 +37,7 @@ Traffic traffic(const Problem& problem, const Tile&) {
   const double states = state_bytes(problem);
   return {2 * key_bytes(problem) + walk_gate_bytes(problem) + value_bytes(problem) +
               (problem.initial_state ? states : 0),
-          value_bytes(problem) + (problem.final_state ? states : 0)};
+          value_bytes(problem) + written_state_bytes(problem)};
 }
 
 Recipe recipe_of(const Problem& problem, const Tile& tile, int kept_chunks) {
@@ -122,7 +124,7 @@ Variant chunk_fused_with_states(const Member& member) {
     return walk_flops(problem, tile, choice(tile, "step"), true);
   };
   with_states.workspace = [](const Problem& problem, const Tile& tile) -> std::vector<Region> {
-    return {{"states", static_cast<std::size_t>(kept_state_bytes(problem, tile))}};
+    return {{"chunk_states", static_cast<std::size_t>(kept_state_bytes(problem, tile))}};
   };
   with_states.recipe = [](const Problem& problem, const Tile& tile) {
     return recipe_of(problem, walk_tile(tile), choice(tile, "chunk") / choice(tile, "step"));

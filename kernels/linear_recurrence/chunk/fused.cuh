@@ -10,15 +10,20 @@
 // Shared memory: walk_layout.h.
 //
 // Bytes: (q + k + gates) * slices + v + o, and the two states where they are asked for. In training
-// also a float32 state for every launch::kept_chunks chunks, to the slots of ranges.cuh.
+// also a float32 state for every launch::kept_chunks chunks, to the slots of ranges.cuh. States
+// between that are outputs (states_every) are written once.
 
 #include "linear_recurrence/chunk/walk.cuh"
 
 namespace gla_bench::linear_recurrence {
 
 constexpr int kept_chunks = launch::kept_chunks;
+static_assert(kept_chunks == 0 || trait::states == 0, "training returns no states between");
+using Kept = KeepsBefore<tile::chunk, (kept_chunks > 0 ? kept_chunks : 1)>;
+using Keeps = device::Choice<(trait::states != 0), KeepsBetween<tile::chunk>,
+                             device::Choice<(kept_chunks > 0), Kept, KeepsNone>::type>::type;
 using FusedWalk = ChunkWalk<tile::chunk, tile::block_v, tile::warp_v, tile::warps_k, tile::stages,
-                            tile::terms, true, GivenStates, kept_chunks>;
+                            tile::terms, true, GivenStates, Keeps>;
 static_assert(FusedWalk::layout.bytes == launch::shared_bytes);
 
 }  // namespace gla_bench::linear_recurrence
@@ -43,11 +48,5 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::Fused
                            nullptr,
                            normalizer(p.initial_normalizer, sequence),
                            slice == 0 ? normalizer(p.final_normalizer, sequence) : nullptr};
-  Keeps<kept_chunks> kept;
-  if constexpr (kept_chunks > 0) {
-    const ChunkSlots<tile::chunk*(kept_chunks > 0 ? kept_chunks : 1)> slots{p};
-    kept.first =
-        static_cast<float*>(p.work[0]) + slots.first_slot(sequence) * dim::key_dim * dim::value_dim;
-  }
-  FusedWalk{p, range, {shared}, kept}.run();
+  FusedWalk{p, range, {shared}, Keeps(p, sequence, slice)}.run();
 }

@@ -3,6 +3,7 @@
 #include "core/operator.hpp"
 #include "kernels/linear_recurrence/chunk/slots.hpp"
 #include "kernels/linear_recurrence/chunk/walk.hpp"
+#include "kernels/linear_recurrence/refusal.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -45,7 +46,7 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   const auto keys = static_cast<std::size_t>(problem.shape.key_dim);
   const auto values = static_cast<std::size_t>(problem.shape.value_dim);
   const Decay decay = member_of(problem).decay;
-  std::vector<Region> regions{{"states", chunks * keys * values * sizeof(float)}};
+  std::vector<Region> regions{{"chunk_states", chunks * keys * values * sizeof(float)}};
   if (decay != Decay::none)
     regions.push_back(
         {"chunk_decays", chunks * (decay == Decay::per_key ? keys : 1) * sizeof(float)});
@@ -72,6 +73,7 @@ double decay_bytes(const Problem& problem, const Tile& tile) {
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
   if (auto reason = refuse_choice(space(member_of(problem)), tile)) return reason;
   if (auto reason = refuse_walk(problem, tile, choice(tile, "step"), limits)) return reason;
+  if (auto reason = refuse_states_apart(problem, choice(tile, "chunk"), "chunk")) return reason;
   const double blocks =
       static_cast<double>(slots(problem, tile)) * static_cast<double>(walk_slices(problem, tile));
   if (auto reason = refuse_blocks(blocks)) return reason;
@@ -88,9 +90,8 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const double once = region_bytes(problem, tile), again = once - decay_bytes(problem, tile);
   Traffic t;
   t.read_bytes = (key + gates + value) + once + (2 * key + gates + value + again);
-  t.write_bytes = once + again + value;
+  t.write_bytes = once + again + value + written_state_bytes(problem);
   if (problem.initial_state) t.read_bytes += state;
-  if (problem.final_state) t.write_bytes += state;
   return t;
 }
 

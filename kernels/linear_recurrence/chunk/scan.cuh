@@ -12,7 +12,8 @@
 //
 // Shared memory: 2 * warps * 32 (1 + width) floats, static.
 //
-// Bytes: the chunks' states are read and written once.
+// Bytes: the chunks' states are read and written once. Those that are outputs (states_every) are
+// written once more.
 
 #include "device/types.cuh"
 #include "linear_recurrence/chunk/ranges.cuh"
@@ -90,8 +91,11 @@ struct ScanLane {
   bool mine;            ///< false if the lane has no such elements
 };
 
-template <int warps, int items, typename State>
-__device__ __forceinline__ void scan_lane(const ScanLane& lane, long long chunks, State& state) {
+/// `before(i, start)` is called for each chunk of the lane's own with what the chunk starts from,
+/// and at the end, by the first warp alone, for the chunk behind the last.
+template <int warps, int items, typename State, typename Before>
+__device__ __forceinline__ void scan_lane(const ScanLane& lane, long long chunks, State& state,
+                                          Before before_chunk) {
   const auto load = [&](const float* from) {
     State x = {};
     if (lane.width == scan_width)
@@ -124,15 +128,36 @@ __device__ __forceinline__ void scan_lane(const ScanLane& lane, long long chunks
           *reinterpret_cast<State*>(to) = start;
         else
           to[0] = start.value[0];
+        before_chunk(begin + i, start);
       }
       start = map[i].apply(start);
     }
     state = all.apply(state);
   }
+  if (lane.mine && threadIdx.x < 32) before_chunk(chunks, state);
 }
 
+/// The states between that are outputs (states_every), `apart` chunks from one another.
+template <int chunk>
+struct ScannedBetween {
+  StatePlaces places;
+  int apart;
+
+  __device__ ScannedBetween(const LinearRecurrenceParams& p, long long sequence)
+      : places(p, sequence / p.heads, sequence % p.heads),
+        apart(static_cast<int>(p.states_every / chunk)) {}
+
+  /// Which of all states that before chunk `c` of `chunks` is, or -1. Behind the last chunk, a
+  /// ragged sequence's last state may be one of them, wherever it ends.
+  __device__ __forceinline__ long long number(long long c, long long chunks) const {
+    if (c == 0 || (c < chunks && c % apart != 0)) return -1;
+    const long long i = (c - 1) / apart;
+    return places.has(i) ? places.state(i) : -1;
+  }
+};
+
 /// Scans the states. A lane's elements are neighbours in a row of V.
-template <int warps, int items>
+template <int chunk, int warps, int items>
 __device__ __forceinline__ void scan_states(const LinearRecurrenceParams& p, long long sequence,
                                             long long slot, long long chunks, int element) {
   constexpr int state_size = dim::key_dim * dim::value_dim;
@@ -148,16 +173,28 @@ __device__ __forceinline__ void scan_states(const LinearRecurrenceParams& p, lon
   if (const state_t* from = given_state(p.initial_state, sequence); lane.mine && from != nullptr)
 #pragma unroll
     for (int i = 0; i < scan_width; ++i) state.value[i] = device::to_float(from[at + i * apart]);
-  scan_lane<warps, items>(lane, chunks, state);
-  if (state_t* to = given_state(p.final_state, sequence);
-      lane.mine && threadIdx.x < 32 && to != nullptr)
+  using State = device::Pack<float, scan_width>;
+  const auto store = [&](state_t* to, const State& from) {
 #pragma unroll
     for (int i = 0; i < scan_width; ++i)
-      to[at + i * apart] = device::from_float<state_t>(state.value[i]);
+      to[at + i * apart] = device::from_float<state_t>(from.value[i]);
+  };
+  if constexpr (trait::states != 0) {
+    const ScannedBetween<chunk> between(p, sequence);
+    scan_lane<warps, items>(lane, chunks, state, [&](long long c, const State& from) {
+      const long long number = between.number(c, chunks);
+      if (number >= 0) store(given_state(p.states, number), from);
+    });
+  } else {
+    scan_lane<warps, items>(lane, chunks, state, [](long long, const State&) {});
+  }
+  if (state_t* to = given_state(p.final_state, sequence);
+      lane.mine && threadIdx.x < 32 && to != nullptr)
+    store(to, state);
 }
 
 /// Scans the normalizers. A lane has one key.
-template <int warps, int items>
+template <int chunk, int warps, int items>
 __device__ __forceinline__ void scan_normalizers(const LinearRecurrenceParams& p,
                                                  long long sequence, long long slot,
                                                  long long chunks, int key) {
@@ -166,7 +203,16 @@ __device__ __forceinline__ void scan_normalizers(const LinearRecurrenceParams& p
   device::Pack<float, scan_width> z = {};
   const float* from = normalizer(p.initial_normalizer, sequence);
   if (lane.mine && from != nullptr) z.value[0] = from[key];
-  scan_lane<warps, items>(lane, chunks, z);
+  using Sum = device::Pack<float, scan_width>;
+  if constexpr (trait::states != 0) {
+    const ScannedBetween<chunk> between(p, sequence);
+    scan_lane<warps, items>(lane, chunks, z, [&](long long c, const Sum& sum) {
+      const long long number = between.number(c, chunks);
+      if (number >= 0) normalizer(p.normalizers, number)[key] = sum.value[0];
+    });
+  } else {
+    scan_lane<warps, items>(lane, chunks, z, [](long long, const Sum&) {});
+  }
   float* to = normalizer(p.final_normalizer, sequence);
   if (lane.mine && threadIdx.x < 32 && to != nullptr) to[key] = z.value[0];
 }
@@ -182,9 +228,9 @@ __device__ __forceinline__ void scan_chunks(const LinearRecurrenceParams& p) {
   const int piece = static_cast<int>(blockIdx.x % pieces), lane = threadIdx.x % 32;
   const long long slot = slots.first_slot(sequence), chunks = slots.count(sequence);
   if (piece < of_state)
-    scan_states<warps, items>(p, sequence, slot, chunks, (piece * 32 + lane) * scan_width);
+    scan_states<chunk, warps, items>(p, sequence, slot, chunks, (piece * 32 + lane) * scan_width);
   else if constexpr (trait::normalize != 0)
-    scan_normalizers<warps, items>(p, sequence, slot, chunks, (piece - of_state) * 32 + lane);
+    scan_normalizers<chunk, warps, items>(p, sequence, slot, chunks, (piece - of_state) * 32 + lane);
 }
 
 }  // namespace gla_bench::linear_recurrence

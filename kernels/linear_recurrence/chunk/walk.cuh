@@ -40,7 +40,7 @@
 namespace gla_bench::linear_recurrence {
 
 template <int chunk, int block_v, int warp_v, int warps_k, int stages, int terms, bool outputs,
-          typename Stored, int kept_chunks = 0>
+          typename Stored, typename Keeps = KeepsNone>
 struct ChunkWalk {
   using Tiles = WalkTiles<chunk, block_v, warp_v, warps_k, stages, terms, outputs>;
   static constexpr WalkLayout layout = Tiles::layout;
@@ -52,7 +52,7 @@ struct ChunkWalk {
   const LinearRecurrenceParams& p;
   const WalkRange& range;
   const Tiles tiles;
-  const Keeps<kept_chunks> keeps = {};
+  const Keeps keeps = {};
 
   __device__ __forceinline__ void run() const {
     const StatePhase<Tiles, Stored> states{first_v()};
@@ -67,6 +67,7 @@ struct ChunkWalk {
       walk(chunks, state, total);
     __syncthreads();
     if (outputs && chunks > 0) store_outputs(chunks - 1);
+    if constexpr (Keeps::any) keep(keeps.behind(chunks), state);
     if (range.final != nullptr) states.store(range.final, state);
     store_rest(total);
   }
@@ -75,11 +76,16 @@ struct ChunkWalk {
   /// Stores the state before chunk c where it is to be kept.
   __device__ __forceinline__ void keep_state([[maybe_unused]] int c,
                                              [[maybe_unused]] typename Tiles::State& state) const {
-    if constexpr (kept_chunks > 0)
-      if (c % kept_chunks == 0)
-        StatePhase<Tiles, WorkStates>{first_v()}.store(
-            keeps.first + static_cast<long long>(c / kept_chunks) * dim::key_dim * dim::value_dim,
-            state);
+    if constexpr (Keeps::any) keep(keeps.before(c), state);
+  }
+
+  /// Stores the state there, with the normalizer where one belongs to it. Null: nowhere.
+  __device__ __forceinline__ void keep(void* to, typename Tiles::State& state) const {
+    if (to == nullptr) return;
+    StatePhase<Tiles, typename Keeps::Stored>{first_v()}.store(to, state);
+    if constexpr (Tiles::normalize)
+      if (float* sums = keeps.normalizer(to); sums != nullptr)
+        for (int k = threadIdx.x; k < dim::key_dim; k += threads) sums[k] = tiles.normalizer()[k];
   }
 
   /// `total` accumulates the scalar decays of the chunks.

@@ -1,6 +1,7 @@
 #pragma once
 // Moves a chunk walk's state between memory and the warps' accumulators.
 
+#include "linear_recurrence/chunk/ranges.cuh"
 #include "linear_recurrence/chunk/walk_tiles.cuh"
 #include "linear_recurrence/traits.cuh"
 
@@ -17,12 +18,71 @@ struct WorkStates {
   static constexpr int key_stride = dim::value_dim, value_stride = 1;
 };
 
-/// Whether a walk leaves states behind: that before every `every`-th chunk as float32 [K, V], one
-/// behind the other, or none (0). A block stores its columns of V.
-template <int every_>
-struct Keeps {
-  static constexpr int every = every_;
-  float* first = nullptr;
+/// Whether a walk leaves states behind: none.
+struct KeepsNone {
+  static constexpr bool any = false;
+  __device__ KeepsNone() {}
+  __device__ KeepsNone(const LinearRecurrenceParams&, long long, int) {}
+};
+
+/// That before every `every`-th chunk as float32 [K, V], in the workspace's slots for them. A block
+/// stores its columns of V.
+template <int chunk, int every>
+struct KeepsBefore {
+  static constexpr bool any = true;
+  using Stored = WorkStates;
+  float* first;
+
+  __device__ KeepsBefore(const LinearRecurrenceParams& p, long long sequence, int)
+      : first(static_cast<float*>(p.work[0]) +
+              ChunkSlots<chunk * every>{p}.first_slot(sequence) * dim::key_dim * dim::value_dim) {}
+
+  /// Where the state before chunk c goes, or null.
+  __device__ __forceinline__ void* before(int c) const {
+    if (c % every != 0) return nullptr;
+    return first + static_cast<long long>(c / every) * dim::key_dim * dim::value_dim;
+  }
+  __device__ __forceinline__ void* behind(int) const { return nullptr; }
+  __device__ __forceinline__ float* normalizer(const void*) const { return nullptr; }
+};
+
+/// Those between that are outputs (states_every), `every` chunks apart, with their normalizers.
+template <int chunk>
+struct KeepsBetween {
+  static constexpr bool any = true;
+  using Stored = GivenStates;
+  state_t* states;
+  float* normalizers;  ///< null: of another block, or none
+  StatePlaces places;
+  int every;
+
+  __device__ KeepsBetween(const LinearRecurrenceParams& p, long long sequence, int slice)
+      : states(reinterpret_cast<state_t*>(p.states)),
+        normalizers(slice == 0 ? p.normalizers : nullptr),
+        places(p, sequence / p.heads, sequence % p.heads),
+        every(static_cast<int>(p.states_every / chunk)) {}
+
+  __device__ __forceinline__ void* before(int c) const {
+    return c > 0 && c % every == 0 ? at(c / every - 1) : nullptr;
+  }
+  /// Where the state after the last of `chunks` chunks goes, or null.
+  __device__ __forceinline__ void* behind(int chunks) const {
+    if (chunks == 0) return nullptr;
+    const int stored = (chunks - 1) / every;
+    return places.has(stored) ? at(stored) : nullptr;
+  }
+  /// Where the normalizer of a state goes that goes there.
+  __device__ __forceinline__ float* normalizer(const void* state) const {
+    if (normalizers == nullptr) return nullptr;
+    const long long number =
+        (static_cast<const state_t*>(state) - states) / (dim::key_dim * dim::value_dim);
+    return normalizers + number * dim::key_dim;
+  }
+
+ private:
+  __device__ __forceinline__ void* at(int i) const {
+    return states + places.state(i) * dim::key_dim * dim::value_dim;
+  }
 };
 
 template <typename Tiles, typename Stored>

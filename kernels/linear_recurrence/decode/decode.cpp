@@ -60,6 +60,7 @@ constexpr int other_registers = 48;
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
   if (auto reason = refuse_choice(space(), tile)) return reason;
   if (auto reason = refuse_sizes(problem)) return reason;
+  if (auto reason = refuse_states(problem)) return reason;
   if (auto reason = refuse_long_sequences(problem)) return reason;
   if (auto reason = refuse_architecture(limits)) return reason;
   const int block_v = choice(tile, "block_v"), elements = choice(tile, "elements");

@@ -26,6 +26,7 @@ void walk(const Call& call, long long pair, long long column, long long columns,
     chunk.intra(call, at);
     chunk.inter(call, state);
     chunk.advance(call, state);
+    store_between(call, pair, first + at.rows, column, columns, state);
     store_outputs(call, at, chunk.o.data());
   }
   store_final(call, pair, column, columns, state);
@@ -59,6 +60,7 @@ Variant host_chunk_fused(const Member& member) {
                    run,
                    {"linear_recurrence/host/chunk_fused.cpp", "linear_recurrence/host/chunk.cpp",
                     "linear_recurrence/host/rows.cpp"});
+  variant.reject = refuse_chunk_form;
   variant.traffic = [](const Problem& problem, const Tile& tile) -> Traffic {
     const auto blocks = static_cast<double>(value_blocks(problem, tile));
     return {blocks * token_reads(problem) + value_bytes(problem) + states_read(problem),

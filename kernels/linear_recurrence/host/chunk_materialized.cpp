@@ -100,8 +100,13 @@ void form_outputs(const Chunks& c) {
   }
 }
 
-// Returns the states of the last chunks. An empty sequence returns its initial state.
+// Returns the states of the last chunks, and those between that are outputs. An empty sequence
+// returns its initial state.
 void return_states(const Chunks& c) {
+  for (long long chunk = 0; c.call.p.states && chunk < c.pieces.count(); ++chunk) {
+    const Piece& piece = c.pieces.list[chunk];
+    store_between(c.call, piece.pair, piece.first + piece.rows, 0, c.call.values, c.state(chunk));
+  }
   if (!c.call.p.final_state) return;
   std::vector<float> initial = scratch(c.call.keys * c.row);
   for (long long pair = 0; pair < c.call.pairs; ++pair) {
@@ -133,7 +138,7 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   const auto bytes = [&](double elements) {
     return static_cast<std::size_t>(count * elements * 4);
   };
-  return {{"states", bytes(stored(problem))},
+  return {{"chunk_states", bytes(stored(problem))},
           {"decays", bytes(static_cast<double>(problem.shape.key_dim))}};
 }
 
@@ -146,11 +151,12 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   const double firsts = static_cast<double>(sequences(problem));
   // k and gates are read for the states, q, k and gates for the outputs in each block of columns,
   // and v twice. The states are written once; each combination reads two and writes one; the
-  // outputs read all but the last of each sequence; the last ones are read for the final states.
-  const double finals = problem.final_state ? firsts * state : 0.0;
+  // outputs read all but the last of each sequence; those that are returned are read once more.
+  const double returned =
+      (problem.final_state ? firsts : 0.0) + static_cast<double>(states_between(problem));
   return {blocks * (2 * token_reads(problem) - key_bytes(problem)) + 2 * value_bytes(problem) +
               2 * states_read(problem) + 2 * combined * (state + decay) +
-              std::max(count - firsts, 0.0) * state + finals,
+              (std::max(count - firsts, 0.0) + returned) * state,
           value_bytes(problem) + states_written(problem) + (count + combined) * (state + decay)};
 }
 
@@ -165,6 +171,7 @@ Variant host_chunk_materialized(const Member& member) {
       run,
       {"linear_recurrence/host/chunk_materialized.cpp", "linear_recurrence/host/chunk_states.cpp",
        "linear_recurrence/host/chunk.cpp", "linear_recurrence/host/rows.cpp"});
+  variant.reject = refuse_chunk_form;
   variant.workspace = workspace;
   variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
     return linear_recurrence::bind(problem, address, workspace(problem, tile));

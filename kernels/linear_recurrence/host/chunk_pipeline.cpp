@@ -104,6 +104,7 @@ void walk(const Pipeline& p, long long pair, long long column, long long columns
     add_product(chunk.rows, columns, keys, qg, keys, 1, state, columns, o, columns);
     decay_state(keys, columns, whole.data(), state);
     add_product(keys, columns, chunk.rows, kg, 1, keys, v, columns, state, columns);
+    store_between(call, pair, chunk.first + chunk.rows, column, columns, state);
     copy_rectangle(chunk.rows, columns, o, columns, p.inter + p.start(chunk, call.values) + column,
                    call.values);
   }
@@ -206,6 +207,7 @@ Variant host_chunk_pipeline(const Member& member) {
                    run,
                    {"linear_recurrence/host/chunk_pipeline.cpp", "linear_recurrence/host/chunk.cpp",
                     "linear_recurrence/host/rows.cpp"});
+  variant.reject = refuse_chunk_form;
   variant.workspace = workspace;
   variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
     return linear_recurrence::bind(problem, address, workspace(problem, tile));

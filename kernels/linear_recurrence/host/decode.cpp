@@ -177,6 +177,7 @@ Variant host_decode(const Member& member) {
   Variant variant = make_variant(
       member, "decode", "for a few tokens: every row of the state read once and written once", {},
       run, {"linear_recurrence/host/decode.cpp", "linear_recurrence/host/rows.cpp"});
+  variant.reject = refuse_whole_form;
   variant.traffic = [](const Problem& problem, const Tile&) -> Traffic {
     return {token_reads(problem) + value_bytes(problem) + states_read(problem),
             value_bytes(problem) + states_written(problem)};

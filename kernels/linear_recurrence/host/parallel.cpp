@@ -205,6 +205,7 @@ Variant host_parallel(const Member& member) {
                    {{"block", {64, 32, 128}, "tokens of a block of queries and of keys"}}, run,
                    {"linear_recurrence/host/parallel.cpp", "linear_recurrence/host/chunk.cpp",
                     "linear_recurrence/host/rows.cpp"});
+  variant.reject = refuse_whole_form;
   variant.workspace = workspace;
   variant.bind = [](const Problem& problem, const Tile& tile, const Address& address) {
     return linear_recurrence::bind(problem, address, workspace(problem, tile));

@@ -123,7 +123,7 @@ std::vector<Region> workspace(const Problem& problem, const Tile&) {
 }
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
-  if (const auto reason = refuse_place(problem, limits)) return reason;
+  if (const auto reason = refuse_whole_form(problem, tile, limits)) return reason;
   if (problem.shape.seq > most_tokens)
     return "whole score matrices: at most " + std::to_string(most_tokens) + " tokens";
   double bytes = 0;

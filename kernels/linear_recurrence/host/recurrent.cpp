@@ -86,6 +86,7 @@ void walk(const Call& call, long long pair, long long column, long long columns,
         step_before(call, width, token, b.bonus.data(), b.state.data());
       else
         step_after(call, width, token, b.state.data());
+      store_between(call, pair, first + t + 1, column, columns, b.state.data());
     }
     store_outputs(call, at, b.o.data());
   }

@@ -86,6 +86,17 @@ long long Call::longest() const {
   return most;
 }
 
+long long Call::place_after(long long pair, long long tokens) const {
+  if (!p.states || tokens == 0) return -1;
+  if (tokens % p.states_every != 0 && tokens != length(pair)) return -1;
+  const long long before =
+      p.cu_seqlens ? begin(pair) / p.states_every : sequence(pair) * (p.seq / p.states_every);
+  const long long behind = p.cu_seqlens ? (begin(pair) + length(pair)) / p.states_every
+                                        : before + p.seq / p.states_every;
+  const long long place = before + (tokens - 1) / p.states_every;
+  return place < behind ? place * p.heads + head(pair) : -1;
+}
+
 void load_rows(const Call& call, DType dtype, const void* tensor, const TokenStrides& strides,
                const Rows& at, float* out, long long out_row) {
   with_dtype(dtype, [&](auto tag, auto widen, auto) {
@@ -229,6 +240,15 @@ void store_final(const Call& call, long long pair, long long column, long long c
   store_state(call, call.p.final_state, pair, column, columns, in, width);
   for (long long i = 0; call.p.final_normalizer && column == 0 && i < call.keys; ++i)
     call.p.final_normalizer[pair * call.keys + i] = in[i * width + columns];
+}
+
+void store_between(const Call& call, long long pair, long long tokens, long long column,
+                   long long columns, const float* in) {
+  const long long place = call.place_after(pair, tokens), width = columns + call.extra;
+  if (place < 0) return;
+  store_state(call, call.p.states, place, column, columns, in, width);
+  for (long long i = 0; call.p.normalizers && column == 0 && i < call.keys; ++i)
+    call.p.normalizers[place * call.keys + i] = in[i * width + columns];
 }
 
 void copy_rectangle(long long rows, long long columns, const float* from, long long from_row,

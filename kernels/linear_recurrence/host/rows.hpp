@@ -37,6 +37,9 @@ struct Call {
   }
   /// The longest sequence.
   long long longest() const;
+  /// Where the state after a pair's first `tokens` tokens goes among the states between, in the
+  /// numbering of pairs; -1: nowhere. The last state of a ragged sequence may go there, too.
+  long long place_after(long long pair, long long tokens) const;
   /// Number of a pair's token in a dense [B*H, T] array.
   long long row(long long pair, long long token) const {
     const long long batch = p.cu_seqlens ? 0 : sequence(pair);
@@ -93,6 +96,11 @@ void load_initial(const Call& call, long long pair, long long column, long long 
 /// The reverse, into the final state where one is asked for. The normalizer goes with column 0.
 void store_final(const Call& call, long long pair, long long column, long long columns,
                  const float* in);
+
+/// The same into the states between (states_every), where this state after `tokens` tokens is one
+/// of them.
+void store_between(const Call& call, long long pair, long long tokens, long long column,
+                   long long columns, const float* in);
 
 /// Copies a [rows, columns] rectangle between float32 arrays of these rows.
 void copy_rectangle(long long rows, long long columns, const float* from, long long from_row,

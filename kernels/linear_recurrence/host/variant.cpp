@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/operator.hpp"
+#include "kernels/linear_recurrence/refusal.hpp"
 
 namespace gla_bench::linear_recurrence::host {
 
@@ -10,6 +11,18 @@ std::optional<std::string> refuse_place(const Problem& problem, const Limits& li
   if (limits.arch != 0) return "runs on the host only";
   if (problem.direction != Direction::forward) return "forward only";
   return std::nullopt;
+}
+
+std::optional<std::string> refuse_chunk_form(const Problem& problem, const Tile& tile,
+                                             const Limits& limits) {
+  if (auto reason = refuse_place(problem, limits)) return reason;
+  return refuse_states_apart(problem, tile.at("chunk"), "chunk");
+}
+
+std::optional<std::string> refuse_whole_form(const Problem& problem, const Tile&,
+                                             const Limits& limits) {
+  if (auto reason = refuse_place(problem, limits)) return reason;
+  return refuse_states(problem);
 }
 
 Variant make_variant(const Member& member, const std::string& name, const std::string& summary,
@@ -56,7 +69,7 @@ double states_read(const Problem& problem) {
 }
 
 double states_written(const Problem& problem) {
-  return problem.final_state ? state_bytes(problem) : 0.0;
+  return written_state_bytes(problem);
 }
 
 std::int64_t chunks(const Problem& problem, std::int64_t chunk) {

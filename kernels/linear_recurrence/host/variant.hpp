@@ -13,6 +13,14 @@ namespace gla_bench::linear_recurrence::host {
 /// Why the variant cannot run here (not the host) or so (not forward), or nothing.
 std::optional<std::string> refuse_place(const Problem& problem, const Limits& limits);
 
+/// The same, or why a chunk form has no such states between: they are not those of whole chunks.
+std::optional<std::string> refuse_chunk_form(const Problem& problem, const Tile& tile,
+                                             const Limits& limits);
+
+/// The same for a form that has no states between at all.
+std::optional<std::string> refuse_whole_form(const Problem& problem, const Tile& tile,
+                                             const Limits& limits);
+
 /// A member's variant on the host in float32: name, summary, tile space, bind and what never
 /// differs. The caller sets traffic, flops and, where it has any, the workspace.
 Variant make_variant(const Member& member, const std::string& name, const std::string& summary,
@@ -31,7 +39,7 @@ double columns(const Problem& problem);
 /// Bytes of a float32 [B,T,H,columns] array.
 double float_rows(const Problem& problem, double columns);
 
-/// Bytes of the initial state where the problem has one, and of the final one.
+/// Bytes of the initial state where the problem has one, and of those that are outputs.
 double states_read(const Problem& problem);
 double states_written(const Problem& problem);
 

@@ -35,6 +35,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_choice(space(), tile)) return reason;
   if (auto reason = refuse_architecture(limits)) return reason;
   if (auto reason = refuse_sizes(problem)) return reason;
+  if (auto reason = refuse_states(problem)) return reason;
   if (auto reason = refuse_terms(problem, choice(tile, "terms"))) return reason;
   if (auto reason = refuse_ragged(problem)) return reason;
   if (auto reason = refuse_bfloat16_state(problem)) return reason;

@@ -64,6 +64,7 @@ double workspace_estimate(const Problem& problem, const Tile& tile) {
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
   if (auto reason = refuse_choice(space(), tile)) return reason;
   if (auto reason = refuse_sizes(problem)) return reason;
+  if (auto reason = refuse_states(problem)) return reason;
   if (auto reason = refuse_architecture(limits)) return reason;
   if (auto reason = refuse_ragged(problem)) return reason;
   if (auto reason = refuse_bfloat16_state(problem)) return reason;

@@ -80,6 +80,7 @@ int registers(const Tile& tile) {
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
   if (auto reason = refuse_choice(space(), tile)) return reason;
   if (auto reason = refuse_sizes(problem)) return reason;
+  if (auto reason = refuse_states(problem)) return reason;
   if (auto reason = refuse_architecture(limits)) return reason;
   if (auto reason = refuse_terms(problem, choice(tile, "terms"))) return reason;
   const int block_k = choice(tile, "block_k"), block_v = choice(tile, "block_v");

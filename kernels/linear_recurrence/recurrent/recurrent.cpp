@@ -50,6 +50,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_choice(space(), tile)) return reason;
   if (auto reason = refuse_sizes(problem)) return reason;
   if (auto reason = refuse_architecture(limits)) return reason;
+  if (auto reason = refuse_states_apart(problem, choice(tile, "tokens"), "tokens")) return reason;
   const int block_v = choice(tile, "block_v");
   if (block_v > 32 && block_v / 2 >= problem.shape.value_dim)
     return "half of block_v=" + std::to_string(block_v) + " already covers value_dim";
@@ -90,7 +91,7 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
   for (const Region& region : workspace(problem, tile)) apart += static_cast<double>(region.bytes);
   return {2 * key_bytes(problem) + gate_bytes(problem) + value_bytes(problem) +
               small_bytes(problem) + (problem.initial_state ? states : 0) + apart,
-          value_bytes(problem) + (problem.final_state ? states : 0) + apart};
+          value_bytes(problem) + written_state_bytes(problem) + apart};
 }
 
 /// Operations per token and state element: k v and its addition, q S and its addition, and its

@@ -19,7 +19,7 @@
 // Shared memory: layout.h.
 //
 // Bytes: q, k, g once per slice (neighbouring blocks share them through the L2 cache); v, o and the
-// states once.
+// states once, those between (states_every) too.
 
 #include "device/store_rows.cuh"
 #include "linear_recurrence/recurrent/state.cuh"
@@ -51,10 +51,54 @@ __device__ inline Block block_of(const LinearRecurrenceParams& p, long long sequ
           p.scale};
 }
 
+/// Stores the state, times `by`, and the normalizer as the states with this number.
+__device__ inline void store_states(float* states, float* normalizers, long long number,
+                                    int first_column, float by, State& state,
+                                    Normalizer& normalizer) {
+  if (auto* target = reinterpret_cast<state_t*>(states); target != nullptr)
+    for_each_state(state, first_column, [&](float& s, long long at) {
+      target[number * key_dim * value_dim + at] =
+          device::from_float<state_t>(scalar_decay ? s * by : s);
+    });
+  if constexpr (normalized)
+    if (normalizers != nullptr && first_column == 0)
+      normalizer.for_each([&](float& z, int key) { normalizers[number * key_dim + key] = z; });
+}
+
+/// Stores the states between. A step ends after every one of them.
+struct Between {
+  const LinearRecurrenceParams& p;
+  StatePlaces places;
+  int first_column;
+  long long stored = 0;
+
+  __device__ Between(const LinearRecurrenceParams& p_, long long sequence, int column)
+      : p(p_), places(p_, sequence / p_.heads, sequence % p_.heads), first_column(column) {}
+  __device__ inline void store(float by, State& state, Normalizer& normalizer) {
+    store_states(p.states, p.normalizers, places.state(stored++), first_column, by, state,
+                 normalizer);
+  }
+  __device__ inline void after(long long tokens_so_far, float by, State& state,
+                               Normalizer& normalizer) {
+    if (tokens_so_far == (stored + 1) * p.states_every) store(by, state, normalizer);
+  }
+  /// The last state, where it has a place among those between and is not there yet.
+  __device__ inline void finish(float by, State& state, Normalizer& normalizer) {
+    if (places.has(stored)) store(by, state, normalizer);
+  }
+};
+struct NoneBetween {
+  __device__ NoneBetween(const LinearRecurrenceParams&, long long, int) {}
+  __device__ inline void after(long long, float, State&, Normalizer&) {}
+  __device__ inline void finish(float, State&, Normalizer&) {}
+};
+using StatesBetween = device::Choice<(trait::states != 0), Between, NoneBetween>::type;
+
 /// Walks one sequence's slice. The caller has set the states that it starts from, and it stores the
 /// states that it reaches. Returns the factor that the state still has to be multiplied by.
 __device__ inline float walk(const Block& block, const LinearRecurrenceParams& p, long long h,
-                             unsigned char* shared, State& state, Normalizer& normalizer) {
+                             unsigned char* shared, State& state, Normalizer& normalizer,
+                             StatesBetween& between) {
   const auto floats = [&](int offset) { return reinterpret_cast<float*>(shared + offset); };
   const auto raw = [&](long long n) { return Raw{shared + n % stages * layout.stage_bytes}; };
   const auto ready = [&](long long n) { return floats(layout.ready) + n % 2 * layout.float_words; };
@@ -115,6 +159,8 @@ __device__ inline float walk(const Block& block, const LinearRecurrenceParams& p
     if (n > 0) store(n - 1);
     compute(state, ready(n), factors(n) + 2 * tokens, own(n), output(n), rows(n));
     if constexpr (normalized) normalizer.add(ready(n), sums(n));
+    between.after(n * tokens + rows(n), scalar_decay ? factors(n)[tokens - 1] : 1.0f, state,
+                  normalizer);
     if (n + 1 < steps) ready_step(n + 1);
   }
   __syncthreads();
@@ -136,8 +182,10 @@ __device__ inline void run(const LinearRecurrenceParams& p, unsigned char* share
     if (p.initial_normalizer != nullptr)
       normalizer.for_each(
           [&](float& z, int key) { z = p.initial_normalizer[sequence * key_dim + key]; });
+  StatesBetween between(p, sequence, first_column);
   if (block.seq > 0) {
-    const float by = walk(block, p, sequence % p.heads, shared, state, normalizer);
+    const float by = walk(block, p, sequence % p.heads, shared, state, normalizer, between);
+    between.finish(by, state, normalizer);
     if constexpr (scalar_decay) scale_state(state, by);
   }
   if (auto* target = reinterpret_cast<state_t*>(p.final_state); target != nullptr)

@@ -195,6 +195,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_choice(space(), tile)) return reason;
   if (limits.arch != 90) return "needs sm_90a: wgmma and bulk tensor copies";
   if (auto reason = refuse_sizes(problem)) return reason;
+  if (auto reason = refuse_states(problem)) return reason;
   if (auto reason = refuse_problem(problem)) return reason;
   if (auto reason = refuse_keys(problem, tile)) return reason;
   if (auto reason = refuse_groups(problem, tile)) return reason;

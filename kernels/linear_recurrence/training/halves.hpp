@@ -1,6 +1,6 @@
 #pragma once
 // The halves of training variants that are no variants by themselves: forwards that leave the
-// states before chunks of `chunk` tokens in the workspace region "states", and backwards that take
+// states before chunks of `chunk` tokens in the workspace region "chunk_states", and backwards that take
 // them there. Forwards and backwards that are variants may be halves as well.
 
 #include "core/variant.hpp"

@@ -46,6 +46,7 @@ inline std::vector<Problem> problems_with_options(std::string_view op) {
     for (const OptionAxis& axis : find_operator(op)->options)
       for (const std::string& value : axis.values) {
         if (value == axis.values.front() || axis.name == "lengths") continue;
+        if (axis.name == "states_every") continue;  // expect_states_between
         problems.push_back(plain);
         problems.back().options[axis.name] = value;
         if (find_operator(op)->refuse(problems.back())) problems.pop_back();
@@ -122,6 +123,44 @@ inline Tile accepted_tile(const Variant& variant, const Problem& problem) {
   for (const Tile& tile : all_tiles(variant.space))
     if (!variant.reject(problem, tile, h200())) return tile;
   return {};
+}
+
+/// A variant that writes the states between (states_every), where they are at the ends of pieces of
+/// `axis` tokens: kernels know of them, their bytes count, and those elsewhere are refused.
+inline void expect_states_between(Variant (*make)(const Member&), const char* axis) {
+  for (const Member& member : members()) {
+    const Variant v = make(member);
+    const Operator& op = *find_operator(member.op);
+    Problem problem = problem_of(member.op, DType::bfloat16, {2, 600, 3, 64, 72});
+    const Tile tile = accepted_tile(v, problem);
+    const Traffic without = v.traffic(problem, tile);
+    const double floor = op.work(problem).floor_bytes;
+    problem.options["states_every"] = "256";
+    ASSERT_FALSE(v.reject(problem, tile, h200())) << describe(problem);
+    EXPECT_EQ(v.traffic(problem, tile).write_bytes - without.write_bytes,
+              op.work(problem).floor_bytes - floor);
+    const auto constants = std::get<0>(v.code)(problem, tile).constants;
+    EXPECT_EQ(std::count(constants.begin(), constants.end(), Constant{"trait", "states", 1}), 1);
+    Tile wide = tile;
+    for (const TileAxis& one : v.space)
+      if (one.name == axis) wide[axis] = *std::max_element(one.values.begin(), one.values.end());
+    const std::int64_t half = wide.at(axis) / 2;
+    problem.options["states_every"] = std::to_string(half);
+    EXPECT_NE(v.reject(problem, wide, h200()).value_or("").find("is not a multiple of"),
+              std::string::npos)
+        << describe(problem);
+    problem.options["states_every"] = "1024";  // no sequence is as long
+    EXPECT_FALSE(v.reject(problem, tile, h200()));
+  }
+}
+
+/// A variant that has no such states says so.
+inline void expect_no_states_between(Variant (*make)(const Member&), Problem problem) {
+  const Variant v = make(member_of(problem));
+  const Tile tile = accepted_tile(v, problem);
+  ASSERT_FALSE(v.reject(problem, tile, h200())) << describe(problem);
+  problem.options["states_every"] = "16";
+  EXPECT_NE(v.reject(problem, tile, h200()).value_or("").find("states_every"), std::string::npos);
 }
 
 /// Every member with every option: a tile, launches within the limits, at least the floor's bytes

@@ -19,7 +19,7 @@ GradientSums sums(const Problem& problem, const Tile& tile) {
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   return gradient_regions(problem,
-                          {{"states", static_cast<std::size_t>(chunk_state_bytes(problem, tile))}},
+                          {{"chunk_states", static_cast<std::size_t>(chunk_state_bytes(problem, tile))}},
                           sums(problem, tile));
 }
 

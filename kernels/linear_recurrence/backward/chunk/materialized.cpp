@@ -28,7 +28,7 @@ double decay_bytes(const Problem& problem, const Tile& tile) {
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   const auto states = static_cast<std::size_t>(chunk_state_bytes(problem, tile));
   return gradient_regions(problem,
-                          {{"states", states},
+                          {{"chunk_states", states},
                            {"changes", states},
                            {"decays", static_cast<std::size_t>(decay_bytes(problem, tile))}},
                           sums(problem, tile));

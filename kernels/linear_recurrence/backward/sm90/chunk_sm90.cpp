@@ -49,7 +49,7 @@ double head_sum_bytes(const Problem& problem) {
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   std::vector<Region> regions{
-      {"states", static_cast<std::size_t>(state_bytes_kept(problem, tile, true))}};
+      {"chunk_states", static_cast<std::size_t>(state_bytes_kept(problem, tile, true))}};
   if (has_head_sums(problem))
     regions.push_back({sums_region, static_cast<std::size_t>(head_sum_bytes(problem))});
   return regions;

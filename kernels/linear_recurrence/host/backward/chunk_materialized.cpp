@@ -200,7 +200,7 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   };
   const double state = stored_state_bytes(problem);
   const double decay = static_cast<double>(problem.shape.key_dim) * 4;
-  return {{"states", bytes(state)},
+  return {{"chunk_states", bytes(state)},
           {"decays", bytes(decay)},
           {"changes", bytes(state)},
           {"change_decays", bytes(decay)}};

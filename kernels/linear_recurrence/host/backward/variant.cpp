@@ -16,7 +16,7 @@ std::optional<std::string> refuse(const Problem& problem, Direction direction,
 // The states of a walk forwards, the decays of the chunks, and of outputs what their gradients
 // take.
 bool is_kept(const std::string& region) {
-  return region == "kept" || region == "states" || region == "change_decays" ||
+  return region == "kept" || region == "chunk_states" || region == "change_decays" ||
          region == outputs_region;
 }
 

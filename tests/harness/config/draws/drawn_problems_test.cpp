@@ -332,9 +332,13 @@ TEST(CoveringProblems, HaveEveryValueOfEveryOption) {
         if (axis.name == "page_size" && value != "0") continue;
         if (axis.name == "nan_sequence" && backward && (name == "retention" || name == "rwkv6"))
           continue;
-        EXPECT_TRUE(std::any_of(
-            list.begin(), list.end(),
-            [&](const Problem& problem) { return option(op, problem, axis.name) == value; }))
+        // Most variants refuse states between, and a covering draw has them only where asked to.
+        const bool drawn = axis.name != "states_every" || value == "0";
+        EXPECT_EQ(std::any_of(list.begin(), list.end(),
+                              [&](const Problem& problem) {
+                                return option(op, problem, axis.name) == value;
+                              }),
+                  drawn)
             << name << direction << ": " << axis.name << " " << value;
       }
   }

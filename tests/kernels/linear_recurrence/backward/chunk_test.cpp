@@ -91,10 +91,10 @@ TEST(BackwardChunks, StatesHaveASlotForEveryChunk) {
     const Variant variant = variant_of(make, "gla");
     const Tile tile = default_tile(variant.space);
     problem.shape = {2, 130, 3, 100, 72};
-    EXPECT_EQ(region_bytes(variant.workspace(problem, tile), "states"), 2 * 3 * 3 * state);
+    EXPECT_EQ(region_bytes(variant.workspace(problem, tile), "chunk_states"), 2 * 3 * 3 * state);
     problem.shape = {1, 130, 3, 100, 72};
     problem.shape.sequences = 5;
-    EXPECT_EQ(region_bytes(variant.workspace(problem, tile), "states"), 3 * (2 + 5) * state);
+    EXPECT_EQ(region_bytes(variant.workspace(problem, tile), "chunk_states"), 3 * (2 + 5) * state);
   }
   // Sums of a head come from its chunks in the one form and from its sequences in the other.
   const Problem retention = backward(problem_of("retention", DType::float32, {2, 130, 3, 64, 72}));

@@ -98,11 +98,11 @@ TEST(ChunkMaterialized, KeepsPerChunkWhatItsMemberNeeds) {
     return list;
   };
   using List = std::vector<std::pair<std::string, std::size_t>>;
-  EXPECT_EQ(names("linear_attention", false), (List{{"states", 7200}}));
-  EXPECT_EQ(names("linear_attention", true), (List{{"states", 7200}, {"chunk_normalizers", 100}}));
-  EXPECT_EQ(names("retention", false), (List{{"states", 7200}, {"chunk_decays", 1}}));
-  EXPECT_EQ(names("simple_gla", false), (List{{"states", 7200}, {"chunk_decays", 1}}));
-  EXPECT_EQ(names("rwkv6", false), (List{{"states", 7200}, {"chunk_decays", 100}}));
+  EXPECT_EQ(names("linear_attention", false), (List{{"chunk_states", 7200}}));
+  EXPECT_EQ(names("linear_attention", true), (List{{"chunk_states", 7200}, {"chunk_normalizers", 100}}));
+  EXPECT_EQ(names("retention", false), (List{{"chunk_states", 7200}, {"chunk_decays", 1}}));
+  EXPECT_EQ(names("simple_gla", false), (List{{"chunk_states", 7200}, {"chunk_decays", 1}}));
+  EXPECT_EQ(names("rwkv6", false), (List{{"chunk_states", 7200}, {"chunk_decays", 100}}));
 }
 
 // The kernel puts sequence n's chunks from slot cu_seqlens[n] / chunk + n on: they must not meet

@@ -125,7 +125,7 @@ TEST(TrainingPair, HalvesAgreeOnTheStatesThatOneLeavesToTheOther) {
         const std::int64_t slots =
             sequences > 0 ? 3 * (130 / chunk + 5) : 2 * 3 * ceil_div(130, chunk);
         const std::vector<Region> regions = variant.workspace(problem, tile);
-        const Region* states = find_region(regions, "states");
+        const Region* states = find_region(regions, "chunk_states");
         ASSERT_NE(states, nullptr);
         EXPECT_TRUE(states->kept);
         EXPECT_EQ(states->bytes, static_cast<std::size_t>(slots) * 100 * 72 * 4) << describe(tile);
@@ -136,7 +136,7 @@ TEST(TrainingPair, HalvesAgreeOnTheStatesThatOneLeavesToTheOther) {
                                            : chunk_materialized(gla_member()),
               make == training_chunk_fused ? backward_chunk_fused_of_states(gla_member())
                                            : backward_chunk_materialized_of_states(gla_member())})
-          EXPECT_EQ(find_region(half.workspace(problem, tile), "states")->bytes, states->bytes);
+          EXPECT_EQ(find_region(half.workspace(problem, tile), "chunk_states")->bytes, states->bytes);
       }
       EXPECT_GT(tiles, 20);
     }
