@@ -58,7 +58,7 @@ TEST(Launcher, SaysForWhichSizesItHolds) {
   EXPECT_NE(launcher.header.find("float32 [batch, heads, 64, 64]"), std::string::npos);
   EXPECT_NE(launcher.header.find("float scale; /* the operator's own is 0.125 */"),
             std::string::npos);
-  EXPECT_NE(launcher.cuda.find("at.states"), std::string::npos);
+  EXPECT_NE(launcher.cuda.find("at.chunk_states"), std::string::npos);
   EXPECT_NE(launcher.cuda.find("return \"seq is not from 1 to "), std::string::npos);
 }
 
