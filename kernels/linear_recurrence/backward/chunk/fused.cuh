@@ -32,7 +32,7 @@ __device__ inline void keep_states(const Sequence& of, int slice, unsigned char*
   for (int n = static_cast<int>(threadIdx.x); n < block_k * width; n += threads) {
     const int key = slice * block_k + n / width, column = n % width;
     if (key < keys)
-      work_state(g, work::states, slot)[static_cast<long long>(key) * width + column] =
+      work_state(g, work::chunk_states, slot)[static_cast<long long>(key) * width + column] =
           of.initial_state(key, column);
   }
   for (long long number = 0; number + 1 < count; ++number) {
@@ -40,8 +40,8 @@ __device__ inline void keep_states(const Sequence& of, int slice, unsigned char*
     Column own;
     begin(at, own);
     own.store_suffixed(at);
-    const float* from = work_state(g, work::states, slot + number);
-    float* to = work_state(g, work::states, slot + number + 1);
+    const float* from = work_state(g, work::chunk_states, slot + number);
+    float* to = work_state(g, work::chunk_states, slot + number + 1);
     for (int first = 0; first < width; first += panel) {
       load_panel<false>(at, first, at.operands(layout.v));
       __syncthreads();
@@ -85,7 +85,7 @@ __device__ inline void go_back(const Sequence& of, int slice, unsigned char* sha
   for (long long number = slots.count(of.pair); number-- > 0;) {
     const Chunk at = chunk_of(of, slice, number, shared);
     form_gradients(
-        at, work_rows(g, work::states, slot + number, slice),
+        at, work_rows(g, work::chunk_states, slot + number, slice),
         [&](int n, int column) { return change.at(n, column); }, NoOthers{},
         [&](int first) {
           outer_product(at.operands(layout.prefixed), at.operands(layout.d_o),

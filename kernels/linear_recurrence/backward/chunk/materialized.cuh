@@ -55,7 +55,7 @@ __device__ inline void store_map(const GradientParams& g, unsigned char* shared)
     const int key = at.key_of(own_key());
     if (block_of_warp() == 0 && key < keys) work_decays(g, place.slot)[key] = at.whole(own_key());
   }
-  float* to = work_state(g, backwards ? work::changes : work::states, place.slot);
+  float* to = work_state(g, backwards ? work::changes : work::chunk_states, place.slot);
   operand_t* columns = at.operands(backwards ? layout.d_o : layout.v);
   for (int first = 0; first < width; first += panel) {
     load_panel<backwards>(at, first, columns);
@@ -89,13 +89,13 @@ __device__ inline void scan(const GradientParams& g) {
 #pragma unroll
     for (int m = 0; m < at_once; ++m)
       if (n + m < count) {
-        add[m] = work_state(g, backwards ? work::changes : work::states, slot(m))[element];
+        add[m] = work_state(g, backwards ? work::changes : work::chunk_states, slot(m))[element];
         decay[m] = trait::decay == no_decay ? 1.0f : work_decays(g, slot(m))[key];
       }
 #pragma unroll
     for (int m = 0; m < at_once; ++m)
       if (n + m < count) {
-        work_state(g, backwards ? work::changes : work::states, slot(m))[element] = state;
+        work_state(g, backwards ? work::changes : work::chunk_states, slot(m))[element] = state;
         state = fmaf(decay[m], state, add[m]);
       }
   }
@@ -139,7 +139,7 @@ extern "C" __global__ void __launch_bounds__(
   if (at.tokens <= 0) return;
   OwnSums sums;
   form_gradients(
-      at, work_rows(g, work::states, place.slot, place.slice),
+      at, work_rows(g, work::chunk_states, place.slot, place.slice),
       work_rows(g, work::changes, place.slot, place.slice), NoOthers{}, [](int) {}, sums);
   keep_sums(at, place.slot, sums);
 }

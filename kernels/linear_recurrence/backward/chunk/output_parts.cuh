@@ -18,5 +18,5 @@ extern "C" __global__ void __launch_bounds__(
   own.store_prefixed(at);
   Scores{at, own}.form();
   const NoOthers none;
-  Outputs<WorkRows, NoOthers>{at, work_rows(g, work::states, place.slot, place.slice), none}.run();
+  Outputs<WorkRows, NoOthers>{at, work_rows(g, work::chunk_states, place.slot, place.slice), none}.run();
 }

@@ -106,7 +106,7 @@ struct Block {
   /// The first of the words of a kept state: that before chunk `number`. It lies in blocks of 16
   /// keys by 16 columns of V, block by block of the keys, in bfloat16, as a product's operand A.
   __device__ __forceinline__ uint4* kept(const GradientParams& g, int number) const {
-    return static_cast<uint4*>(g.inputs.work[work::states]) +
+    return static_cast<uint4*>(g.inputs.work[work::chunk_states]) +
            (pair * (chunks + 1) + number) * (sizes.state_words / 4);
   }
 };
