@@ -26,8 +26,12 @@ struct FlashScores : Block {
   /// How far (log2) a logit may exceed its reference before the outputs are rescaled.
   static constexpr float slack = 8.0f;
 
+  /// Whether the operands of the product with V are weights rounded to 16 bits.
+  static constexpr bool rounds_weights = !device::is_same<io_t, float>;
+
   Outputs outputs;
   OfRows<float> reference, sum;
+  OfRows<float> rounded_sum;   // of the rounded weights, with a fixed reference
   OfRows<float> shift;  // what is added to a row's logits, where they have a bias
 
   using Block::Block;
@@ -38,7 +42,7 @@ struct FlashScores : Block {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         reference[r][h] = first_reference;
-        sum[r][h] = 0.0f;
+        sum[r][h] = rounded_sum[r][h] = 0.0f;
       }
 #pragma unroll
       for (int n = 0; n < value_tiles; ++n)
@@ -210,6 +214,8 @@ struct FlashScores : Block {
             scores[r][n][i] = device::exp2_fast(biased ? scores[r][n][i] - base[h]
                                                        : fmaf(scores[r][n][i], factor, -base[h]));
             added += scores[r][n][i];
+            if constexpr (mode == FlashMode::fixed && rounds_weights)
+              rounded_sum[r][h] += device::to_float(device::from_float<io_t>(scores[r][n][i]));
           }
         if constexpr (mode == FlashMode::divide) {
           // Undoes the last division by the sum, so that this tile can be added.
@@ -228,6 +234,15 @@ struct FlashScores : Block {
     for (int n = 0; n < value_tiles; ++n)
 #pragma unroll
       for (int i = 0; i < 4; ++i) outputs[r][n][i] *= by[i / 2];
+  }
+  /// Turns outputs of rounded weights into what `sum`, which is not rounded, divides.
+  __device__ __forceinline__ void undo_rounding() {
+    const auto by = [&](int r, int h) {
+      const float all = of_quad(sum[r][h]), rounded = of_quad(rounded_sum[r][h]);
+      return rounded == 0.0f ? 1.0f : all / rounded;
+    };
+#pragma unroll
+    for (int r = 0; r < row_tiles; ++r) scale_outputs(r, {by(r, 0), by(r, 1)});
   }
   __device__ __forceinline__ void divide_outputs() {
 #pragma unroll

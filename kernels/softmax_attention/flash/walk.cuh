@@ -9,7 +9,9 @@
 // division happens once, at the end. FlashAttention-1 (FlashMode::divide) instead keeps the outputs
 // divided, at every tile. FlashMode::fixed uses one reference for all rows and never rescales. Rows
 // for which that does not work are found by their largest logit, and the walk is repeated with
-// running references.
+// running references. The weight of a lone key, which is 1 relative to a running reference, is any
+// number relative to a fixed one, and rounding it to 16 bits would be an error of the whole row. So
+// a second sum, of the rounded weights, makes up for it.
 //
 // The walk takes keys in descending order, which for a causal row is from the diagonal back to the
 // first key. K and V arrive by asynchronous copies. With two stages a tile is copied one step ahead
@@ -107,6 +109,7 @@ struct FlashWalk : FlashScores<Block> {
       if constexpr (mode == FlashMode::divide) divide_outputs();
     }
     device::wait_copies<0>();
+    if constexpr (mode == FlashMode::fixed && Base::rounds_weights) Base::undo_rounding();
     return mode != FlashMode::fixed || suits(top, fixed_reference);
   }
 
