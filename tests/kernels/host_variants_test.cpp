@@ -139,8 +139,32 @@ TEST_P(HostVariantsInRegimes, RightWithItsOptions) {
           p.initial_state = true;
           p.gate = p.op == "gla" ? "typical" : p.gate;
           p.options = {{first.name, choice}, {second.name, other}};
-          if (!op().refuse(p)) check(p);
+          if (!op().refuse(p) && option(op(), p, "states_every") == "0") check(p);
         }
+}
+
+// The states between the first token and the last, with every other option. Variants that walk
+// along the tokens have them at the ends of their pieces, the others say that they form none.
+TEST_P(HostVariantsInRegimes, RightWithStatesBetween) {
+  if (std::get<1>(GetParam()) != op().gates.front() || has_gradients(variant().direction)) return;
+  const bool forms_them = variant().name == "recurrent" || variant().name.substr(0, 6) == "chunk_";
+  Tile tile = default_tile(variant());
+  if (tile.count("chunk") > 0) tile["chunk"] = 16;
+  for (const OptionAxis& axis : op().options)
+    for (const std::string& choice : axis.values) {
+      const DType dtype = choice == "float32" ? DType::bfloat16 : DType::float32;
+      Problem p = problem({2, 45, 2, 9, 70}, dtype);
+      p.initial_state = true;
+      p.options[axis.name] = choice;
+      p.options["states_every"] = "32";
+      if (op().refuse(p)) continue;
+      if (forms_them)
+        check(p, {tile});
+      else
+        EXPECT_NE(variant().reject(p, tile, Limits{}).value_or("").find("states_every=0"),
+                  std::string::npos)
+            << describe(p);
+    }
 }
 
 // Gates in float32 and slices of one projection, as layers pass them.

@@ -29,10 +29,10 @@ def command(*arguments):
 
 class Right(unittest.TestCase):
     def test_a_function_without_options_is_right_on_drawn_problems(self):
-        results = gla_bench.check(planted.plain, operator="gla", problems=20, seed=3)
+        results = gla_bench.check(planted.plain, operator="gla", problems=60, seed=3)
         self.assertTrue(results.ok, [record.reason for record in results.failures()])
         self.assertGreater(sum(record.verified for record in results), 5)
-        with self.assertRaisesRegex(gla_bench.GlaBenchError, "takes none of 5 drawn problems: never"):
+        with self.assertRaisesRegex(gla_bench.GlaBenchError, "takes none of 5 drawn problems: .*never"):
             gla_bench.check(planted.plain, operator="gla", problems=5,
                             candidate={"requires": {"seq < 0": "never"}})
 
