@@ -105,7 +105,7 @@ def judge(program, nvcc, work, row, compare):
         return label, "refused", True
     if emitted.returncode != 0:
         return label, emitted.stderr, False
-    source = next(folder.glob("*.cu"))
+    source = next(file for file in folder.glob("*.cu") if not file.name.startswith("test_"))
     kept = folder / "kept"
     kept.mkdir()
     # -arch=sm_90a is what users write. With it nvcc may also ask for code of compute_90, which takes
@@ -118,7 +118,7 @@ def judge(program, nvcc, work, row, compare):
     if not compare:
         return label, "compiles", True
     made = run([nvcc, "-std=c++17", "-Xcompiler", "-Wall,-Wextra,-Werror", '-DGOLDEN_FOLDER="golden"', "-c",
-                next(folder.glob("test_*.cpp")), "-o", folder / "test.o"])
+                next(folder.glob("test_*.cu")), "-o", folder / "test.o"])
     if made.returncode != 0:
         return label, made.stdout + made.stderr, False
     ours = text_sections(next(kept.glob("*.sm_90a.cubin")).read_bytes())

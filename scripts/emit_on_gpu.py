@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes a record's candidate through `gla-bench emit` on a GPU, and holds it to the program itself.
 
-    emit_on_gpu.py FILE#ROW WORK_FOLDER [--program build/gla-bench] [--most-slower 0.05]
+    emit_on_gpu.py FILE#ROW WORK_FOLDER [--program build/gla-bench] [--most-slower 0.02]
 
 1. emits the candidate, builds the folder with CMake, and runs its test;
 2. gives the test's inputs to `gla-bench exec` and compares the outputs bit for bit;
@@ -95,7 +95,7 @@ def main():
     parser.add_argument("record", help="FILE#ROW, the row counted from 1")
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("--program", type=pathlib.Path, default=pathlib.Path("build/gla-bench"))
-    parser.add_argument("--most-slower", type=float, default=0.05)
+    parser.add_argument("--most-slower", type=float, default=0.02)
     options = parser.parse_args()
     program, work = options.program.resolve(), options.work.resolve()
     file, _, row = options.record.rpartition("#")

@@ -17,12 +17,12 @@ std::string cmake_text(const LauncherRequest& request) {
          "if(NOT CMAKE_BUILD_TYPE)\n  set(CMAKE_BUILD_TYPE Release)\nendif()\n"
          "project(" +
          name +
-         " LANGUAGES CXX CUDA)\n\nset(CMAKE_CXX_STANDARD 17)\nset(CMAKE_CUDA_STANDARD 17)\n"
+         " LANGUAGES CUDA)\n\nset(CMAKE_CUDA_STANDARD 17)\n"
          "find_package(CUDAToolkit REQUIRED)\n\nadd_library(" +
          name + " STATIC " + name + ".cu)\ntarget_include_directories(" + name +
          " PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})\ntarget_link_libraries(" + name +
          " PUBLIC CUDA::cudart)\n\nenable_testing()\nadd_executable(test_" + name + " test_" +
-         name + ".cpp)\ntarget_compile_definitions(test_" + name +
+         name + ".cu)\ntarget_compile_definitions(test_" + name +
          " PRIVATE GOLDEN_FOLDER=\"${CMAKE_CURRENT_SOURCE_DIR}/golden\")\n"
          "target_link_libraries(test_" +
          name + " PRIVATE " + name + ")\nadd_test(NAME " + name + " COMMAND test_" + name +
@@ -56,7 +56,7 @@ std::string readme_text(const LauncherRequest& request, const Launcher& launcher
          ".cu` | the kernel and the launcher, in one file that needs the CUDA toolkit alone |\n"
          "| `test_" +
          name +
-         ".cpp`, `golden/` | a test against float64 outputs, at the bounds of gla-bench |\n"
+         ".cu`, `golden/` | a test against float64 outputs, at the bounds of gla-bench |\n"
          "\n## Build and test\n\n```sh\ncmake -S . -B build && cmake --build build && ctest "
          "--test-dir build\n```\n\nOr add `" +
          name + ".cu` to your own program: `nvcc -arch=" + architecture_name(request.limits.arch) +
@@ -80,7 +80,7 @@ ProjectFiles project_files(const LauncherRequest& request, const std::string& or
                      {launcher.name + ".h", launcher.header},
                      {"CMakeLists.txt", cmake_text(request)},
                      {"README.md", readme_text(request, launcher, origin)},
-                     {"test_" + launcher.name + ".cpp", test_text(launcher)}};
+                     {"test_" + launcher.name + ".cu", test_text(launcher)}};
   std::string cases;
   for (GoldenCase& golden :
        golden_cases(request.op, request.candidate, launcher.run_time, most_golden_bytes)) {

@@ -23,7 +23,7 @@ TEST(EmitCommand, WritesAFolderAndReplacesNothingUnlessItIsTold) {
   const Outcome written = program("emit " + emitted_row + to);
   ASSERT_EQ(written.code, 0) << written.text;
   for (const char* file : {"gla_forward.cu", "gla_forward.h", "CMakeLists.txt", "README.md",
-                           "test_gla_forward.cpp", "golden/cases.txt", "golden/case1.q.bin"})
+                           "test_gla_forward.cu", "golden/cases.txt", "golden/case1.q.bin"})
     EXPECT_TRUE(fs::exists(folder.file("out") + "/" + file)) << file;
   const Outcome again = program("emit " + emitted_row + to);
   EXPECT_EQ(again.code, 2);
