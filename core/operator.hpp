@@ -79,6 +79,9 @@ struct Operator {
   /// TensorSpec::sum_size of outputs, by name. Of outputs that are not named, errors count against
   /// their own size alone. May be empty.
   std::function<std::map<std::string, double>(const Problem&, const HostTensors&)> sum_sizes = {};
+  /// TensorSpec::cancelling_size of outputs, by name; 0 for those that are not named. May be empty.
+  std::function<std::map<std::string, double>(const Problem&, const HostTensors&)>
+      cancelling_sizes = {};
   /// The same result in another way (quadratic in seq), to check the reference itself.
   std::function<ReferenceTensors(const Problem&, const HostTensors&)> second_form;
   /// A plain computation in the given arithmetic, with outputs in float32: not rounded to their

@@ -33,8 +33,8 @@ struct SignedMean {
 /// independent of the others, and for rounded factors with as many independent errors as a chunk of
 /// tokens has tokens or values, whichever are fewer. Where energies are concentrated in few
 /// elements, these count and not the others. Bounds::common is added, and to
-/// the first mean Bounds::outwards or inwards, whichever way it points. Elements that are not finite
-/// in the reference, and outputs without a finite one, say nothing.
+/// the first mean Bounds::outwards or inwards, whichever way it points. Elements that are not
+/// finite in the reference, and outputs without a finite one, say nothing.
 /// @throws std::invalid_argument when a size does not fit the spec
 SignedMean signed_mean(const TensorSpec& spec, std::span<const float> got,
                        std::span<const double> expected, const Bounds& bounds, double sigmas);

@@ -156,13 +156,19 @@ ProblemTruth::ProblemTruth(const Operator& op, const Problem& problem, HostTenso
       place_(place),
       id_(next_id()) {
   std::int64_t elements = 0;
-  const auto sizes =
-      op.sum_sizes ? op.sum_sizes(problem, inputs_) : std::map<std::string, double>{};
+  using Sizes = std::map<std::string, double>;
+  Sizes added, cancelling;
+  if (op.sum_sizes) added = op.sum_sizes(problem, inputs_);
+  if (op.cancelling_sizes) cancelling = op.cancelling_sizes(problem, inputs_);
+  const auto size_of = [](const Sizes& sizes, const std::string& output) {
+    const auto found = sizes.find(output);
+    return found == sizes.end() ? 0.0 : found->second;
+  };
   for (const TensorSpec& spec : op.tensors(problem)) {
     if (spec.role != TensorSpec::Role::output) continue;
     outputs_.push_back(spec);
-    if (const auto size = sizes.find(spec.name); size != sizes.end())
-      outputs_.back().sum_size = size->second;
+    outputs_.back().sum_size = size_of(added, spec.name);
+    outputs_.back().cancelling_size = size_of(cancelling, spec.name);
     elements += spec.elements();
   }
   compares_on_device_ = may_use(device, place) && elements >= many_elements;

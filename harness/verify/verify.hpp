@@ -37,6 +37,10 @@ constexpr double chunk_norm_floor(DType dtype) {
   return dtype == DType::float16 ? 0.01 : 1e-4;
 }
 
+/// How many float32 roundings of a cancelling term an error may consist of
+/// (TensorSpec::cancelling_size): sums of a few hundred products round as often as that.
+constexpr double roundings_of_cancelling_terms = 8;
+
 /// How an output differs from the reference, over the whole tensor, in float64.
 struct ErrorMetrics {
   double rel_l2 = 0;  ///< ||got - expected|| / ||expected||; 0/0 is 0, x/0 infinite
@@ -58,7 +62,8 @@ struct ErrorMetrics {
 /// of a row that sees nothing), the same infinity is right and is left out of all norms; so is a
 /// NaN where the reference is NaN (of inputs that are NaN). If any other element is not finite, or
 /// another value stands there, every error is NaN. Elements count as TensorSpec::sum_size at least.
-/// The result does not depend on the number of threads.
+/// What roundings of cancelling terms explain (TensorSpec::cancelling_size) is taken off the
+/// errors. The result does not depend on the number of threads.
 /// @throws std::invalid_argument when a size does not fit the spec.
 ErrorMetrics tensor_errors(const TensorSpec& spec, std::span<const float> got,
                            std::span<const double> expected);

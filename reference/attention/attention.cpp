@@ -4,6 +4,7 @@
 
 #include "core/rounding.hpp"
 #include "reference/attention/blocked.hpp"
+#include "reference/attention/cancelling_sizes.hpp"
 #include "reference/attention/device.hpp"
 #include "reference/attention/paged.hpp"
 #include "reference/attention/ragged.hpp"
@@ -314,6 +315,16 @@ std::map<std::string, double> sum_sizes(const Problem& problem, const HostTensor
   return {{"lse", attention::score_size(problem.shape.key_dim, scale, inputs)}};
 }
 
+// Walks over all pairs of a query and a key, as the definition does. Where those are many, the
+// few rows that see only few keys vanish in their chunks.
+std::map<std::string, double> cancelling_sizes(const Problem& problem, const HostTensors& inputs) {
+  const Shape& s = problem.shape;
+  const double pairs = static_cast<double>(s.batch * s.heads * s.seq) *
+                       static_cast<double>(std::max(s.key_seq, s.seq));
+  if (!backward(problem) || pairs * static_cast<double>(s.key_dim + s.value_dim) > 1e8) return {};
+  return attention::cancelling_sizes(View(self(problem), problem, inputs));
+}
+
 Operator common() {
   Operator op;
   op.directions = {Direction::forward, Direction::backward};
@@ -327,6 +338,7 @@ Operator common() {
   op.draw = draw;
   op.signed_inputs = signed_inputs;
   op.sum_sizes = sum_sizes;
+  op.cancelling_sizes = cancelling_sizes;
   op.reference = reference;
   op.second_form = second_form;
   op.baseline = baseline;

@@ -40,6 +40,9 @@ constexpr std::int64_t least_tokens_of_quotients = 8;
 /// token its gradient is q times a single number, do.o, which may be near zero by chance: one of
 /// them came to 1.76e-5 where the plain computation had 1e-6.
 constexpr std::int64_t least_tokens_of_normalizers = 48;
+/// Channels of keys where outputs are quotients. With a single one the query is a factor of both
+/// parts of the quotient: the output does not depend on it, and its gradient is rounding alone.
+constexpr std::int64_t least_key_dim_of_quotients = 2;
 /// Channels of shifted keys in bfloat16. The first one is 4 in all keys, which cancels in gradients
 /// of queries but for the rounding of the outputs that they are made of, and the fewer others there
 /// are the more of the gradient it is: with 3 channels any arithmetic came to 165 % of the bound on
@@ -245,6 +248,13 @@ bool decays_have_gradients(const Problem& problem, bool few_seeing) {
          (problem.gate != "none" || std::max(s.seq, s.keys_seq()) < most_running_sum);
 }
 
+/// Whether keys have enough channels for the gradients of quotients, where the problem asks for
+/// such gradients.
+bool dims_have_gradients(const Problem& problem) {
+  const bool asked = has_gradients(problem.direction) && flag(problem, "normalize");
+  return !asked || problem.shape.key_dim >= least_key_dim_of_quotients;
+}
+
 /// Whether sequences have enough tokens for the gradients of quotients.
 bool quotients_have_gradients(const Problem& problem) {
   const Shape& s = problem.shape;
@@ -279,6 +289,7 @@ bool ProblemSpace::is_well_posed(const Problem& problem) const {
     return false;
   const bool backward = has_gradients(problem.direction);
   if (backward && has("columns") && !rows_have_gradients(problem)) return false;
+  if (!dims_have_gradients(problem)) return false;
   if (backward && flag(problem, "normalize") && !quotients_have_gradients(problem)) return false;
   if (backward && has("model_dim") && problem.shape.seq < least_tokens_of_layer_gradients)
     return false;
@@ -368,8 +379,10 @@ bool ProblemSpace::is_too_much(const Problem& problem) const {
              most_float16_output / 2;
 }
 
-/// Whether dims leave room for the longest class of lengths. Attention has it with few queries.
-bool ProblemSpace::takes_long_sequences(Problem problem) const {
+/// Whether kernels of these dims have problems of every kind: gradients, and room for the longest
+/// class of lengths. Attention has the room with few queries.
+bool ProblemSpace::dims_suit(Problem problem) const {
+  if (!dims_have_gradients(problem)) return false;
   if (allowed_lengths_.empty() || has("key_seq")) return true;
   for (const LengthClass& one : allowed_lengths_)
     if (one.of != LengthClass::Of::ragged)

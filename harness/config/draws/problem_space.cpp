@@ -9,7 +9,7 @@
 namespace gla_bench {
 namespace {
 
-constexpr int kernel_attempts = 40;  // to draw dims that leave room for long sequences
+constexpr int kernel_attempts = 40;  // to draw dims that have problems of every kind
 constexpr int size_attempts = 4;     // to draw sizes that are not too much work
 
 std::string text_of_scale(std::optional<double> scale) {
@@ -211,7 +211,7 @@ std::optional<Problem> ProblemSpace::kernel(const Levels& levels, Draws* draws) 
     problem = plain_;
     for (int factor = 0; factor < compiled_; ++factor)
       item(apply_, factor)(problem, item(levels, factor), draws);
-    if (draws == nullptr || takes_long_sequences(problem)) break;
+    if (draws == nullptr || dims_suit(problem)) break;
   }
   if (op_.refuse && op_.refuse(problem)) return std::nullopt;
   return problem;

@@ -83,7 +83,7 @@ class ProblemSpace {
   std::int64_t least_sequences() const;
   bool never(const std::string& option, const std::string& value) const;
   bool is_too_much(const Problem& problem) const;
-  bool takes_long_sequences(Problem problem) const;
+  bool dims_suit(Problem problem) const;
   /// Sets the lengths. False where the levels contradict each other.
   bool set_lengths(Problem& problem, const Levels& levels, Draws* draws) const;
   std::int64_t least_heads(const Problem& problem) const;

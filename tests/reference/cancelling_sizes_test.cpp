@@ -1,0 +1,92 @@
+// The sizes of the terms that cancel in gradients of attention (Operator::cancelling_sizes).
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/operator.hpp"
+
+namespace gla_bench {
+namespace {
+
+Problem problem(const std::string& op, const Shape& shape, const std::string& gate) {
+  Problem result;
+  result.op = op;
+  result.direction = Direction::backward;
+  result.dtype = DType::bfloat16;
+  result.shape = shape;
+  result.gate = gate;
+  return result;
+}
+
+double rms(const std::vector<double>& values) {
+  double squares = 0;
+  for (const double value : values) squares += value * value;
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+double stated(const Problem& problem, const std::string& output) {
+  const Operator& op = *find_operator(problem.op);
+  return op.cancelling_sizes(problem, op.draw(problem)).at(output);
+}
+
+std::map<std::string, std::vector<double>> gradients(const Problem& problem) {
+  const Operator& op = *find_operator(problem.op);
+  return op.reference(problem, op.draw(problem));
+}
+
+// dq = scale P (dP - D) k with dP = D, each of them sqrt(V) in size.
+TEST(CancellingSizes, OfLoneKeysAreThoseOfTheTerms) {
+  const Problem lone = problem(
+      "attention",
+      {.batch = 6, .seq = 1, .heads = 10, .key_dim = 40, .value_dim = 24, .key_seq = 1}, "normal");
+  const double expected = std::sqrt(2.0 * 24 / 40);
+  EXPECT_NEAR(stated(lone, "dq"), expected, 0.15 * expected);
+  EXPECT_NEAR(stated(lone, "dk"), expected, 0.15 * expected);
+  EXPECT_LT(rms(gradients(lone).at("dq")), 1e-12);
+}
+
+TEST(CancellingSizes, OfSequencesAreThoseOfEachByItself) {
+  Problem ragged =
+      problem("attention",
+              {.batch = 1, .seq = 6, .heads = 10, .key_dim = 40, .value_dim = 24, .sequences = 6},
+              "normal");
+  ragged.options = {{"lengths", "uniform"}};
+  const double expected = std::sqrt(2.0 * 24 / 40);
+  EXPECT_NEAR(stated(ragged, "dq"), expected, 0.4 * expected);
+}
+
+// Where little cancels, a size is about that of the output: it may loosen nothing.
+TEST(CancellingSizes, AreAboutTheOutputsWhereLittleCancels) {
+  const Shape shape{.batch = 1, .seq = 80, .heads = 3, .key_dim = 32, .value_dim = 32};
+  for (const Problem& each :
+       {problem("attention", shape, "normal"), problem("decay_attention", shape, "none"),
+        problem("decay_attention", shape, "typical")}) {
+    const auto outputs = gradients(each);
+    for (const std::string output : {"dq", "dk"}) {
+      const double size = rms(outputs.at(output));
+      EXPECT_GT(stated(each, output), 0.5 * size) << describe(each) << " " << output;
+      EXPECT_LT(stated(each, output), 3 * size) << describe(each) << " " << output;
+    }
+    if (each.op == "attention") continue;
+    const double size = rms(outputs.at("dlog_decay"));
+    EXPECT_GT(stated(each, "dlog_decay"), 0.3 * size) << describe(each);
+    EXPECT_LT(stated(each, "dlog_decay"), 5 * size) << describe(each);
+  }
+}
+
+TEST(CancellingSizes, AreStatedOfGradientsOfSmallProblemsAlone) {
+  const Operator& op = *find_operator("attention");
+  Problem one = problem("attention",
+                        {.batch = 1, .seq = 5, .heads = 1, .key_dim = 8, .value_dim = 8}, "normal");
+  EXPECT_EQ(op.cancelling_sizes(one, op.draw(one)).size(), 2u);
+  one.direction = Direction::forward;
+  EXPECT_TRUE(op.cancelling_sizes(one, op.draw(one)).empty());
+  Problem large =
+      problem("attention", {.batch = 8, .seq = 4096, .heads = 16, .key_dim = 128, .value_dim = 128},
+              "normal");
+  EXPECT_TRUE(op.cancelling_sizes(large, {}).empty());
+}
+
+}  // namespace
+}  // namespace gla_bench
