@@ -109,6 +109,7 @@ void LiveMeasurer::lost(const WorkerLost& lost, const std::optional<StepEvent>& 
   const DeathDecision decision = after_death({lost.end, in_hand, deaths++, blameless_, false});
   switch (decision.action) {
     case AfterDeath::go_on:
+      if (hooks_.message) hooks_.message(replaced_text(lost.end));
       ++blameless_;
       break;
     case AfterDeath::stop:

@@ -36,6 +36,10 @@ std::string retry_text(const WorkerEnd& end, RunStep step, const Candidate* cand
          ", which is tried again alone";
 }
 
+std::string replaced_text(const WorkerEnd& end) {
+  return end.cause + ", with no step under way: a new process takes its place";
+}
+
 std::string memory_fault(double resident_bytes, double most) {
   if (!(most > 0) || resident_bytes <= most) return "";
   return "out of host memory: it held " + format_bytes(resident_bytes) + ", " + format_bytes(most) +

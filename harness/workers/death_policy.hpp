@@ -57,6 +57,9 @@ Status status_of(const WorkerEnd& end);
 /// problem as a whole.
 std::string retry_text(const WorkerEnd& end, RunStep step, const Candidate* candidate);
 
+/// The message for people about a death between steps.
+std::string replaced_text(const WorkerEnd& end);
+
 /// The message for people when a suspect succeeds.
 constexpr std::string_view acquittal_text =
     "it went through when tried alone, so something else ended the worker; what was being compiled "

@@ -79,6 +79,8 @@ void Dispatch::buried(Slot& slot, const WorkerEnd& end, const Death& death) {
   const DeathDecision& decision = of_point.decision;
   switch (decision.action) {
     case AfterDeath::go_on:
+      progress_.message(slot.label() + ": " + replaced_text(end));
+      [[fallthrough]];
     case AfterDeath::stop:
       ++slot.blameless_deaths;
       break;

@@ -195,6 +195,17 @@ TEST(TensorErrors, WhatIsLeftOfCancellingTermsMayBeTheirRounding) {
   EXPECT_TRUE(std::isnan(tensor_errors(spec, got, ones).rel_l2));
 }
 
+TEST(TensorErrors, BoundsComeFromAllErrorsOfThePlainComputation) {
+  TensorSpec spec{"dq", TensorSpec::Role::output, DType::float32, {1, 2, 1, 4}, true};
+  const std::vector<double> expected(8, 1.0);
+  const std::vector<float> plain(8, 1.0f + 0x1p-20f);
+  spec.cancelling_size = 4;
+  EXPECT_EQ(tensor_errors(spec, plain, expected).rel_l2, 0);
+  EXPECT_EQ(baseline_error(spec, plain, expected).computed.rel_l2, 0x1p-20);
+  spec.dtype = DType::bfloat16;
+  EXPECT_EQ(baseline_error(spec, plain, expected).computed.rel_l2, 0x1p-20);
+}
+
 TEST(TensorErrors, NothingOverNothing) {
   const auto spec = token_spec({1, 2, 1, 2});
   const std::vector<double> zero(4, 0.0);

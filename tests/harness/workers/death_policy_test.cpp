@@ -59,6 +59,7 @@ TEST(DeathPolicy, TimesStandWhenWhatIsCountedAfterThemEndsTheWorker) {
 TEST(DeathPolicy, PeopleAreToldWhatIsTriedAgain) {
   EXPECT_EQ(retry_text(crash, RunStep::reference, nullptr),
             "SIGSEGV, in the reference, which is tried again");
+  EXPECT_EQ(replaced_text(crash), "SIGSEGV, with no step under way: a new process takes its place");
 }
 
 TEST(DeathPolicy, AWorkerMayHoldWhatIsThere) {
