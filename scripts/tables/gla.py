@@ -6,7 +6,7 @@ from tables.records import extents, fastest, milliseconds, ms_text, share, timed
 
 def gla(records):
     """Variants and peers of gla forward by shape: the headline sweeps' bfloat16 problems."""
-    mine = [r for r in records if r["operator"] == "gla" and r["dtype"] == "bfloat16" and timed(r)
+    mine = [r for r in records if r["operator"] == "gla" and r["direction"] == "forward" and timed(r) and r["dtype"] == "bfloat16"
             and r["gate"] == "mild" and not r.get("initial_state") and not r.get("options")]
     # The columns are those of gla.json; other files may hold the same problems, too.
     shapes = list(dict.fromkeys(extents(r) for r in mine if r["file"] == "gla.json"))
