@@ -58,7 +58,7 @@ def terminal_tables(text):
     lines = text.splitlines()
     title = ""
     for at, line in enumerate(lines):
-        if re.fullmatch(r"[a-z0-9_]+ (forward|backward) .* gate=.*", line):
+        if re.fullmatch(r"[a-z0-9_]+ (forward|backward|training) .* gate=.*", line):
             title = line
         if not re.fullmatch(r"-+(  -+)+", line) or not lines[at - 1].startswith("variant"):
             continue

@@ -70,7 +70,7 @@ def a_list_of_choices_is_narrowed_and_closed_by_keys(driver, pages):
 
 @check
 def sorts_and_searches_the_table(driver, pages):
-    page = Page(driver, pages["h200"], "operator=gla&dtype=bfloat16&search=chunk_sm90")
+    page = Page(driver, pages["h200"], "operator=gla&direction=forward&dtype=bfloat16&search=chunk_sm90")
     expect("chunk_sm90 \u00b7 gla \u00b7 forward" in page.text(".tools .count"), "said once")
     same(page.column("variant"), None)
     page.show(".records")
