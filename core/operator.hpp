@@ -79,9 +79,10 @@ struct Operator {
   /// TensorSpec::sum_size of outputs, by name. Of outputs that are not named, errors count against
   /// their own size alone. May be empty.
   std::function<std::map<std::string, double>(const Problem&, const HostTensors&)> sum_sizes = {};
-  /// TensorSpec::cancelling_size of outputs, by name; 0 for those that are not named. May be empty.
-  std::function<std::map<std::string, double>(const Problem&, const HostTensors&)>
-      cancelling_sizes = {};
+  /// Of outputs, by name, for each element the size of terms that every candidate forms in float32
+  /// and that may cancel. Their roundings are no error of the candidate, whatever is left of the
+  /// terms. Outputs that are not named have none. May be empty.
+  std::function<HostTensors(const Problem&, const HostTensors&)> cancelling_sizes = {};
   /// The same result in another way (quadratic in seq), to check the reference itself.
   std::function<ReferenceTensors(const Problem&, const HostTensors&)> second_form;
   /// A plain computation in the given arithmetic, with outputs in float32: not rounded to their

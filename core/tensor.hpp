@@ -35,14 +35,9 @@ struct TensorSpec {
   int decayed_factors = 0;
   /// About how many products the longest sum adds up on the way to this output: tokens or keys.
   std::int64_t longest_sum = 0;
-  /// The RMS of what one element is added up from, where the operator says so
-  /// (Operator::sum_sizes). The element itself may be near zero by chance; its error is that of
-  /// what was added.
+  /// The RMS of what one element is added up from, where the operator says so (Operator::sum_sizes).
+  /// The element itself may be near zero by chance; its error is that of what was added.
   double sum_size = 0;
-  /// The RMS over all elements of terms that every candidate forms in float32 and that may cancel,
-  /// where the operator says so (Operator::cancelling_sizes). Their roundings are no error of the
-  /// candidate, whatever is left of the terms.
-  double cancelling_size = 0;
 
   std::int64_t elements() const;
   /// Of the elements alone.

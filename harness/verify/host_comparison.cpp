@@ -7,6 +7,7 @@
 
 #include "core/rounding.hpp"
 #include "harness/backends/poison.hpp"
+#include "harness/verify/allowances.hpp"
 #include "harness/verify/chunks.hpp"
 
 namespace gla_bench {
@@ -177,9 +178,17 @@ CoarseCounts coarse_counts(std::span<const float> values) {
 
 HostComparison::HostComparison(const TensorSpec& spec, DType stored, std::span<const float> got,
                                std::span<const double> expected)
-    : chunks_(chunks_of(spec)), stored_(stored), got_(got), expected_(expected) {
+    : chunks_(chunks_of(spec)), stored_(stored), raw_(got), got_(got), expected_(expected) {
   if (static_cast<std::int64_t>(got.size()) != spec.elements() || got.size() != expected.size())
     throw std::invalid_argument("'" + spec.name + "' does not have the size of its spec");
+}
+
+HostComparison::HostComparison(const TensorSpec& spec, std::span<const float> got,
+                               std::span<const double> expected, std::span<const float> allowances)
+    : HostComparison(spec, got, expected) {
+  if (allowances.empty()) return;
+  adjusted_ = without_roundings(got, expected, allowances);
+  got_ = adjusted_;
 }
 
 std::vector<ErrorSums> HostComparison::error_sums() {
@@ -201,7 +210,7 @@ std::vector<WorstOfChunk> HostComparison::worsts(double rms) {
 }
 
 CoarseCounts HostComparison::coarse_output() {
-  return coarse_counts(got_);
+  return coarse_counts(raw_);
 }
 
 CoarseCounts HostComparison::coarse_expected() {

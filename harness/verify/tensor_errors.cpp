@@ -43,23 +43,12 @@ double rms_of(const ErrorSums& sum) {
   return sum.elements == 0 ? 0.0 : std::sqrt(sum.norm_squared / static_cast<double>(sum.elements));
 }
 
-// The RMS error that roundings of cancelling terms explain.
-double explained(const TensorSpec& spec) {
-  return roundings_of_cancelling_terms * 0x1p-24 * spec.cancelling_size;
-}
-
-// The norm of the errors without what roundings of cancelling terms explain.
-double norm_of_errors(const ErrorSums& sum, const TensorSpec& spec) {
-  const double each = explained(spec), elements = static_cast<double>(sum.elements);
-  if (sum.error_squared <= elements * each * each) return 0;  // false for NaN
-  return std::sqrt(sum.error_squared - elements * each * each);
-}
-
 double error_of_chunk(const ErrorSums& chunk, double rms, const TensorSpec& spec) {
   const double elements = static_cast<double>(std::max<std::int64_t>(chunk.elements, 1));
   const double share = std::max(chunk_norm_floor(spec.dtype), 1 / elements);
   const double least = std::max(share * rms, spec.sum_size) * std::sqrt(elements);
-  return error_ratio(norm_of_errors(chunk, spec), std::max(std::sqrt(chunk.norm_squared), least));
+  return error_ratio(std::sqrt(chunk.error_squared),
+                     std::max(std::sqrt(chunk.norm_squared), least));
 }
 
 }  // namespace
@@ -128,19 +117,17 @@ ErrorMetrics tensor_errors(const TensorSpec& spec, OutputComparison& comparison,
   }
   const double added = spec.sum_size * std::sqrt(static_cast<double>(sum.elements));
   metrics.rel_l2 =
-      error_ratio(norm_of_errors(sum, spec), std::max(std::sqrt(sum.norm_squared), added));
+      error_ratio(std::sqrt(sum.error_squared), std::max(std::sqrt(sum.norm_squared), added));
   if (sum.first_bad >= 0) {
     metrics.rel_l2 = metrics.max_abs = metrics.worst_chunk_rel_l2 = undefined;
     metrics.worst = element(spec, sum.first_bad, comparison, expected);
     return metrics;
   }
-  const double size = std::max({rms, spec.sum_size, explained(spec)});
-  const std::vector<WorstOfChunk> worsts = comparison.worsts(size);
+  const std::vector<WorstOfChunk> worsts = comparison.worsts(std::max(rms, spec.sum_size));
   const auto worst = std::max_element(
       worsts.begin(), worsts.end(),
       [](const WorstOfChunk& a, const WorstOfChunk& b) { return a.error < b.error; });
   metrics.max_abs = worst->error;
-  if (size > 0) metrics.max_abs = std::max(0.0, worst->error - explained(spec) / size);
   metrics.worst = element(spec, worst->at, comparison, expected);
   return metrics;
 }

@@ -43,9 +43,8 @@ AllSums all_sums(const TensorSpec& spec, OutputComparison& comparison) {
   }
   if (!(sums.all.squares > 0)) return sums;
   const auto elements = static_cast<double>(spec.elements());
-  const double least = std::max(spec.sum_size, spec.cancelling_size);
-  sums.all.squares = std::max(sums.all.squares, elements * least * least);
-  sums.all.absolutes = std::max(sums.all.absolutes, elements * least);
+  sums.all.squares = std::max(sums.all.squares, elements * spec.sum_size * spec.sum_size);
+  sums.all.absolutes = std::max(sums.all.absolutes, elements * spec.sum_size);
   return sums;
 }
 

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "harness/backends/other_inputs.hpp"
 #include "harness/measure/checks.hpp"
+#include "harness/verify/allowances.hpp"
 #include "harness/verify/host_comparison.hpp"
 #include "harness/verify/value_tests.hpp"
 
@@ -128,11 +129,7 @@ BaselineError baseline_error(const TensorSpec& spec, std::vector<float> plain,
   const auto errors = [](const ErrorMetrics& metrics) {
     return OutputErrors{metrics.rel_l2, metrics.worst_chunk_rel_l2, metrics.max_abs};
   };
-  // Bounds come from all errors of the plain computation. What roundings of cancelling terms
-  // explain is taken off a candidate's alone.
-  TensorSpec whole = spec;
-  whole.cancelling_size = 0;
-  const ErrorMetrics computed = tensor_errors(whole, plain, expected);
+  const ErrorMetrics computed = tensor_errors(spec, plain, expected);
   BaselineError result;
   result.computed = result.stored = errors(computed);
   result.elements = computed.elements;
@@ -143,10 +140,10 @@ BaselineError baseline_error(const TensorSpec& spec, std::vector<float> plain,
   const auto count = static_cast<std::int64_t>(plain.size());
 #pragma omp parallel for schedule(static) if (count > 65536)
   for (std::int64_t i = 0; i < count; ++i) plain[i] = round_to(spec.dtype, plain[i]);
-  result.stored = errors(tensor_errors(whole, plain, expected));
+  result.stored = errors(tensor_errors(spec, plain, expected));
 #pragma omp parallel for schedule(static) if (count > 65536)
   for (std::int64_t i = 0; i < count; ++i) plain[i] = round_to(spec.dtype, expected[i]);
-  result.rounding = errors(tensor_errors(whole, plain, expected));
+  result.rounding = errors(tensor_errors(spec, plain, expected));
   return result;
 }
 
@@ -160,19 +157,13 @@ ProblemTruth::ProblemTruth(const Operator& op, const Problem& problem, HostTenso
       place_(place),
       id_(next_id()) {
   std::int64_t elements = 0;
-  using Sizes = std::map<std::string, double>;
-  Sizes added, cancelling;
-  if (op.sum_sizes) added = op.sum_sizes(problem, inputs_);
-  if (op.cancelling_sizes) cancelling = op.cancelling_sizes(problem, inputs_);
-  const auto size_of = [](const Sizes& sizes, const std::string& output) {
-    const auto found = sizes.find(output);
-    return found == sizes.end() ? 0.0 : found->second;
-  };
+  const auto sizes =
+      op.sum_sizes ? op.sum_sizes(problem, inputs_) : std::map<std::string, double>{};
   for (const TensorSpec& spec : op.tensors(problem)) {
     if (spec.role != TensorSpec::Role::output) continue;
     outputs_.push_back(spec);
-    outputs_.back().sum_size = size_of(added, spec.name);
-    outputs_.back().cancelling_size = size_of(cancelling, spec.name);
+    if (const auto size = sizes.find(spec.name); size != sizes.end())
+      outputs_.back().sum_size = size->second;
     elements += spec.elements();
   }
   compares_on_device_ = may_use(device, place) && elements >= many_elements;
@@ -185,10 +176,30 @@ ProblemTruth::ProblemTruth(const Operator& op, const Problem& problem, HostTenso
   if (!computed) device_ = nullptr;
   reference_place_ = device_ ? std::string(name(device_->id())) : "host";
   expected_ = computed ? std::move(*computed) : op.reference(problem, inputs_);
+  add_allowances();
   for (const auto& [output, values] : expected_)
     if (unexplained_nan_.empty() && has_nan(values)) unexplained_nan_ = output;
   for (const auto& [input, values] : inputs_)
     if (!unexplained_nan_.empty() && has_nan(values)) unexplained_nan_.clear();
+}
+
+void ProblemTruth::add_allowances() {
+  if (!op_->cancelling_sizes) return;
+  const HostTensors sizes = op_->cancelling_sizes(problem_, inputs_);
+  for (const TensorSpec& spec : outputs_) {
+    const auto found = sizes.find(spec.name);
+    if (found == sizes.end()) continue;
+    auto list = gla_bench::allowances(spec, expected_.at(spec.name), found->second);
+    const auto some = [](float allowance) { return allowance > 0; };
+    if (std::any_of(list.begin(), list.end(), some)) allowances_[spec.name] = std::move(list);
+  }
+  if (!allowances_.empty()) compares_on_device_ = false;
+}
+
+std::span<const float> ProblemTruth::allowances(const std::string& output) const {
+  const auto found = allowances_.find(output);
+  if (found == allowances_.end()) return {};
+  return found->second;
 }
 
 ProblemTruth ProblemTruth::with_inputs(HostTensors inputs) const {
@@ -230,7 +241,8 @@ Verification judge(ProblemTruth& truth, const HostTensors& outputs, Arithmetic a
     if (found == outputs.end() ||
         static_cast<std::int64_t>(found->second.size()) != spec.elements())
       return nullptr;
-    return std::make_unique<HostComparison>(spec, found->second, expected.values);
+    return std::make_unique<HostComparison>(spec, found->second, expected.values,
+                                            truth.allowances(spec.name));
   };
   return judge(truth, compare, arithmetic, tolerance);
 }

@@ -37,10 +37,6 @@ constexpr double chunk_norm_floor(DType dtype) {
   return dtype == DType::float16 ? 0.01 : 1e-4;
 }
 
-/// How many float32 roundings of a cancelling term an error may consist of
-/// (TensorSpec::cancelling_size): sums of a few hundred products round as often as that.
-constexpr double roundings_of_cancelling_terms = 8;
-
 /// How an output differs from the reference, over the whole tensor, in float64.
 struct ErrorMetrics {
   double rel_l2 = 0;  ///< ||got - expected|| / ||expected||; 0/0 is 0, x/0 infinite
@@ -62,8 +58,7 @@ struct ErrorMetrics {
 /// of a row that sees nothing), the same infinity is right and is left out of all norms; so is a
 /// NaN where the reference is NaN (of inputs that are NaN). If any other element is not finite, or
 /// another value stands there, every error is NaN. Elements count as TensorSpec::sum_size at least.
-/// What roundings of cancelling terms explain (TensorSpec::cancelling_size) is taken off the
-/// errors. The result does not depend on the number of threads.
+/// The result does not depend on the number of threads.
 /// @throws std::invalid_argument when a size does not fit the spec.
 ErrorMetrics tensor_errors(const TensorSpec& spec, std::span<const float> got,
                            std::span<const double> expected);
@@ -102,8 +97,11 @@ class ProblemTruth {
   ExpectedValues expected_values(const std::string& output) const {
     return {id_, expected_.at(output)};
   }
+  /// What may be taken off the errors of an output's elements (allowances.hpp); empty: nothing.
+  std::span<const float> allowances(const std::string& output) const;
   /// Whether outputs are held against them where they lie, on the device, and not on the host:
-  /// where they are many, and the config does not ask for the host's reference.
+  /// where they are many, none has an allowance, and the config does not ask for the host's
+  /// reference.
   bool compares_on_device() const { return compares_on_device_; }
   /// "host" or "cuda".
   const std::string& reference_place() const { return reference_place_; }
@@ -134,6 +132,8 @@ class ProblemTruth {
   }
 
  private:
+  void add_allowances();
+
   const Operator* op_;
   Problem problem_;
   HostTensors inputs_;
@@ -142,6 +142,7 @@ class ProblemTruth {
   std::string reference_place_;
   std::vector<TensorSpec> outputs_;
   ReferenceTensors expected_;
+  HostTensors allowances_;
   std::string unexplained_nan_;
   std::uint64_t id_;
   bool compares_on_device_ = false;

@@ -317,7 +317,7 @@ std::map<std::string, double> sum_sizes(const Problem& problem, const HostTensor
 
 // Walks over all pairs of a query and a key, as the definition does. Where those are many, the
 // few rows that see only few keys vanish in their chunks.
-std::map<std::string, double> cancelling_sizes(const Problem& problem, const HostTensors& inputs) {
+HostTensors cancelling_sizes(const Problem& problem, const HostTensors& inputs) {
   const Shape& s = problem.shape;
   const double pairs = static_cast<double>(s.batch * s.heads * s.seq) *
                        static_cast<double>(std::max(s.key_seq, s.seq));

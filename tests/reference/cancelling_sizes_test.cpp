@@ -25,9 +25,11 @@ double rms(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
+// The RMS of the sizes of an output's elements.
 double stated(const Problem& problem, const std::string& output) {
   const Operator& op = *find_operator(problem.op);
-  return op.cancelling_sizes(problem, op.draw(problem)).at(output);
+  const std::vector<float> sizes = op.cancelling_sizes(problem, op.draw(problem)).at(output);
+  return rms({sizes.begin(), sizes.end()});
 }
 
 std::map<std::string, std::vector<double>> gradients(const Problem& problem) {
@@ -73,6 +75,32 @@ TEST(CancellingSizes, AreAboutTheOutputsWhereLittleCancels) {
     EXPECT_GT(stated(each, "dlog_decay"), 0.3 * size) << describe(each);
     EXPECT_LT(stated(each, "dlog_decay"), 5 * size) << describe(each);
   }
+}
+
+// Where all of a lone query's weight is on its key, the sizes of a channel are in proportion to it.
+TEST(CancellingSizes, OfAChannelAreThoseOfItsFactor) {
+  const Problem lone = problem(
+      "attention", {.batch = 1, .seq = 1, .heads = 1, .key_dim = 8, .value_dim = 24, .key_seq = 1},
+      "normal");
+  const Operator& op = *find_operator("attention");
+  const HostTensors inputs = op.draw(lone), sizes = op.cancelling_sizes(lone, inputs);
+  for (std::size_t c = 1; c < 8; ++c) {
+    EXPECT_NEAR(sizes.at("dq")[c] * std::abs(inputs.at("k")[0]),
+                sizes.at("dq")[0] * std::abs(inputs.at("k")[c]), 1e-5);
+    EXPECT_NEAR(sizes.at("dk")[c] * std::abs(inputs.at("q")[0]),
+                sizes.at("dk")[0] * std::abs(inputs.at("q")[c]), 1e-5);
+  }
+}
+
+// A gradient of a log decay has the terms of all pairs of a key before its token and a query from
+// there on.
+TEST(CancellingSizes, OfDecaysAreThoseOfPairsAroundThem) {
+  const Problem two = problem(
+      "decay_attention", {.batch = 1, .seq = 2, .heads = 1, .key_dim = 8, .value_dim = 8}, "none");
+  const Operator& op = *find_operator("decay_attention");
+  const std::vector<float> sizes = op.cancelling_sizes(two, op.draw(two)).at("dlog_decay");
+  EXPECT_EQ(sizes[0], 0);
+  EXPECT_GT(sizes[1], 0);
 }
 
 TEST(CancellingSizes, AreStatedOfGradientsOfSmallProblemsAlone) {

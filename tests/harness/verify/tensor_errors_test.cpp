@@ -173,39 +173,6 @@ TEST(TensorErrors, ANumberThatIsZeroByChanceCountsAsWhatWasAddedUp) {
   EXPECT_NEAR(tensor_errors(spec, got, expected).rel_l2, 1e-6 / 0.05, 1e-7);
 }
 
-TEST(TensorErrors, WhatIsLeftOfCancellingTermsMayBeTheirRounding) {
-  TensorSpec spec{"dq", TensorSpec::Role::output, DType::float32, {1, 2, 1, 4}, true};
-  const std::vector<double> nothing(8, 0.0);
-  std::vector<float> got(8, 2e-7f);
-  EXPECT_TRUE(std::isinf(tensor_errors(spec, got, nothing).rel_l2));
-  spec.cancelling_size = 1;
-  const ErrorMetrics m = tensor_errors(spec, got, nothing);
-  EXPECT_EQ(m.rel_l2, 0);
-  EXPECT_EQ(m.worst_chunk_rel_l2, 0);
-  EXPECT_EQ(m.max_abs, 0);
-  got.assign(8, 2e-6f);  // more than eight roundings
-  EXPECT_TRUE(std::isinf(tensor_errors(spec, got, nothing).rel_l2));
-  EXPECT_GT(tensor_errors(spec, got, nothing).max_abs, 1);
-  // Beside values of the terms' size an error counts as before.
-  const std::vector<double> ones(8, 1.0);
-  got.assign(8, 1.0f);
-  for (std::size_t i = 0; i < got.size(); i += 2) got[i] += 1e-4f;
-  EXPECT_NEAR(tensor_errors(spec, got, ones).rel_l2, 1e-4 * std::sqrt(0.5), 1e-7);
-  got[1] = std::nanf("");
-  EXPECT_TRUE(std::isnan(tensor_errors(spec, got, ones).rel_l2));
-}
-
-TEST(TensorErrors, BoundsComeFromAllErrorsOfThePlainComputation) {
-  TensorSpec spec{"dq", TensorSpec::Role::output, DType::float32, {1, 2, 1, 4}, true};
-  const std::vector<double> expected(8, 1.0);
-  const std::vector<float> plain(8, 1.0f + 0x1p-20f);
-  spec.cancelling_size = 4;
-  EXPECT_EQ(tensor_errors(spec, plain, expected).rel_l2, 0);
-  EXPECT_EQ(baseline_error(spec, plain, expected).computed.rel_l2, 0x1p-20);
-  spec.dtype = DType::bfloat16;
-  EXPECT_EQ(baseline_error(spec, plain, expected).computed.rel_l2, 0x1p-20);
-}
-
 TEST(TensorErrors, NothingOverNothing) {
   const auto spec = token_spec({1, 2, 1, 2});
   const std::vector<double> zero(4, 0.0);
