@@ -21,7 +21,9 @@ GatePolicy policy() {
        {Arithmetic::float32, Arithmetic::tf32, Arithmetic::float16, Arithmetic::bfloat16})
     policy.tolerance.arithmetic[arithmetic] = {4e-3, 2, 3, 3, 1, 1};
   policy.source_hash = [](const Variant&) { return std::string("0123456789abcdef"); };
-  policy.verifier_hash = [](BackendId) { return std::string("0123456789abcdef-unknown"); };
+  policy.verifier_hash = [](BackendId, const std::string&) {
+    return std::string("0123456789abcdef-unknown");
+  };
   return policy;
 }
 

@@ -1,10 +1,11 @@
 // The only list of operators.
 
 #include "core/operator.hpp"
+#include "core/reference_folders.hpp"
 #include "reference/attention/attention.hpp"
-#include "reference/gla_layer.hpp"
-#include "reference/linear_recurrence.hpp"
-#include "reference/softmax.hpp"
+#include "reference/gla_layer/gla_layer.hpp"
+#include "reference/linear_recurrence/linear_recurrence.hpp"
+#include "reference/softmax/softmax.hpp"
 
 namespace gla_bench {
 
@@ -18,6 +19,15 @@ std::span<const Operator> operators() {
     return all;
   }();
   return list;
+}
+
+std::span<const std::string_view> reference_folders(std::string_view op) {
+  static constexpr std::string_view recurrence[]{"linear_recurrence"}, softmax[]{"softmax"},
+      attention[]{"attention"}, layer[]{"gla_layer", "linear_recurrence"};
+  if (op == "softmax") return softmax;
+  if (op == "attention" || op == "decay_attention") return attention;
+  if (op == "gla_layer") return layer;
+  return find_operator(op) == nullptr ? std::span<const std::string_view>() : recurrence;
 }
 
 }  // namespace gla_bench

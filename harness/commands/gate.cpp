@@ -44,8 +44,10 @@ int judge(const GateOptions& options) {
       options.tolerance.empty() ? default_tolerance() : load_tolerance(options.tolerance),
       options.require_fresh, [](const Variant& variant) { return source_hash(variant); }};
   policy.caps_for_errors = !options.tolerance.empty();
-  policy.verifier_hash = [&](BackendId backend) {
-    return verifier_hash(backend, policy.tolerance);
+  policy.verifier_hash = [on_host = verifier_hashes(BackendId::host, policy.tolerance),
+                          on_cuda = verifier_hashes(BackendId::cuda, policy.tolerance)](
+                             BackendId backend, const std::string& op) {
+    return backend == BackendId::cuda ? on_cuda(op) : on_host(op);
   };
   std::vector<Results> files;
   for (const std::string& path : options.files) files.push_back(read_results(path));

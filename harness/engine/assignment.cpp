@@ -155,6 +155,10 @@ void add_request(const Request& request, const Catalog& catalog, const Place& pl
 
 }  // namespace
 
+std::string verifier_hash(const Place& place, const std::string& op) {
+  return place.verifier_hash ? place.verifier_hash(op) : std::string();
+}
+
 Place without_memory_limits(Place place) {
   place.limits.memory_bytes = 0;  // unknown: holds all
   place.host_memory = 0;

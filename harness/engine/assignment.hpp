@@ -23,9 +23,13 @@ struct Place {
   double host_memory = 0;  ///< bytes that may be allocated on the host; 0: unknown
   /// Hash of the sources that a variant is built from.
   std::function<std::string(const Variant&)> source_hash;
-  /// Hash of the code that verifies candidates here (verify/verifier_hash.hpp); empty: unknown.
-  std::string verifier_hash = {};
+  /// Hash of the code that verifies an operator's candidates here (verify/verifier_hash.hpp). May
+  /// be empty, and may return an empty text: unknown.
+  std::function<std::string(const std::string& op)> verifier_hash = {};
 };
+
+/// The place's verifier hash for the operator; empty where it is unknown.
+std::string verifier_hash(const Place& place, const std::string& op);
 
 /// The place as if all of its memory were free: what free memory decides differs from run to run.
 Place without_memory_limits(Place place);

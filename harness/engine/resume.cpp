@@ -52,7 +52,7 @@ std::string interrupted_steps(const Results& results) {
 
 bool is_stale(const Record& record, const Variant& variant, const Place& place) {
   return record.source_hash != place.source_hash(variant) ||
-         differs(match_verifier(record.verifier_hash, place.verifier_hash));
+         differs(match_verifier(record.verifier_hash, verifier_hash(place, record.problem.op)));
 }
 
 std::size_t drop_stale(std::vector<Record>& records, const Catalog& catalog, const Place& place) {

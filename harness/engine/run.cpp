@@ -153,7 +153,7 @@ class PointRun {
     std::optional<WrongOutputs> wrong;
     trial.record.verification = verify_candidate(workset(), *plan, *staged_.truth, arithmetic,
                                                  plan_.tolerance, options_of(trial, wrong));
-    trial.record.verifier_hash = plan_.place.verifier_hash;
+    trial.record.verifier_hash = verifier_hash(plan_.place, work_.problem.op);
     trial.record.status = trial.record.verification->ok ? Status::verified : Status::wrong;
     trial.record.reason = reason_of(*trial.record.verification);
     keep(trial, wrong);

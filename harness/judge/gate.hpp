@@ -21,8 +21,9 @@ struct GatePolicy {
   bool require_fresh = false;  ///< a stale source_hash or verifier_hash fails instead of warning
   /// Hash of a variant's sources as they are now.
   std::function<std::string(const Variant&)> source_hash;
-  /// Hash of the code that verifies on a backend now (verify/verifier_hash.hpp); empty: unknown.
-  std::function<std::string(BackendId)> verifier_hash = {};
+  /// Hash of the code that verifies an operator's candidates on a backend now
+  /// (verify/verifier_hash.hpp); empty: unknown.
+  std::function<std::string(BackendId, const std::string& op)> verifier_hash = {};
   /// The caps hold for the errors themselves, whatever they were verified by: a bound may exceed
   /// its cap then.
   bool caps_for_errors = false;

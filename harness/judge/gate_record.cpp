@@ -147,7 +147,8 @@ void judge_freshness(const Record& record, const GatePolicy& policy, Verdict& ve
     stale.push_back("stale: its sources have changed since");
     return;
   }
-  const std::string verifier = policy.verifier_hash ? policy.verifier_hash(record.backend) : "";
+  const std::string verifier =
+      policy.verifier_hash ? policy.verifier_hash(record.backend, record.problem.op) : "";
   switch (match_verifier(record.verifier_hash, verifier)) {
     case VerifierMatch::other_verification:
       stale.push_back("stale: what verifies it has changed since");

@@ -1,8 +1,13 @@
 #include "harness/verify/verifier_hash.hpp"
 
+#include <algorithm>
+#include <map>
+#include <memory>
 #include <sstream>
+#include <utility>
 #include <vector>
 
+#include "core/reference_folders.hpp"
 #include "harness/backends/backend.hpp"
 #include "harness/backends/sources/source_hash.hpp"
 #include "harness/support/hash.hpp"
@@ -12,10 +17,21 @@ namespace {
 
 constexpr std::string_view unknown_compiler = "unknown";
 
-std::string code_of_the_verifier() {
+// The code hash of each of the verifier's sources, in the order of embedded_verifier().
+const std::vector<std::string>& hashes_of_the_verifier() {
+  static const std::vector<std::string> hashes = [] {
+    std::vector<std::string> list;
+    for (const Source& source : embedded_verifier())
+      list.push_back(code_hash(code_tokens(source.text)));
+    return list;
+  }();
+  return hashes;
+}
+
+std::string code_of_the_verifier(std::string_view op) {
   std::vector<std::string> hashes;
-  for (const Source& source : embedded_verifier())
-    hashes.push_back(code_hash(code_tokens(source.text)));
+  for (std::size_t i = 0; i < embedded_verifier().size(); ++i)
+    if (verifies(embedded_verifier()[i].path, op)) hashes.push_back(hashes_of_the_verifier()[i]);
   return hash_of_all(std::move(hashes));
 }
 
@@ -47,9 +63,29 @@ Parts parts_of(std::string_view text) {
 
 }  // namespace
 
-std::string verifier_hash(BackendId backend, const Tolerance& tolerance) {
-  static const std::string code = code_of_the_verifier();
-  return hex(hash_bytes(text_of(tolerance), hash_bytes(code))) + "-" + compiler_of(backend);
+bool verifies(std::string_view path, std::string_view op) {
+  constexpr std::string_view room = "reference/";
+  if (!path.starts_with(room)) return true;
+  path.remove_prefix(room.size());
+  const std::size_t end = path.find('/');
+  if (end == std::string_view::npos) return true;
+  const auto folders = reference_folders(op);
+  return folders.empty() || std::ranges::find(folders, path.substr(0, end)) != folders.end();
+}
+
+std::string verifier_hash(BackendId backend, std::string_view op, const Tolerance& tolerance) {
+  return hex(hash_bytes(text_of(tolerance), hash_bytes(code_of_the_verifier(op)))) + "-" +
+         compiler_of(backend);
+}
+
+std::function<std::string(const std::string& op)> verifier_hashes(BackendId backend,
+                                                                  const Tolerance& tolerance) {
+  auto known = std::make_shared<std::map<std::string, std::string>>();
+  return [backend, tolerance, known = std::move(known)](const std::string& op) {
+    const auto [found, fresh] = known->try_emplace(op);
+    if (fresh) found->second = verifier_hash(backend, op, tolerance);
+    return found->second;
+  };
 }
 
 VerifierMatch match_verifier(std::string_view recorded, std::string_view today) {

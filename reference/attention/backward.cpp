@@ -4,6 +4,7 @@
 
 #include "reference/attention/blocked.hpp"
 #include "reference/attention/blocks.hpp"
+#include "reference/attention/gradients.hpp"
 #include "reference/attention/ragged.hpp"
 
 namespace gla_bench::attention {
@@ -223,10 +224,7 @@ Outputs<Real> backward(const View& view, std::optional<Arithmetic> arithmetic) {
   const std::int64_t key_pairs = view.batch * view.key_heads;
   const std::int64_t query_tasks = query_blocks(view) * view.pairs();
   const std::int64_t key_blocks = (view.key_seq + block - 1) / block;
-  Outputs<Real> outputs;
-  outputs["dq"] = zeros<Real>(view.pairs() * view.seq * view.keys);
-  outputs["dk"] = zeros<Real>(key_pairs * view.key_seq * view.keys);
-  outputs["dv"] = zeros<Real>(key_pairs * view.key_seq * view.values);
+  Outputs<Real> outputs = zero_gradients<Real>(view);
   const std::vector<Real> terms = row_terms<Real>(view);
   DecaySums<Real> sums(view);
   std::vector<Decays> decays(static_cast<std::size_t>(view.pairs()));

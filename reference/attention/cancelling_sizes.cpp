@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "reference/attention/gradients.hpp"
 #include "reference/attention/ragged.hpp"
 
 namespace gla_bench::attention {
@@ -26,10 +27,16 @@ double energy(const float* a, const float* b, std::int64_t count) {
   return sum;
 }
 
-// Adds the squares of the terms of one query's row. `decays_at` has the changes of what is added to
-// the decays' gradients from one token to the next; it is empty where there are none.
+// What the rows of one sequence and query head add to the decays' gradients.
+struct DecaySquares {
+  double constant = 0;
+  /// The changes from one token to the next, where each log decay is an output.
+  std::vector<double> changes;
+};
+
+// Adds the squares of the terms of one query's row.
 void add_row(const View& view, const Decays& decays, std::int64_t b, std::int64_t h,
-             std::int64_t query, ReferenceTensors& squares, std::vector<double>& decays_at) {
+             std::int64_t query, ReferenceTensors& squares, DecaySquares& of_decays) {
   const std::int64_t row = view.query_row(b, query, h);
   // A query that sees nothing has lse = -inf.
   if (view.seen(query) == 0 || !std::isfinite(view.given_lse[row])) return;
@@ -53,33 +60,42 @@ void add_row(const View& view, const Decays& decays, std::int64_t b, std::int64_
     if (!view.has_decays) continue;
     // The log decays between key and query: each is an output, or all of them are one.
     const auto distance = static_cast<double>(view.position(query) - j);
-    if (view.constant_decay) squares.at("dlog_decay")[h] += change * distance * distance;
+    of_decays.constant += change * distance * distance;
     if (view.constant_decay || distance == 0) continue;
-    decays_at[j + 1] += change;
-    decays_at[view.position(query) + 1] -= change;
+    of_decays.changes[j + 1] += change;
+    of_decays.changes[view.position(query) + 1] -= change;
   }
+}
+
+// Adds the squares of all rows of a sequence and query head. Returns those of a constant decay.
+double add_pair(const View& view, std::int64_t b, std::int64_t h, ReferenceTensors& squares) {
+  const Decays decays = view.decays(b, h);
+  DecaySquares of_decays;
+  of_decays.changes.resize(static_cast<std::size_t>(view.key_seq) + 1);
+  for (std::int64_t i = 0; i < view.seq; ++i) add_row(view, decays, b, h, i, squares, of_decays);
+  double sum = 0;
+  for (std::int64_t t = 0; view.has_decays && !view.constant_decay && t < view.key_seq; ++t) {
+    sum += of_decays.changes[t];
+    squares.at("dlog_decay")[view.decay_row(b, t, h)] = std::max(0.0, sum);
+  }
+  return of_decays.constant;
 }
 
 ReferenceTensors squares_of_terms(const View& view) {
   if (view.sequences > 0) return of_sequences<double>(view, squares_of_terms);
-  ReferenceTensors squares;
-  const auto resize = [&](const char* name, std::int64_t elements) {
-    squares[name].resize(static_cast<std::size_t>(elements));
-  };
-  resize("dq", view.pairs() * view.seq * view.keys);
-  resize("dk", view.batch * view.key_seq * view.key_heads * view.keys);
-  if (view.has_decays) resize("dlog_decay", view.decay_gradients());
-  for (std::int64_t pair = 0; pair < view.pairs(); ++pair) {
-    const std::int64_t b = pair / view.heads, h = pair % view.heads;
-    const Decays decays = view.decays(b, h);
-    std::vector<double> decays_at(static_cast<std::size_t>(view.key_seq) + 1);
-    for (std::int64_t i = 0; i < view.seq; ++i) add_row(view, decays, b, h, i, squares, decays_at);
-    double sum = 0;
-    for (std::int64_t t = 0; view.has_decays && !view.constant_decay && t < view.key_seq; ++t) {
-      sum += decays_at[t];
-      squares.at("dlog_decay")[view.decay_row(b, t, h)] = std::max(0.0, sum);
+  ReferenceTensors squares = zero_gradients<double>(view);
+  squares.erase("dv");  // no term of dv is a difference
+  std::vector<double> constant(static_cast<std::size_t>(view.pairs()));
+  const std::int64_t group = view.heads / view.key_heads;
+  // The query heads of one key head add to the same dk, so one thread takes them all.
+#pragma omp parallel for schedule(dynamic) if (view.large())
+  for (std::int64_t shared = 0; shared < view.batch * view.key_heads; ++shared)
+    for (std::int64_t i = 0; i < group; ++i) {
+      const std::int64_t b = shared / view.key_heads, h = shared % view.key_heads * group + i;
+      constant[b * view.heads + h] = add_pair(view, b, h, squares);
     }
-  }
+  for (std::int64_t pair = 0; view.constant_decay && pair < view.pairs(); ++pair)
+    squares.at("dlog_decay")[pair % view.heads] += constant[pair];
   return squares;
 }
 

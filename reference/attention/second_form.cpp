@@ -1,5 +1,6 @@
 #include "reference/attention/second_form.hpp"
 
+#include "reference/attention/gradients.hpp"
 #include "reference/attention/ragged.hpp"
 
 namespace gla_bench::attention {
@@ -109,14 +110,7 @@ ReferenceTensors second_forward(const View& view) {
 
 ReferenceTensors second_backward(const View& view) {
   if (view.sequences > 0) return of_sequences<double>(view, second_backward);
-  ReferenceTensors outputs;
-  const auto resize = [&](const char* name, std::int64_t elements) {
-    outputs[name].resize(static_cast<std::size_t>(elements));
-  };
-  resize("dq", view.pairs() * view.seq * view.keys);
-  resize("dk", view.batch * view.key_seq * view.key_heads * view.keys);
-  resize("dv", view.batch * view.key_seq * view.key_heads * view.values);
-  if (view.log_decay != nullptr) resize("dlog_decay", view.decay_gradients());
+  ReferenceTensors outputs = zero_gradients<double>(view);
   for (std::int64_t pair = 0; pair < view.pairs(); ++pair)
     for (std::int64_t i = 0; i < view.seq; ++i)
       backward_row(view, pair / view.heads, pair % view.heads, i, outputs);

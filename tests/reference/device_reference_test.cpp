@@ -9,7 +9,7 @@
 #include "core/operator.hpp"
 #include "reference/attention/params.h"
 #include "reference/device_bytes.hpp"
-#include "reference/linear_recurrence_params.h"
+#include "reference/linear_recurrence/params.h"
 
 namespace gla_bench {
 namespace {

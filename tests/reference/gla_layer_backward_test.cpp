@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "harness/verify/verify.hpp"
-#include "reference/gla_layer.hpp"
+#include "reference/gla_layer/gla_layer.hpp"
 #include "reference/round_outputs.hpp"
 #include "tests/reference/central_differences.hpp"
 #include "tests/support/distance.hpp"

@@ -1,4 +1,4 @@
-#include "reference/gla_layer.hpp"
+#include "reference/gla_layer/gla_layer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -104,7 +104,7 @@ Place place_of(BackendId backend, const Limits& limits, const std::string& devic
   place.source_hash = [hashes = std::move(hashes)](const Variant& variant) {
     return hashes->of(variant);
   };
-  place.verifier_hash = verifier_hash(backend, default_tolerance());
+  place.verifier_hash = verifier_hashes(backend, default_tolerance());
   return place;
 }
 

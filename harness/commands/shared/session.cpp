@@ -62,7 +62,7 @@ Session open_session(const Hello& hello, const std::optional<Ceilings>& ceilings
   WorkConditions& conditions = session.conditions;
   conditions.place =
       place_of(hello.backend, hello.limits, fact_text(hello.environment, "uuid"), options);
-  conditions.place.verifier_hash = verifier_hash(hello.backend, tolerance_of(config));
+  conditions.place.verifier_hash = verifier_hashes(hello.backend, tolerance_of(config));
   conditions.settings = {measure, config.policy, copy_rate, last_level_cache(session.environment)};
   conditions.rates = rates_or_assumed(
       {copy_rate, fact_number(session.environment, "matrix_tflop_per_s")}, hello.backend);

@@ -54,7 +54,8 @@ void expect_one_run(const ShardPart& part, const ShardPart& first) {
            "was made on another device: " + why + "; --by-device writes one file each");
 }
 
-/// All rows of a variant are of the same sources, and all rows were verified in the same way.
+/// All rows of a variant are of the same sources, and all rows of an operator were verified in the
+/// same way.
 class OneProgram {
  public:
   void look(const ShardPart& part) {
@@ -69,7 +70,8 @@ class OneProgram {
                      known->second.hash + ") than here (" + row.source_hash + ")");
       }
       if (!row.verifier_hash.empty()) {
-        const auto [known, fresh] = verifiers_.try_emplace(backend, Seen{row.verifier_hash, &part});
+        const auto [known, fresh] =
+            verifiers_.try_emplace({problem.op, backend}, Seen{row.verifier_hash, &part});
         if (differs(match_verifier(row.verifier_hash, known->second.hash)))
           refuse(part, *known->second.part,
                  "was verified in another way (" + row.verifier_hash + " here, " +
@@ -84,7 +86,7 @@ class OneProgram {
     const ShardPart* part;
   };
   std::map<std::tuple<std::string, Direction, std::string, BackendId>, Seen> sources_;
-  std::map<BackendId, Seen> verifiers_;
+  std::map<std::pair<std::string, BackendId>, Seen> verifiers_;
 };
 
 /// The rows of all parts, each candidate once, in the order of the config's problems.

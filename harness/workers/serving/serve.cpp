@@ -139,7 +139,7 @@ class Server {
     plan_.reference = settings.policy.verification.reference;
     plan_.tolerance = settings.policy.tolerance.empty() ? default_tolerance()
                                                         : load_tolerance(settings.policy.tolerance);
-    plan_.place.verifier_hash = verifier_hash(plan_.place.backend, plan_.tolerance);
+    plan_.place.verifier_hash = verifier_hashes(plan_.place.backend, plan_.tolerance);
     plan_.keep_wrong = settings.policy.keep_wrong;
     plan_.winner_launches = settings.policy.winner_launches;
     plan_.copy_gb_per_s = settings.copy_gb_per_s;

@@ -1,6 +1,6 @@
 #pragma once
 // What the variants of the layer's backward and of its training share: workspace, parameters and
-// byte counts. reference/gla_layer_backward.hpp has the formulas.
+// byte counts. reference/gla_layer/backward.hpp has the formulas.
 
 #include <vector>
 

@@ -7,7 +7,7 @@
 namespace gla_bench {
 
 /// The forward's parameters, the gradients of its outputs and those of its inputs.
-/// reference/recurrence_backward/backward.hpp has the formulas.
+/// reference/linear_recurrence/backward/backward.hpp has the formulas.
 struct GradientParams {
   LinearRecurrenceParams inputs;  ///< what is an output of the forward is null
   const void* d_o;

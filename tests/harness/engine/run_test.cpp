@@ -24,7 +24,7 @@ Place place(BackendId backend) {
   Place p;
   p.backend = backend;
   p.source_hash = [](const Variant& variant) { return "hash of " + variant.name; };
-  p.verifier_hash = "what verifies";
+  p.verifier_hash = [](const std::string&) { return "what verifies"; };
   return p;
 }
 
@@ -201,8 +201,7 @@ TEST(Run, WhatReadLessThanItsInputsIsWrong) {
 
 TEST(Run, RecordsSayHowLongTheWorkTook) {
   toy::Script script;
-  for (const Record& record : run_toy(script, R"(["slow"])").records)
-    EXPECT_GT(record.seconds, 0);
+  for (const Record& record : run_toy(script, R"(["slow"])").records) EXPECT_GT(record.seconds, 0);
 }
 
 TEST(Run, ASummaryIsOkOnlyWithoutFailures) {

@@ -58,8 +58,9 @@ TEST(TakeOver, RecordsOfAnotherVerificationAreStaleAndThoseThatDoNotSayAreKept) 
   auto rows = rows_of(config);
   ASSERT_EQ(rows.size(), 3u);
   Place place = place_with();
-  place.verifier_hash = "aaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb";
-  rows[0].verifier_hash = place.verifier_hash;
+  const std::string today = "aaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb";
+  place.verifier_hash = [&](const std::string&) { return today; };
+  rows[0].verifier_hash = today;
   rows[1].verifier_hash = "aaaaaaaaaaaaaaaa-cccccccccccccccc";
   rows[2].verifier_hash = "";
   const TakenOver left = taken(rows, config, place);

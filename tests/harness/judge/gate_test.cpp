@@ -209,9 +209,11 @@ TEST(Gate, StaleSourcesWarnOrFail) {
 
 TEST(Gate, AnotherVerificationOrCompilerWarnsOrFails) {
   GatePolicy fresh = policy();
-  fresh.verifier_hash = [](BackendId) { return "aaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb"; };
+  fresh.verifier_hash = [](BackendId, const std::string&) {
+    return "aaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb";
+  };
   Record record = good();
-  record.verifier_hash = fresh.verifier_hash(BackendId::host);
+  record.verifier_hash = fresh.verifier_hash(BackendId::host, record.problem.op);
   EXPECT_TRUE(judge(file({record}), fresh)[1].warnings.empty());
   for (const auto& [hash, words] :
        {std::pair{"cccccccccccccccc-bbbbbbbbbbbbbbbb", "stale: what verifies it has changed"},
@@ -229,7 +231,9 @@ TEST(Gate, AnotherVerificationOrCompilerWarnsOrFails) {
 
 TEST(Gate, RecordsThatDoNotSayWhatVerifiedThemAreNotedOnce) {
   GatePolicy fresh = policy();
-  fresh.verifier_hash = [](BackendId) { return "aaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb"; };
+  fresh.verifier_hash = [](BackendId, const std::string&) {
+    return "aaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb";
+  };
   const Results two = file({good("slow"), good("fast")}, R"(["slow", "fast"])");
   EXPECT_EQ(judge(two, fresh)[0].note, "");
   fresh.require_fresh = true;

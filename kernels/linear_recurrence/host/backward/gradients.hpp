@@ -1,6 +1,6 @@
 #pragma once
 // What the host's backward variants share: the gradients' places, and how rows of them are loaded,
-// finished and stored. reference/recurrence_backward/backward.hpp has the formulas.
+// finished and stored. reference/linear_recurrence/backward/backward.hpp has the formulas.
 //
 // A normalizer is one more column of v (1 throughout), of the states and of the outputs, and its
 // gradients are one more column of theirs. So the forms know of it only by the width of their rows.

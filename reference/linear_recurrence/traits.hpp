@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/operator.hpp"
-#include "reference/linear_recurrence_params.h"
+#include "reference/linear_recurrence/params.h"
 
 namespace gla_bench::recurrence {
 

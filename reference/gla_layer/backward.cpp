@@ -1,6 +1,6 @@
-#include "reference/gla_layer_backward.hpp"
+#include "reference/gla_layer/backward.hpp"
 
-#include "reference/gla_layer_chain.hpp"
+#include "reference/gla_layer/chain.hpp"
 
 namespace gla_bench::gla_layer_forms {
 namespace {

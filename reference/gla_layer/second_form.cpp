@@ -1,11 +1,11 @@
-#include "reference/gla_layer_second_form.hpp"
+#include "reference/gla_layer/second_form.hpp"
 
 #include <cmath>
 #include <string>
 #include <tuple>
 
-#include "reference/gla_layer.hpp"
-#include "reference/gla_layer_backward.hpp"
+#include "reference/gla_layer/backward.hpp"
+#include "reference/gla_layer/gla_layer.hpp"
 
 namespace gla_bench::gla_layer_forms {
 namespace {

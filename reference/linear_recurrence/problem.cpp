@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "reference/inputs.hpp"
-#include "reference/linear_recurrence_traits.hpp"
+#include "reference/linear_recurrence/backward/backward.hpp"
+#include "reference/linear_recurrence/traits.hpp"
 #include "reference/memory_options.hpp"
 #include "reference/passes.hpp"
-#include "reference/recurrence_backward/backward.hpp"
 
 namespace gla_bench::recurrence {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "reference/recurrence_backward/backward.hpp"
+#include "reference/linear_recurrence/backward/backward.hpp"
 
 namespace gla_bench::recurrence {
 namespace {

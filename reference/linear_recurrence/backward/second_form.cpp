@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/linear_recurrence_quadratic.hpp"
-#include "reference/recurrence_backward/backward.hpp"
+#include "reference/linear_recurrence/backward/backward.hpp"
+#include "reference/linear_recurrence/quadratic.hpp"
 
 namespace gla_bench::recurrence {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "core/rounding.hpp"
-#include "reference/recurrence_backward/backward.hpp"
+#include "reference/linear_recurrence/backward/backward.hpp"
 
 namespace gla_bench::recurrence {
 namespace {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "reference/feature_energies.hpp"
-#include "reference/recurrence_backward/backward.hpp"
+#include "reference/linear_recurrence/backward/backward.hpp"
 
 namespace gla_bench::recurrence {
 namespace {

@@ -1,4 +1,4 @@
-#include "reference/linear_recurrence.hpp"
+#include "reference/linear_recurrence/linear_recurrence.hpp"
 
 #include <omp.h>
 
@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "core/rounding.hpp"
-#include "reference/linear_recurrence_quadratic.hpp"
-#include "reference/linear_recurrence_traits.hpp"
+#include "reference/linear_recurrence/backward/backward.hpp"
+#include "reference/linear_recurrence/quadratic.hpp"
+#include "reference/linear_recurrence/traits.hpp"
 #include "reference/passes.hpp"
-#include "reference/recurrence_backward/backward.hpp"
 
 namespace gla_bench {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "reference/device_bytes.hpp"
-#include "reference/linear_recurrence_traits.hpp"
+#include "reference/linear_recurrence/traits.hpp"
 
 namespace gla_bench::recurrence {
 namespace {
@@ -65,7 +65,7 @@ ParamBytes bind(const Traits& traits, const Problem& problem, const Address& add
 ReferenceRecipe recipe_of(const Traits& traits, const Problem& problem,
                           std::optional<Arithmetic> arithmetic) {
   ReferenceRecipe recipe;
-  recipe.source = "reference/linear_recurrence.cuh";
+  recipe.source = "reference/linear_recurrence/linear_recurrence.cuh";
   recipe.constants = constants_of(traits, problem);
   recipe.launches = {launch_of(problem.shape)};
   recipe.bind = [t = &traits, problem, arithmetic](const Address& address) {

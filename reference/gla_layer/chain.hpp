@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/rounding.hpp"
-#include "reference/gla_layer.hpp"
-#include "reference/gla_layer_second_form.hpp"
+#include "reference/gla_layer/gla_layer.hpp"
+#include "reference/gla_layer/second_form.hpp"
 #include "reference/round_outputs.hpp"
 
 namespace gla_bench::gla_layer_forms {

@@ -1,4 +1,4 @@
-#include "reference/gla_layer.hpp"
+#include "reference/gla_layer/gla_layer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,9 @@
 
 #include "core/error.hpp"
 #include "core/rounding.hpp"
-#include "reference/gla_layer_backward.hpp"
-#include "reference/gla_layer_chain.hpp"
-#include "reference/gla_layer_second_form.hpp"
+#include "reference/gla_layer/backward.hpp"
+#include "reference/gla_layer/chain.hpp"
+#include "reference/gla_layer/second_form.hpp"
 #include "reference/inputs.hpp"
 #include "reference/passes.hpp"
 

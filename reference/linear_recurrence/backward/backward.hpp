@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/linear_recurrence_traits.hpp"
+#include "reference/linear_recurrence/traits.hpp"
 
 namespace gla_bench::recurrence {
 

@@ -14,7 +14,7 @@
 // keeps), and the traits of the member and the problem's options: trait::decay (0 none, 1 per head,
 // 2 per token, 3 per key), ::before_update, ::elu_features, ::normalize, ::raw_gates, ::ragged.
 
-#include "reference/linear_recurrence_params.h"
+#include "reference/linear_recurrence/params.h"
 #include "reference/rounded.cuh"
 
 namespace reference {

@@ -1,4 +1,4 @@
-#include "reference/softmax.hpp"
+#include "reference/softmax/softmax.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/operator.hpp"
-#include "reference/linear_recurrence_traits.hpp"
+#include "reference/linear_recurrence/traits.hpp"
 
 namespace gla_bench::recurrence {
 
