@@ -48,13 +48,16 @@ class KeyWalk : KeyParts {
              column_in_tile(), of_, valid);
     const bool strong = named_barrier_or<consumers>(1, own.strong());
     Frames frames;
-    float factor[2], before[2];
+    float factor[2], later[2], before[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       frames.query[r] = strong ? 0.0f : own.middle(r);
       frames.key[r] = strong ? own.end(r) : own.middle(r);
-      factor[r] = device::exp2_fast(later_[r] + own.end(r) - frames.key[r]);
+      factor[r] = device::exp2_fast(own.end(r) - frames.key[r]);
+      later[r] = device::exp2_fast(later_[r]);
     }
+    // Both at once could be below 2^-126, though their product with D is not.
+    scale_change(later);
     scale_change(factor);
     multiply_states(state, before);
 #pragma unroll
