@@ -210,7 +210,13 @@ std::vector<WorstOfChunk> HostComparison::worsts(double rms) {
 }
 
 CoarseCounts HostComparison::coarse_output() {
-  return coarse_counts(raw_);
+  if (adjusted_.empty()) return coarse_counts(raw_);
+  // What is left of terms that cancelled is a small multiple of their last place, whatever was
+  // kept. Zeros are not counted.
+  std::vector<float> values(raw_.begin(), raw_.end());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (adjusted_[i] != raw_[i] && adjusted_[i] == static_cast<float>(expected_[i])) values[i] = 0;
+  return coarse_counts(values);
 }
 
 CoarseCounts HostComparison::coarse_expected() {

@@ -112,7 +112,8 @@ std::optional<int> kept_bits(const TensorSpec& spec, OutputComparison& compariso
   if (found.float16 <= 0.5) return std::nullopt;  // 8 bits fit 11 as well
   const CoarseShares known = shares_of(comparison.coarse_expected());
   const auto unlike = [](double share, double first, double second) {
-    return share > 0.5 && std::max(first, second) < 0.25;
+    const double explained = std::max(first, second);
+    return explained < 0.25 && share - explained > 0.5;
   };
   if (unlike(found.bfloat16, known.bfloat16, plain.bfloat16)) return 8;
   if (unlike(found.float16, known.float16, plain.float16)) return 11;

@@ -52,9 +52,10 @@ SignedMeans signed_means(const TensorSpec& spec, DType stored, std::span<const f
 CoarseShares coarse_shares(std::span<const float> values);
 
 /// The bits of a float32 output's values that were really kept, where they are fewer than a
-/// float32's: 8 (bfloat16) or 11 (float16 and tf32), of more than half of the elements. Nothing
-/// where the exact result or the plain computation has a quarter of such values itself (few tokens,
-/// or whole numbers), for outputs of another dtype, and for fewer than 32 elements.
+/// float32's: 8 (bfloat16) or 11 (float16 and tf32), of more elements than the exact result or the
+/// plain computation has, by half of all. Nothing where one of the two has a quarter of such values
+/// itself (few tokens, or whole numbers), for outputs of another dtype, and for fewer than 32
+/// elements. What is left of terms that cancelled does not count (verify/allowances.hpp).
 /// @throws std::invalid_argument when a size does not fit the spec
 std::optional<int> kept_bits(const TensorSpec& spec, std::span<const float> got,
                              std::span<const double> expected, const CoarseShares& plain);

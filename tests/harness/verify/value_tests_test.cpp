@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/rounding.hpp"
+#include "harness/verify/host_comparison.hpp"
 #include "reference/inputs.hpp"
 
 namespace gla_bench {
@@ -215,6 +216,25 @@ TEST(KeptBits, APlainComputationOfFewBitsExplainsThem) {
   EXPECT_EQ(kept_bits(spec, got, expected, coarse_shares(got)), std::nullopt);
   EXPECT_EQ(coarse_shares(got).bfloat16, 1.0);
   EXPECT_EQ(kept_bits(spec, got, expected, {0.1, 0.1}), 8);
+}
+
+TEST(KeptBits, WhatThePlainComputationExplainsIsTakenOff) {
+  const TensorSpec spec = tokens(1, 20, 1, 8, DType::float32);
+  const std::vector<double> expected = normals(spec, 3);
+  std::vector<float> got = stored(expected, [](double x) { return static_cast<float>(x); });
+  for (std::size_t i = 0; i < got.size() * 6 / 10; ++i) got[i] = to_nearest(expected[i]);
+  EXPECT_EQ(kept_bits(spec, got, expected, {}), 8);
+  EXPECT_EQ(kept_bits(spec, got, expected, {0.2, 0.2}), std::nullopt);
+}
+
+TEST(KeptBits, WhatIsLeftOfCancellingTermsDoesNotCount) {
+  const TensorSpec spec = tokens(1, 20, 1, 8, DType::float32);
+  const std::vector<double> expected(160, 0.0);
+  const std::vector<float> multiples(160, 0x3p-24f), allowed(160, 0x1p-20f), none(160, 0.0f);
+  HostComparison cancelled(spec, multiples, expected, allowed);
+  EXPECT_EQ(kept_bits(spec, cancelled, {}), std::nullopt);
+  HostComparison wrong(spec, multiples, expected, none);
+  EXPECT_EQ(kept_bits(spec, wrong, {}), 8);
 }
 
 TEST(KeptBits, AReferenceOfFewBitsExplainsThem) {
