@@ -21,6 +21,13 @@ inline constexpr std::string_view kept_bits =
 inline constexpr std::string_view guard_zone = "guard_zone";
 inline constexpr std::string_view input_changed = "input_changed";
 
+/// Whether a check is of the sizes and signs of errors alone: the outputs are there, finite, the
+/// same each time, and nothing else was touched.
+inline bool is_of_errors(std::string_view check) {
+  return check == rel_l2 || check == worst_chunk || check == max_abs || check == signed_mean ||
+         check == kept_bits;
+}
+
 // Checks of further runs.
 inline constexpr std::string_view repeat =
     "repeat";  ///< wrong, or different bits from a candidate that promised the same

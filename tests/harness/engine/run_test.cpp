@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/records/contest.hpp"
 #include "tests/support/toy.hpp"
 #include "tests/support/toy_backend.hpp"
 
@@ -35,9 +36,9 @@ struct Ran {
 };
 
 Ran run_toy(toy::Script& script, const std::string& variants, BackendId id = BackendId::host,
-            bool measure = true) {
+            bool measure = true, const Catalog& catalog = toy::catalog()) {
   toy::ToyBackend backend(id, script);
-  const auto work = assignments(config_with_shapes(variants), toy::catalog(), place(id));
+  const auto work = assignments(config_with_shapes(variants), catalog, place(id));
   RunRules plan;
   plan.place = place(id);
   plan.measure = measure;
@@ -146,6 +147,24 @@ TEST(Run, WrongCandidatesAreNotTimedAndSayWhy) {
     }
   }
   EXPECT_NE(ran.output.find("wrong slow [host]"), std::string::npos) << ran.output;
+}
+
+TEST(Run, AWrongPeerIsTimedAndStaysWrong) {
+  std::vector<Variant> variants = toy::make_variants();
+  for (Variant& variant : variants) variant.peer = variant.name == "slow";
+  toy::Script script;
+  script.wrong = "slow";
+  const Ran ran = run_toy(script, R"(["slow", "fast"])", BackendId::host, true,
+                          {toy::catalog().operators, variants});
+  EXPECT_EQ(ran.summary.count(Status::wrong), 2u);
+  for (const Record& record : ran.records) {
+    ASSERT_TRUE(record.timing);
+    if (record.variant != "slow") continue;
+    EXPECT_EQ(record.status, Status::wrong);
+    EXPECT_EQ(record.verification->check, "rel_l2");
+    EXPECT_NE(record.reason.find("'o'"), std::string::npos) << record.reason;
+    EXPECT_FALSE(may_win(record));
+  }
 }
 
 TEST(Run, AWrongTimedLaunchIsWrong) {
