@@ -1,6 +1,7 @@
 #include "harness/commands/against.hpp"
 
 #include <unistd.h>
+#include <chrono>
 
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include "harness/judge/comparison_report.hpp"
 #include "harness/judge/seeds.hpp"
 #include "harness/records/environment.hpp"
+#include "harness/support/elapsed.hpp"
 #include "harness/workers/process.hpp"
 #include "harness/workers/signals.hpp"
 
@@ -86,6 +88,7 @@ bool is_results_file(const std::string& path) {
 }
 
 int run_against_program(const AgainstOptions& options, const std::string& command_line) {
+  const auto begun = std::chrono::steady_clock::now();
   const Config config =
       with_seeds(load_session_config(options.config, options.candidates.catalog()), options.seeds);
   const Catalog& catalog = config.catalog;
@@ -135,7 +138,8 @@ int run_against_program(const AgainstOptions& options, const std::string& comman
     signal = end.signal;
   }
   progress.finish();
-  finish_output(file, config, signal == 0 ? "" : signal_text(signal), results);
+  finish_output(file, config, signal == 0 ? "" : signal_text(signal), seconds_since(begun),
+                results);
   results.file = file.path();
   if (!options.quiet && has_rounds(results))
     std::cout << comparison_text(compare_rounds(results, {}), {});

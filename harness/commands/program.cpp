@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
@@ -16,11 +17,22 @@
 namespace gla_bench::commands {
 namespace {
 
-/// The command line as a shell would take it again. The program stands by its name alone, since a
-/// record should not tell where somebody built it.
+/// An argument that is a path from the root, or an option with one, by the path's last name alone.
+std::string without_folders(std::string_view argument) {
+  const std::size_t equals = argument.starts_with("--") ? argument.find('=') : argument.npos;
+  const std::size_t begin = equals == argument.npos ? 0 : equals + 1;
+  const std::string_view path = argument.substr(begin);
+  if (!path.starts_with('/')) return std::string(argument);
+  return std::string(argument.substr(0, begin)) +
+         std::filesystem::path(path).lexically_normal().filename().string();
+}
+
+/// The command line as a shell would take it again, in the folder that it was given in. A record
+/// should not tell where somebody built the program, or what lies around that folder, so the
+/// program and paths from the root stand by their names alone.
 std::string quoted(int count, char** arguments) {
   std::string line = count > 0 ? std::filesystem::path(arguments[0]).filename().string() : "";
-  for (int i = 1; i < count; ++i) line += " " + shell_quoted(arguments[i]);
+  for (int i = 1; i < count; ++i) line += " " + shell_quoted(without_folders(arguments[i]));
   return line;
 }
 

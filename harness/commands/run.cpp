@@ -26,6 +26,7 @@
 #include "harness/judge/seeds.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/report/text/report.hpp"
+#include "harness/support/elapsed.hpp"
 #include "harness/workers/signals.hpp"
 #include "harness/workers/step_limit.hpp"
 
@@ -244,7 +245,7 @@ int execute(RunOptions options, const std::string& command_line) {
                 .work_through(work, nominal_seconds_of(config, catalog, place, options.measure),
                               config_to_json(config).dump(), *file, results, do_all)
           : do_all(work);
-  if (file) finish_output(*file, config, why_ended(end), results);
+  if (file) finish_output(*file, config, why_ended(end), seconds_since(begun), results);
   end.summary.counts.clear();
   for (const Record& record : results.records) ++end.summary.counts[record.status];
   results.file = file ? file->path() : options.config;

@@ -25,6 +25,9 @@ void add_ceilings(Facts& environment, const Ceilings& ceilings);
 /// second is missing where the run came to its end.
 inline constexpr std::string_view candidates_asked = "candidates", ended_by = "ended_by";
 
+/// The fact of how many seconds a run took, all parts of one that was continued together.
+inline constexpr std::string_view wall_seconds = "wall_seconds";
+
 /// The last-level cache in bytes as the backend's environment has it; 0 where it does not.
 double last_level_cache(const Facts& environment);
 

@@ -1,5 +1,6 @@
 #include "harness/commands/shared/session.hpp"
 
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -75,17 +76,15 @@ void expect_device(const Hello& hello, const std::string& command) {
     throw InputError(command + ": nothing can run here: " + fact_text(hello.environment, "device"));
 }
 
-void finish_output(RecordFile& file, const Config& config, const std::string& why,
+void finish_output(RecordFile& file, const Config& config, const std::string& why, double seconds,
                    Results& results) {
-  const std::string before = fact_text(results.environment, ended_by);
+  results.environment[std::string(wall_seconds)] =
+      std::round(1e3 * (fact_number(results.environment, wall_seconds) + seconds)) / 1e3;
   if (why.empty())
     results.environment.erase(std::string(ended_by));
   else
     results.environment[std::string(ended_by)] = why;
-  if (before == why)
-    file.finish();
-  else
-    file.finish(results.environment, config_to_json(config));
+  file.finish(results.environment, config_to_json(config));
 }
 
 int or_interrupted(const std::function<int()>& work) {

@@ -35,8 +35,9 @@ RecordFile open_output(const OutputOptions& output, const Config& config, const 
                        const Place& place, Results& results);
 
 /// Ends the results file. `why`: what ended the work early; the environment says so until the work
-/// is completed. Empty where it came to its end.
-void finish_output(RecordFile& file, const Config& config, const std::string& why,
+/// is completed. Empty where it came to its end. `seconds`: how long the command took; those of
+/// earlier parts of a continued run are added.
+void finish_output(RecordFile& file, const Config& config, const std::string& why, double seconds,
                    Results& results);
 
 /// Where a command's work is done.

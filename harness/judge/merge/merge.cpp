@@ -160,7 +160,7 @@ Results head_of(const std::vector<ShardPart>& parts, const Rows& rows) {
   facts[std::string(candidates_asked)] = asked;
   if (hosts.size() > 1) facts["hosts"] = static_cast<double>(hosts.size());
   if (devices.size() > 1) facts["gpus"] = static_cast<double>(devices.size());
-  for (const std::string_view of_a_part : {shard_fact, shard_problems, ended_by})
+  for (const std::string_view of_a_part : {shard_fact, shard_problems, ended_by, wall_seconds})
     facts.erase(std::string(of_a_part));
   return head;
 }

@@ -101,6 +101,11 @@ TEST_F(Cli, RunsGatesAndReports) {
   for (const std::string key : {"device", "host", "host_compiler", "git_commit", "command_line",
                                 "started", "backend", "copy_gb_per_s"})
     EXPECT_FALSE(fact_text(results.environment, key).empty()) << key;
+  EXPECT_GT(fact_number(results.environment, "wall_seconds"), 0);
+  const std::string line = fact_text(results.environment, "command_line");
+  EXPECT_EQ(line,
+            "gla-bench run " + std::filesystem::path(path).filename().string() + " -o out.json")
+      << "no folder of this machine";
   const Outcome gated = program("gate " + out + " --require-fresh --junit " + file("j.xml"));
   EXPECT_EQ(gated.code, 0) << gated.text;
   EXPECT_NE(read_text_file(file("j.xml")).find("<testsuite "), std::string::npos);
