@@ -27,6 +27,13 @@ inline constexpr BackwardSm90Layout layout{dim::key_dim, dim::value_dim, block_m
                                            stages,       trait::decay,   ordered};
 static_assert(layout.bytes == launch::shared_bytes);
 
+/// The part of the L2 cache (50 MB) that queries and the sums of dq may take, what a query has of
+/// them, and a number of blocks that keeps all multiprocessors (132) at work.
+inline constexpr long long cached_bytes = 32 << 20;
+inline constexpr int bytes_of_query =
+    4 * dim::key_dim + static_cast<int>(sizeof(io_t)) * (dim::key_dim + dim::value_dim);
+inline constexpr int enough_blocks = 2 * 132;
+
 /// The keys of a block, and the queries that see some of them.
 struct Range : Positions {
   int batch, key_head;
@@ -34,17 +41,33 @@ struct Range : Positions {
   int first_step, all_steps;  ///< of each query head
 
   __device__ __forceinline__ explicit Range(const AttentionParams& params) : Positions{params} {
-    const int heads = static_cast<int>(p.batch * p.key_heads);
-    const int sequence = static_cast<int>(blockIdx.x) % heads;
+    const int heads = static_cast<int>(p.batch * p.key_heads), keys = static_cast<int>(p.key_seq);
+    const int blocks = (keys + layout.block_n - 1) / layout.block_n;
+    const int together = heads_together(heads, blocks), index = static_cast<int>(blockIdx.x);
+    const int before = index / (together * blocks) * together;  // heads of earlier groups
+    const int left = heads - before, width = left < together ? left : together;
+    const int sequence = before + (index - before * blocks) % width;
     batch = sequence / static_cast<int>(p.key_heads);
     key_head = sequence % static_cast<int>(p.key_heads);
     // The blocks with the most work start first: the first keys.
-    first_key = static_cast<int>(blockIdx.x) / heads * layout.block_n;
-    const int end = first_key + layout.block_n, keys = static_cast<int>(p.key_seq);
+    first_key = (index - before * blocks) / width * layout.block_n;
+    const int end = first_key + layout.block_n;
     last_key = (end < keys ? end : keys) - 1;
     const int nearest = first_key - position(0);  // the first query that sees the first key
     first_step = trait::causal != 0 && nearest > 0 ? nearest / block_m : 0;
     all_steps = static_cast<int>((p.seq + block_m - 1) / block_m);
+  }
+  /// How many key heads are at work at a time. What their blocks share, q and do and the sums of dq,
+  /// is read and added to once for each block, and should stay in the L2 cache. Enough blocks must
+  /// be left for the longest ones to begin well before the end. In a fixed order, blocks of a head
+  /// wait for one another, so that all heads are at work.
+  __device__ __forceinline__ int heads_together(int heads, int blocks) const {
+    if constexpr (ordered) return heads;
+    const long long shared = trait::group * p.seq * bytes_of_query;
+    const int fitting = static_cast<int>(cached_bytes / shared);
+    const int least = (enough_blocks + blocks - 1) / blocks;
+    const int together = fitting < least ? least : fitting;
+    return together < heads ? together : heads;
   }
   /// A query head of the group, counted over the batch.
   __device__ __forceinline__ long long sequence(int of_group) const {
