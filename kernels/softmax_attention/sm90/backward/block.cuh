@@ -27,12 +27,12 @@ inline constexpr BackwardSm90Layout layout{dim::key_dim, dim::value_dim, block_m
                                            stages,       trait::decay,   ordered};
 static_assert(layout.bytes == launch::shared_bytes);
 
-/// The part of the L2 cache (50 MB) that queries and the sums of dq may take, what a query has of
-/// them, and a number of blocks that keeps all multiprocessors (132) at work.
-inline constexpr long long cached_bytes = 32 << 20;
-inline constexpr int bytes_of_query =
-    4 * dim::key_dim + static_cast<int>(sizeof(io_t)) * (dim::key_dim + dim::value_dim);
-inline constexpr int enough_blocks = 2 * 132;
+/// Key heads whose blocks are at work at a time. Eight blocks of each then run beside one another on
+/// 132 multiprocessors: they share what they read of q and do, and what they add to dq, while it is
+/// in the L2 cache. With all of 64 heads at work, two would, and four times the bytes go to memory.
+/// With two or three heads at work no byte goes there twice, but it was 1 to 2 % slower wherever
+/// memory is not the limit, probably since 40 blocks or more add to the sums of one head.
+inline constexpr int heads_together = 16;
 
 /// The keys of a block, and the queries that see some of them.
 struct Range : Positions {
@@ -43,9 +43,11 @@ struct Range : Positions {
   __device__ __forceinline__ explicit Range(const AttentionParams& params) : Positions{params} {
     const int heads = static_cast<int>(p.batch * p.key_heads), keys = static_cast<int>(p.key_seq);
     const int blocks = (keys + layout.block_n - 1) / layout.block_n;
-    const int together = heads_together(heads, blocks), index = static_cast<int>(blockIdx.x);
-    const int before = index / (together * blocks) * together;  // heads of earlier groups
-    const int left = heads - before, width = left < together ? left : together;
+    const int index = static_cast<int>(blockIdx.x), part = index / (heads_together * blocks);
+    // The last part takes what is left over: few heads alone would end on their long blocks.
+    const int last = heads < heads_together ? 0 : heads / heads_together - 1;
+    const int before = (part < last ? part : last) * heads_together;
+    const int width = part < last ? heads_together : heads - before;
     const int sequence = before + (index - before * blocks) % width;
     batch = sequence / static_cast<int>(p.key_heads);
     key_head = sequence % static_cast<int>(p.key_heads);
@@ -56,18 +58,6 @@ struct Range : Positions {
     const int nearest = first_key - position(0);  // the first query that sees the first key
     first_step = trait::causal != 0 && nearest > 0 ? nearest / block_m : 0;
     all_steps = static_cast<int>((p.seq + block_m - 1) / block_m);
-  }
-  /// How many key heads are at work at a time. What their blocks share, q and do and the sums of dq,
-  /// is read and added to once for each block, and should stay in the L2 cache. Enough blocks must
-  /// be left for the longest ones to begin well before the end. In a fixed order, blocks of a head
-  /// wait for one another, so that all heads are at work.
-  __device__ __forceinline__ int heads_together(int heads, int blocks) const {
-    if constexpr (ordered) return heads;
-    const long long shared = trait::group * p.seq * bytes_of_query;
-    const int fitting = static_cast<int>(cached_bytes / shared);
-    const int least = (enough_blocks + blocks - 1) / blocks;
-    const int together = fitting < least ? least : fitting;
-    return together < heads ? together : heads;
   }
   /// A query head of the group, counted over the batch.
   __device__ __forceinline__ long long sequence(int of_group) const {

@@ -17,11 +17,11 @@
 // their difference is formed for each pair. The gradient of the decay comes from sums of dS over
 // the queries of each key and over the keys of each query (backward/sums.cuh).
 //
-// Grid: batch * key heads * ceil(Tk / 128 or 64) blocks, as many heads at a time as the L2 cache
-// holds, and of these the first keys first. Shared memory: layout.h. Bytes moved: k and v once; q
-// and do once for each block that meets them, mostly from the L2 cache; the sums of dq are zeroed, added to with 4 K bytes for each query and block, and
-// read. A kernel before forms D and reads o and do once, another brings it and lse into the order
-// of steps; one after rounds dq.
+// Grid: batch * key heads * ceil(Tk / 128 or 64) blocks, 16 heads at a time, and of these the first
+// keys first. Shared memory: layout.h. Bytes moved: k and v once; q and do once for each block that
+// meets them, mostly from the L2 cache; the sums of dq are zeroed, added to with 4 K bytes for each
+// query and block, and read. A kernel before forms D and reads o and do once, another brings it and
+// lse into the order of steps; one after rounds dq.
 
 #include "softmax_attention/sm90/backward/consume.cuh"
 #include "softmax_attention/sm90/backward/load.cuh"
