@@ -4,7 +4,7 @@
     readme_tables.py --program build/gla-bench            writes them between their markers
     readme_tables.py --program build/gla-bench --check    says what is out of date, exit code 1
 
-Every figure in such a table comes from results/h200/*.json. Rows whose sources have changed since are
+Every figure in such a table comes from one folder of results/. Rows whose sources have changed since are
 marked, by the program's own sources. Who wins, and which tile stands for its
 variant, comes from the program (`gla-bench report --json`). Needs nothing else but Python 3.
 """
@@ -16,15 +16,17 @@ from tables.first_look import first_look
 from tables.gla import gla
 from tables.headline import headline_short, headline_table
 from tables.measured import measured
+from tables.peers import peers_table
 from tables.records import ROOT, load, with_stale_note
 from tables.variants import mission
 
-# The file that shows each table, between its markers.
+# The file that shows each table, between its markers, and the folder of results/ that it is made of.
 TABLES = {
-    "README.md": [("headline_short", headline_short)],
-    "docs/headline.md": [("headline", headline_table)],
-    "docs/first_look.md": [("first_look", first_look)],
-    "docs/measured.md": [("mission", mission), ("gla", gla), ("measured", measured)],
+    "README.md": [("headline_short", headline_short, "h200")],
+    "docs/headline.md": [("headline", headline_table, "h200")],
+    "docs/peers.md": [("peers", peers_table, "h100/peers")],
+    "docs/first_look.md": [("first_look", first_look, "h200")],
+    "docs/measured.md": [("mission", mission, "h200"), ("gla", gla, "h200"), ("measured", measured, "h200")],
 }
 
 
@@ -39,20 +41,21 @@ def main():
     parser.add_argument("--program", required=True, help="the gla-bench that decides who wins")
     parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when stale")
     options = parser.parse_args()
-    records = load(options.program)
+    folders = {folder for tables in TABLES.values() for *_, folder in tables}
+    records = {folder: load(options.program, folder) for folder in sorted(folders)}
     stale = []
     for path, tables in TABLES.items():
         text = (ROOT / path).read_text()
         new = text
-        for name, table in tables:
-            new = with_table(new, name, with_stale_note(table(records)))
+        for name, table, folder in tables:
+            new = with_table(new, name, with_stale_note(table(records[folder])))
         if new == text:
             continue
         stale.append(path)
         if not options.check:
             (ROOT / path).write_text(new)
     if options.check and stale:
-        print(f"{', '.join(stale)}: tables are not what results/h200 holds; run scripts/readme_tables.py")
+        print(f"{', '.join(stale)}: tables are not what results/ holds; run scripts/readme_tables.py")
         return 1
     return 0
 

@@ -28,10 +28,10 @@ def rows_of(program, paths):
     return {(Path(row["file"]).name, row["row"]): row for row in json.loads(done.stdout)}
 
 
-def load(program):
-    """Every record of the device's files; "row": what the program says of it among all files; "standing_in_file": among those of its own."""
+def load(program, folder="h200"):
+    """Every record of the files of a folder of results/; "row": what the program says of it among all files; "standing_in_file": among those of its own."""
     records = []
-    paths = sorted((ROOT / "results" / "h200").glob("*.json"))
+    paths = sorted((ROOT / "results" / folder).glob("*.json"))
     among_all = rows_of(program, paths)
     for path in paths:
         alone = rows_of(program, [path])

@@ -1,0 +1,67 @@
+"""Our best beside other projects' functions of the same run (results/<device>/peers/)."""
+
+from tables import numbers
+from tables.records import extents, milliseconds, ms_text, problem_of, share, timed
+
+COLUMNS = ["", "problem", "B,T,H,K,V", "ours", "ms", "TFLOP/s", "of the floor", "best right peer", "its ms", "ratio",
+           "peers that are wrong: ms, output, error over its bound"]
+TEXT_COLUMNS = {"", "problem", "B,T,H,K,V", "ours", "best right peer", COLUMNS[-1]}
+DIRECTIONS = ["forward", "training", "backward"]
+
+
+def named(record):
+    """"attention, full", "decay_attention, `typical`": a problem's operator and what is not usual of it."""
+    words = [record["operator"]]
+    if (record.get("options") or {}).get("causal") == "false":
+        words.append("full")
+    if record["gate"] not in ("normal", "none", "retnet") or record["operator"] == "decay_attention":
+        words.append(f"`{record['gate']}`")
+    return ", ".join(words)
+
+
+def worst_output(record):
+    """"`dq` 1.4": the output that is furthest beyond its bound of rel_l2, or what else was found."""
+    over = {name: one["rel_l2"] / one["bound"] for name, one in record["verification"]["tensors"].items()
+            if one.get("bound")}
+    name = max(over, key=over.get, default=None)
+    if name is not None and over[name] > 1:
+        return f"`{name}` {numbers.factor(over[name])}"
+    return f"`{record['verification']['check']}`"
+
+
+def peers_row(rows):
+    own = next((r for r in rows if not r["peer"] and r["standing_in_file"] == "winner"), None)
+    peers = [r for r in rows if r["peer"]]
+    right = min((r for r in peers if timed(r)), key=milliseconds, default=None)
+    wrong = {}
+    for record in peers:
+        if record["status"] == "wrong" and record["timing"]:
+            before = wrong.get(record["variant"])
+            if before is None or milliseconds(record) < milliseconds(before):
+                wrong[record["variant"]] = record
+    cells = [rows[0]["direction"], named(rows[0]), extents(rows[0])]
+    if own is None:
+        cells += ["-"] * 4
+    else:
+        cells += [f"`{own['variant']}`", ms_text(own), numbers.fixed(own["row"]["tflop_per_s"], 0), share(own)]
+    if right is None or own is None:
+        cells += ["-", "-", "-"]
+    else:
+        cells += [f"`{right['variant']}`", numbers.ms(milliseconds(right)),
+                  numbers.factor(milliseconds(right) / milliseconds(own))]
+    cells.append("; ".join(f"`{name}`: {numbers.ms(milliseconds(record))}, {worst_output(record)}"
+                           for name, record in sorted(wrong.items())) or "-")
+    return cells
+
+
+def peers_table(records):
+    """One row for each problem of a device's files of peers, by direction and operator."""
+    problems = {}
+    for record in records:
+        key = (record["file"], record["direction"], record["operator"], problem_of(record))
+        problems.setdefault(key, []).append(record)
+    tried = [rows for rows in problems.values() if any(r["peer"] for r in rows)]
+    tried.sort(key=lambda rows: DIRECTIONS.index(rows[0]["direction"]))
+    rules = "|".join("---" if name in TEXT_COLUMNS else "---:" for name in COLUMNS)
+    lines = ["| " + " | ".join(COLUMNS) + " |", f"|{rules}|"]
+    return "\n".join(lines + ["| " + " | ".join(peers_row(rows)) + " |" for rows in tried])
