@@ -72,6 +72,23 @@ TEST(WellPosedProblems, OfShiftedGradientsHaveOtherChannels) {
   EXPECT_GT(shifted, 20);
 }
 
+/// With one channel q cancels in the output over the normaliser, and its gradient is zero.
+TEST(WellPosedProblems, OfNormalizedGradientsHaveTwoChannelsOfKeys) {
+  int normalized = 0, plain = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed)  // each has a dozen pairs of dimensions
+    for (const Problem& p :
+         free_problems("linear_attention", 40, seed, R"(, "direction": "backward")")) {
+      if (!flag(p, "normalize")) {
+        plain += p.shape.key_dim == 1;
+        continue;
+      }
+      ++normalized;
+      EXPECT_GE(p.shape.key_dim, 2) << describe(p);
+    }
+  EXPECT_GT(normalized, 100);
+  EXPECT_GT(plain, 0) << "single channels are drawn where they are no quotient's";
+}
+
 /// Gradients that are zero are judged beside those of other heads, as chunks of few tokens are.
 TEST(WellPosedProblems, OfConstantResetsHaveGradientsOfFewTokens) {
   int constant = 0;
