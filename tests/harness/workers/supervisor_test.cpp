@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -62,8 +65,10 @@ class SupervisorTest : public testing::Test {
     return {places::planted_worker, {mode, state_}};
   }
 
+  /// `starting` is called with the name of the worker that begins a step.
   Ran run(const std::string& variants, bool measure = true, int workers = 1,
-          const std::string& mode = "serve") {
+          const std::string& mode = "serve",
+          const std::function<void(const std::string&)>& starting = {}) {
     Supervisor supervisor;
     for (int i = 0; i < workers; ++i) supervisor.add("w" + std::to_string(i), command(mode));
     const Config asked = config(variants);
@@ -82,6 +87,7 @@ class SupervisorTest : public testing::Test {
     };
     hooks.starting = [&](const Candidate& candidate, RunStep step, const std::string& where) {
       ran.started.push_back(where + " " + std::string(name(step)) + " " + candidate.variant->name);
+      if (starting) starting(where);
     };
     std::ostringstream out;
     {
@@ -162,6 +168,40 @@ TEST_F(SupervisorTest, SeveralWorkersShareTheProblems) {
   const Ran ran = run(R"(["good", "segfault", "also_good"])", false, 2);
   EXPECT_EQ(ran.records.size(), 3u);
   EXPECT_EQ(ran.end.summary.count(Status::verified), 2u);
+}
+
+/// The processes that this one has started, the first one first.
+std::vector<pid_t> children() {
+  std::vector<pid_t> list;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream in(entry.path() / "stat");
+    pid_t pid = 0, parent = 0;
+    std::string name, state;
+    if (in >> pid >> name >> state >> parent && parent == ::getpid() && state != "Z")
+      list.push_back(pid);
+  }
+  std::ranges::sort(list);
+  return list;
+}
+
+TEST_F(SupervisorTest, AWorkerKilledInAStepIsReplacedAndToldOf) {
+  for (const bool first : {true, false}) {
+    bool killed = false;
+    const Ran ran =
+        run(R"(["good", "also_good"])", true, 2, "serve", [&](const std::string& where) {
+          if (killed || where != "w0") return;
+          killed = true;
+          const std::vector<pid_t> workers = children();
+          ASSERT_EQ(workers.size(), 2u);
+          ::kill(workers[first ? 0 : 1], SIGKILL);
+        });
+    EXPECT_TRUE(killed);
+    EXPECT_TRUE(ran.end.summary.ok()) << ran.output;
+    EXPECT_EQ(ran.by_variant().size(), 2u) << ran.output;
+    EXPECT_EQ(ran.records.size(), 2u) << "no row is lost or twice";
+    EXPECT_NE(ran.output.find(first ? "w0: SIGKILL" : "w1: SIGKILL"), std::string::npos)
+        << ran.output;
+  }
 }
 
 TEST_F(SupervisorTest, AWorkerThatDiesAtItsStartIsAFaultOfTheMachine) {
