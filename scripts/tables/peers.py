@@ -56,6 +56,8 @@ def peers_row(rows):
 
 def peers_table(records):
     """One row for each problem of a device's files of peers, by direction and operator."""
+    if not records:
+        return "Not measured yet: `gla-bench run examples/peers/headline.json` makes such records."
     problems = {}
     for record in records:
         key = (record["file"], record["direction"], record["operator"], problem_of(record))

@@ -32,6 +32,8 @@ def load(program, folder="h200"):
     """Every record of the files of a folder of results/; "row": what the program says of it among all files; "standing_in_file": among those of its own."""
     records = []
     paths = sorted((ROOT / "results" / folder).glob("*.json"))
+    if not paths:
+        return []
     among_all = rows_of(program, paths)
     for path in paths:
         alone = rows_of(program, [path])

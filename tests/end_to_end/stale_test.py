@@ -15,8 +15,8 @@ import unittest
 from pathlib import Path
 
 # What the tables of figures are written into, what they are made of, and the script.
-TABLES = ("README.md", "docs/first_look.md", "docs/headline.md", "docs/measured.md", "results/h200",
-          "results/measured_over_model.txt", "results/headline_targets.txt",
+TABLES = ("README.md", "docs/first_look.md", "docs/headline.md", "docs/measured.md", "docs/peers.md",
+          "results/h200", "results/h100/peers", "results/measured_over_model.txt", "results/headline_targets.txt",
           "scripts/readme_tables.py", "scripts/tables")
 TABLE = "results/tuned/nvidia-h200.json"
 PROGRAM, ROOT = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
@@ -60,6 +60,11 @@ class Stale(unittest.TestCase):
         self.expect_fresh(self.check("readme_tables.py", "--program", PROGRAM))
         self.plant("docs/measured.md", r"<!-- mission: begin -->[^`]*`[^|]*\|[^|]*\|[^|]*\| [0-9.]*([1-9])")
         self.expect_stale(self.check("readme_tables.py", "--program", PROGRAM), "docs/measured.md: tables")
+
+    def test_a_figure_of_the_peers(self):
+        self.take(*TABLES)
+        self.plant("results/h100/peers/attention.json", r'"variant":"sdpa_cudnn".*?"median_ms": ?([1-9])')
+        self.expect_stale(self.check("readme_tables.py", "--program", PROGRAM), "docs/peers.md: tables")
 
     def test_a_figure_of_the_records(self):
         self.take(*TABLES)

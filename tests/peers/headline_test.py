@@ -62,17 +62,19 @@ class Headline(unittest.TestCase):
         (self.copy / "scripts").mkdir()
         (self.copy / "docs").mkdir()
         for path in ("README.md", "docs/first_look.md", "docs/headline.md", "docs/measured.md",
-                     "results/measured_over_model.txt", "results/headline_targets.txt",
+                     "docs/peers.md", "results/measured_over_model.txt", "results/headline_targets.txt",
                      "scripts/readme_tables.py"):
             shutil.copy(ROOT / path, self.copy / path)
         shutil.copytree(ROOT / "scripts/tables", self.copy / "scripts/tables")
         # The other tables need a record each.
         self.put("gla.json", [record("chunk_fused", 1.0)], "2026-01-01T10:00:00Z")
 
-    def put(self, name, records, started, **facts):
+    def put(self, name, records, started, folder="h200", **facts):
         environment = {**DOCUMENT["environment"], **GPU, "copy_gb_per_s": 4000.0, "l2_bytes": 5e7,
                        "started": started, "device": "", **facts}
-        (self.copy / "results" / "h200" / name).write_text(
+        path = self.copy / "results" / folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
             json.dumps({**DOCUMENT, "environment": environment, "records": records}))
 
     def script(self, *arguments):
@@ -91,6 +93,18 @@ class Headline(unittest.TestCase):
 
     def row(self, operator, extents):
         return next(row for row in self.table() if row[:2] == [operator, extents])
+
+    def test_peers_stand_beside_ours_and_wrong_ones_apart(self):
+        bad = peer("fla_fast", 1.5, status="wrong", reason="planted")
+        bad["verification"].update(ok=False, check="rel_l2")
+        next(iter(bad["verification"]["tensors"].values())).update(rel_l2=0.03, bound=0.01)
+        rows = [record("chunk_sm90", 1.0), record("chunk_fused", 2.0), peer("fla_slow", 4.0),
+                peer("fla_right", 3.0), bad]
+        self.put("headline.json", rows, "2026-01-01T10:00:00Z", folder="h100/peers")
+        head, rule, row = self.table("docs/peers.md", "peers")
+        output = next(iter(bad["verification"]["tensors"]))
+        self.assertEqual(row[:2] + row[3:5], ["forward", "gla, `mild`", "`chunk_sm90`", "1.000"])
+        self.assertEqual(row[7:], ["`fla_right`", "3.000", "3.00", f"`fla_fast`: 1.500, `{output}` 3.00"])
 
     def test_without_records_it_says_so_and_is_up_to_date(self):
         self.assertEqual(self.table(), [])

@@ -65,15 +65,19 @@ TEST(Allowances, LeaveWhatIsNotFinite) {
   EXPECT_TRUE(std::isnan(errors_of_gradient(got, nothing, std::vector<float>(8, 1e30f)).rel_l2));
 }
 
-// The bits that a candidate kept, and the values that messages show, are its own.
+// The values that messages show, and the bits that a candidate kept of what is no rounding, are its
+// own.
 TEST(Allowances, DoNotChangeWhatTheCandidateLeft) {
   const std::vector<double> nothing(8, 0.0);
-  const std::vector<float> got(8, 0x1.8p-24f);
-  HostComparison comparison(gradient, got, nothing,
-                            allowances(gradient, nothing, std::vector<float>(8, 1)));
-  EXPECT_EQ(comparison.output(3), 0x1.8p-24f);
-  EXPECT_EQ(comparison.coarse_output().all, 8);
-  EXPECT_EQ(comparison.coarse_output().bfloat16, 8);
+  const std::vector<float> allowed = allowances(gradient, nothing, std::vector<float>(8, 1));
+  const std::vector<float> rounding(8, 0x1.8p-24f), error(8, 0x1.8p-3f);
+  HostComparison within(gradient, rounding, nothing, allowed);
+  EXPECT_EQ(within.output(3), 0x1.8p-24f);
+  EXPECT_EQ(within.coarse_output().all, 0);
+  HostComparison beyond(gradient, error, nothing, allowed);
+  EXPECT_EQ(beyond.output(3), 0x1.8p-3f);
+  EXPECT_EQ(beyond.coarse_output().all, 8);
+  EXPECT_EQ(beyond.coarse_output().bfloat16, 8) << "the error without the allowance has more bits";
 }
 
 TEST(Allowances, OfAProblemAreThoseOfItsLoneKeys) {
