@@ -1,8 +1,8 @@
 #include "harness/commands/against.hpp"
 
 #include <unistd.h>
-#include <chrono>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>

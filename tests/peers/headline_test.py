@@ -74,8 +74,7 @@ class Headline(unittest.TestCase):
                        "started": started, "device": "", **facts}
         path = self.copy / "results" / folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            json.dumps({**DOCUMENT, "environment": environment, "records": records}))
+        path.write_text(json.dumps({**DOCUMENT, "environment": environment, "records": records}))
 
     def script(self, *arguments):
         return subprocess.run(
