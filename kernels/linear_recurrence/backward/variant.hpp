@@ -43,6 +43,16 @@ std::optional<std::string> refuse_gradients(const Problem& problem,
                                             const std::vector<Region>& regions,
                                             const GradientSums& sums, const Limits& limits);
 
+/// Whether a variant forms the states before all chunks itself, or takes those that the forward of
+/// training leaves in the same slots.
+enum class States { formed, given };
+
+/// A function of a problem and a tile, from one that also takes where the states come from.
+template <class Function>
+auto with_states(Function function, States states) {
+  return [function, states](const auto&... of) { return function(of..., states); };
+}
+
 /// The variant of one member that the form describes.
 Variant cuda_backward_variant(const Member& member, const CudaForm& form);
 

@@ -27,6 +27,8 @@ inline constexpr ChunkSm90Layout layout{dim::key_dim,      cluster,         tile
                                         tile::value_tiles, tile::preparers, tile::stages,
                                         key_gates,         on_chip,         joined,
                                         wide_gates};
+/// Whether the state before each chunk is kept for a backward (keep.cuh).
+inline constexpr bool keeps_states = launch::keeps_states != 0;
 static_assert(layout.bytes == launch::shared_bytes);
 static_assert(layout.keys * cluster >= dim::key_dim);
 static_assert(layout.own * cluster == layout.values);
@@ -48,7 +50,7 @@ inline constexpr int decay_width = key_gates ? layout.keys * cluster : 1;
 
 /// Whether the gates' place becomes free before the rest of the stage. It does where scores and
 /// tables, which take that place, are no longer needed when the state's products still run.
-inline constexpr bool gates_freed_sooner = key_gates && !on_chip;
+inline constexpr bool gates_freed_sooner = key_gates && !on_chip && !keeps_states;
 
 /// Number of this thread's warpgroup: -1 is the one that loads tiles. Then come those that prepare,
 /// then those that hold the state.

@@ -9,6 +9,7 @@
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
 #include "kernels/linear_recurrence/sm90/layout.h"
+#include "kernels/linear_recurrence/training/halves.hpp"
 #include "kernels/memory.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -80,6 +81,14 @@ double share_parted(const Problem& problem, const Tile& tile) {
 /// Segments whose states and decays are kept in device memory: all but the last of each sequence.
 std::int64_t kept(const Problem& problem, const Tile& tile) {
   return joined(tile) ? 0 : parted(problem, tile) * (choice(tile, "segments") - 1);
+}
+
+/// Of the states before all chunks, which the forward of training keeps for the backward.
+double chunk_state_bytes(const Problem& problem, const Tile& tile) {
+  const ChunkSm90Layout sizes = layout(problem, tile);
+  const std::int64_t chunks = ceil_div(problem.shape.seq, ChunkSm90Layout::tokens);
+  return 2.0 * static_cast<double>(sequences(problem) * chunks * sizes.keys *
+                                   slices(problem, tile) * 64 * sizes.values);
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
@@ -261,10 +270,11 @@ std::vector<TensorMap> token_maps(const Problem& problem) {
   return maps;
 }
 
-Recipe recipe(const Problem& problem, const Tile& tile) {
+Recipe recipe_of(const Problem& problem, const Tile& tile, bool keeps_states) {
   const ChunkSm90Layout sizes = layout(problem, tile);
   Recipe r{"linear_recurrence/sm90/chunk_sm90.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
+  r.constants.push_back({"launch", "keeps_states", keeps_states ? 1 : 0});
   const auto launch = [&](const char* entry, std::int64_t segments) {
     return KernelLaunch{entry,
                         {static_cast<unsigned>(segments * blocks(problem, tile)), 1, 1},
@@ -281,20 +291,52 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   return r;
 }
 
-}  // namespace
+Recipe recipe(const Problem& problem, const Tile& tile) {
+  return recipe_of(problem, tile, false);
+}
 
-Variant chunk_sm90(const Member& member) {
-  Variant variant = cuda_variant(
-      member, {"chunk_sm90",
-               "chunk_fused for sm_90a: bulk copies, warps with roles, wgmma",
-               space(),
-               {"linear_recurrence/sm90/chunk_sm90.cuh", "linear_recurrence/sm90/chunk_sm90.cpp"},
-               [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
-               reject,
-               traffic,
-               flops,
-               workspace,
-               recipe});
+CudaForm form() {
+  return {"chunk_sm90",
+          "chunk_fused for sm_90a: bulk copies, warps with roles, wgmma",
+          space(),
+          {"linear_recurrence/sm90/chunk_sm90.cuh", "linear_recurrence/sm90/chunk_sm90.cpp"},
+          [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
+          reject,
+          traffic,
+          flops,
+          workspace,
+          recipe};
+}
+
+// --- the forward of training
+
+std::optional<std::string> reject_with_states(const Problem& problem, const Tile& tile,
+                                              const Limits& limits) {
+  if (auto reason = reject(problem, tile, limits)) return reason;
+  if (ragged(problem)) return "keeps states of sequences of one length";
+  if (choice(tile, "cluster") > 1) return "keeps states of blocks that have all keys";
+  return refuse_workspace(workspace_bytes(problem, tile) + chunk_state_bytes(problem, tile),
+                          limits);
+}
+
+Traffic traffic_with_states(const Problem& problem, const Tile& tile) {
+  Traffic bytes = traffic(problem, tile);
+  bytes.write_bytes += chunk_state_bytes(problem, tile);
+  return bytes;
+}
+
+std::vector<Region> workspace_with_states(const Problem& problem, const Tile& tile) {
+  std::vector<Region> regions = workspace(problem, tile);
+  regions.push_back({"chunk_states", static_cast<std::size_t>(chunk_state_bytes(problem, tile))});
+  return regions;
+}
+
+Recipe recipe_with_states(const Problem& problem, const Tile& tile) {
+  return recipe_of(problem, tile, true);
+}
+
+Variant variant_of(const Member& member, const CudaForm& form) {
+  Variant variant = cuda_variant(member, form);
   // Five tensor maps stand before the family's parameters. The maps set the alignment of the whole
   // struct.
   variant.bind = [bind = variant.bind](const Problem& problem, const Tile& tile,
@@ -305,6 +347,21 @@ Variant chunk_sm90(const Member& member) {
     return bytes;
   };
   return variant;
+}
+
+}  // namespace
+
+Variant chunk_sm90(const Member& member) {
+  return variant_of(member, form());
+}
+
+Variant chunk_sm90_with_states(const Member& member) {
+  CudaForm with_states = form();
+  with_states.reject = reject_with_states;
+  with_states.traffic = traffic_with_states;
+  with_states.workspace = workspace_with_states;
+  with_states.recipe = recipe_with_states;
+  return variant_of(member, with_states);
 }
 
 }  // namespace gla_bench::linear_recurrence

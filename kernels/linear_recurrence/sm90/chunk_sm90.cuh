@@ -48,6 +48,9 @@
 // a state arrives, it can be passed on at once as diag(D) S + L. The last block waits for its
 // state.
 //
+// The forward of training also writes the state before each chunk (keep.cuh), 2 K V bytes for every
+// 64 tokens.
+//
 // Grid: sequences * segments * slices of V * cluster. The slices of a segment are neighbours, and
 // sequences that are not in segments come first. With `on_chip` the segments of a slice are
 // neighbours.

@@ -2,6 +2,7 @@
 // The warpgroups of chunk_sm90 that hold the state. Each owns one or two tiles of V.
 
 #include "linear_recurrence/sm90/join.cuh"
+#include "linear_recurrence/sm90/keep.cuh"
 #include "linear_recurrence/sm90/outputs.cuh"
 #include "linear_recurrence/sm90/tile.cuh"
 
@@ -19,6 +20,7 @@ class StateGroup {
 #pragma unroll
     for (TileState& state : states_) state.clear();
     if constexpr (outputs) load_state();
+    if constexpr (outputs && keeps_states) keep_first_state();
     if constexpr (outputs && ahead) {
       walk_ahead();
     } else {
@@ -75,6 +77,7 @@ class StateGroup {
       }
       if (outputs && freed_early) continue;
       finish_update(stage);
+      if constexpr (outputs && keeps_states) keep_state_behind(stage, c);
       bool last = false;
       if constexpr (!outputs) {
         last = is_last(stage);
@@ -97,6 +100,7 @@ class StateGroup {
       states_[0].issue(stage, values(stage, 0), sums);
       if (c > 0) out.store_rounded(c - 1, group_, pairs);
       finish_update(stage);
+      if constexpr (keeps_states) keep_state_behind(stage, c);
       pin(sums);
       if (lane_ == 0) barrier_arrive(stage.freed());
       out.round(sums, pairs);
@@ -288,6 +292,33 @@ class StateGroup {
     const long long block = (block_.place(segment) * slices + block_.slice) * cluster + block_.rank;
     return static_cast<float4*>(p_.base.work[work_states]) +
            (block * layout.values + number(tile)) * elements * 32 + thread_;
+  }
+
+  /// Keeps the state before a chunk of the segment, for the backward.
+  template <class Factor>
+  __device__ __forceinline__ void keep_state_before(int c, Factor factor) {
+    const KeptStates kept(p_, block_);
+#pragma unroll
+    for (int t = 0; t < tiles; ++t)
+      kept.keep(states_[t], c, block_.first_value() + number(t) * layout.columns, factor);
+  }
+  __device__ __forceinline__ void keep_first_state() {
+    if (block_.chunks > 0) keep_state_before(0, [](int) { return float2{1.0f, 1.0f}; });
+  }
+  /// Keeps the state behind chunk c for the next chunk of the segment. The next segment keeps its
+  /// own first one.
+  __device__ __forceinline__ void keep_state_behind(const Stage& stage, int c) {
+    if (c + 1 == block_.chunks) return;
+    if constexpr (key_gates && !on_chip) {
+      const unsigned table = stage.begin + layout.after_update;
+      keep_state_before(c + 1, [&](int n) {
+        const float2 bits = load_floats(table + 4 * TileState::key_of(n));
+        return float2{device::exp2_fast(bits.x), device::exp2_fast(bits.y)};
+      });
+      __syncwarp();  // all lanes have read the table
+    } else {
+      keep_state_before(c + 1, [](int) { return float2{1.0f, 1.0f}; });
+    }
   }
 
   __device__ __forceinline__ void store_state() {

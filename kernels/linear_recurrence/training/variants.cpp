@@ -1,7 +1,6 @@
 #include "kernels/linear_recurrence/training/variants.hpp"
 
 #include "kernels/linear_recurrence/backward/variants.hpp"
-#include "kernels/linear_recurrence/sm90/chunk_sm90.hpp"
 #include "kernels/linear_recurrence/training/halves.hpp"
 #include "kernels/linear_recurrence/training/pair.hpp"
 #include "kernels/linear_recurrence/variants.hpp"
@@ -42,11 +41,11 @@ Variant training_chunk_fused(const Member& member) {
 }
 
 Variant training_chunk_sm90(const Member& member) {
-  return with_source(training_pair(
-      {"chunk_sm90",
-       "for sm_90a: the forward, a walk that keeps states, and one back with their gradient in "
-       "registers",
-       chunk_sm90(member), backward_chunk_sm90(member)}));
+  return with_source(
+      training_pair({"chunk_sm90",
+                     "for sm_90a: the forward, which keeps states, and a walk back with their "
+                     "gradient in registers",
+                     chunk_sm90_with_states(member), backward_chunk_sm90_of_states(member)}));
 }
 
 }  // namespace gla_bench::linear_recurrence

@@ -29,6 +29,7 @@ inline constexpr Known known[] = {
     {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", of_warp<load_matrices<false>>},
     {"stmatrix.sync.aligned.m8n8.x4.trans.shared.b16", of_warp<store_matrices<true>>},
     {"stmatrix.sync.aligned.m8n8.x4.shared.b16", of_warp<store_matrices<false>>},
+    {"movmatrix.sync.aligned.m8n8.trans.b16", of_warp<transpose_matrix>},
     {"ex2.approx.ftz.f32", exp2_fast},
     {"rcp.approx.ftz.f32", reciprocal_fast},
     {"cvt.rna.tf32.f32", round_tf32},

@@ -100,6 +100,20 @@ void store_matrices(void* const* all, int) {
   }
 }
 
+/// movmatrix: the pair at row l / 4, columns 2 (l % 4).. becomes that of the transposed matrix.
+inline void transpose_matrix(void* const* all, int) {
+  unsigned short matrix[8][8];
+  for (int l = 0; l < warp; ++l) {
+    const unsigned both = (*static_cast<Lane*>(all[l]))[1].as<unsigned>();
+    for (int i = 0; i < 2; ++i)
+      matrix[l / 4][2 * (l % 4) + i] = static_cast<unsigned short>(both >> (16 * i));
+  }
+  for (int l = 0; l < warp; ++l) {
+    const unsigned low = matrix[2 * (l % 4)][l / 4], high = matrix[2 * (l % 4) + 1][l / 4];
+    (*static_cast<Lane*>(all[l]))[0].set(low | high << 16);
+  }
+}
+
 inline float flushed(float x) {
   return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x;
 }

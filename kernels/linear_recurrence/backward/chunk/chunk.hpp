@@ -29,16 +29,6 @@ std::optional<std::string> refuse_chunk_gradients(const Problem& problem, const 
 /// their own tokens. Every slice forms do v^T once more.
 double chunk_gradient_flops(const Problem& problem, const Tile& tile);
 
-/// Whether a variant forms the states before all chunks itself, or takes those that the forward of
-/// training leaves in the same slots.
-enum class States { formed, given };
-
-/// A function of a problem and a tile, from one that also takes where the states come from.
-template <class Function>
-auto with_states(Function function, States states) {
-  return [function, states](const auto&... of) { return function(of..., states); };
-}
-
 /// Forwards leave no normalizer's column with the states; or nothing.
 std::optional<std::string> refuse_given_states(const Problem& problem, States states);
 

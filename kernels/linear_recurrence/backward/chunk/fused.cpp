@@ -18,9 +18,9 @@ GradientSums sums(const Problem& problem, const Tile& tile) {
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
-  return gradient_regions(problem,
-                          {{"chunk_states", static_cast<std::size_t>(chunk_state_bytes(problem, tile))}},
-                          sums(problem, tile));
+  return gradient_regions(
+      problem, {{"chunk_states", static_cast<std::size_t>(chunk_state_bytes(problem, tile))}},
+      sums(problem, tile));
 }
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits,

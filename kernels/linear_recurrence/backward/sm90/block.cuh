@@ -22,11 +22,11 @@ inline constexpr bool token_gates = trait::decay == token_decay;
 inline constexpr bool decays = trait::decay != no_decay;
 static_assert(trait::decay != head_decay);
 
-/// `states_only`: of the walk that keeps states.
-template <bool states_only>
+using Pass = GradientPass;
+template <Pass pass>
 inline constexpr GradientSm90Layout layout_of{dim::key_dim, dim::value_dim, tile::stages,
-                                              trait::decay, wide_gates,     states_only};
-inline constexpr GradientSm90Layout layout = layout_of<false>;
+                                              trait::decay, wide_gates,     pass};
+inline constexpr GradientSm90Layout layout = layout_of<Pass::gradients>;
 static_assert(layout.bytes == launch::shared_bytes);
 
 inline constexpr int chunk = GradientSm90Layout::tokens;
@@ -34,6 +34,11 @@ inline constexpr int tile_bytes = GradientSm90Layout::tile_bytes;
 inline constexpr int groups = layout.groups, value_tiles = layout.value_tiles;
 inline constexpr int consumers = 128 * groups;  ///< threads that multiply
 inline constexpr int width64 = 64 * value_tiles;
+inline constexpr int segments = tile::segments;
+/// Whether the forward of training has kept the states.
+inline constexpr bool states_given = launch::given_states != 0;
+/// What a segment adds: to the gradient of a state, and to a state where none is given.
+inline constexpr int sum_kinds = states_given ? 1 : 2;
 
 /// The strongest decay of one token, in bits. 2^-200 is 0 in float32, and sums over the tokens of a
 /// chunk are good to 2^-10 bits.
@@ -64,22 +69,34 @@ struct Stage {
   __device__ unsigned finished() const { return barriers + 16; }       ///< results, or nothing
 };
 
-/// One sequence and head. `states_only`: of the walk that keeps states.
-template <bool states_only>
+/// One segment of a sequence and head.
+template <Pass pass>
 struct Block {
-  static constexpr GradientSm90Layout sizes = layout_of<states_only>;
+  static constexpr GradientSm90Layout sizes = layout_of<pass>;
 
   unsigned shared;  ///< shared address of the block's memory, a multiple of 1024
   long long pair;
-  int batch, head, tokens, chunks;
+  int batch, head, segment;
+  int tokens, chunks;  ///< of the sequence
+  int first, steps;    ///< the segment's first chunk, and their number
 
   __device__ Block(const GradientParams& g, void* memory) {
     shared = (shared_address(memory) + 1023u) & ~1023u;
-    pair = blockIdx.x;
+    pair = blockIdx.x / segments;
+    segment = static_cast<int>(blockIdx.x % segments);
     batch = static_cast<int>(pair / g.inputs.heads);
     head = static_cast<int>(pair % g.inputs.heads);
     tokens = static_cast<int>(g.inputs.seq);
     chunks = (tokens + chunk - 1) / chunk;
+    first = first_of(segment), steps = first_of(segment + 1) - first;
+  }
+  __device__ __forceinline__ int first_of(int number) const {
+    return static_cast<int>(1LL * number * chunks / segments);
+  }
+
+  /// The chunk of the walk's step.
+  __device__ __forceinline__ int number(int step) const {
+    return pass == Pass::gradients ? first + steps - 1 - step : first + step;
   }
 
   /// The stage of the walk's step.
@@ -107,7 +124,24 @@ struct Block {
   /// keys by 16 columns of V, block by block of the keys, in bfloat16, as a product's operand A.
   __device__ __forceinline__ uint4* kept(const GradientParams& g, int number) const {
     return static_cast<uint4*>(g.inputs.work[work::chunk_states]) +
-           (pair * (chunks + 1) + number) * (sizes.state_words / 4);
+           (pair * chunks + number) * (sizes.state_words / 4);
+  }
+
+  /// Where this thread's elements of what segment `number` of the sequence adds lie, each
+  /// `consumers` behind the one before: of the state behind it or, with `change`, of the gradient
+  /// of the state before it.
+  __device__ __forceinline__ float4* segment_sum(const GradientParams& g, int number,
+                                                 bool change) const {
+    return static_cast<float4*>(g.inputs.work[work::segment_sums]) +
+           ((pair * segments + number) * sum_kinds + (states_given ? 0 : change)) *
+               (width64 / 8 * consumers) +
+           threadIdx.x - 128;
+  }
+  /// What a segment leaves of a key of the state before it.
+  __device__ __forceinline__ float& segment_factor(const GradientParams& g, int number,
+                                                   int key) const {
+    return static_cast<float*>(
+        g.inputs.work[work::segment_factors])[(pair * segments + number) * 64 * groups + key];
   }
 };
 
@@ -115,13 +149,10 @@ struct Block {
 
 /// Brings the chunks' tiles in, and takes the results out that have taken their place. Runs on one
 /// thread.
-template <bool states_only>
-__device__ __forceinline__ void move_tiles(const GradientSm90Params& p,
-                                           const Block<states_only>& block) {
-  constexpr GradientSm90Layout sizes = layout_of<states_only>;
-  const auto token_of = [&](int step) {
-    return (states_only ? step : block.chunks - 1 - step) * chunk;
-  };
+template <Pass pass>
+__device__ __forceinline__ void move_tiles(const GradientSm90Params& p, const Block<pass>& block) {
+  constexpr GradientSm90Layout sizes = layout_of<pass>;
+  const auto token_of = [&](int step) { return block.number(step) * chunk; };
   const auto bring = [&](const Stage& stage, int tiles, int place, const TensorMap& map,
                          unsigned barrier, int token, int columns = 64) {
     for (int t = 0; t < tiles; ++t)
@@ -131,7 +162,7 @@ __device__ __forceinline__ void move_tiles(const GradientSm90Params& p,
   const auto finish = [&](int step) {
     const Stage stage = block.stage(step);
     barrier_wait(stage.finished(), stage.parity);
-    if constexpr (!states_only) {
+    if constexpr (layout_of<pass>.results) {
       const auto take = [&](int tiles, int place, const TensorMap& map) {
         for (int t = 0; t < tiles; ++t)
           copy_out(map, stage.begin + place + t * tile_bytes, 64 * t, token_of(step), block.head,
@@ -144,7 +175,7 @@ __device__ __forceinline__ void move_tiles(const GradientSm90Params& p,
       copies_read<0>();
     }
   };
-  for (int step = 0; step < block.chunks; ++step) {
+  for (int step = 0; step < block.steps; ++step) {
     if (step >= sizes.stages) finish(step - sizes.stages);
     const Stage stage = block.stage(step);
     const int token = token_of(step);
@@ -152,37 +183,39 @@ __device__ __forceinline__ void move_tiles(const GradientSm90Params& p,
     if constexpr (key_gates)
       bring(stage, sizes.gate_tiles, sizes.gate, p.g, stage.keys_arrived(), token,
             sizes.gate_columns);
-    bring(stage, sizes.key_tiles, sizes.k, p.k, stage.keys_arrived(), token);
-    if constexpr (!states_only)
+    if constexpr (sizes.inputs)
+      bring(stage, sizes.key_tiles, sizes.k, p.k, stage.keys_arrived(), token);
+    if constexpr (sizes.outputs)
       bring(stage, sizes.key_tiles, sizes.q, p.q, stage.keys_arrived(), token);
     barrier_expect(stage.values_arrived(), sizes.arriving_values);
-    bring(stage, sizes.value_tiles, sizes.v, p.v, stage.values_arrived(), token);
-    if constexpr (!states_only)
+    if constexpr (sizes.inputs)
+      bring(stage, sizes.value_tiles, sizes.v, p.v, stage.values_arrived(), token);
+    if constexpr (sizes.outputs)
       bring(stage, sizes.value_tiles, sizes.d_o, p.d_o, stage.values_arrived(), token);
   }
-  if constexpr (!states_only)
-    for (int step = block.chunks < sizes.stages ? 0 : block.chunks - sizes.stages;
-         step < block.chunks; ++step)
+  if constexpr (sizes.results)
+    for (int step = block.steps < sizes.stages ? 0 : block.steps - sizes.stages; step < block.steps;
+         ++step)
       finish(step);
 }
 
 /// Writes the decays of each token, in bits, where there is one for all keys. Runs on one warp.
-template <bool states_only>
+template <Pass pass>
 __device__ __forceinline__ void load_token_gates(const GradientSm90Params& p,
-                                                 const Block<states_only>& block) {
+                                                 const Block<pass>& block) {
   const Sequence of(p.base, block.pair);
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  for (int step = 0; step < block.chunks; ++step) {
+  for (int step = 0; step < block.steps; ++step) {
     if (step >= layout.stages) {
       const Stage before = block.stage(step - layout.stages);
       barrier_wait(before.finished(), before.parity);
     }
     const Stage stage = block.stage(step);
-    const int number = states_only ? step : block.chunks - 1 - step;
+    const int number = block.number(step);
 #pragma unroll
     for (int i = lane; i < chunk; i += 32) {
       const int token = number * chunk + i;
-      store_float(stage.begin + layout_of<states_only>.token_gates + 4 * i,
+      store_float(stage.begin + layout_of<pass>.token_gates + 4 * i,
                   token < block.tokens ? log2_decay(of.gate(token, 0)) : 0.0f);
     }
     barrier_arrive(stage.keys_arrived());

@@ -1,5 +1,5 @@
 // Host side of the backward of chunk_sm90: a walk that keeps states, and one back that forms the
-// gradients.
+// gradients. Where sequences are cut into segments, another goes before them.
 
 #include <algorithm>
 
@@ -8,6 +8,7 @@
 #include "kernels/linear_recurrence/backward/variant.hpp"
 #include "kernels/linear_recurrence/backward/variants.hpp"
 #include "kernels/linear_recurrence/host/variant.hpp"
+#include "kernels/linear_recurrence/training/halves.hpp"
 #include "kernels/memory.hpp"
 
 namespace gla_bench::linear_recurrence {
@@ -17,41 +18,63 @@ constexpr std::size_t map_bytes = 128, maps = 8;
 constexpr int sum_threads = 256;  // sums.cuh has the same
 
 TileSpace space() {
-  return {{"stages", {2, 1, 3}, "chunks in shared memory, on their way or being worked on"}};
+  return {{"stages", {2, 1, 3}, "chunks in shared memory, on their way or being worked on"},
+          {"segments", {1, 2, 3, 4, 8, 16, 32}, "parts of a sequence, side by side"}};
 }
 
-GradientSm90Layout layout(const Problem& problem, const Tile& tile, bool states_only = false) {
+GradientSm90Layout layout(const Problem& problem, const Tile& tile,
+                          GradientPass pass = GradientPass::gradients) {
   const Decay decay = member_of(problem).decay;
   return {static_cast<int>(problem.shape.key_dim),
           static_cast<int>(problem.shape.value_dim),
           std::max(1, choice(tile, "stages")),
           static_cast<int>(decay),
           decay == Decay::per_key && gate_bytes_each(problem) == 4,
-          states_only};
+          pass};
 }
 
-GradientSums sums(const Problem& problem) {
-  return {1, sequences(problem), 0};
+std::int64_t segments(const Tile& tile) {
+  return std::max(1, choice(tile, "segments"));
+}
+std::int64_t blocks(const Problem& problem, const Tile& tile) {
+  return sequences(problem) * segments(tile);
 }
 
-/// States that are kept for each sequence: before each chunk, and behind the last one.
-double state_bytes_kept(const Problem& problem, const Tile& tile, bool last) {
+GradientSums sums(const Problem& problem, const Tile& tile) {
+  return {1, blocks(problem, tile), 0};
+}
+
+/// Of the states before all chunks.
+double kept_state_bytes(const Problem& problem, const Tile& tile) {
   const std::int64_t chunks = ceil_div(problem.shape.seq, GradientSm90Layout::tokens);
-  return 4.0 * layout(problem, tile).state_words *
-         static_cast<double>(sequences(problem) * (chunks + (last ? 1 : 0)));
+  return 4.0 * layout(problem, tile).state_words * static_cast<double>(sequences(problem) * chunks);
 }
 
-double head_sum_bytes(const Problem& problem) {
-  return has_head_sums(problem) ? 8.0 * static_cast<double>(sequences(problem)) *
+double head_sum_bytes(const Problem& problem, const Tile& tile) {
+  return has_head_sums(problem) ? 8.0 * static_cast<double>(blocks(problem, tile)) *
                                       static_cast<double>(problem.shape.key_dim + 1)
                                 : 0.0;
 }
 
-std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
+/// What all segments add to a state, to a gradient of one, or to both, in float32; and what they
+/// leave of a key.
+std::size_t segment_sum_bytes(const Problem& problem, const Tile& tile, States states) {
+  return static_cast<std::size_t>((states == States::given ? 8 : 16) *
+                                  layout(problem, tile).state_words * blocks(problem, tile));
+}
+std::size_t segment_factor_bytes(const Problem& problem, const Tile& tile) {
+  return static_cast<std::size_t>(256 * layout(problem, tile).key_tiles * blocks(problem, tile));
+}
+
+std::vector<Region> workspace(const Problem& problem, const Tile& tile, States states) {
   std::vector<Region> regions{
-      {"chunk_states", static_cast<std::size_t>(state_bytes_kept(problem, tile, true))}};
+      {"chunk_states", static_cast<std::size_t>(kept_state_bytes(problem, tile))}};
   if (has_head_sums(problem))
-    regions.push_back({sums_region, static_cast<std::size_t>(head_sum_bytes(problem))});
+    regions.push_back({sums_region, static_cast<std::size_t>(head_sum_bytes(problem, tile))});
+  if (segments(tile) > 1) {
+    regions.push_back({"segment_sums", segment_sum_bytes(problem, tile, states)});
+    regions.push_back({"segment_factors", segment_factor_bytes(problem, tile)});
+  }
   return regions;
 }
 
@@ -68,29 +91,48 @@ std::optional<std::string> refuse_problem(const Problem& problem) {
   return std::nullopt;
 }
 
-std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
+std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits,
+                                  States states) {
   if (auto reason = refuse_choice(space(), tile)) return reason;
   if (limits.arch != 90) return "needs sm_90a: wgmma and bulk tensor copies";
   if (auto reason = refuse_sizes(problem)) return reason;
   if (auto reason = refuse_problem(problem)) return reason;
+  if (segments(tile) > 1 && problem.shape.seq < 128 * segments(tile))
+    return "segments of less than two chunks";
   if (auto reason = refuse_shared(layout(problem, tile).bytes, limits)) return reason;
-  return refuse_gradients(problem, workspace(problem, tile), sums(problem), limits);
+  return refuse_gradients(problem, workspace(problem, tile, states), sums(problem, tile), limits);
 }
 
-Traffic traffic(const Problem& problem, const Tile& tile) {
-  const bool last = problem.final_state;
-  const double kept = state_bytes_kept(problem, tile, last), head_sums = head_sum_bytes(problem);
-  const double small = small_bytes(problem);
-  return {key_bytes(problem) + gate_bytes(problem) + value_bytes(problem) +
-              host::states_read(problem) + kept + token_gradient_reads(problem) +
-              host::states_written(problem) + head_sums + small,
-          kept + gradient_bytes(problem) + head_sums};
+Traffic traffic(const Problem& problem, const Tile& tile, States states) {
+  const bool given = states == States::given;
+  const double keys = key_bytes(problem), gates = gate_bytes(problem),
+               values = value_bytes(problem), kept = kept_state_bytes(problem, tile),
+               head_sums = head_sum_bytes(problem, tile);
+  Traffic bytes{kept + token_gradient_reads(problem) + host::states_written(problem) + head_sums +
+                    small_bytes(problem),
+                gradient_bytes(problem) + head_sums};
+  if (!given) {
+    bytes.read_bytes += keys + gates + values + host::states_read(problem);
+    bytes.write_bytes += kept;
+  }
+  if (segments(tile) > 1) {
+    // Several blocks read the sums of a segment, all but the first of them from the L2 cache.
+    const double sums = static_cast<double>(segment_sum_bytes(problem, tile, states) +
+                                            segment_factor_bytes(problem, tile));
+    bytes.read_bytes += (given ? 1 : 2) * (keys + values) + gates + sums;
+    bytes.write_bytes += sums;
+  }
+  return bytes;
 }
 
-double flops(const Problem& problem, const Tile&) {
+/// Products of all keys and columns of V with the tokens: four that form the gradients, and one or
+/// two for each walk forwards.
+double flops(const Problem& problem, const Tile& tile, States states) {
   const auto k = static_cast<double>(problem.shape.key_dim);
   const auto v = static_cast<double>(problem.shape.value_dim);
-  return host::tokens(problem) * (10 * k * v + 65 * (3 * k + 2 * v));
+  const int formed = states == States::given ? 0 : 1;
+  const int products = 4 + formed + (segments(tile) > 1 ? 1 + formed : 0);
+  return host::tokens(problem) * (2 * products * k * v + 65 * (3 * k + 2 * v));
 }
 
 /// A [B,T,H,columns] tensor in boxes of 64 tokens of one head, in rows of 128 bytes.
@@ -126,17 +168,27 @@ std::vector<TensorMap> token_maps(const Problem& problem) {
   return list;
 }
 
-Recipe recipe(const Problem& problem, const Tile& tile) {
+Recipe recipe(const Problem& problem, const Tile& tile, States states) {
   Recipe r{"linear_recurrence/backward/sm90/chunk_sm90.cuh", constants(problem, tile), {}};
-  for (const Constant& constant : gradient_constants(workspace(problem, tile), sums(problem)))
+  const std::vector<Region> regions = workspace(problem, tile, states);
+  for (const Constant& constant : gradient_constants(regions, sums(problem, tile)))
     r.constants.push_back(constant);
+  // The last two regions, where there are any.
+  for (const int i : {2, 1})
+    r.constants.push_back({"work", i == 2 ? "segment_sums" : "segment_factors",
+                           segments(tile) > 1 ? static_cast<int>(regions.size()) - i : 0});
   const GradientSm90Layout sizes = layout(problem, tile);
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
+  r.constants.push_back({"launch", "given_states", states == States::given ? 1 : 0});
   const auto walk = [&](const char* entry, int shared) {
     r.steps.push_back(
-        gradient_launch(entry, static_cast<double>(sequences(problem)), sizes.threads, shared));
+        gradient_launch(entry, static_cast<double>(blocks(problem, tile)), sizes.threads, shared));
   };
-  walk("chunk_sm90_keep_states", layout(problem, tile, true).bytes);
+  const auto shared = [&](GradientPass pass) { return layout(problem, tile, pass).bytes; };
+  const bool given = states == States::given;
+  if (segments(tile) > 1)
+    walk("chunk_sm90_segments", shared(given ? GradientPass::changes : GradientPass::segments));
+  if (!given) walk("chunk_sm90_keep_states", shared(GradientPass::states));
   walk("chunk_sm90_gradients", sizes.bytes);
   if (has_head_sums(problem)) {
     const Shape& s = problem.shape;
@@ -148,12 +200,7 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   return r;
 }
 
-}  // namespace
-
-// The gradient of a constant decay is one sum over all tokens, in which the roundings of states,
-// scores and their gradients do not average out: drawn problems passed its bound by up to three
-// times. So there is no such variant of an operator with a constant decay.
-Variant backward_chunk_sm90(const Member& member) {
+Variant variant_of(const Member& member, States states) {
   Variant variant = cuda_backward_variant(
       member, {"chunk_sm90",
                "chunk_fused for sm_90a: bulk copies, warps with roles, wgmma",
@@ -161,11 +208,11 @@ Variant backward_chunk_sm90(const Member& member) {
                {"linear_recurrence/backward/sm90/chunk_sm90.cuh",
                 "linear_recurrence/backward/sm90/chunk_sm90.cpp"},
                [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
-               reject,
-               traffic,
-               flops,
-               workspace,
-               recipe});
+               with_states(reject, states),
+               with_states(traffic, states),
+               with_states(flops, states),
+               with_states(workspace, states),
+               with_states(recipe, states)});
   variant.bind = [bind = variant.bind](const Problem& problem, const Tile& tile,
                                        const Address& address) {
     ParamBytes bytes = bind(problem, tile, address);
@@ -174,6 +221,19 @@ Variant backward_chunk_sm90(const Member& member) {
     return bytes;
   };
   return variant;
+}
+
+}  // namespace
+
+// The gradient of a constant decay is one sum over all tokens, in which the roundings of states,
+// scores and their gradients do not average out: drawn problems passed its bound by up to three
+// times. So there is no such variant of an operator with a constant decay.
+Variant backward_chunk_sm90(const Member& member) {
+  return variant_of(member, States::formed);
+}
+
+Variant backward_chunk_sm90_of_states(const Member& member) {
+  return variant_of(member, States::given);
 }
 
 }  // namespace gla_bench::linear_recurrence

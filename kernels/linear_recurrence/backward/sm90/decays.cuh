@@ -127,8 +127,8 @@ class KeyDecays {
  private:
   /// Bits that half a chunk may decay by. Factors reach 2^90, which leaves 2^37 for what they
   /// multiply and for sums over tokens. The product of two such factors is infinite, but it belongs
-  /// to a pair that no query sees. With 62 bits, which keep such products finite, one chunk in 27 of
-  /// the regime `rwkv` and 128 keys was strong; with 90 it is one in 100.
+  /// to a pair that no query sees. With 62 bits, which keep such products finite, one chunk in 27
+  /// of the regime `rwkv` and 128 keys was strong; with 90 it is one in 100.
   static constexpr float most = 90.0f;
 
   /// Bits of one token. `gate`: of a decay in bfloat16.

@@ -23,14 +23,14 @@ namespace gla_bench::linear_recurrence::backward::sm90 {
 
 class KeyWalk : KeyParts {
  public:
-  __device__ __forceinline__ KeyWalk(const GradientSm90Params& p, const Block<false>& block)
+  __device__ __forceinline__ KeyWalk(const GradientSm90Params& p,
+                                     const Block<Pass::gradients>& block)
       : KeyParts(p, block) {}
 
   __device__ __forceinline__ void run() {
     begin();
     if constexpr (bonus) begin_bonus();
-    for (int step = 0; step < block_.chunks; ++step)
-      walk(block_.stage(step), block_.chunks - 1 - step);
+    for (int step = 0; step < block_.steps; ++step) walk(block_.stage(step), block_.number(step));
     const float factor[2] = {device::exp2_fast(later_[0]), device::exp2_fast(later_[1])};
     scale_change(factor);
     store_initial_gradients();

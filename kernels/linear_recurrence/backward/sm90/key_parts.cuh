@@ -9,7 +9,8 @@ namespace gla_bench::linear_recurrence::backward::sm90 {
 
 class KeyParts : protected GradientWalk {
  protected:
-  __device__ __forceinline__ KeyParts(const GradientSm90Params& p, const Block<false>& block)
+  __device__ __forceinline__ KeyParts(const GradientSm90Params& p,
+                                      const Block<Pass::gradients>& block)
       : GradientWalk(p, block) {}
 
   __device__ __forceinline__ void begin_bonus() {
@@ -17,10 +18,11 @@ class KeyParts : protected GradientWalk {
     for (int r = 0; r < 2; ++r) bonus_[r] = key(r) < keys ? of_.bonus_of(key(r)) : 0.0f;
   }
   __device__ __forceinline__ void store_bonus_sums() const {
+    const long long task = block_.segment * sums_of_segment(p_.base) + block_.pair;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const float sum = sum_of_quarters(du_[r]);
-      if (lane_ % 4 == 0 && key(r) < keys) sum_of(p_.base, block_.pair, key(r)) = sum;
+      if (lane_ % 4 == 0 && key(r) < keys) sum_of(p_.base, task, key(r)) = sum;
     }
   }
 

@@ -4,6 +4,11 @@
 
 namespace gla_bench::linear_recurrence {
 
+/// The walks over a sequence's chunks. Forwards: what each segment adds to the gradient of the state
+/// before it (`changes`), or to that and to the state behind it (`segments`), and the state before
+/// each chunk (`states`). Backwards: the gradients.
+enum class GradientPass { changes, segments, states, gradients };
+
 /// Offsets, bytes and counts follow from the first members. A tile is 64 tokens of 64 columns, in
 /// rows of 128 bytes; a tile of gates in float32 has 32 columns.
 struct GradientSm90Layout {
@@ -11,7 +16,11 @@ struct GradientSm90Layout {
   int stages;              ///< chunks in shared memory
   int decay;               ///< trait::decay: 0 none, 2 per token, 3 per key
   bool wide_gates;         ///< gates per key in float32
-  bool states_only;        ///< the walk that keeps states, which needs no q, no do and no scores
+  GradientPass pass;
+
+  bool inputs = pass != GradientPass::changes;  ///< whether it needs k and v
+  bool outputs = pass != GradientPass::states;     ///< whether it needs q and do
+  bool results = pass == GradientPass::gradients;  ///< whether it forms scores and gradients
 
   static constexpr int tokens = 64, columns = 64, tile_bytes = tokens * 128;
 
@@ -33,28 +42,28 @@ struct GradientSm90Layout {
   int v = gate + gate_tiles * tile_bytes;
   int q = v + value_tiles * tile_bytes;
   int d_o = q + key_tiles * tile_bytes;
-  int tiles_end = states_only ? q : d_o + value_tiles * tile_bytes;
+  int tiles_end = outputs ? d_o + value_tiles * tile_bytes : q;
   int token_gates = tiles_end;  ///< log2 of the decays, one for each token
   int stage_bytes = (token_gates + (decay == 2 ? tokens * 4 : 0) + 1023) / 1024 * 1024;
   /// Bytes that arrive: q, k and gates; v and do.
-  int arriving_keys = (gate_tiles + (states_only ? 1 : 2) * key_tiles) * tile_bytes;
-  int arriving_values = (states_only ? 1 : 2) * value_tiles * tile_bytes;
+  int arriving_keys = (gate_tiles + (inputs + outputs) * key_tiles) * tile_bytes;
+  int arriving_values = (inputs + outputs) * value_tiles * tile_bytes;
 
   // Offsets within the block's memory.
   /// The gradient of the state in bfloat16: [K][V], in tiles of 64 columns of V.
   int change = stages * stage_bytes;
   int change_tile = key_tiles * tile_bytes;
-  int scores = change + (states_only ? 0 : value_tiles * change_tile);  ///< A, then dA
+  int scores = change + (results ? value_tiles * change_tile : 0);  ///< A, then dA
   int d_scores = scores + tile_bytes;
   /// The scaled tokens of one level of a chunk whose decays are strong (strong.cuh). Before that,
   /// A's diagonal in parts of each warp's keys.
   int level = d_scores + tile_bytes;
-  int tiles = states_only ? change : level + (decay == 3 ? key_tiles * tile_bytes : 0);
+  int tiles = results ? level + (decay == 3 ? key_tiles * tile_bytes : 0) : change;
   int diagonal = tiles;  ///< A's diagonal, and dA's; or sums of each warp's keys
-  int d_diagonal = diagonal + (states_only ? 0 : tokens * 4);
+  int d_diagonal = diagonal + (results ? tokens * 4 : 0);
   /// Gradients of decays per token, in parts of each warp's keys.
-  int token_sums = d_diagonal + (states_only ? 0 : tokens * 4);
-  int barriers = token_sums + (decay == 2 && !states_only ? 4 * groups * tokens * 4 : 0);
+  int token_sums = d_diagonal + (results ? tokens * 4 : 0);
+  int barriers = token_sums + (decay == 2 && results ? 4 * groups * tokens * 4 : 0);
   static constexpr int stage_barriers = 3;
   int bytes = barriers + stage_barriers * stages * 8 + 1024;  ///< 1024: to align
 };

@@ -8,13 +8,13 @@ namespace gla_bench::linear_recurrence::backward::sm90 {
 
 class ScalarWalk : GradientWalk {
  public:
-  __device__ __forceinline__ ScalarWalk(const GradientSm90Params& p, const Block<false>& block)
+  __device__ __forceinline__ ScalarWalk(const GradientSm90Params& p,
+                                        const Block<Pass::gradients>& block)
       : GradientWalk(p, block) {}
 
   __device__ __forceinline__ void run() {
     begin();
-    for (int step = 0; step < block_.chunks; ++step)
-      walk(block_.stage(step), block_.chunks - 1 - step);
+    for (int step = 0; step < block_.steps; ++step) walk(block_.stage(step), block_.number(step));
     store_initial_gradients();
   }
 

@@ -17,6 +17,7 @@
 // cancel to float32's resolution, because the same rounded operands form both.
 
 #include "linear_recurrence/backward/sm90/scores.cuh"
+#include "linear_recurrence/backward/sm90/segments.cuh"
 #include "linear_recurrence/backward/sums.cuh"
 
 namespace gla_bench::linear_recurrence::backward::sm90 {
@@ -24,7 +25,8 @@ namespace gla_bench::linear_recurrence::backward::sm90 {
 /// A warpgroup that owns 64 keys of D, in float32, as accumulators of a product [keys, V].
 class GradientWalk {
  protected:
-  __device__ __forceinline__ GradientWalk(const GradientSm90Params& p, const Block<false>& block)
+  __device__ __forceinline__ GradientWalk(const GradientSm90Params& p,
+                                          const Block<Pass::gradients>& block)
       : p_(p),
         block_(block),
         of_(p.base, block.pair),
@@ -79,6 +81,8 @@ class GradientWalk {
       const int column = i / 4 * 8 + lane_ % 4 * 2 + i % 2, row = key(i / 2 % 2);
       change_[i] = row < keys && column < values ? of_.final_gradient(row, column) : 0.0f;
     }
+    for (int n = segments - 1; n > block_.segment; --n)
+      pass_segment(p_.base, block_, n, true, key(0), change_);
   }
   /// The state before chunk c, as operands A of products over V.
   __device__ __forceinline__ void load_state(int c, unsigned (&state)[width64 / 4]) const {
@@ -274,6 +278,7 @@ class GradientWalk {
     return c == 0 && t == 0 && p_.base.inputs.initial_state == nullptr;
   }
   __device__ __forceinline__ void store_initial_gradients() const {
+    if (block_.segment > 0) return;
 #pragma unroll
     for (int i = 0; i < width64 / 2; ++i) {
       const int column = i / 4 * 8 + lane_ % 4 * 2 + i % 2, row = key(i / 2 % 2);
@@ -282,7 +287,7 @@ class GradientWalk {
   }
 
   const GradientSm90Params& p_;
-  const Block<false>& block_;
+  const Block<Pass::gradients>& block_;
   Sequence of_;
   int warp_, lane_;
   float change_[width64 / 2];  // D

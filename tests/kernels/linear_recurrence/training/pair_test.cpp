@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -136,7 +137,8 @@ TEST(TrainingPair, HalvesAgreeOnTheStatesThatOneLeavesToTheOther) {
                                            : chunk_materialized(gla_member()),
               make == training_chunk_fused ? backward_chunk_fused_of_states(gla_member())
                                            : backward_chunk_materialized_of_states(gla_member())})
-          EXPECT_EQ(find_region(half.workspace(problem, tile), "chunk_states")->bytes, states->bytes);
+          EXPECT_EQ(find_region(half.workspace(problem, tile), "chunk_states")->bytes,
+                    states->bytes);
       }
       EXPECT_GT(tiles, 20);
     }
@@ -255,6 +257,46 @@ TEST(TrainingPair, CountsModulesAndTensorMapsOfBothHalves) {
   EXPECT_EQ(std::get<KernelLaunch>(recipe.steps.front()).module, 1);
   EXPECT_EQ(std::get<KernelLaunch>(recipe.steps.back()).module, 0);
   EXPECT_EQ(pair.arithmetic(problem, tile), Arithmetic::bfloat16);
+}
+
+/// The forward of chunk_sm90 keeps states in bfloat16, of whole tiles of 64 keys and columns.
+TEST(TrainingPair, HopperHalvesAgreeOnTheStatesThatOneLeavesToTheOther) {
+  const Problem problem = gla_training({2, 530, 3, 104, 72});
+  const Variant variant = training_chunk_sm90(gla_member());
+  const std::size_t bytes = 2 * 3 * 9 * 128 * 128 * 2;
+  int tiles = 0;
+  for (const Tile& tile : all_tiles(variant.space)) {
+    if (variant.reject(problem, tile, h200())) continue;
+    ++tiles;
+    const Region* states = find_region(variant.workspace(problem, tile), "chunk_states");
+    ASSERT_NE(states, nullptr);
+    EXPECT_TRUE(states->kept);
+    EXPECT_EQ(states->bytes, bytes) << describe(tile);
+    EXPECT_EQ(kept_bytes({&variant, problem, tile}), bytes) << describe(tile);
+    for (const Variant& half :
+         {chunk_sm90_with_states(gla_member()), backward_chunk_sm90_of_states(gla_member())})
+      EXPECT_EQ(find_region(half.workspace(problem, tile), "chunk_states")->bytes, bytes);
+    std::vector<std::string> entries;
+    for (const KernelLaunch& launch : launches(variant, problem, tile))
+      entries.push_back(launch.entry);
+    EXPECT_EQ(std::count(entries.begin(), entries.end(), "chunk_sm90_keep_states"), 0);
+    EXPECT_EQ(entries.back(), "chunk_sm90_gradients");
+  }
+  EXPECT_GT(tiles, 20);
+}
+
+TEST(TrainingPair, HopperForwardWritesTheStates) {
+  const Problem problem = in_direction(gla_training({2, 530, 3, 104, 72}), Direction::forward);
+  const Variant plain = chunk_sm90(gla_member()), keeping = chunk_sm90_with_states(gla_member());
+  const Tile tile = accepted_tile(keeping, problem);
+  ASSERT_FALSE(tile.empty());
+  EXPECT_EQ(keeping.traffic(problem, tile).write_bytes - plain.traffic(problem, tile).write_bytes,
+            2.0 * 3 * 9 * 128 * 128 * 2);
+  EXPECT_EQ(keeping.traffic(problem, tile).read_bytes, plain.traffic(problem, tile).read_bytes);
+  Problem ragged = problem;
+  ragged.shape = {1, 530, 3, 104, 72};
+  ragged.shape.sequences = 5;
+  EXPECT_EQ(keeping.reject(ragged, tile, h200()), "keeps states of sequences of one length");
 }
 
 TEST(TrainingPair, RefusesByNameAndNeverThrows) {

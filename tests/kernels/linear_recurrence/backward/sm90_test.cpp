@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include "kernels/linear_recurrence/backward/sm90/layout.h"
+#include "kernels/linear_recurrence/backward/variants.hpp"
+#include "kernels/linear_recurrence/training/halves.hpp"
+#include "tests/kernels/linear_recurrence/backward/problems.hpp"
+
+namespace gla_bench::linear_recurrence {
+namespace {
+
+using Entries = std::vector<std::string>;
+
+Problem gla_backward(const Shape& shape) {
+  return backward(gla(DType::bfloat16, shape));
+}
+
+Tile tile(int segments, int stages = 2) {
+  return {{"stages", stages}, {"segments", segments}};
+}
+
+std::vector<KernelLaunch> launches(const Variant& variant, const Problem& problem, const Tile& t) {
+  std::vector<KernelLaunch> list;
+  for (const Step& step : std::get<0>(variant.code)(problem, t).steps)
+    list.push_back(std::get<KernelLaunch>(step));
+  return list;
+}
+
+Entries entries(const Variant& variant, const Problem& problem, const Tile& t) {
+  Entries list;
+  for (const KernelLaunch& launch : launches(variant, problem, t)) list.push_back(launch.entry);
+  return list;
+}
+
+const Variant& formed() {
+  static const Variant v = backward_chunk_sm90(member_of(gla_backward({1, 64, 1, 64, 64})));
+  return v;
+}
+const Variant& given() {
+  static const Variant v =
+      backward_chunk_sm90_of_states(member_of(gla_backward({1, 64, 1, 64, 64})));
+  return v;
+}
+
+TEST(BackwardSm90, LaunchesAWalkForSegmentsWhereThereAreSome) {
+  const Problem problem = gla_backward({2, 512, 3, 128, 64});
+  EXPECT_EQ(entries(formed(), problem, tile(1)),
+            (Entries{"chunk_sm90_keep_states", "chunk_sm90_gradients"}));
+  EXPECT_EQ(entries(formed(), problem, tile(4)),
+            (Entries{"chunk_sm90_segments", "chunk_sm90_keep_states", "chunk_sm90_gradients"}));
+  EXPECT_EQ(entries(given(), problem, tile(1)), (Entries{"chunk_sm90_gradients"}));
+  EXPECT_EQ(entries(given(), problem, tile(4)),
+            (Entries{"chunk_sm90_segments", "chunk_sm90_gradients"}));
+  for (const Variant* variant : {&formed(), &given()})
+    for (const KernelLaunch& launch : launches(*variant, problem, tile(4)))
+      EXPECT_EQ(launch.grid.x, 2u * 3 * 4) << launch.entry;
+}
+
+TEST(BackwardSm90, SegmentsHaveTwoChunksAtLeast) {
+  EXPECT_EQ(formed().reject(gla_backward({2, 512, 3, 128, 64}), tile(4), h200()), std::nullopt);
+  EXPECT_EQ(formed().reject(gla_backward({2, 511, 3, 128, 64}), tile(4), h200()),
+            "segments of less than two chunks");
+  EXPECT_EQ(formed().reject(gla_backward({2, 10, 3, 128, 64}), tile(1), h200()), std::nullopt);
+}
+
+TEST(BackwardSm90, SumsOfSegmentsLieInTheWorkspace) {
+  const Problem problem = gla_backward({2, 512, 3, 100, 72});  // padded to 128 x 128
+  const double pairs = 6, sum = 4.0 * 128 * 128;
+  const auto bytes = [&](const Variant& variant, int segments, std::string_view region) {
+    return region_bytes(variant.workspace(problem, tile(segments)), region);
+  };
+  EXPECT_EQ(bytes(formed(), 1, "segment_sums"), 0);
+  EXPECT_EQ(bytes(formed(), 4, "segment_sums"), pairs * 4 * 2 * sum);
+  EXPECT_EQ(bytes(given(), 4, "segment_sums"), pairs * 4 * sum);
+  EXPECT_EQ(bytes(formed(), 4, "segment_factors"), pairs * 4 * 128 * 4);
+  for (const Variant* variant : {&formed(), &given()})
+    EXPECT_EQ(bytes(*variant, 4, "chunk_states"), pairs * 8 * sum / 2);  // in bfloat16
+}
+
+TEST(BackwardSm90, EverySegmentHasItsOwnSumsOfTheBonus) {
+  const Problem problem = backward(problem_of("rwkv6", DType::bfloat16, {2, 512, 3, 64, 64}));
+  const Variant variant = backward_chunk_sm90(member_of(problem));
+  const auto bytes = [&](int segments) {
+    return region_bytes(variant.workspace(problem, tile(segments)), "sums");
+  };
+  EXPECT_EQ(bytes(1), 2 * 3 * (64 + 1) * 8);
+  EXPECT_EQ(bytes(4), 4 * bytes(1));
+  EXPECT_EQ(entries(variant, problem, tile(4)).back(), "chunk_sm90_sums");
+}
+
+TEST(BackwardSm90, ModelsWhatItsWalksMove) {
+  const Problem problem = gla_backward({2, 512, 3, 128, 128});
+  const double tokens = 2 * 512 * 3, rows = tokens * 128 * 2, states = 6 * 8 * 128 * 128 * 2.0;
+  const double last = 6 * 128 * 128 * 4.0;  // the gradient of the final state
+  const auto moved = [&](const Variant& variant, int segments) {
+    return variant.traffic(problem, tile(segments));
+  };
+  // q, k, gates, v and do once; k, gates and v again where states are formed.
+  EXPECT_EQ(moved(given(), 1).read_bytes, 5 * rows + states + last);
+  EXPECT_EQ(moved(formed(), 1).read_bytes, 8 * rows + states + last);
+  EXPECT_EQ(moved(formed(), 1).write_bytes - moved(given(), 1).write_bytes, states);
+  // A walk for segments reads q, gates and do; k and v besides where it forms states.
+  const double sums = 6 * 4 * 4 * (128 * 128 + 128), both = 6 * 4 * 4 * (2 * 128 * 128 + 128);
+  EXPECT_EQ(moved(given(), 4).read_bytes - moved(given(), 1).read_bytes, 3 * rows + sums);
+  EXPECT_EQ(moved(formed(), 4).read_bytes - moved(formed(), 1).read_bytes, 5 * rows + both);
+  EXPECT_EQ(moved(formed(), 4).write_bytes - moved(formed(), 1).write_bytes, both);
+  const double product = 2 * tokens * 128 * 128;
+  EXPECT_EQ(formed().flops(problem, tile(1)) - given().flops(problem, tile(1)), product);
+  EXPECT_EQ(formed().flops(problem, tile(4)) - formed().flops(problem, tile(1)), 2 * product);
+  EXPECT_EQ(given().flops(problem, tile(4)) - given().flops(problem, tile(1)), product);
+}
+
+TEST(BackwardSm90, WalksNeedSharedMemoryForWhatTheyRead) {
+  const auto bytes = [](GradientPass pass) {
+    const GradientSm90Layout layout{128, 128, 2, 3, false, pass};
+    EXPECT_EQ(layout.arriving_keys + layout.arriving_values,
+              (2 + 4 * (layout.inputs + layout.outputs)) * 8192);
+    return layout.bytes;
+  };
+  EXPECT_LT(bytes(GradientPass::states), bytes(GradientPass::segments));
+  EXPECT_EQ(bytes(GradientPass::changes), bytes(GradientPass::segments));
+  EXPECT_LT(bytes(GradientPass::segments), bytes(GradientPass::gradients));
+}
+
+TEST(BackwardSm90, RefusesByNameAndNeverThrows) {
+  expect_backward_reject(formed());
+}
+
+}  // namespace
+}  // namespace gla_bench::linear_recurrence
