@@ -95,13 +95,17 @@ class ProblemSpace {
   /// problem.
   std::optional<Problem> with(const Problem& kernel, const Levels& levels, Draws* draws) const;
 
+  void set_chances();
+
   const Sweep& sweep_;
   const Operator& op_;
+  std::vector<std::string> extents_;  ///< all of the operator's
   Problem plain_;
   bool has_states_ = false;
   int compiled_ = 0, lengths_ = -1, keys_ = -1;  ///< lengths_, keys_: numbers of these factors
   std::vector<Factor> factors_;
   std::vector<Apply> apply_;
+  std::vector<std::vector<int>> chances_;  ///< of each factor's levels, to be drawn
   std::vector<LengthClass> allowed_lengths_;
 };
 
