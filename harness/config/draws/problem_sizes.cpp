@@ -363,7 +363,8 @@ bool ProblemSpace::is_too_much(const Problem& problem) const {
   const double most = !backward                                  ? most_drawn_flops
                       : problem.direction == Direction::training ? most_drawn_training_flops
                                                                  : most_drawn_backward_flops;
-  if (op_.work(problem).flops > most) return true;
+  const Work work = op_.work(problem);
+  if (work.flops > most || work.floor_bytes > most_drawn_bytes) return true;
   if (problem.dtype != DType::float16 || !has_states_) return false;
   // The outputs of a recurrence that forgets nothing, of queries and keys that may all be positive.
   const auto keys = static_cast<double>(problem.shape.key_dim);

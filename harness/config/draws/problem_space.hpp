@@ -25,6 +25,11 @@ constexpr double most_drawn_flops = 240e6;
 constexpr double most_drawn_backward_flops = 2.5 * most_drawn_flops;
 /// The same of training, whose backward need not form the states once more.
 constexpr double most_drawn_training_flops = 3 * most_drawn_flops;
+/// The most bytes that a drawn problem reads and writes at least (Work::floor_bytes). States count
+/// once for each ragged sequence, however few tokens there are: of 44 sequences with one token in
+/// all, states of 264 x 264 came to a gigabyte, and ten such problems to two fifths of all bytes of
+/// configs/ci.json.
+constexpr double most_drawn_bytes = 64e6;
 
 /// The sizes of an extent that problems are drawn with.
 struct DrawnSizes {

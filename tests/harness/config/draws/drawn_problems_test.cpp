@@ -58,6 +58,7 @@ void expect_existing(const Problem& problem) {
   }
   const bool backward = has_gradients(problem.direction);
   EXPECT_LE(op.work(problem).flops, most_flops(problem.direction)) << describe(problem);
+  EXPECT_LE(op.work(problem).floor_bytes, most_drawn_bytes) << describe(problem);
   for (const std::string& extent : op.extents)
     EXPECT_GE(problem.shape.*extent_axis(extent).extent, 1) << describe(problem);
   const Shape& s = problem.shape;
