@@ -4,14 +4,18 @@
 # The rooms whose tests take long: how many entries share them, and the seconds of one entry, by
 # which ctest starts the longest first.
 set(GLA_BENCH_SLOW_harness_backends 2 40)
-set(GLA_BENCH_SLOW_harness_commands 3 20)
+set(GLA_BENCH_SLOW_harness_commands 3 60)
 set(GLA_BENCH_SLOW_harness_duel 1 30)
 set(GLA_BENCH_SLOW_harness_engine 1 20)
 set(GLA_BENCH_SLOW_harness_search 1 20)
 set(GLA_BENCH_SLOW_harness_selftest 1 20)
-set(GLA_BENCH_SLOW_harness_tuned_table 1 20)
+set(GLA_BENCH_SLOW_harness_tuned_table 1 50)
 set(GLA_BENCH_SLOW_harness_workers 1 25)
 set(GLA_BENCH_SLOW_kernels 2 20)
+# Seconds of the longest of the others, so that none of them starts last.
+set(GLA_BENCH_SECONDS_harness_config 65)
+set(GLA_BENCH_SECONDS_harness_cost_model 25)
+set(GLA_BENCH_SECONDS_reference 30)
 
 set(GLA_BENCH_RUN_TESTS python3 ${CMAKE_CURRENT_SOURCE_DIR}/support/run_tests.py)
 
@@ -34,6 +38,9 @@ function(gla_bench_unit_test_entries sources)
     string(REPLACE "/" "_" key ${room})
     if(NOT DEFINED GLA_BENCH_SLOW_${key})
       gla_bench_unit_test_entry(Unit.${room} fast ${room})
+      if(DEFINED GLA_BENCH_SECONDS_${key})
+        set_tests_properties(Unit.${room} PROPERTIES COST ${GLA_BENCH_SECONDS_${key}})
+      endif()
       continue()
     endif()
     list(GET GLA_BENCH_SLOW_${key} 0 parts)

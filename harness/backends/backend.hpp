@@ -244,7 +244,9 @@ struct CudaOptions {
   std::string
       source_dir;  ///< a kernels/ folder to read sources from; empty: those inside the binary
   int arch = 0;  ///< compile for this architecture instead of the device's (90 with the `a` suffix)
-  int compile_threads = 0;                       ///< 0: all cores
+  int compile_threads = 0;  ///< 0: all cores
+  /// Kernels are compiled nearly without optimisation, to see that they compile. Not to be timed.
+  bool quick = false;
   std::function<void(const std::string&)> warn;  ///< takes warnings; empty: standard error
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 struct CompileOptions {
   std::string config, architectures = "sm_80,sm_90a", emit;
-  bool no_build = false;
+  bool no_build = false, quick = false;
   ConfigPart part;
   BackendOptions backend;
   CandidateOptions candidates;
@@ -90,6 +90,7 @@ std::size_t compile_for(int arch, const CompileOptions& options, const Config& c
   BackendOptions with_arch = options.backend;
   with_arch.backend = "cuda";
   with_arch.cuda.arch = arch;
+  with_arch.cuda.quick = options.quick;
   const auto backend = open_backend(with_arch);
   Place place = place_of(*backend, with_arch);
   place.limits = limits_of(arch);  // what the architecture allows, not what this machine has
@@ -163,6 +164,10 @@ void add_compile(CLI::App& program, Context& context) {
                       "also write each kernel's whole source, with its constants, to this folder");
   command->add_flag("--no-build", options->no_build, "with --emit: write the sources alone")
       ->needs("--emit");
+  command->add_flag(
+      "--quick", options->quick,
+      "nearly without optimisation, in a fraction of the time: whether all compiles (registers "
+      "and spills are not those of a run)");
   const auto only = [&](const char* option, std::vector<std::string>& list, const char* help) {
     return command->add_option(option, list, help)->delimiter(',');
   };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
+#include <utility>
 
 namespace gla_bench::cost_model {
 namespace {
@@ -10,25 +12,30 @@ constexpr double unknown_sigma = 1.5;
 /// Records are of one run on one device. Another run has another drift.
 constexpr double least_sigma = 0.02;
 
+/// A candidate's features by their names, which must outlive it.
+using Known = std::unordered_map<std::string_view, double>;
+
+Known known_of(const Features& features) {
+  Known known(2 * features.list.size());
+  for (const Feature& one : features.list) known.try_emplace(one.name, one.value);
+  return known;
+}
+
+/// A regression over all variants has many features that a candidate lacks.
+double predict_by(const NamedRegression& named, const Known& known) {
+  std::vector<double> row;
+  row.reserve(named.features.size());
+  for (const std::string& name : named.features) {
+    const auto found = known.find(name);
+    row.push_back(found != known.end() ? found->second : missing_feature);
+  }
+  return named.regression.predict(row);
+}
+
 }  // namespace
 
 double NamedRegression::predict(const Features& of_candidate) const {
-  // A regression over all variants has many features that a candidate lacks.
-  std::vector<const Feature*> known;
-  known.reserve(of_candidate.list.size());
-  for (const Feature& one : of_candidate.list) known.push_back(&one);
-  std::stable_sort(known.begin(), known.end(),
-                   [](const Feature* a, const Feature* b) { return a->name < b->name; });
-  std::vector<double> row;
-  row.reserve(features.size());
-  for (const std::string& name : features) {
-    const auto found =
-        std::lower_bound(known.begin(), known.end(), name,
-                         [](const Feature* one, const std::string& n) { return one->name < n; });
-    const bool has_it = found != known.end() && (*found)->name == name;
-    row.push_back(has_it ? (*found)->value : missing_feature);
-  }
-  return regression.predict(row);
+  return predict_by(*this, known_of(of_candidate));
 }
 
 double Prediction::rank() const {
@@ -43,16 +50,18 @@ const VariantModel* CostModel::find(std::string_view variant, Direction directio
 }
 
 Prediction predict(const CostModel* model, const Candidate& candidate, const DeviceRates& rates) {
-  const Features features = features_of(candidate, rates);
+  Features features = features_of(candidate, rates);
   const VariantModel* known =
       model == nullptr ? nullptr
                        : model->find(candidate.variant->name, candidate.variant->direction);
   if (known == nullptr) return {features.bound * unknown_factor, unknown_sigma, false};
-  const double own = known->factor.predict(features);
-  const Features among_all = choice_features(features, *candidate.variant);
-  const double log_factor = (own + model->common.predict(among_all)) / 2;
-  return {features.bound * std::exp2(log_factor), std::max(known->sigma, least_sigma), true,
-          std::max(0.0, model->behind.predict(among_all))};
+  // A search predicts thousands of candidates: their features are looked up once for all three.
+  const Features among_all = choice_features(std::move(features), *candidate.variant);
+  const Known names = known_of(among_all);
+  const double own = predict_by(known->factor, names);
+  const double log_factor = (own + predict_by(model->common, names)) / 2;
+  return {among_all.bound * std::exp2(log_factor), std::max(known->sigma, least_sigma), true,
+          std::max(0.0, predict_by(model->behind, names))};
 }
 
 }  // namespace gla_bench::cost_model

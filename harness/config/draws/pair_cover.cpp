@@ -27,18 +27,22 @@ class Pairs {
   }
 
   State of(int factor, int level, int other_factor, int other_level) const {
-    return state_[at(factor, level) * levels_ + at(other_factor, other_level)];
+    return of_level(factor, level)[at(other_factor, other_level)];
+  }
+  /// The states beside one level, by the number that at() gives the other one.
+  const State* of_level(int factor, int level) const {
+    return state_.data() + at(factor, level) * levels_;
   }
   void set(int factor, int level, int other_factor, int other_level, State state) {
     state_[at(factor, level) * levels_ + at(other_factor, other_level)] = state;
     state_[at(other_factor, other_level) * levels_ + at(factor, level)] = state;
   }
 
- private:
   std::size_t at(int factor, int level) const {
     return first_[static_cast<std::size_t>(factor)] + static_cast<std::size_t>(level);
   }
 
+ private:
   std::vector<std::size_t> first_;
   std::size_t levels_ = 0;
   std::vector<State> state_;
@@ -119,9 +123,10 @@ class PairCovering {
   /// How many open pairs a level would add to a row, or -1 where it is refused beside another.
   int gain(const Levels& row, int factor, int level) const {
     int open = 0;
+    const State* beside = pairs_.of_level(factor, level);
     for (int other = 0; other < count_; ++other) {
       if (other == factor || row[at(other)] == unset) continue;
-      const State state = pairs_.of(factor, level, other, row[at(other)]);
+      const State state = beside[pairs_.at(other, row[at(other)])];
       if (state == State::refused) return -1;
       open += state == State::open ? 1 : 0;
     }
@@ -151,13 +156,14 @@ class PairCovering {
       if (list.empty()) return std::nullopt;
       std::copy_n(draws_.of(list)->begin(), prefix_, row.begin());
     }
+    std::vector<int> allowed;
     for (const int factor : order()) {
       if (row[at(factor)] != unset) continue;
       if (draws_.one_in(2) && gain(row, factor, 0) >= 0) {
         row[at(factor)] = 0;
         continue;
       }
-      std::vector<int> allowed;
+      allowed.clear();
       for (int level = 0; level < levels(factor); ++level)
         if (gain(row, factor, level) >= 0) allowed.push_back(level);
       if (allowed.empty()) return std::nullopt;

@@ -71,9 +71,9 @@ constexpr double few_queries_logits = 2, few_keys_logits = 4.5;
 constexpr double constant_decay_logits = 6;
 
 /// The numbers of each head in the smallest output that sums over all tokens of a head; 0: none.
-std::int64_t sums_of_a_head(const Operator& op, const Problem& problem) {
+std::int64_t sums_of_a_head(const std::vector<TensorSpec>& tensors, const Problem& problem) {
   std::int64_t least = 0;
-  for (const TensorSpec& spec : op.tensors(problem)) {
+  for (const TensorSpec& spec : tensors) {
     const bool sums = spec.role == TensorSpec::Role::output && !spec.tokens &&
                       spec.extents.size() <= 2 && spec.extents[0] == problem.shape.heads;
     const std::int64_t numbers = sums ? spec.elements() / problem.shape.heads : 0;
@@ -92,8 +92,7 @@ bool has_gradients_of_constants(const Operator& op, const Problem& problem) {
 }
 
 /// Whether an output is one number for each token and head, beside states.
-bool has_gradients_of_token_decays(const Operator& op, const Problem& problem) {
-  const std::vector<TensorSpec> tensors = op.tensors(problem);
+bool has_gradients_of_token_decays(const std::vector<TensorSpec>& tensors) {
   return std::any_of(tensors.begin(), tensors.end(), [](const TensorSpec& spec) {
     return spec.role == TensorSpec::Role::output && spec.tokens && spec.extents.size() == 3;
   });
@@ -208,10 +207,11 @@ bool ProblemSpace::set_lengths(Problem& problem, const Levels& levels, Draws* dr
 std::int64_t ProblemSpace::least_heads(const Problem& problem) const {
   if (!has_gradients(problem.direction)) return 1;
   const Shape& s = problem.shape;
-  const std::int64_t sums = sums_of_a_head(op_, problem);
+  const std::vector<TensorSpec> tensors = op_.tensors(problem);
+  const std::int64_t sums = sums_of_a_head(tensors, problem);
   const std::int64_t heads_of_sums = sums > 0 ? (least_constants - 1) / sums + 1 : 1;
   if (!has("key_seq")) {
-    if (!has_gradients_of_token_decays(op_, problem)) return heads_of_sums;
+    if (!has_gradients_of_token_decays(tensors)) return heads_of_sums;
     return std::max(heads_of_sums, (least_token_decays - 1) / decayed_tokens(problem) + 1);
   }
   const auto heads_of_rows = [](std::int64_t tokens) { return (least_rows - 1) / tokens + 1; };
@@ -363,7 +363,8 @@ bool ProblemSpace::is_too_much(const Problem& problem) const {
   const double most = !backward                                  ? most_drawn_flops
                       : problem.direction == Direction::training ? most_drawn_training_flops
                                                                  : most_drawn_backward_flops;
-  if (op_.work(problem).flops > most) return true;
+  const Work work = op_.work(problem);
+  if (work.flops > most || work.floor_bytes > most_drawn_bytes) return true;
   if (problem.dtype != DType::float16 || !has_states_) return false;
   // The outputs of a recurrence that forgets nothing, of queries and keys that may all be positive.
   const auto keys = static_cast<double>(problem.shape.key_dim);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <sstream>
 
 #include "core/extents.hpp"
@@ -70,7 +71,8 @@ DrawnSizes drawn_sizes(const Operator& op, std::string_view extent) {
   return {extent == "value_dim" ? 2 : 1, most};
 }
 
-ProblemSpace::ProblemSpace(const Sweep& sweep, const Operator& op) : sweep_(sweep), op_(op) {
+ProblemSpace::ProblemSpace(const Sweep& sweep, const Operator& op)
+    : sweep_(sweep), op_(op), extents_(all_extents(op)) {
   plain_.op = op.name;
   plain_.direction = sweep.direction;
   plain_.gate = sweep.gates.front();
@@ -100,6 +102,7 @@ ProblemSpace::ProblemSpace(const Sweep& sweep, const Operator& op) : sweep_(swee
   add_sizes();
   add_lengths();
   add_options(false);
+  set_chances();
 }
 
 bool ProblemSpace::has_states() const {
@@ -110,7 +113,7 @@ bool ProblemSpace::has_states() const {
 }
 
 bool ProblemSpace::has(std::string_view extent) const {
-  return has_extent(op_, extent);
+  return std::find(extents_.begin(), extents_.end(), extent) != extents_.end();
 }
 
 std::int64_t ProblemSpace::least_sequences() const {
@@ -251,24 +254,29 @@ Problem ProblemSpace::problem(const Problem& kernel, const Levels& levels, Draws
   return std::move(*drawn);
 }
 
+void ProblemSpace::set_chances() {
+  for (int factor = 0; factor < static_cast<int>(factors_.size()); ++factor) {
+    const Factor& of = item(factors_, factor);
+    std::vector<int> chances(of.levels.size(), 1);
+    if (of.name == "dtype")
+      for (std::size_t level = 0; level < chances.size(); ++level)
+        if (of.levels[level] == name(DType::bfloat16)) chances[level] = 2;
+    if (factor == lengths_)
+      for (std::size_t level = 0; level < chances.size(); ++level)
+        chances[level] = allowed_lengths_[level].chances;
+    if (sweep_.options.contains(of.name)) chances.front() += static_cast<int>(chances.size());
+    chances_.push_back(std::move(chances));
+  }
+}
+
 Levels ProblemSpace::draw_levels(int first, int last, Draws& draws) const {
   Levels levels;
   for (int factor = first; factor < last; ++factor) {
-    const Factor& of = item(factors_, factor);
-    const int count = static_cast<int>(of.levels.size());
-    std::vector<int> chances(of.levels.size(), 1);
-    if (of.name == "dtype")
-      for (int level = 0; level < count; ++level)
-        if (item(of.levels, level) == name(DType::bfloat16))
-          chances[static_cast<std::size_t>(level)] = 2;
-    if (factor == lengths_)
-      for (int level = 0; level < count; ++level)
-        chances[static_cast<std::size_t>(level)] = item(allowed_lengths_, level).chances;
-    if (sweep_.options.contains(of.name)) chances.front() += count;
-    std::vector<int> tickets;
-    for (int level = 0; level < count; ++level)
-      tickets.insert(tickets.end(), static_cast<std::size_t>(item(chances, level)), level);
-    levels.push_back(draws.of(tickets));
+    const std::vector<int>& chances = item(chances_, factor);
+    std::int64_t ticket = draws.between(1, std::accumulate(chances.begin(), chances.end(), 0));
+    int level = 0;
+    while (ticket > item(chances, level)) ticket -= item(chances, level++);
+    levels.push_back(level);
   }
   return levels;
 }

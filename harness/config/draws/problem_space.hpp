@@ -25,6 +25,11 @@ constexpr double most_drawn_flops = 240e6;
 constexpr double most_drawn_backward_flops = 2.5 * most_drawn_flops;
 /// The same of training, whose backward need not form the states once more.
 constexpr double most_drawn_training_flops = 3 * most_drawn_flops;
+/// The most bytes that a drawn problem reads and writes at least (Work::floor_bytes). States count
+/// once for each ragged sequence, however few tokens there are: of 44 sequences with one token in
+/// all, states of 264 x 264 came to a gigabyte, and ten such problems to two fifths of all bytes of
+/// configs/ci.json.
+constexpr double most_drawn_bytes = 64e6;
 
 /// The sizes of an extent that problems are drawn with.
 struct DrawnSizes {
@@ -95,13 +100,17 @@ class ProblemSpace {
   /// problem.
   std::optional<Problem> with(const Problem& kernel, const Levels& levels, Draws* draws) const;
 
+  void set_chances();
+
   const Sweep& sweep_;
   const Operator& op_;
+  std::vector<std::string> extents_;  ///< all of the operator's
   Problem plain_;
   bool has_states_ = false;
   int compiled_ = 0, lengths_ = -1, keys_ = -1;  ///< lengths_, keys_: numbers of these factors
   std::vector<Factor> factors_;
   std::vector<Apply> apply_;
+  std::vector<std::vector<int>> chances_;  ///< of each factor's levels, to be drawn
   std::vector<LengthClass> allowed_lengths_;
 };
 

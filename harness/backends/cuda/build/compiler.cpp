@@ -41,7 +41,8 @@ void append_part(std::string& key, std::string_view name, std::string_view text)
 Compiler::Compiler(const CudaOptions& options, std::function<void(const std::string&)> warn)
     : store_(open_store(options)),
       cache_(cache_folder(options), std::move(warn)),
-      thread_count_(cores(options.compile_threads)) {}
+      thread_count_(cores(options.compile_threads)),
+      quick_(options.quick) {}
 
 Compiler::~Compiler() {
   {
@@ -57,7 +58,7 @@ std::string Compiler::key(const std::string& text, const std::string& source, in
                           const SourceTexts& texts) const {
   std::string key;
   append_part(key, "nvrtc", nvrtc_version());
-  for (const std::string& option : nvrtc_options(arch)) append_part(key, "option", option);
+  for (const std::string& option : nvrtc_options(arch, quick_)) append_part(key, "option", option);
   append_part(key, "text", text);
   const SourceStore own(texts ? *texts : std::map<std::string, std::string>{});
   for (const Source& part : (texts ? own : store_).closure(std::vector{source}))
@@ -113,7 +114,7 @@ CodePtr Compiler::make(const Job& job) {
     binary = compile_with_nvrtc(job.text,
                                 job.texts ? headers_of(SourceStore(*job.texts), job.source)
                                           : headers_of(store_, job.source),
-                                job.arch);
+                                job.arch, quick_);
     cache_.store(full_key, *binary);
   }
   PtxasLog log = parse_ptxas_log(binary->log);

@@ -77,6 +77,7 @@ class Compiler {
   SourceStore store_;
   BuildCache cache_;
   unsigned thread_count_;
+  bool quick_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::map<std::pair<int, std::string>, JobPtr>

@@ -79,7 +79,7 @@ std::string nvrtc_version() {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-std::vector<std::string> nvrtc_options(int arch) {
+std::vector<std::string> nvrtc_options(int arch, bool quick) {
   std::vector<std::string> options{"--std=c++17", "--gpu-architecture=" + architecture_name(arch),
                                    "--ptxas-options=-v", "-lineinfo"};
   // From 13.0 on, NVRTC keeps results in a cache next to the driver's own. It then omits the
@@ -87,6 +87,8 @@ std::vector<std::string> nvrtc_options(int arch) {
   int major = 0, minor = 0;
   check_nvrtc(nvrtc().version(&major, &minor), "nvrtcVersion");
   if (major >= 13) options.emplace_back("--no-cache");
+  const bool can_be_quick = major > 12 || (major == 12 && minor >= 9);
+  if (quick && can_be_quick) options.emplace_back("--Ofast-compile=max");
   return options;
 }
 
@@ -110,8 +112,9 @@ std::vector<std::string> toolkit_include_folders() {
   return folders;
 }
 
-Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& headers, int arch) {
-  std::vector<std::string> options = nvrtc_options(arch);
+Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& headers, int arch,
+                          bool quick) {
+  std::vector<std::string> options = nvrtc_options(arch, quick);
   const std::vector<std::string> folders = toolkit_include_folders();
   if (folders.empty())
     throw BuildError("the CUDA toolkit's headers (cuda_fp16.h) are in none of the usual folders");

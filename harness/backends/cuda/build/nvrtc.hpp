@@ -21,8 +21,9 @@ struct Binary {
 /// "13.0". @throws InputError where NVRTC is missing
 std::string nvrtc_version();
 
-/// The options that determine the binary, for NVRTC and for the key of a cache.
-std::vector<std::string> nvrtc_options(int arch);
+/// The options that determine the binary, for NVRTC and for the key of a cache. `quick`: nearly
+/// without optimisation (CudaOptions), where NVRTC knows how, which is from 12.9 on.
+std::vector<std::string> nvrtc_options(int arch, bool quick = false);
 
 /// Folders that hold the toolkit's headers. First is the folder next to the NVRTC library, whose
 /// version matches. Then come the toolkits that toolkit_folders() finds. Only folders with
@@ -31,6 +32,7 @@ std::vector<std::string> toolkit_include_folders();
 
 /// Compiles. Safe to call from several threads at once.
 /// @throws BuildError with the compiler's log; InputError where NVRTC is missing
-Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& headers, int arch);
+Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& headers, int arch,
+                          bool quick = false);
 
 }  // namespace gla_bench::cuda

@@ -15,15 +15,18 @@
 namespace gla_bench {
 namespace {
 
-using drawn::config_of, drawn::free_problems, drawn::sweep_of;
+using drawn::config_of, drawn::covering, drawn::free_problems, drawn::sweep_of;
 
 /// All operators in all their directions.
-std::vector<std::pair<std::string, std::string>> kinds() {
-  std::vector<std::pair<std::string, std::string>> list;
+std::vector<std::pair<std::string, Direction>> kinds() {
+  std::vector<std::pair<std::string, Direction>> list;
   for (const Operator& op : operators())
-    for (const Direction direction : op.directions)
-      list.emplace_back(op.name, R"(, "direction": ")" + std::string(name(direction)) + R"(")");
+    for (const Direction direction : op.directions) list.emplace_back(op.name, direction);
   return list;
+}
+
+std::string member_of(Direction direction) {
+  return R"(, "direction": ")" + std::string(name(direction)) + R"(")";
 }
 
 std::size_t kernels_of(const std::vector<Problem>& problems) {
@@ -43,17 +46,9 @@ TEST(FreeProblems, AreAFunctionOfTheSeedAndTheOperator) {
   EXPECT_EQ(std::set<Problem>(more.begin(), more.end()).size(), 60u);
 }
 
-bool names(std::string_view text, Direction direction) {
-  return text.find(name(direction)) != std::string_view::npos;
-}
-
-bool has_gradients_in(std::string_view text) {
-  return names(text, Direction::backward) || names(text, Direction::training);
-}
-
-double most_flops(std::string_view direction) {
-  if (names(direction, Direction::training)) return most_drawn_training_flops;
-  return has_gradients_in(direction) ? most_drawn_backward_flops : most_drawn_flops;
+double most_flops(Direction direction) {
+  if (direction == Direction::training) return most_drawn_training_flops;
+  return has_gradients(direction) ? most_drawn_backward_flops : most_drawn_flops;
 }
 
 void expect_existing(const Problem& problem) {
@@ -62,7 +57,8 @@ void expect_existing(const Problem& problem) {
     EXPECT_FALSE(op.refuse(problem)) << *op.refuse(problem) << ": " << describe(problem);
   }
   const bool backward = has_gradients(problem.direction);
-  EXPECT_LE(op.work(problem).flops, most_flops(name(problem.direction))) << describe(problem);
+  EXPECT_LE(op.work(problem).flops, most_flops(problem.direction)) << describe(problem);
+  EXPECT_LE(op.work(problem).floor_bytes, most_drawn_bytes) << describe(problem);
   for (const std::string& extent : op.extents)
     EXPECT_GE(problem.shape.*extent_axis(extent).extent, 1) << describe(problem);
   const Shape& s = problem.shape;
@@ -88,7 +84,7 @@ TEST(FreeProblems, ExistAndKeepTheirLimits) {
     double sum = 0;
     int count = 0;
     for (const std::uint64_t seed : {1, 2, 3})
-      for (const Problem& problem : free_problems(op, 100, seed, direction)) {
+      for (const Problem& problem : free_problems(op, 100, seed, member_of(direction))) {
         expect_existing(problem);
         sum += find_operator(op)->work(problem).flops;
         ++count;
@@ -96,8 +92,9 @@ TEST(FreeProblems, ExistAndKeepTheirLimits) {
     EXPECT_GE(count, 295) << op;
     // Most are small: the float64 references of all are a matter of seconds.
     // Gradients of the layer take tokens and dims that others do without.
-    const bool of_layer = op == "gla_layer" && has_gradients_in(direction);
-    EXPECT_LT(sum / count, most_flops(direction) / (of_layer ? 2 : 4)) << op << direction;
+    const bool of_layer = op == "gla_layer" && has_gradients(direction);
+    EXPECT_LT(sum / count, most_flops(direction) / (of_layer ? 2 : 4))
+        << op << member_of(direction);
   }
 }
 
@@ -184,8 +181,8 @@ TEST(DrawnConfig, ReadsAsItIsWritten) {
 TEST(CoveringProblems, HoldAllPairsThatExist) {
   for (const auto& [op, direction] : kinds())
     for (const std::uint64_t seed : {1, 2}) {
-      const DrawnProblems drawn = sweep_of(op, R"("cover": "pairs")", seed, direction).drawn;
-      SCOPED_TRACE(op + direction);
+      const DrawnProblems& drawn = covering(op, direction, seed);
+      SCOPED_TRACE(op + member_of(direction));
       EXPECT_EQ(drawn.covered + drawn.refused.size(), drawn.pairs);
       EXPECT_LE(drawn.problems.size(), 110u);
       EXPECT_LE(drawn.kernels, 32u);
@@ -257,38 +254,38 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
                                     "state_size", "gate_input",    "decay",       "keys",
                                     "key_heads",  "packed",        "gate_dtype"};
   for (const auto& [op, direction] : kinds()) {
-    const DrawnProblems drawn = sweep_of(op, R"("cover": "pairs")", 1, direction).drawn;
-    EXPECT_LT(drawn.refused.size(), drawn.pairs / 12) << op << direction;
+    const DrawnProblems& drawn = covering(op, direction);
+    EXPECT_LT(drawn.refused.size(), drawn.pairs / 12) << op << member_of(direction);
     for (const std::string& pair : drawn.refused) {
       const std::string first = pair.substr(0, pair.find(' '));
       const std::string rest = pair.substr(pair.find(", ") + 2);
       const std::string second = rest.substr(0, rest.find(' '));
       // Of few rows, shifted ones or of few columns, gradients may all be near zero by chance.
-      const bool of_rows = has_gradients_in(direction) && (first == "batch" || first == "columns" ||
-                                                           pair.ends_with("regime shifted"));
+      const bool of_rows = has_gradients(direction) && (first == "batch" || first == "columns" ||
+                                                        pair.ends_with("regime shifted"));
       const bool of_softmax = op == "softmax" && (pair == "scale -0.7, regime masked" || of_rows);
       const bool of_wide_keys = pair.starts_with("key_dim large, scale ");
       // The gradient of decays is in float32, which large logits leave too few bits, and weights
       // of few queries on single keys.
-      const bool of_decays = op == "decay_attention" && has_gradients_in(direction) &&
+      const bool of_decays = op == "decay_attention" && has_gradients(direction) &&
                              (of_wide_keys || second == "tokens");
       // Of a few peaked queries each may have all its weight on one key, and no gradient; logits of
       // 32 leave gradients in float32 too few bits.
       const bool of_peaks =
-          has_gradients_in(direction) &&
+          has_gradients(direction) &&
           (pair.starts_with("regime peaked, tokens ") || pair == "dtype float32, regime peaked");
       // The rounding of constant decays near 1 adds up in their gradients.
-      const bool of_constants = op == "retention" && has_gradients_in(direction) &&
-                                pair.starts_with("regime rwkv, tokens ");
+      const bool of_constants =
+          op == "retention" && has_gradients(direction) && pair.starts_with("regime rwkv, tokens ");
       // A first output that is a quotient has no gradient of its score. With this seed the only
       // kernel of these values that is not packed has ragged quotients, which take long sequences:
       // the attempts to draw some in this layout end before one is found.
-      const bool of_quotients = op == "linear_attention" && has_gradients_in(direction) &&
+      const bool of_quotients = op == "linear_attention" && has_gradients(direction) &&
                                 (pair.starts_with("normalize true, tokens ") ||
                                  pair == "value_dim multiple of 8, layout head_first");
       // Few decays of a token and head have gradients that may be near zero by chance.
       const bool of_token_decays =
-          op == "simple_gla" && !direction.empty() && pair.starts_with("heads 1, tokens ");
+          op == "simple_gla" && has_gradients(direction) && pair.starts_with("heads 1, tokens ");
       // A long sequence is of a kernel that is not ragged, and of those that share a value none may
       // have the dims for it.
       const bool of_one_sequence =
@@ -296,7 +293,7 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
           (pair.ends_with("tokens over 48 chunks") || pair.ends_with("tokens over 2048"));
       EXPECT_TRUE(known.contains(first) || known.contains(second) || of_softmax || of_decays ||
                   of_peaks || of_constants || of_quotients || of_token_decays || of_one_sequence)
-          << op << direction << ": " << pair;
+          << op << member_of(direction) << ": " << pair;
     }
   }
 }
@@ -317,9 +314,9 @@ TEST(CoveringProblems, HavePagesWhereTheSweepNamesThem) {
 }
 
 TEST(CoveringProblems, HaveEveryValueOfEveryOption) {
-  for (const auto& [name, direction] : kinds()) {
-    const auto list = sweep_of(name, R"("cover": "pairs")", 1, direction).drawn.problems;
-    const Operator& op = *find_operator(name);
+  for (const auto& [kind, direction] : kinds()) {
+    const std::vector<Problem>& list = covering(kind, direction).problems;
+    const Operator& op = *find_operator(kind);
     for (const OptionAxis& axis : op.options)
       for (const std::string& value : axis.values) {
         // The log-sum-exp is an input of a backward.
@@ -330,7 +327,7 @@ TEST(CoveringProblems, HaveEveryValueOfEveryOption) {
         if (axis.name == "in_place" && backward) continue;
         // Pages are drawn where a sweep names them.
         if (axis.name == "page_size" && value != "0") continue;
-        if (axis.name == "nan_sequence" && backward && (name == "retention" || name == "rwkv6"))
+        if (axis.name == "nan_sequence" && backward && (kind == "retention" || kind == "rwkv6"))
           continue;
         // Most variants refuse states between, and a covering draw has them only where asked to.
         const bool drawn = axis.name != "states_every" || value == "0";
@@ -339,21 +336,20 @@ TEST(CoveringProblems, HaveEveryValueOfEveryOption) {
                                 return option(op, problem, axis.name) == value;
                               }),
                   drawn)
-            << name << direction << ": " << axis.name << " " << value;
+            << op.name << member_of(direction) << ": " << axis.name << " " << value;
       }
   }
 }
 
 // A negative scale, a reset that leaves nothing, a NaN next door: the definition has to know them.
 TEST(CoveringProblems, HaveReferencesThatAgreeWithTheirSecondForms) {
-  for (const auto& [name, direction] : kinds()) {
-    const Operator& op = *find_operator(name);
+  for (const auto& [kind, direction] : kinds()) {
+    const Operator& op = *find_operator(kind);
     int checked = 0;
     // The second forms are quadratic in the tokens, of which gradients of the layer need some.
-    const bool of_layer = name == "gla_layer" && has_gradients_in(direction);
+    const bool of_layer = kind == "gla_layer" && has_gradients(direction);
     const double most_pairs = of_layer ? 2e7 : 3e6;
-    for (const Problem& problem :
-         sweep_of(name, R"("cover": "pairs")", 1, direction).drawn.problems) {
+    for (const Problem& problem : covering(kind, direction).problems) {
       const Shape& s = problem.shape;
       const double pairs = static_cast<double>(s.batch * s.heads) * static_cast<double>(s.seq) *
                            static_cast<double>(s.keys_seq());
@@ -370,7 +366,7 @@ TEST(CoveringProblems, HaveReferencesThatAgreeWithTheirSecondForms) {
       for (const auto& [output, values] : first)
         EXPECT_TRUE(spoiled || !has_nan(values)) << output << " of " << describe(problem);
     }
-    EXPECT_GE(checked, of_layer ? 5 : 10) << name << direction;
+    EXPECT_GE(checked, of_layer ? 5 : 10) << op.name << member_of(direction);
   }
 }
 

@@ -2,11 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 #include <set>
 
 #include "harness/backends/sources/architecture.hpp"
 #include "harness/config/draws/drawn_problems.hpp"
+#include "tests/harness/config/draws/drawn_sweeps.hpp"
 
 namespace gla_bench {
 namespace {
@@ -18,17 +19,8 @@ Problem problem_of(const Shape& shape) {
   return problem;
 }
 
-std::vector<Problem> covering_problems(const std::string& op, Direction direction,
-                                       std::uint64_t seed = 1) {
-  const Json document{{"sweeps",
-                       {{{"operator", op},
-                         {"direction", name(direction)},
-                         {"variants", "all"},
-                         {"random", {{"cover", "pairs"}}},
-                         {"seed", seed}}}}};
-  return read_config(JsonNode(document, "c.json"), program_catalog(), "")
-      .sweeps.front()
-      .drawn.problems;
+const std::vector<Problem>& covering_problems(const std::string& op, Direction direction) {
+  return drawn::covering(op, direction).problems;
 }
 
 Limits limits_for(const Variant& variant) {
@@ -96,10 +88,16 @@ TEST(DrawnTiles, AskAThousandTilesOfAVariantThatRefusesTheProblem) {
 using Value = std::tuple<std::string, int, DType>;
 std::set<Value> allowed_values(const Variant& variant, const std::vector<Problem>& problems) {
   std::set<Value> values;
+  const std::vector<Tile> tiles = all_tiles(variant.space);
+  const Limits limits = limits_for(variant);
   for (const Problem& problem : problems)
-    for (const Tile& tile : all_tiles(variant.space))
-      if (!variant.reject(problem, tile, limits_for(variant)))
+    for (const Tile& tile : tiles) {
+      const bool brings_one = std::any_of(tile.begin(), tile.end(), [&](const auto& of_axis) {
+        return !values.contains({of_axis.first, of_axis.second, problem.dtype});
+      });
+      if (brings_one && !variant.reject(problem, tile, limits))
         for (const auto& [axis, value] : tile) values.emplace(axis, value, problem.dtype);
+    }
   return values;
 }
 
@@ -116,7 +114,7 @@ TEST(CoveringTiles, ShowEveryValueThatSomeProblemAllowsBesideEveryDtype) {
   for (const Variant& variant : variants()) {
     // Spaces of thousands of tiles are searched in part; the next test looks at one.
     if (tile_count(variant.space) > 300) continue;
-    const auto problems = covering_problems(variant.op, variant.direction);
+    const auto& problems = covering_problems(variant.op, variant.direction);
     const TileCover cover = cover_tiles(variant, problems, {}, limits_for(variant), 1, 1);
     EXPECT_EQ(taken_values(cover), allowed_values(variant, problems))
         << variant.name << " of " << variant.op;
@@ -140,7 +138,7 @@ TEST(CoveringTiles, ShowEveryValueInAProblemOfTheLongestClass) {
   const auto seen = [](const std::string& op, const std::string& name, auto is_longest) {
     const Variant& variant = *find_variant(op, name, BackendId::cuda);
     std::vector<Problem> longest;
-    const auto problems = covering_problems(op, Direction::forward);
+    const auto& problems = covering_problems(op, Direction::forward);
     std::copy_if(problems.begin(), problems.end(), std::back_inserter(longest), is_longest);
     ASSERT_FALSE(longest.empty());
     TileCover taken = cover_tiles(variant, problems, {}, limits_of(90), 1, 1);
@@ -160,7 +158,7 @@ TEST(CoveringTiles, ShowEveryValueInAProblemOfTheLongestClass) {
 
 TEST(CoveringTiles, OfALargeSpaceShowItsRareValues) {
   const Variant& variant = *find_variant("gla", "chunk_fused", BackendId::cuda);
-  const auto problems = covering_problems("gla", Direction::forward);
+  const auto& problems = covering_problems("gla", Direction::forward);
   const TileCover cover = cover_tiles(variant, problems, {}, limits_of(90), 1, 1);
   const std::set<Value> taken = taken_values(cover);
   EXPECT_TRUE(taken.contains({"terms", 3, DType::float32}));
@@ -174,7 +172,7 @@ TEST(CoveringTiles, OfALargeSpaceShowItsRareValues) {
 
 TEST(CoveringTiles, OfAGpuAreBuiltSeldom) {
   const Variant& variant = *find_variant("gla", "recurrent", BackendId::cuda);
-  const auto problems = covering_problems("gla", Direction::forward);
+  const auto& problems = covering_problems("gla", Direction::forward);
   std::set<std::string> kernels, builds;
   for (const Candidates& found :
        cover_tiles(variant, problems, {}, limits_of(90), 1, 1).of_problems)
@@ -188,7 +186,7 @@ TEST(CoveringTiles, OfAGpuAreBuiltSeldom) {
 
 TEST(CoveringTiles, KeepToANarrowing) {
   const Variant& variant = *find_variant("gla", "chunk_fused", BackendId::host);
-  const auto problems = covering_problems("gla", Direction::forward);
+  const auto& problems = covering_problems("gla", Direction::forward);
   Narrowing narrowing;
   narrowing.axes["chunk"] = {16, 128};
   narrowing.where.emplace_back("block_v <= chunk");

@@ -139,6 +139,16 @@ TEST_F(CompilerTest, EveryPartOfTheKeyCounts) {
   EXPECT_FALSE(compiler().get(text(), "family/kernel.cuh", 90)->cached) << "included source";
 }
 
+TEST_F(CompilerTest, AQuickBinaryIsNeverTakenForAnOptimisedOne) {
+  compiler().get(text(), "family/kernel.cuh", 90);
+  options_.quick = true;
+  const CodePtr quick = compiler().get(text(), "family/kernel.cuh", 90);
+  EXPECT_FALSE(quick->cached);
+  EXPECT_EQ(quick->kernels.size(), 1u);
+  EXPECT_TRUE(compiler().get(text(), "family/kernel.cuh", 90)->cached);
+  EXPECT_NE(nvrtc_options(90, true), nvrtc_options(90));
+}
+
 TEST_F(CompilerTest, ADamagedEntryIsBuiltAnew) {
   compiler().get(text(), "family/kernel.cuh", 90);
   for (const auto& entry : fs::directory_iterator(options_.cache_dir))
