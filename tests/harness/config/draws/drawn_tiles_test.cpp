@@ -119,12 +119,15 @@ TEST(CoveringTiles, ShowEveryValueThatSomeProblemAllowsBesideEveryDtype) {
     EXPECT_EQ(taken_values(cover), allowed_values(variant, problems))
         << variant.name << " of " << variant.op;
     EXPECT_EQ(cover.coverage.values_covered, cover.coverage.values);
+    // A long sequence may be the only one that allows most values of an axis, as of segments.
+    std::size_t most = 3;
+    for (const TileAxis& axis : variant.space) most = std::max(most, axis.values.size());
     EXPECT_LE(cover.coverage.pairs_covered, cover.coverage.pairs);
     ASSERT_EQ(cover.of_problems.size(), problems.size());
     for (std::size_t i = 0; i < problems.size(); ++i) {
       const Candidates& found = cover.of_problems[i];
       EXPECT_TRUE(found.accepted.empty() != found.rejected.empty());
-      EXPECT_LE(found.accepted.size(), 3u);
+      EXPECT_LE(found.accepted.size(), most);
       for (const Candidate& candidate : found.accepted) {
         EXPECT_EQ(candidate.problem, problems[i]);
         EXPECT_FALSE(variant.reject(problems[i], candidate.tile, limits_for(variant)));
