@@ -4,9 +4,9 @@
 
 namespace gla_bench::linear_recurrence {
 
-/// The walks over a sequence's chunks. Forwards: what each segment adds to the gradient of the state
-/// before it (`changes`), or to that and to the state behind it (`segments`), and the state before
-/// each chunk (`states`). Backwards: the gradients.
+/// The walks over a sequence's chunks. Forwards: what each segment adds to the gradient of the
+/// state before it (`changes`), or to that and to the state behind it (`segments`), and the state
+/// before each chunk (`states`). Backwards: the gradients.
 enum class GradientPass { changes, segments, states, gradients };
 
 /// Offsets, bytes and counts follow from the first members. A tile is 64 tokens of 64 columns, in
@@ -18,7 +18,7 @@ struct GradientSm90Layout {
   bool wide_gates;         ///< gates per key in float32
   GradientPass pass;
 
-  bool inputs = pass != GradientPass::changes;  ///< whether it needs k and v
+  bool inputs = pass != GradientPass::changes;     ///< whether it needs k and v
   bool outputs = pass != GradientPass::states;     ///< whether it needs q and do
   bool results = pass == GradientPass::gradients;  ///< whether it forms scores and gradients
 

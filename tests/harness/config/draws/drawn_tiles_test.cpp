@@ -119,9 +119,10 @@ TEST(CoveringTiles, ShowEveryValueThatSomeProblemAllowsBesideEveryDtype) {
     EXPECT_EQ(taken_values(cover), allowed_values(variant, problems))
         << variant.name << " of " << variant.op;
     EXPECT_EQ(cover.coverage.values_covered, cover.coverage.values);
-    // A long sequence may be the only one that allows most values of an axis, as of segments.
+    // A long sequence may be the only one that allows most numbers of segments.
     std::size_t most = 3;
-    for (const TileAxis& axis : variant.space) most = std::max(most, axis.values.size());
+    for (const TileAxis& axis : variant.space)
+      if (axis.name == "segments") most = axis.values.size();
     EXPECT_LE(cover.coverage.pairs_covered, cover.coverage.pairs);
     ASSERT_EQ(cover.of_problems.size(), problems.size());
     for (std::size_t i = 0; i < problems.size(); ++i) {
