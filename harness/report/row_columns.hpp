@@ -43,7 +43,7 @@ ReportRows report_rows(std::span<const Results> files);
 ReportRow row_without_contest(const Results& results, std::size_t index);
 
 /// The digits that the page keeps of a number that CSV and JSON do not show: two more than any view
-/// has, so that rounding again does not change what is shown.
+/// has. shorten_to() cuts them, so that rounding for a view shows what the whole number would.
 constexpr int page_digits = 6;
 
 struct ReportColumn {

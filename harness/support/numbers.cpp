@@ -55,6 +55,24 @@ double round_to(double value, int digits) {
   return std::strtod(text.data(), nullptr);
 }
 
+double shorten_to(double value, int digits) {
+  if (!std::isfinite(value)) return value;
+  std::array<char, 48> whole{};
+  const auto end =
+      std::to_chars(whole.data(), whole.data() + whole.size(), value, std::chars_format::scientific)
+          .ptr;
+  const std::string text(whole.data(), end);
+  const std::size_t first = text.find_first_not_of('-'), exponent = text.find('e');
+  // The point stands after the first digit.
+  const std::size_t kept = first + static_cast<std::size_t>(digits) + (digits > 1 ? 1 : 0);
+  if (exponent <= kept) return value;
+  std::string shorter = text.substr(0, kept);
+  // What was cut off is not nothing. A last digit of 0 or 5 would say that the number is exactly
+  // there, and the next rounding would take it for one that lies halfway.
+  if (shorter.back() == '0' || shorter.back() == '5') ++shorter.back();
+  return std::strtod((shorter + text.substr(exponent)).c_str(), nullptr);
+}
+
 std::string format_digits(double value, int digits) {
   if (!std::isfinite(value)) return format_number(value, "%f");
   if (value == 0) return format_fixed(0, digits - 1);

@@ -21,6 +21,11 @@ std::string format_number(double value, const char* format);
 /// they are.
 double round_to(double value, int digits);
 
+/// A number of that many significant digits which, rounded to fewer of them, gives what the whole
+/// number gives. Rounding twice would not: 0.0028499968 is 0.0028500 with five digits and 0.0029
+/// with two, where the number itself is 0.0028. NaN and the infinities are returned as they are.
+double shorten_to(double value, int digits);
+
 /// Writes that many significant digits without an exponent, zeros included. Digits before the point
 /// are never left out: "0.1698", "12.30", "12345". A number that lies halfway is rounded away from
 /// zero.

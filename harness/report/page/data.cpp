@@ -13,9 +13,9 @@
 namespace gla_bench {
 namespace {
 
-/// A number rounded to fewer digits; any other value is left as it is.
-Json rounded(Json value, int digits) {
-  return digits > 0 && value.is_number_float() ? Json(round_to(value.get<double>(), digits))
+/// A number of fewer digits; any other value is left as it is.
+Json shortened(Json value, int digits) {
+  return digits > 0 && value.is_number_float() ? Json(shorten_to(value.get<double>(), digits))
                                                : value;
 }
 
@@ -25,7 +25,7 @@ Json column_json(const ReportColumn& column, std::span<const ReportRow> rows) {
   std::map<std::string, std::size_t> places;
   Json texts = Json::array();
   for (const ReportRow& row : rows) {
-    Json value = rounded(column.value(row), column.digits);
+    Json value = shortened(column.value(row), column.digits);
     // In a column of numbers a text is "nan" or an infinity.
     if (value.is_string() && column.digits == 0) {
       const auto [place, fresh] = places.try_emplace(value.get<std::string>(), texts.size());
@@ -59,7 +59,7 @@ Json tensors_json(std::span<const ReportRow> rows) {
   const auto put = [&](const std::string& name, std::size_t place, double value) {
     Json& column = tensors[name];
     if (column.is_null()) column = std::vector<Json>(rows.size());
-    column[place] = number_to_json(round_to(value, page_digits));
+    column[place] = number_to_json(shorten_to(value, page_digits));
   };
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].record->verification) continue;

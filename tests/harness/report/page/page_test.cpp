@@ -66,6 +66,28 @@ TEST(PageColumns, NumbersKeepTheirDigits) {
   EXPECT_EQ(round_to(least, 5), least);
 }
 
+TEST(PageColumns, AShorterNumberRoundsAsTheWholeOneDoes) {
+  EXPECT_EQ(shorten_to(0.067328123, 6), 0.0673281);
+  EXPECT_EQ(shorten_to(0.0673281, 6), 0.0673281);
+  EXPECT_EQ(shorten_to(679477248, 5), 679470000);
+  // Just below and just above a half, and at it.
+  EXPECT_EQ(shorten_to(0.002849996789494436, 6), 0.00284999);
+  EXPECT_EQ(shorten_to(-0.00284999999999, 6), -0.00284999);
+  EXPECT_EQ(shorten_to(0.00285000000001, 6), 0.00285001);
+  EXPECT_EQ(shorten_to(2850000001., 4), 2851000000.);
+  EXPECT_EQ(shorten_to(0.00285, 6), 0.00285);
+  EXPECT_EQ(shorten_to(1.7e-7, 1), 1e-7);
+  for (int i = 1; i < 20000; ++i) {
+    const double value = std::sin(i) * std::pow(10., i % 40 - 20);
+    for (const int shown : {1, 2, 3, 4})
+      ASSERT_EQ(round_to(shorten_to(value, 6), shown), round_to(value, shown)) << value;
+  }
+  EXPECT_EQ(shorten_to(0, 6), 0);
+  EXPECT_TRUE(std::isnan(shorten_to(std::numeric_limits<double>::quiet_NaN(), 6)));
+  const double least = std::numeric_limits<double>::denorm_min();
+  EXPECT_EQ(shorten_to(-least, 6), -least);
+}
+
 Results results_of(std::vector<Record> records) {
   Results results;
   results.file = "r.json";
