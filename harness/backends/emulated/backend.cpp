@@ -148,6 +148,7 @@ class EmulatedPlan final : public Plan {
     box.axes = static_cast<short>(map.extents.size());
     box.element_bytes = static_cast<short>(size_of(map.dtype));
     box.swizzle_bytes = static_cast<short>(map.swizzle_bytes);
+    box.is_bfloat16 = map.dtype == DType::bfloat16;
     std::memcpy(params.data() + map.offset, &box, sizeof box);
   }
 

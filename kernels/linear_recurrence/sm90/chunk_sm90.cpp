@@ -8,6 +8,7 @@
 #include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
+#include "kernels/linear_recurrence/sm90/kept.h"
 #include "kernels/linear_recurrence/sm90/layout.h"
 #include "kernels/linear_recurrence/training/halves.hpp"
 #include "kernels/memory.hpp"
@@ -84,11 +85,11 @@ std::int64_t kept(const Problem& problem, const Tile& tile) {
 }
 
 /// Of the states before all chunks, which the forward of training keeps for the backward.
-double chunk_state_bytes(const Problem& problem, const Tile& tile) {
-  const ChunkSm90Layout sizes = layout(problem, tile);
-  const std::int64_t chunks = ceil_div(problem.shape.seq, ChunkSm90Layout::tokens);
-  return 2.0 * static_cast<double>(sequences(problem) * chunks * sizes.keys *
-                                   slices(problem, tile) * 64 * sizes.values);
+double chunk_state_bytes(const Problem& problem) {
+  const Shape& s = problem.shape;
+  const KeptState state{static_cast<int>(s.key_dim), static_cast<int>(s.value_dim)};
+  const std::int64_t chunks = ceil_div(s.seq, ChunkSm90Layout::tokens);
+  return static_cast<double>(state.bytes) * static_cast<double>(sequences(problem) * chunks);
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
@@ -315,19 +316,18 @@ std::optional<std::string> reject_with_states(const Problem& problem, const Tile
   if (auto reason = reject(problem, tile, limits)) return reason;
   if (ragged(problem)) return "keeps states of sequences of one length";
   if (choice(tile, "cluster") > 1) return "keeps states of blocks that have all keys";
-  return refuse_workspace(workspace_bytes(problem, tile) + chunk_state_bytes(problem, tile),
-                          limits);
+  return refuse_workspace(workspace_bytes(problem, tile) + chunk_state_bytes(problem), limits);
 }
 
 Traffic traffic_with_states(const Problem& problem, const Tile& tile) {
   Traffic bytes = traffic(problem, tile);
-  bytes.write_bytes += chunk_state_bytes(problem, tile);
+  bytes.write_bytes += chunk_state_bytes(problem);
   return bytes;
 }
 
 std::vector<Region> workspace_with_states(const Problem& problem, const Tile& tile) {
   std::vector<Region> regions = workspace(problem, tile);
-  regions.push_back({"chunk_states", static_cast<std::size_t>(chunk_state_bytes(problem, tile))});
+  regions.push_back({"chunk_states", static_cast<std::size_t>(chunk_state_bytes(problem))});
   return regions;
 }
 

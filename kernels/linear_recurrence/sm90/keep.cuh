@@ -7,6 +7,7 @@
 // blocks of the same elements are those operands transposed. So it transposes each block's four
 // matrices of 8 x 8 between its lanes, and stores 512 bytes at once.
 
+#include "linear_recurrence/sm90/kept.h"
 #include "linear_recurrence/sm90/tile.cuh"
 
 namespace gla_bench::linear_recurrence::sm90 {
@@ -25,7 +26,7 @@ class KeptStates {
   __device__ __forceinline__ KeptStates(const ChunkSm90Params& p, const Block& block) {
     const long long chunks = (p.base.seq + layout.tokens - 1) / layout.tokens;
     first_ = static_cast<uint4*>(p.base.work[work_kept]) +
-             (block.sequence * chunks + block.first_token / layout.tokens) * blocks * 32 +
+             (block.sequence * chunks + block.first_token / layout.tokens) * sizes.blocks * 32 +
              threadIdx.x % 32;
   }
 
@@ -35,24 +36,24 @@ class KeptStates {
   template <class Factor>
   __device__ __forceinline__ void keep(TileState& state, int c, int column, Factor factor) const {
     const int value_block = column / 16 + static_cast<int>(threadIdx.x) % 128 / 32;
-    uint4* to = first_ + (1LL * c * blocks + value_block) * 32;
+    if (value_block >= sizes.value_blocks) return;
+    uint4* to = first_ + (1LL * c * sizes.blocks + value_block) * 32;
 #pragma unroll
-    for (int s = 0; s < 4 * TileState::tiles; ++s) {
+    for (int s = 0; s < 4 * TileState::tiles && s < sizes.key_blocks; ++s) {
       const float2 f[2] = {factor(2 * s), factor(2 * s + 1)};
       unsigned words[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         words[i] = transposed(
             pack(f[i / 2].x * state.at(8 * s + 2 * i), f[i / 2].y * state.at(8 * s + 2 * i + 1)));
-      to[s * value_blocks * 32] = {words[0], words[2], words[1], words[3]};
+      to[s * sizes.value_blocks * 32] = {words[0], words[2], words[1], words[3]};
     }
   }
 
  private:
   /// Where chunk states are among the workspace regions.
   static constexpr int work_kept = segments > 1 && !joined ? 2 : 0;
-  static constexpr int value_blocks = 4 * slices * layout.values;
-  static constexpr int blocks = 4 * layout.key_tiles * value_blocks;
+  static constexpr KeptState sizes{dim::key_dim, dim::value_dim};
 
   uint4* first_;
 };

@@ -51,9 +51,11 @@ std::map<std::string, std::vector<Real>> empty_gradients(const std::vector<Tenso
   return gradients;
 }
 
-/// TensorSpec::sum_size of the gradient of a constant decay: a sum of (i - j) exp((i - j)
-/// log_decay) scale (q_i.k_j) (do_i.v_j) over all pairs of tokens, and of the like with states.
-/// What is left of it may be near zero by chance, and there is one such number for each head.
+/// TensorSpec::sum_size of the gradients of decays that keys share. That of a constant decay is a sum
+/// of (i - j) exp((i - j) log_decay) scale (q_i.k_j) (do_i.v_j) over all pairs of tokens, and of the
+/// like with states. That of a token's decay has the terms of the pairs with the token between, once
+/// each. What is left of such a sum may be near zero by chance, and there is one number for each
+/// head, or for each token and head.
 std::map<std::string, double> sum_sizes(const Traits& traits, const Problem& problem,
                                         const HostTensors& inputs);
 

@@ -1,4 +1,4 @@
-// The size of what the gradient of a constant decay is added up from.
+// The size of what the gradients of constant decays, and of decays per token, are added up from.
 
 #include <cmath>
 #include <numeric>
@@ -51,21 +51,60 @@ double energy_of_sequence(const Energies& each, double log_decay, std::int64_t t
   return sum;
 }
 
+// With a decay for each token: the sum over the tokens of the mean squares of their gradients. The
+// gradient of a token's decay is a sum over all that was written before it, times all that is read
+// from it on. `decay(t)`: the square of the decay of the sequence's token t.
+template <class Decay>
+double energy_of_tokens(const Energies& each, Decay decay, std::int64_t tokens) {
+  // Of what is read from token t on, and of what is left of a state behind the last token.
+  std::vector<double> read(static_cast<std::size_t>(tokens)), left(read);
+  double later = 0, rest = 1;
+  for (std::int64_t t = tokens - 1; t >= 0; --t) {
+    const auto at = static_cast<std::size_t>(t);
+    later += 1;
+    read[at] = later, left[at] = rest;
+    later *= decay(t), rest *= decay(t);
+  }
+  double sum = 0, written = 0, begun = 1;
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    const auto at = static_cast<std::size_t>(t);
+    written *= decay(t), begun *= decay(t);
+    sum += written * (read[at] * each.pair + left[at] * each.final) +
+           begun * (read[at] * each.initial + left[at] * each.states);
+    written += 1;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::map<std::string, double> sum_sizes(const Traits& traits, const Problem& problem,
                                         const HostTensors& inputs) {
-  if (traits.decay != Decay::per_head || !has_gradients(problem.direction)) return {};
+  const bool per_token = traits.decay == Decay::per_token;
+  if ((traits.decay != Decay::per_head && !per_token) || !has_gradients(problem.direction))
+    return {};
   const View view(traits, problem, inputs);
   const Energies each = energies(problem, view.scale, inputs);
   double sum = 0;
+  std::int64_t count = per_token ? 0 : view.heads;
   for (std::int64_t head = 0; head < view.heads; ++head)
     for (std::int64_t sequence = 0; sequence < view.sequences; ++sequence) {
       const Range tokens = view.tokens(sequence);
-      sum +=
-          energy_of_sequence(each, view.log_decay<double>(0, head, 0), tokens.last - tokens.first);
+      const std::int64_t length = tokens.last - tokens.first;
+      if (per_token) {
+        count += length;
+        sum += energy_of_tokens(
+            each,
+            [&](std::int64_t t) {
+              return std::exp(2 * view.log_decay<double>(tokens.first + t, head, 0));
+            },
+            length);
+      } else {
+        sum += energy_of_sequence(each, view.log_decay<double>(0, head, 0), length);
+      }
     }
-  return {{"d" + std::string(traits.gate), std::sqrt(sum / static_cast<double>(view.heads))}};
+  if (count == 0) return {};
+  return {{"d" + std::string(traits.gate), std::sqrt(sum / static_cast<double>(count))}};
 }
 
 }  // namespace gla_bench::recurrence

@@ -24,6 +24,7 @@ struct TensorBox {
   int extents[5];        ///< elements
   short box[5];          ///< elements of one copy
   short axes, element_bytes, swizzle_bytes;
+  bool is_bfloat16;
 };
 static_assert(sizeof(TensorBox) <= 128);
 

@@ -165,6 +165,19 @@ void for_box(const TensorBox& map, unsigned shared, const int* first, Each each)
   }
 }
 
+inline unsigned short bfloat16_of(float x) {
+  return bits_as<unsigned short>(__float2bfloat16_rn(x));
+}
+
+/// Adds one bfloat16 to another, the sum rounded to nearest.
+inline void add_bfloat16(unsigned char* to, const unsigned char* from) {
+  unsigned short words[2];
+  std::memcpy(&words[0], to, 2), std::memcpy(&words[1], from, 2);
+  words[0] =
+      bfloat16_of(Bfloat16Operands::value(words[0], 0) + Bfloat16Operands::value(words[1], 0));
+  std::memcpy(to, &words[0], 2);
+}
+
 struct BoxCopy {
   const TensorBox* map;
   unsigned shared;
@@ -195,18 +208,26 @@ inline void copy_box_in(Lane& o, const char*) {
       &copy, sizeof copy);
 }
 
-/// cp.async.bulk.tensor.4d [map, {c0, c1, c2, c3}], [from]
-inline void copy_box_out(Lane& o, const char*) {
+/// cp.async.bulk.tensor.4d [map, {c0, c1, c2, c3}], [from], which may add instead of replacing. Of
+/// tensors that are added to only those in bfloat16 are known.
+template <bool adds>
+void copy_box_out(Lane& o, const char*) {
   BoxCopy copy{o[0].as<const TensorBox*>(),
                o[5].as<unsigned>(),
                {o[1].as<int>(), o[2].as<int>(), o[3].as<int>(), o[4].as<int>()},
                nullptr};
+  if (adds && !copy.map->is_bfloat16)
+    gla_bench_emulated.runtime->fail("cp.reduce of a tensor that is not in bfloat16");
   gla_bench_emulated.runtime->out(
       [](const void* data) {
         const auto& c = *static_cast<const BoxCopy*>(data);
         for_box(*c.map, c.shared, c.first,
                 [](unsigned char* from, unsigned char* to, unsigned size) {
-                  if (to != nullptr) std::memcpy(to, from, size);
+                  if (to == nullptr) return;
+                  if constexpr (adds)
+                    add_bfloat16(to, from);
+                  else
+                    std::memcpy(to, from, size);
                 });
       },
       &copy, sizeof copy);
@@ -327,9 +348,6 @@ void warpgroup_product(Lane& operands, const char* name) {
 
 inline unsigned pair_of(unsigned short low, unsigned short high) {
   return static_cast<unsigned>(high) << 16 | low;
-}
-inline unsigned short bfloat16_of(float x) {
-  return bits_as<unsigned short>(__float2bfloat16_rn(x));
 }
 inline void pack_bfloat16(Lane& o, const char*) {
   o[0].set(pair_of(bfloat16_of(o[2].as<float>()), bfloat16_of(o[1].as<float>())));

@@ -7,6 +7,7 @@
 #include "device/sm90_products.cuh"
 #include "linear_recurrence/backward/rows.cuh"
 #include "linear_recurrence/backward/sm90/layout.h"
+#include "linear_recurrence/sm90/kept.h"
 
 namespace gla_bench::linear_recurrence::backward::sm90 {
 
@@ -35,6 +36,11 @@ inline constexpr int groups = layout.groups, value_tiles = layout.value_tiles;
 inline constexpr int consumers = 128 * groups;  ///< threads that multiply
 inline constexpr int width64 = 64 * value_tiles;
 inline constexpr int segments = tile::segments;
+inline constexpr int key_slices = layout.key_slices, value_slices = layout.value_slices;
+inline constexpr int all_slices = layout.slices;
+static_assert(key_slices <= 2 && value_slices <= 2);
+/// The states that are kept, of all slices.
+inline constexpr KeptState kept_state{dim::key_dim, dim::value_dim};
 /// Whether the forward of training has kept the states.
 inline constexpr bool states_given = launch::given_states != 0;
 /// What a segment adds: to the gradient of a state, and to a state where none is given.
@@ -69,7 +75,7 @@ struct Stage {
   __device__ unsigned finished() const { return barriers + 16; }       ///< results, or nothing
 };
 
-/// One segment of a sequence and head.
+/// One segment of a sequence and head, and a slice of its keys and of V.
 template <Pass pass>
 struct Block {
   static constexpr GradientSm90Layout sizes = layout_of<pass>;
@@ -77,13 +83,26 @@ struct Block {
   unsigned shared;  ///< shared address of the block's memory, a multiple of 1024
   long long pair;
   int batch, head, segment;
-  int tokens, chunks;  ///< of the sequence
-  int first, steps;    ///< the segment's first chunk, and their number
+  int key_slice, value_slice;
+  bool adds_keys, adds_values;  ///< whether a launch before has stored its dq and dk, or its dv
+  int tokens, chunks;           ///< of the sequence
+  int first, steps;             ///< the segment's first chunk, and their number
 
-  __device__ Block(const GradientParams& g, void* memory) {
+  /// `round`: number of the launch.
+  __device__ Block(const GradientParams& g, void* memory, int round) {
     shared = (shared_address(memory) + 1023u) & ~1023u;
-    pair = blockIdx.x / segments;
     segment = static_cast<int>(blockIdx.x % segments);
+    const int part = static_cast<int>(blockIdx.x / segments);
+    pair = part / sizes.side_by_side;
+    const int n = part % sizes.side_by_side;
+    if constexpr (sizes.results) {
+      // With two slices of both, (0, 0) and (1, 1), then (0, 1) and (1, 0).
+      key_slice = key_slices == 1 ? 0 : value_slices == 1 ? round : n;
+      value_slice = value_slices == 1 ? 0 : key_slices == 1 ? round : n ^ round;
+    } else {
+      key_slice = n / value_slices, value_slice = n % value_slices;
+    }
+    adds_keys = value_slices > 1 && round > 0, adds_values = key_slices > 1 && round > 0;
     batch = static_cast<int>(pair / g.inputs.heads);
     head = static_cast<int>(pair % g.inputs.heads);
     tokens = static_cast<int>(g.inputs.seq);
@@ -120,11 +139,25 @@ struct Block {
     barrier_init_fence();
   }
 
-  /// The first of the words of a kept state: that before chunk `number`. It lies in blocks of 16
-  /// keys by 16 columns of V, block by block of the keys, in bfloat16, as a product's operand A.
-  __device__ __forceinline__ uint4* kept(const GradientParams& g, int number) const {
+  __device__ __forceinline__ int first_key() const { return sizes.slice * key_slice; }
+  __device__ __forceinline__ int first_column() const { return sizes.slice * value_slice; }
+  /// Number of the pair of slices among those of its sequence.
+  __device__ __forceinline__ int slice() const { return key_slice * value_slices + value_slice; }
+
+  /// Where this thread's eight elements of the 16 x 16 blocks of a kept state lie, 32 behind one
+  /// another: of that before chunk `number`, of the block's slice of V and the warp's keys. `warp`:
+  /// number of the warp among those of the slice's keys.
+  __device__ __forceinline__ uint4* kept(const GradientParams& g, int number, int warp) const {
     return static_cast<uint4*>(g.inputs.work[work::chunk_states]) +
-           (pair * chunks + number) * (sizes.state_words / 4);
+           ((pair * chunks + number) * kept_state.blocks +
+            (first_key() / 16 + warp) * kept_state.value_blocks + first_column() / 16) *
+               32 +
+           threadIdx.x % 32;
+  }
+  /// Whether a kept state has the warp's keys and block n of the slice of V.
+  __device__ __forceinline__ bool keeps(int warp, int n) const {
+    return (key_slices == 1 || first_key() / 16 + warp < kept_state.key_blocks) &&
+           (value_slices == 1 || first_column() / 16 + n < kept_state.value_blocks);
   }
 
   /// Where this thread's elements of what segment `number` of the sequence adds lie, each
@@ -133,7 +166,7 @@ struct Block {
   __device__ __forceinline__ float4* segment_sum(const GradientParams& g, int number,
                                                  bool change) const {
     return static_cast<float4*>(g.inputs.work[work::segment_sums]) +
-           ((pair * segments + number) * sum_kinds + (states_given ? 0 : change)) *
+           (number_of(number) * sum_kinds + (states_given ? 0 : change)) *
                (width64 / 8 * consumers) +
            threadIdx.x - 128;
   }
@@ -141,11 +174,27 @@ struct Block {
   __device__ __forceinline__ float& segment_factor(const GradientParams& g, int number,
                                                    int key) const {
     return static_cast<float*>(
-        g.inputs.work[work::segment_factors])[(pair * segments + number) * 64 * groups + key];
+        g.inputs.work[work::segment_factors])[number_of(number) * 64 * groups + key - first_key()];
+  }
+
+ private:
+  /// Number of a segment among those of all sequences and slices.
+  __device__ __forceinline__ long long number_of(int segment_number) const {
+    return (pair * all_slices + slice()) * segments + segment_number;
   }
 };
 
 // --- the warps that load
+
+/// Like copy_out(), but has the box's elements added to the tensor's, each sum rounded to nearest.
+__device__ __forceinline__ void add_out(const TensorMap& map, unsigned from, int c0, int c1, int c2,
+                                        int c3) {
+  asm volatile(
+      "cp.reduce.async.bulk.tensor.4d.global.shared::cta.add.tile.bulk_group "
+      "[%0, {%2, %3, %4, %5}], [%1];" ::"l"(reinterpret_cast<unsigned long long>(&map)),
+      "r"(from), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
+      : "memory");
+}
 
 /// Brings the chunks' tiles in, and takes the results out that have taken their place. Runs on one
 /// thread.
@@ -154,23 +203,27 @@ __device__ __forceinline__ void move_tiles(const GradientSm90Params& p, const Bl
   constexpr GradientSm90Layout sizes = layout_of<pass>;
   const auto token_of = [&](int step) { return block.number(step) * chunk; };
   const auto bring = [&](const Stage& stage, int tiles, int place, const TensorMap& map,
-                         unsigned barrier, int token, int columns = 64) {
+                         unsigned barrier, int token, int first, int columns = 64) {
     for (int t = 0; t < tiles; ++t)
-      copy_in(stage.begin + place + t * tile_bytes, map, barrier, t * columns, token, block.head,
-              block.batch);
+      copy_in(stage.begin + place + t * tile_bytes, map, barrier, first + t * columns, token,
+              block.head, block.batch);
   };
   const auto finish = [&](int step) {
     const Stage stage = block.stage(step);
     barrier_wait(stage.finished(), stage.parity);
     if constexpr (layout_of<pass>.results) {
-      const auto take = [&](int tiles, int place, const TensorMap& map) {
-        for (int t = 0; t < tiles; ++t)
-          copy_out(map, stage.begin + place + t * tile_bytes, 64 * t, token_of(step), block.head,
-                   block.batch);
+      const auto take = [&](bool adds, int tiles, int place, const TensorMap& map, int first) {
+        for (int t = 0; t < tiles; ++t) {
+          const unsigned from = stage.begin + place + t * tile_bytes;
+          if (adds)
+            add_out(map, from, first + 64 * t, token_of(step), block.head, block.batch);
+          else
+            copy_out(map, from, first + 64 * t, token_of(step), block.head, block.batch);
+        }
       };
-      take(sizes.key_tiles, sizes.q, p.dq);
-      take(sizes.key_tiles, sizes.k, p.dk);
-      take(sizes.value_tiles, sizes.v, p.dv);
+      take(block.adds_keys, sizes.key_tiles, sizes.q, p.dq, block.first_key());
+      take(block.adds_keys, sizes.key_tiles, sizes.k, p.dk, block.first_key());
+      take(block.adds_values, sizes.value_tiles, sizes.v, p.dv, block.first_column());
       copies_commit();
       copies_read<0>();
     }
@@ -182,16 +235,18 @@ __device__ __forceinline__ void move_tiles(const GradientSm90Params& p, const Bl
     barrier_expect(stage.keys_arrived(), sizes.arriving_keys);
     if constexpr (key_gates)
       bring(stage, sizes.gate_tiles, sizes.gate, p.g, stage.keys_arrived(), token,
-            sizes.gate_columns);
+            block.first_key(), sizes.gate_columns);
     if constexpr (sizes.inputs)
-      bring(stage, sizes.key_tiles, sizes.k, p.k, stage.keys_arrived(), token);
+      bring(stage, sizes.key_tiles, sizes.k, p.k, stage.keys_arrived(), token, block.first_key());
     if constexpr (sizes.outputs)
-      bring(stage, sizes.key_tiles, sizes.q, p.q, stage.keys_arrived(), token);
+      bring(stage, sizes.key_tiles, sizes.q, p.q, stage.keys_arrived(), token, block.first_key());
     barrier_expect(stage.values_arrived(), sizes.arriving_values);
     if constexpr (sizes.inputs)
-      bring(stage, sizes.value_tiles, sizes.v, p.v, stage.values_arrived(), token);
+      bring(stage, sizes.value_tiles, sizes.v, p.v, stage.values_arrived(), token,
+            block.first_column());
     if constexpr (sizes.outputs)
-      bring(stage, sizes.value_tiles, sizes.d_o, p.d_o, stage.values_arrived(), token);
+      bring(stage, sizes.value_tiles, sizes.d_o, p.d_o, stage.values_arrived(), token,
+            block.first_column());
   }
   if constexpr (sizes.results)
     for (int step = block.steps < sizes.stages ? 0 : block.steps - sizes.stages; step < block.steps;

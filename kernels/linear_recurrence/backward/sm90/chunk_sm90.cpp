@@ -8,6 +8,7 @@
 #include "kernels/linear_recurrence/backward/variant.hpp"
 #include "kernels/linear_recurrence/backward/variants.hpp"
 #include "kernels/linear_recurrence/host/variant.hpp"
+#include "kernels/linear_recurrence/sm90/kept.h"
 #include "kernels/linear_recurrence/training/halves.hpp"
 #include "kernels/memory.hpp"
 
@@ -16,6 +17,13 @@ namespace {
 
 constexpr std::size_t map_bytes = 128, maps = 8;
 constexpr int sum_threads = 256;  // sums.cuh has the same
+constexpr std::int64_t most_columns = 2 * GradientSm90Layout::slice;
+/// The least tokens of a sequence whose state is cut into slices. Each slice rounds its own part of
+/// the scores and of the results, and with few tokens one rounding may be the whole error.
+constexpr std::int64_t least_tokens_of_slices = GradientSm90Layout::tokens;
+/// The same where tokens have a decay each. Its gradient is what is left of terms as large as the
+/// others' gradients; where all of a few decays are strong, that may be their roundings alone.
+constexpr std::int64_t least_tokens_of_token_gates = 16;
 
 TileSpace space() {
   return {{"stages", {2, 1, 3}, "chunks in shared memory, on their way or being worked on"},
@@ -36,31 +44,47 @@ GradientSm90Layout layout(const Problem& problem, const Tile& tile,
 std::int64_t segments(const Tile& tile) {
   return std::max(1, choice(tile, "segments"));
 }
+/// Blocks of a walk over all slices.
 std::int64_t blocks(const Problem& problem, const Tile& tile) {
-  return sequences(problem) * segments(tile);
+  return sequences(problem) * segments(tile) * layout(problem, tile).slices;
 }
 
+/// The blocks of every slice of V have sums of their own.
 GradientSums sums(const Problem& problem, const Tile& tile) {
-  return {1, blocks(problem, tile), 0};
+  const GradientSm90Layout sizes = layout(problem, tile);
+  return {sizes.slices, sequences(problem) * segments(tile) * sizes.value_slices, 0};
+}
+
+/// Whether blocks leave terms of the gradients of decays per token.
+bool has_gate_parts(const Problem& problem, const Tile& tile) {
+  return member_of(problem).decay == Decay::per_token && layout(problem, tile).slices > 1;
+}
+double gate_part_bytes(const Problem& problem, const Tile& tile) {
+  return has_gate_parts(problem, tile) ? layout(problem, tile).slices * host::float_rows(problem, 1)
+                                       : 0.0;
 }
 
 /// Of the states before all chunks.
-double kept_state_bytes(const Problem& problem, const Tile& tile) {
-  const std::int64_t chunks = ceil_div(problem.shape.seq, GradientSm90Layout::tokens);
-  return 4.0 * layout(problem, tile).state_words * static_cast<double>(sequences(problem) * chunks);
+double kept_state_bytes(const Problem& problem) {
+  const Shape& s = problem.shape;
+  const KeptState state{static_cast<int>(s.key_dim), static_cast<int>(s.value_dim)};
+  const std::int64_t chunks = ceil_div(s.seq, GradientSm90Layout::tokens);
+  return static_cast<double>(state.bytes) * static_cast<double>(sequences(problem) * chunks);
 }
 
 double head_sum_bytes(const Problem& problem, const Tile& tile) {
-  return has_head_sums(problem) ? 8.0 * static_cast<double>(blocks(problem, tile)) *
-                                      static_cast<double>(problem.shape.key_dim + 1)
+  const GradientSums parts = sums(problem, tile);
+  return has_head_sums(problem) ? 8.0 * static_cast<double>(parts.tasks) *
+                                      static_cast<double>(problem.shape.key_dim + parts.slices)
                                 : 0.0;
 }
 
 /// What all segments add to a state, to a gradient of one, or to both, in float32; and what they
 /// leave of a key.
 std::size_t segment_sum_bytes(const Problem& problem, const Tile& tile, States states) {
-  return static_cast<std::size_t>((states == States::given ? 8 : 16) *
-                                  layout(problem, tile).state_words * blocks(problem, tile));
+  const GradientSm90Layout sizes = layout(problem, tile);
+  const std::int64_t sum = 1024 * sizes.key_blocks * sizes.value_blocks;
+  return static_cast<std::size_t>((states == States::given ? 1 : 2) * sum * blocks(problem, tile));
 }
 std::size_t segment_factor_bytes(const Problem& problem, const Tile& tile) {
   return static_cast<std::size_t>(256 * layout(problem, tile).key_tiles * blocks(problem, tile));
@@ -68,9 +92,11 @@ std::size_t segment_factor_bytes(const Problem& problem, const Tile& tile) {
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile, States states) {
   std::vector<Region> regions{
-      {"chunk_states", static_cast<std::size_t>(kept_state_bytes(problem, tile))}};
+      {"chunk_states", static_cast<std::size_t>(kept_state_bytes(problem))}};
   if (has_head_sums(problem))
     regions.push_back({sums_region, static_cast<std::size_t>(head_sum_bytes(problem, tile))});
+  if (has_gate_parts(problem, tile))
+    regions.push_back({"gate_parts", static_cast<std::size_t>(gate_part_bytes(problem, tile))});
   if (segments(tile) > 1) {
     regions.push_back({"segment_sums", segment_sum_bytes(problem, tile, states)});
     regions.push_back({"segment_factors", segment_factor_bytes(problem, tile)});
@@ -81,8 +107,17 @@ std::vector<Region> workspace(const Problem& problem, const Tile& tile, States s
 std::optional<std::string> refuse_problem(const Problem& problem) {
   const Shape& s = problem.shape;
   if (problem.dtype != DType::bfloat16) return "takes bfloat16 alone";
-  if (s.key_dim > 128 || s.value_dim > 128)
-    return "key_dim and value_dim go up to 128: the registers hold no more of a state";
+  if (s.key_dim > most_columns || s.value_dim > most_columns)
+    return "key_dim and value_dim go up to " + std::to_string(most_columns) +
+           ": each gradient is the sum of two blocks' terms at most";
+  if (std::max(s.key_dim, s.value_dim) > GradientSm90Layout::slice &&
+      s.seq < least_tokens_of_slices)
+    return "more than " + std::to_string(GradientSm90Layout::slice) +
+           " keys or columns take sequences of at least " + std::to_string(least_tokens_of_slices) +
+           " tokens";
+  if (member_of(problem).decay == Decay::per_token && s.seq < least_tokens_of_token_gates)
+    return "decays per token take sequences of at least " +
+           std::to_string(least_tokens_of_token_gates) + " tokens";
   if (s.key_dim % 8 != 0 || s.value_dim % 8 != 0)
     return "bulk copies need rows of a multiple of 16 bytes";
   if (ragged(problem)) return "sequences have one length";
@@ -104,13 +139,24 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
 }
 
 Traffic traffic(const Problem& problem, const Tile& tile, States states) {
+  const Shape& s = problem.shape;
   const bool given = states == States::given;
   const double keys = key_bytes(problem), gates = gate_bytes(problem),
-               values = value_bytes(problem), kept = kept_state_bytes(problem, tile),
+               values = value_bytes(problem), kept = kept_state_bytes(problem),
                head_sums = head_sum_bytes(problem, tile);
+  const double parts = gate_part_bytes(problem, tile);
   Traffic bytes{kept + token_gradient_reads(problem) + host::states_written(problem) + head_sums +
-                    small_bytes(problem),
-                gradient_bytes(problem) + head_sums};
+                    small_bytes(problem) + parts,
+                gradient_bytes(problem) + head_sums + parts};
+  // What a second launch reads again, and adds to.
+  const double of_keys = layout(problem, tile).value_slices - 1;
+  const double of_values = layout(problem, tile).key_slices - 1;
+  const double key_gates = member_of(problem).decay == Decay::per_key
+                               ? host::float_rows(problem, static_cast<double>(s.key_dim))
+                               : 0.0;
+  const double added = of_keys * (2 * keys + key_gates) + of_values * values;
+  bytes.read_bytes += of_keys * (2 * keys + gates) + of_values * 2 * values + added;
+  bytes.write_bytes += added;
   if (!given) {
     bytes.read_bytes += keys + gates + values + host::states_read(problem);
     bytes.write_bytes += kept;
@@ -132,7 +178,9 @@ double flops(const Problem& problem, const Tile& tile, States states) {
   const auto v = static_cast<double>(problem.shape.value_dim);
   const int formed = states == States::given ? 0 : 1;
   const int products = 4 + formed + (segments(tile) > 1 ? 1 + formed : 0);
-  return host::tokens(problem) * (2 * products * k * v + 65 * (3 * k + 2 * v));
+  const GradientSm90Layout sizes = layout(problem, tile);
+  return host::tokens(problem) *
+         (2 * products * k * v + 65 * (3 * k * sizes.value_slices + 2 * v * sizes.key_slices));
 }
 
 /// A [B,T,H,columns] tensor in boxes of 64 tokens of one head, in rows of 128 bytes.
@@ -180,22 +228,24 @@ Recipe recipe(const Problem& problem, const Tile& tile, States states) {
   const GradientSm90Layout sizes = layout(problem, tile);
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
   r.constants.push_back({"launch", "given_states", states == States::given ? 1 : 0});
-  const auto walk = [&](const char* entry, int shared) {
-    r.steps.push_back(
-        gradient_launch(entry, static_cast<double>(blocks(problem, tile)), sizes.threads, shared));
+  const auto walk = [&](const char* entry, GradientPass pass) {
+    const GradientSm90Layout of = layout(problem, tile, pass);
+    const std::int64_t count = sequences(problem) * segments(tile) * of.side_by_side;
+    r.steps.push_back(gradient_launch(entry, static_cast<double>(count), of.threads, of.bytes));
   };
-  const auto shared = [&](GradientPass pass) { return layout(problem, tile, pass).bytes; };
   const bool given = states == States::given;
   if (segments(tile) > 1)
-    walk("chunk_sm90_segments", shared(given ? GradientPass::changes : GradientPass::segments));
-  if (!given) walk("chunk_sm90_keep_states", shared(GradientPass::states));
-  walk("chunk_sm90_gradients", sizes.bytes);
-  if (has_head_sums(problem)) {
-    const Shape& s = problem.shape;
-    r.steps.push_back(gradient_launch(
-        "chunk_sm90_sums", static_cast<double>(ceil_div(s.heads * s.key_dim, sum_threads)),
-        sum_threads));
-  }
+    walk("chunk_sm90_segments", given ? GradientPass::changes : GradientPass::segments);
+  if (!given) walk("chunk_sm90_keep_states", GradientPass::states);
+  walk("chunk_sm90_gradients", GradientPass::gradients);
+  if (sizes.rounds > 1) walk("chunk_sm90_more_gradients", GradientPass::gradients);
+  const Shape& s = problem.shape;
+  const auto add_up = [&](const char* entry, std::int64_t threads) {
+    r.steps.push_back(
+        gradient_launch(entry, static_cast<double>(ceil_div(threads, sum_threads)), sum_threads));
+  };
+  if (has_gate_parts(problem, tile)) add_up("chunk_sm90_gates", s.batch * s.seq * s.heads);
+  if (has_head_sums(problem)) add_up("chunk_sm90_sums", s.heads * s.key_dim);
   r.tensor_maps = token_maps(problem);
   return r;
 }

@@ -23,16 +23,13 @@ namespace gla_bench::linear_recurrence::backward::sm90 {
 
 class KeyWalk : KeyParts {
  public:
-  __device__ __forceinline__ KeyWalk(const GradientSm90Params& p,
-                                     const Block<Pass::gradients>& block)
-      : KeyParts(p, block) {}
+  using KeyParts::KeyParts;
 
   __device__ __forceinline__ void run() {
     begin();
     if constexpr (bonus) begin_bonus();
     for (int step = 0; step < block_.steps; ++step) walk(block_.stage(step), block_.number(step));
-    const float factor[2] = {device::exp2_fast(later_[0]), device::exp2_fast(later_[1])};
-    scale_change(factor);
+    scale_keys(change_, {device::exp2_fast(later_[0]), device::exp2_fast(later_[1])});
     store_initial_gradients();
     if constexpr (bonus) store_bonus_sums();
   }
@@ -57,8 +54,8 @@ class KeyWalk : KeyParts {
       later[r] = device::exp2_fast(later_[r]);
     }
     // Both at once could be below 2^-126, though their product with D is not.
-    scale_change(later);
-    scale_change(factor);
+    scale_keys(change_, later);
+    scale_keys(change_, factor);
     multiply_states(state, before);
 #pragma unroll
     for (int r = 0; r < 2; ++r) before[r] *= device::exp2_fast(frames.key[r]);
@@ -293,17 +290,9 @@ class KeyWalk : KeyParts {
           p[i] = fmaf(-k.at(n % 2, r, e), z[i], p[i]);
         }
     }
-    const float to_begin[2] = {device::exp2_fast(own.end(0)), device::exp2_fast(own.end(1))};
-    scale_change(to_begin);
+    scale_keys(change_, {device::exp2_fast(own.end(0)), device::exp2_fast(own.end(1))});
     pin(change_);
-    products_fence();
-#pragma unroll
-    for (int m = 0; m < 4; ++m) {
-      unsigned a[4];
-      scaled.operand(m, a);
-      Products<width64, __nv_bfloat16>::template registers<along_mn>(
-          change_, a, operand(stage.begin + layout.d_o + m * 2048, tile_bytes), true);
-    }
+    multiply(scaled, stage.begin + layout.d_o, change_);
     multiply_values(stage, level(), 0, z);
     products_commit();
 

@@ -9,16 +9,15 @@ namespace gla_bench::linear_recurrence::backward::sm90 {
 
 class KeyParts : protected GradientWalk {
  protected:
-  __device__ __forceinline__ KeyParts(const GradientSm90Params& p,
-                                      const Block<Pass::gradients>& block)
-      : GradientWalk(p, block) {}
+  using GradientWalk::GradientWalk;
 
   __device__ __forceinline__ void begin_bonus() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) bonus_[r] = key(r) < keys ? of_.bonus_of(key(r)) : 0.0f;
   }
   __device__ __forceinline__ void store_bonus_sums() const {
-    const long long task = block_.segment * sums_of_segment(p_.base) + block_.pair;
+    const int part = block_.value_slice * segments + block_.segment;
+    const long long task = part * sums_of_part(p_.base) + block_.pair;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const float sum = sum_of_quarters(du_[r]);
@@ -100,14 +99,29 @@ class KeyParts : protected GradientWalk {
           }
       }
     }
-    if (valid == chunk && layout.key_tiles * 64 == keys)
-      store_key_decays<true>(c, valid, x);
+    const bool whole = valid == chunk && key_slices * layout.key_tiles * 64 == keys;
+    if (value_slices > 1 && block_.adds_keys)
+      store_key_decays(
+          c, x, [&](int n, int r, int e) { return exists(valid, n, r, e); }, Add());
+    else if (whole)
+      store_key_decays(
+          c, x, [](int, int, int) { return true; }, Store());
     else
-      store_key_decays<false>(c, valid, x);
+      store_key_decays(
+          c, x, [&](int n, int r, int e) { return exists(valid, n, r, e); }, Store());
   }
-  /// `whole`: all tokens and keys exist.
-  template <bool whole>
-  __device__ __forceinline__ void store_key_decays(int c, int valid, const float (&x)[32]) const {
+  __device__ __forceinline__ bool exists(int valid, int n, int r, int e) const {
+    return token(n, e) < valid && key(r) < keys;
+  }
+  struct Store {
+    __device__ __forceinline__ void operator()(float& to, float x) const { to = x; }
+  };
+  struct Add {
+    __device__ __forceinline__ void operator()(float& to, float x) const { atomicAdd(&to, x); }
+  };
+  template <class Exists, class Act>
+  __device__ __forceinline__ void store_key_decays(int c, const float (&x)[32], Exists exists,
+                                                   Act act) const {
     const long long stride = p_.base.inputs.gate_strides.seq;
     float* first = p_.base.d_gate +
                    of_.at(p_.base.inputs.gate_strides, 1LL * c * chunk + token(0, 0)) + key(0);
@@ -117,8 +131,7 @@ class KeyParts : protected GradientWalk {
       for (int e = 0; e < 2; ++e)
 #pragma unroll
         for (int r = 0; r < 2; ++r)
-          if (whole || (token(n, e) < valid && key(r) < keys))
-            first[e * stride + 8 * r] = x[at(n, r, e)];
+          if (exists(n, r, e)) act(first[e * stride + 8 * r], x[at(n, r, e)]);
   }
 
   float bonus_[2] = {}, du_[2] = {};

@@ -11,8 +11,11 @@ enum class GradientPass { changes, segments, states, gradients };
 
 /// Offsets, bytes and counts follow from the first members. A tile is 64 tokens of 64 columns, in
 /// rows of 128 bytes; a tile of gates in float32 has 32 columns.
+///
+/// A block has a slice of the keys and a slice of V, of up to 128 each. What all gradients have of
+/// a pair of slices are terms of their sums, so that blocks share nothing but what they add to.
 struct GradientSm90Layout {
-  int key_dim, value_dim;  ///< K, V: up to 128
+  int key_dim, value_dim;  ///< K, V
   int stages;              ///< chunks in shared memory
   int decay;               ///< trait::decay: 0 none, 2 per token, 3 per key
   bool wide_gates;         ///< gates per key in float32
@@ -24,17 +27,27 @@ struct GradientSm90Layout {
 
   static constexpr int tokens = 64, columns = 64, tile_bytes = tokens * 128;
 
-  int key_tiles = (key_dim + columns - 1) / columns;
-  int value_tiles = (value_dim + columns - 1) / columns;
+  static constexpr int slice = 128;
+  int key_slices = (key_dim + slice - 1) / slice;
+  int value_slices = (value_dim + slice - 1) / slice;
+  int slices = key_slices * value_slices;
+  /// Slices of a sequence that are walked in one launch. The gradients of a slice of the keys have
+  /// terms of all slices of V, and the other way round, so that in one launch all blocks have
+  /// slices of their own; the blocks of the next one add to what these have stored.
+  int side_by_side = !results ? slices : key_slices < value_slices ? key_slices : value_slices;
+  int rounds = slices / side_by_side;  ///< launches
+
+  /// Tiles of a slice.
+  int key_tiles = key_slices > 1 ? 2 : (key_dim + columns - 1) / columns;
+  int value_tiles = value_slices > 1 ? 2 : (value_dim + columns - 1) / columns;
   /// Warpgroups that multiply: each owns 64 keys. One more loads.
   int groups = key_tiles;
   int threads = 128 * (1 + groups);
   int gate_tiles = decay < 3 ? 0 : wide_gates ? 2 * key_tiles : key_tiles;
   int gate_columns = wide_gates ? 32 : columns;
 
-  /// 16 x 16 blocks of a kept state, which 32 lanes have eight elements of each.
+  /// 16 x 16 blocks of a slice of a state, of each of which 32 lanes have eight elements.
   int key_blocks = 4 * key_tiles, value_blocks = 4 * value_tiles;
-  int state_words = key_blocks * value_blocks * 128;
 
   // Offsets within a stage.
   int k = 0;

@@ -8,9 +8,7 @@ namespace gla_bench::linear_recurrence::backward::sm90 {
 
 class ScalarWalk : GradientWalk {
  public:
-  __device__ __forceinline__ ScalarWalk(const GradientSm90Params& p,
-                                        const Block<Pass::gradients>& block)
-      : GradientWalk(p, block) {}
+  using GradientWalk::GradientWalk;
 
   __device__ __forceinline__ void run() {
     begin();
@@ -70,8 +68,7 @@ class ScalarWalk : GradientWalk {
       scale_tokens(y, to_end);
       scale_tokens(z, to_end);
       add_keys(own_k, y, before);
-      const float factor[2] = {end, end};
-      scale_change(factor);
+      scale_keys(change_, {end, end});
     }
 
     Columns q;  // scaled to the begin of the chunk
@@ -86,14 +83,7 @@ class ScalarWalk : GradientWalk {
     multiply_scores(stage, x, y);
     products_commit();
     multiply_outputs(stage, own_tile(0), z);
-#pragma unroll
-    for (int m = 0; m < 4; ++m) {
-      unsigned a[4];
-      q.operand(m, a);
-      Products<width64, __nv_bfloat16>::template registers<along_mn>(
-          change_, a, operand(stage.begin + layout.d_o + m * 2048, tile_bytes), true);
-    }
-    products_commit();
+    multiply(q, stage.begin + layout.d_o, change_);
     products_wait<1>();
     pin(x), pin(y);
 
@@ -180,7 +170,11 @@ class ScalarWalk : GradientWalk {
       const int t = 2 * lane_ + e;
       if (t >= valid) continue;
       const float gradient = own.own(e) > strongest && !is_first(c, t) ? d[e] : 0.0f;
-      p_.base.d_gate[of_.at(p_.base.inputs.gate_strides, 1LL * c * chunk + t)] = gradient;
+      const long long at = 1LL * c * chunk + t;
+      if constexpr (all_slices > 1)
+        gate_part(of_, block_.slice(), at) = gradient;
+      else
+        p_.base.d_gate[of_.at(p_.base.inputs.gate_strides, at)] = gradient;
     }
   }
 };

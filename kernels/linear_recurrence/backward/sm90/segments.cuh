@@ -6,7 +6,7 @@
 // chunk takes S to 2^end S + (2^(end - b) k)^T v, and adds scale (2^(B + b') q)^T do to the
 // gradient of the state before the segment. No factor is above 1, however strong the decays are.
 
-#include "linear_recurrence/backward/sm90/decays.cuh"
+#include "linear_recurrence/backward/sm90/own_keys.cuh"
 
 namespace gla_bench::linear_recurrence::backward::sm90 {
 
@@ -30,39 +30,28 @@ __device__ __forceinline__ void pass_segment(const GradientParams& g, const Bloc
   }
 }
 
-/// Sums over the tokens of each sequence and head that a segment has.
-__device__ __forceinline__ long long sums_of_segment(const GradientParams& g) {
+/// Sums over the tokens of each sequence and head that a segment and slice of V has.
+__device__ __forceinline__ long long sums_of_part(const GradientParams& g) {
   return g.inputs.sequences * g.inputs.heads;
 }
 
-/// A warpgroup that owns the state of 64 keys, as accumulators of a product [keys, V].
+/// A warpgroup that owns the state of 64 keys.
 template <Pass pass>
-class StateWalk {
+class StateWalk : protected OwnKeys<pass> {
  protected:
-  static constexpr GradientSm90Layout sizes = layout_of<pass>;
+  using OwnKeys<pass>::block_, OwnKeys<pass>::of_, OwnKeys<pass>::warp_, OwnKeys<pass>::sizes;
 
-  __device__ __forceinline__ StateWalk(const GradientSm90Params& p, const Block<pass>& block)
-      : p_(p),
-        block_(block),
-        of_(p.base, block.pair),
-        warp_(static_cast<int>(threadIdx.x) / 32 % 4),
-        lane_(static_cast<int>(threadIdx.x) % 32) {}
+  using OwnKeys<pass>::OwnKeys;
 
-  /// Number of the thread's key of row r.
-  __device__ __forceinline__ int key(int r) const {
-    return 64 * group() + 16 * warp_ + lane_ / 4 + 8 * r;
-  }
-  __device__ __forceinline__ unsigned own_columns(unsigned tiles) const {
-    return Columns::place(tiles + group() * tile_bytes, 16 * warp_);
-  }
   __device__ __forceinline__ void load_decays(const Stage& stage, int c, ChunkDecays& own) const {
     own.load(stage.begin + sizes.gate + group() * (sizes.gate_tiles / groups) * tile_bytes,
              stage.begin + sizes.token_gates, 16 * warp_, of_, block_.valid(c));
   }
   /// S <- 2^end S + (k 2^(end - b))^T v, begun.
-  __device__ __forceinline__ void add_keys(const Stage& stage, const ChunkDecays& own) {
+  __device__ __forceinline__ void add_keys(const Stage& stage, const ChunkDecays& own,
+                                           float (&state)[width64 / 2]) const {
     Columns k;
-    k.load(own_columns(stage.begin + sizes.k));
+    k.load(this->own_columns(stage.begin + sizes.k));
     if constexpr (decays) {
 #pragma unroll
       for (int n = 0; n < 8; ++n)
@@ -70,43 +59,21 @@ class StateWalk {
         for (int r = 0; r < 2; ++r)
           k.set(n, r, k.at(n, r, 0) * device::exp2_fast(own.end(r) - own.sum(n, r, 0)),
                 k.at(n, r, 1) * device::exp2_fast(own.end(r) - own.sum(n, r, 1)));
-      const float factor[2] = {device::exp2_fast(own.end(0)), device::exp2_fast(own.end(1))};
-#pragma unroll
-      for (int i = 0; i < width64 / 2; ++i) state_[i] *= factor[i / 2 % 2];
+      this->scale_keys(state, {device::exp2_fast(own.end(0)), device::exp2_fast(own.end(1))});
     }
     barrier_wait(stage.values_arrived(), stage.parity);
-    pin(state_);
-    multiply(k, stage.begin + sizes.v, state_);
+    pin(state);
+    this->multiply(k, stage.begin + sizes.v, state);
   }
-  /// x + sum over tokens of `rows` times `columns`, begun. `columns`: tiles of 64 columns of V.
-  __device__ __forceinline__ static void multiply(const Columns& rows, unsigned columns,
-                                                  float (&x)[width64 / 2]) {
-    products_fence();
-#pragma unroll
-    for (int m = 0; m < 4; ++m) {
-      unsigned a[4];
-      rows.operand(m, a);
-      Products<width64, __nv_bfloat16>::template registers<along_mn>(
-          x, a, operand(columns + m * 2048, tile_bytes), true);
-    }
-    products_commit();
-  }
-
-  const GradientSm90Params& p_;
-  const Block<pass>& block_;
-  Sequence of_;
-  int warp_, lane_;
-  float state_[width64 / 2] = {};
 };
 
 template <Pass pass>
 class SegmentSums : StateWalk<pass> {
   using StateWalk<pass>::p_, StateWalk<pass>::block_, StateWalk<pass>::lane_;
-  using StateWalk<pass>::state_, StateWalk<pass>::sizes;
+  using StateWalk<pass>::sizes;
 
  public:
-  __device__ __forceinline__ SegmentSums(const GradientSm90Params& p, const Block<pass>& block)
-      : StateWalk<pass>(p, block) {}
+  using StateWalk<pass>::StateWalk;
 
   __device__ __forceinline__ void run() {
     for (int step = 0; step < block_.steps; ++step) add(block_.stage(step), block_.number(step));
@@ -124,7 +91,7 @@ class SegmentSums : StateWalk<pass> {
     barrier_wait(stage.keys_arrived(), stage.parity);
     ChunkDecays own;
     this->load_decays(stage, c, own);
-    if constexpr (sizes.inputs) this->add_keys(stage, own);
+    if constexpr (sizes.inputs) this->add_keys(stage, own, state_);
     Columns q;
     q.load(this->own_columns(stage.begin + sizes.q));
     const float scale = p_.base.inputs.scale;
@@ -158,6 +125,7 @@ class SegmentSums : StateWalk<pass> {
       to[i * consumers] = {x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]};
   }
 
+  float state_[sizes.inputs ? width64 / 2 : 1] = {};  // where it is asked for
   float change_[width64 / 2] = {};  // of the gradient of the state before the segment
   float before_[2] = {};            // bits of the segment's chunks before this one
 };

@@ -22,28 +22,14 @@
 
 namespace gla_bench::linear_recurrence::backward::sm90 {
 
-/// A warpgroup that owns 64 keys of D, in float32, as accumulators of a product [keys, V].
-class GradientWalk {
+/// A warpgroup that owns 64 keys of D, in float32.
+class GradientWalk : protected OwnKeys<Pass::gradients> {
  protected:
-  __device__ __forceinline__ GradientWalk(const GradientSm90Params& p,
-                                          const Block<Pass::gradients>& block)
-      : p_(p),
-        block_(block),
-        of_(p.base, block.pair),
-        warp_(static_cast<int>(threadIdx.x) / 32 % 4),
-        lane_(static_cast<int>(threadIdx.x) % 32) {}
+  using OwnKeys::OwnKeys;
 
   // --- places
 
-  __device__ __forceinline__ int column_in_tile() const { return 16 * warp_; }
-  /// Number of the thread's key of row r.
-  __device__ __forceinline__ int key(int r) const {
-    return 64 * group() + 16 * warp_ + lane_ / 4 + 8 * r;
-  }
   __device__ __forceinline__ int token(int n, int e) const { return 8 * n + lane_ % 4 * 2 + e; }
-  __device__ __forceinline__ unsigned own_columns(unsigned tiles) const {
-    return Columns::place(tiles + group() * tile_bytes, column_in_tile());
-  }
   __device__ __forceinline__ unsigned scores() const { return block_.shared + layout.scores; }
   __device__ __forceinline__ unsigned d_scores() const { return block_.shared + layout.d_scores; }
   __device__ __forceinline__ unsigned level() const { return block_.shared + layout.level; }
@@ -66,7 +52,6 @@ class GradientWalk {
     return value_tiles >= groups ? group() + t * groups : 0;
   }
   __device__ __forceinline__ bool has_tiles() const { return group() < value_tiles; }
-  __device__ __forceinline__ int warp_of_all() const { return 4 * group() + warp_; }
 
   __device__ __forceinline__ static float sum_of_quarters(float x) {
     x += __shfl_xor_sync(0xffffffffu, x, 1);
@@ -76,20 +61,17 @@ class GradientWalk {
   // --- the state and its gradient
 
   __device__ __forceinline__ void begin() {
-#pragma unroll
-    for (int i = 0; i < width64 / 2; ++i) {
-      const int column = i / 4 * 8 + lane_ % 4 * 2 + i % 2, row = key(i / 2 % 2);
-      change_[i] = row < keys && column < values ? of_.final_gradient(row, column) : 0.0f;
-    }
+    for_each_element(
+        [&](int i, int row, int column) { change_[i] = of_.final_gradient(row, column); });
     for (int n = segments - 1; n > block_.segment; --n)
       pass_segment(p_.base, block_, n, true, key(0), change_);
   }
   /// The state before chunk c, as operands A of products over V.
   __device__ __forceinline__ void load_state(int c, unsigned (&state)[width64 / 4]) const {
-    const uint4* from = block_.kept(p_.base, c) + warp_of_all() * layout.value_blocks * 32 + lane_;
+    const uint4* from = block_.kept(p_.base, c, warp_of_all());
 #pragma unroll
     for (int n = 0; n < layout.value_blocks; ++n) {
-      const uint4 four = from[32 * n];
+      const uint4 four = block_.keeps(warp_of_all(), n) ? from[32 * n] : uint4{};
       state[4 * n] = four.x, state[4 * n + 1] = four.y;
       state[4 * n + 2] = four.z, state[4 * n + 3] = four.w;
     }
@@ -108,10 +90,6 @@ class GradientWalk {
       }
       sum[r] = sum_of_quarters(sum[r]);
     }
-  }
-  __device__ __forceinline__ void scale_change(const float (&factor)[2]) {
-#pragma unroll
-    for (int i = 0; i < width64 / 2; ++i) change_[i] *= factor[i / 2 % 2];
   }
   /// Writes D in bfloat16.
   __device__ __forceinline__ void publish_change() const {
@@ -279,18 +257,11 @@ class GradientWalk {
   }
   __device__ __forceinline__ void store_initial_gradients() const {
     if (block_.segment > 0) return;
-#pragma unroll
-    for (int i = 0; i < width64 / 2; ++i) {
-      const int column = i / 4 * 8 + lane_ % 4 * 2 + i % 2, row = key(i / 2 % 2);
-      if (row < keys && column < values) of_.store_initial_gradient(row, column, change_[i]);
-    }
+    for_each_element(
+        [&](int i, int row, int column) { of_.store_initial_gradient(row, column, change_[i]); });
   }
 
-  const GradientSm90Params& p_;
-  const Block<Pass::gradients>& block_;
-  Sequence of_;
-  int warp_, lane_;
-  float change_[width64 / 2];  // D
+  float change_[width64 / 2] = {};  // D
 };
 
 }  // namespace gla_bench::linear_recurrence::backward::sm90

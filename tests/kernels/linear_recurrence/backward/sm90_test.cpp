@@ -121,6 +121,102 @@ TEST(BackwardSm90, WalksNeedSharedMemoryForWhatTheyRead) {
   EXPECT_LT(bytes(GradientPass::segments), bytes(GradientPass::gradients));
 }
 
+TEST(BackwardSm90, MoreThan128KeysOrColumnsAreCutIntoSlices) {
+  const auto grids = [](std::int64_t keys, std::int64_t values, int segments) {
+    std::vector<std::pair<std::string, unsigned>> list;
+    for (const KernelLaunch& launch :
+         launches(formed(), gla_backward({2, 512, 3, keys, values}), tile(segments)))
+      list.emplace_back(launch.entry, launch.grid.x);
+    return list;
+  };
+  using Grids = std::vector<std::pair<std::string, unsigned>>;
+  const auto expected = [](unsigned forwards, unsigned back) {
+    return Grids{{"chunk_sm90_segments", forwards},
+                 {"chunk_sm90_keep_states", forwards},
+                 {"chunk_sm90_gradients", back},
+                 {"chunk_sm90_more_gradients", back}};
+  };
+  // 6 sequences and heads in 4 segments.
+  EXPECT_EQ(grids(256, 256, 4), expected(4 * 24, 2 * 24));
+  EXPECT_EQ(grids(136, 192, 4), expected(4 * 24, 2 * 24));
+  EXPECT_EQ(grids(256, 128, 4), expected(2 * 24, 24));
+  EXPECT_EQ(grids(64, 136, 4), expected(2 * 24, 24));
+  EXPECT_EQ(grids(128, 128, 1),
+            (Grids{{"chunk_sm90_keep_states", 6}, {"chunk_sm90_gradients", 6}}));
+  // A slice takes what 128 keys and columns take.
+  const GradientSm90Layout whole{128, 128, 2, 3, false, GradientPass::gradients};
+  for (const auto& [keys, values] : {std::pair{256, 256}, {136, 192}, {256, 128}, {128, 160}}) {
+    const GradientSm90Layout slice{keys, values, 2, 3, false, GradientPass::gradients};
+    EXPECT_EQ(slice.bytes, whole.bytes);
+    EXPECT_EQ(slice.threads, whole.threads);
+  }
+}
+
+TEST(BackwardSm90, EveryPairOfSlicesHasItsOwnSums) {
+  const auto bytes = [](const Problem& problem, int segments, std::string_view region) {
+    const Variant variant = backward_chunk_sm90(member_of(problem));
+    return region_bytes(variant.workspace(problem, tile(segments)), region);
+  };
+  const Shape shape{2, 512, 3, 192, 256};
+  const double state = 2.0 * 192 * 256, slice = 4.0 * 128 * 128;
+  EXPECT_EQ(bytes(gla_backward(shape), 4, "chunk_states"), 6 * 8 * state);
+  EXPECT_EQ(bytes(gla_backward(shape), 4, "segment_sums"), 6 * 4 * 4 * 2 * slice);
+  EXPECT_EQ(bytes(gla_backward(shape), 4, "segment_factors"), 6 * 4 * 4 * 128 * 4);
+  // du has terms of both slices of V; a decay per token those of all slices.
+  const auto of = [&](const char* op) { return backward(problem_of(op, DType::bfloat16, shape)); };
+  EXPECT_EQ(bytes(of("rwkv6"), 4, "sums"), 6 * 4 * 2 * (192 + 4) * 8);
+  EXPECT_EQ(bytes(of("simple_gla"), 1, "gate_parts"), 4 * 2 * 512 * 3 * 4);
+  EXPECT_EQ(bytes(backward(problem_of("simple_gla", DType::bfloat16, {2, 512, 3, 128, 128})), 1,
+                  "gate_parts"),
+            0);
+  const Problem problem = of("simple_gla");
+  EXPECT_EQ(entries(backward_chunk_sm90(member_of(problem)), problem, tile(1)).back(),
+            "chunk_sm90_gates");
+}
+
+TEST(BackwardSm90, ModelsWhatASecondLaunchReadsAndAddsTo) {
+  const auto moved = [](std::int64_t keys, std::int64_t values) {
+    return given().traffic(gla_backward({2, 512, 3, keys, values}), tile(1));
+  };
+  const double tokens = 2 * 512 * 3, states = 6 * 8 * 2.0, last = 6 * 4.0;
+  // q, k and gates again for each slice of V, and dq, dk and dg in float32 added to.
+  EXPECT_EQ(moved(128, 256).read_bytes, tokens * 2 * (2 * 3 * 128 + 2 * 256) +
+                                            tokens * (4 + 4) * 128 + (states + last) * 128 * 256);
+  EXPECT_EQ(moved(128, 256).write_bytes, tokens * (2 * (4 + 4) * 128 + 2 * 256));
+  // v and do again for each slice of the keys, and dv added to.
+  EXPECT_EQ(moved(256, 128).read_bytes,
+            tokens * 2 * (3 * 256 + 2 * 2 * 128 + 128) + (states + last) * 128 * 256);
+  EXPECT_EQ(moved(256, 128).write_bytes, tokens * ((4 + 4) * 256 + 2 * 2 * 128));
+  const auto flops = [](std::int64_t keys, std::int64_t values) {
+    return given().flops(gla_backward({2, 512, 3, keys, values}), tile(1));
+  };
+  EXPECT_EQ(flops(256, 128), tokens * (8.0 * 256 * 128 + 65 * (3 * 256 + 2 * 2 * 128)));
+  EXPECT_EQ(flops(128, 256), tokens * (8.0 * 256 * 128 + 65 * (2 * 3 * 128 + 2 * 256)));
+}
+
+TEST(BackwardSm90, SlicesTakeWholeChunks) {
+  const auto reason = [](const Shape& shape) {
+    return formed().reject(gla_backward(shape), tile(1), h200());
+  };
+  EXPECT_EQ(reason({2, 64, 3, 256, 256}), std::nullopt);
+  EXPECT_EQ(reason({2, 63, 3, 136, 64}),
+            "more than 128 keys or columns take sequences of at least 64 tokens");
+  EXPECT_EQ(reason({2, 1, 3, 128, 128}), std::nullopt);
+  EXPECT_EQ(reason({2, 512, 3, 264, 64}),
+            "key_dim and value_dim go up to 256: each gradient is the sum of two blocks' terms at "
+            "most");
+}
+
+TEST(BackwardSm90, DecaysPerTokenTakeMoreThanAFewTokens) {
+  const auto reason = [](std::int64_t seq) {
+    const Problem problem =
+        backward(problem_of("simple_gla", DType::bfloat16, {2, seq, 3, 64, 64}));
+    return backward_chunk_sm90(member_of(problem)).reject(problem, tile(1), h200());
+  };
+  EXPECT_EQ(reason(16), std::nullopt);
+  EXPECT_EQ(reason(15), "decays per token take sequences of at least 16 tokens");
+}
+
 TEST(BackwardSm90, RefusesByNameAndNeverThrows) {
   expect_backward_reject(formed());
 }
