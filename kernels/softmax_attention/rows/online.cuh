@@ -5,7 +5,8 @@
 // sum when the largest logit grows. The pairs of all threads are merged at the end of the pass.
 //
 // Grid: ceil(rows / launch::rows) blocks; tile::threads threads share a row. Shared memory: one
-// pair of floats for each warp. Bytes moved: x twice, y once.
+// pair of floats for each warp. Bytes moved: x twice, y once; x once where the L2 cache holds the
+// rows that are at work at a time.
 
 #include "softmax_attention/rows/softmax_rows.cuh"
 

@@ -14,6 +14,10 @@
 
 namespace gla_bench::softmax_attention::ring {
 
+/// Of a block's share of a row. Rows that do not come in pieces have none: what follows is compiled
+/// all the same, but not called, and must not divide by zero.
+constexpr int pieces_of_row = launch::pieces > 0 ? launch::pieces : 1;
+
 template <int inputs>
 struct Pieces {
   /// Where a piece lies in shared memory, for each input.
@@ -43,8 +47,8 @@ struct Pieces {
     for (long long row = first; row < row_count; row += step, ++done) {
       const Share share = share_of(row, rank, row_count, columns);
       work.begin();
-      for (int i = 0; i < launch::pieces; ++i) {
-        const long long piece = static_cast<long long>(done) * launch::pieces + i;
+      for (int i = 0; i < pieces_of_row; ++i) {
+        const long long piece = static_cast<long long>(done) * pieces_of_row + i;
         barrier_wait(full(slot(piece)), parity(piece));
         const Share own = piece_of(share, i);
         if constexpr (!aligned) {
@@ -57,8 +61,8 @@ struct Pieces {
       float2 pairs[cluster];
       Exchange{shared, rank}.of_cluster(done, total.x, total.y, pairs);
       work.exchange(pairs);
-      for (int i = 0; i < launch::pieces; ++i) {
-        const long long piece = static_cast<long long>(done) * launch::pieces + i;
+      for (int i = 0; i < pieces_of_row; ++i) {
+        const long long piece = static_cast<long long>(done) * pieces_of_row + i;
         const Share own = piece_of(share, i);
         work.write(part_of(own), buffers(slot(piece)));
         if constexpr (!aligned) {
@@ -124,9 +128,9 @@ struct Pieces {
   }
   /// A piece of this cluster's rows, counted from the first.
   __device__ __forceinline__ Share share_of_piece(long long piece) const {
-    const long long row = first + piece / launch::pieces * step;
+    const long long row = first + piece / pieces_of_row * step;
     return piece_of(share_of(row, rank, row_count, columns),
-                    static_cast<int>(piece % launch::pieces));
+                    static_cast<int>(piece % pieces_of_row));
   }
   __device__ __forceinline__ void copy_piece_in(long long piece) const {
     const Share share = share_of_piece(piece);
@@ -151,7 +155,7 @@ struct Pieces {
   /// Has all pieces copied in and out. One thread runs it.
   __device__ __forceinline__ void copy() const {
     const long long all =
-        first < row_count ? ((row_count - first + step - 1) / step) * launch::pieces : 0;
+        first < row_count ? ((row_count - first + step - 1) / step) * pieces_of_row : 0;
     for (long long piece = 0; piece < all && piece < stages; ++piece) copy_piece_in(piece);
     for (long long piece = 0; piece < all; ++piece) {
       barrier_wait(finished(slot(piece)), parity(piece));

@@ -56,8 +56,10 @@ Variant walked(std::string_view op, std::string_view name, std::string_view summ
         "softmax_attention/rows/vectors.cpp"},
        arithmetic,
        reject_walked,
-       [passes](const Problem& problem, const Tile&) {
-         return Traffic{passes * row_bytes(problem), row_bytes(problem)};
+       [passes](const Problem& problem, const Tile& tile) {
+         const double read =
+             passes_from_memory(problem, passes, 1, rows_of_block(tile), choice(tile, "threads"));
+         return Traffic{read * row_bytes(problem), row_bytes(problem)};
        },
        flops,
        {},

@@ -3,7 +3,8 @@
 // Idea: three passes over the row, each of which reads it from memory again.
 //
 // Grid: ceil(rows / launch::rows) blocks; tile::threads threads share a row. Shared memory: one
-// pair of floats for each warp. Bytes moved: x three times, y once.
+// pair of floats for each warp. Bytes moved: x three times, y once; x once where the L2 cache holds
+// the rows that are at work at a time.
 
 #include "softmax_attention/rows/softmax_rows.cuh"
 

@@ -3,12 +3,16 @@
 #include <algorithm>
 
 #include "kernels/refusal.hpp"
+#include "kernels/softmax_attention/family.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
 
 constexpr std::int64_t most_columns = 131072;
 constexpr int most_vector_bytes = 16;
+/// Of an H100 or H200 in its SXM form.
+constexpr int multiprocessors = 132, threads_of_multiprocessor = 2048;
+constexpr double cache_bytes = 50e6;
 
 }  // namespace
 
@@ -42,6 +46,14 @@ std::optional<std::string> refuse_held_block(const Problem& problem, int block, 
     return "half of block=" + std::to_string(block) + " already covers columns";
   return refuse_blocks(static_cast<double>(problem.shape.batch) *
                        static_cast<double>(blocks_of_row(problem, block)));
+}
+
+double passes_from_memory(const Problem& problem, int passes, int tensors, int rows, int threads) {
+  const int blocks_of_one = threads_of_multiprocessor / std::max(1, rows * threads);
+  const double blocks = multiprocessors * std::max(1, blocks_of_one);
+  const double row = row_bytes(problem) / static_cast<double>(problem.shape.batch);
+  const double at_work = std::min(static_cast<double>(problem.shape.batch), blocks * rows);
+  return at_work * row * tensors <= cache_bytes ? 1 : passes;
 }
 
 }  // namespace gla_bench::softmax_attention

@@ -24,4 +24,9 @@ std::int64_t blocks_of_row(const Problem& problem, std::int64_t block);
 std::optional<std::string> refuse_held_block(const Problem& problem, int block, int threads,
                                              int most);
 
+/// Of kernels whose blocks walk over whole rows `passes` times: how often the rows come from device
+/// memory. Where the L2 cache holds the rows of `tensors` tensors that are walked over at a time,
+/// it has them for the later passes. Blocks have `rows` rows with so many threads each.
+double passes_from_memory(const Problem& problem, int passes, int tensors, int rows, int threads);
+
 }  // namespace gla_bench::softmax_attention

@@ -9,15 +9,13 @@
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/flash/walk.hpp"
 #include "kernels/softmax_attention/sm90/layout.h"
+#include "kernels/softmax_attention/sm90/order.h"
 #include "kernels/softmax_attention/sm90/parts.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
 
 constexpr std::size_t maps = 4;
-/// Blocks of a launch that stay for several items: one for each multiprocessor of an H100 or H200
-/// in its SXM form. With fewer multiprocessors, some would wait for the others to end.
-constexpr std::int64_t resident_blocks = 132;
 /// Registers of a thread that multiplies (flash_sm90.cuh), and those it needs besides its outputs,
 /// scores and weights, as seen in the assembler's reports.
 constexpr int registers_of_two = 240, registers_of_three = 160, other_registers = 36,
@@ -122,7 +120,8 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   add_decay_bounds(problem, bounds(sizes), r);
   if (sizes.shared_items) r.steps.push_back(Zero{"items_taken"});
   const std::int64_t all = items(problem, tile);
-  const std::int64_t grid = choice(tile, "persistent") != 0 ? std::min(all, resident_blocks) : all;
+  const std::int64_t grid =
+      choice(tile, "persistent") != 0 ? std::min<std::int64_t>(all, resident_blocks) : all;
   r.steps.push_back(KernelLaunch{"flash_sm90",
                                  {static_cast<unsigned>(grid), 1, 1},
                                  {static_cast<unsigned>(sizes.threads), 1, 1},

@@ -2,13 +2,12 @@
 // What the warps of a flash_sm90 block share: the list of items that the block works on, and the
 // stages and mbarriers of its shared memory.
 //
-// An item is `block_m` queries of one head. Items are in the order of their work, the longest
-// first: the last queries of all heads, then those before them. With tile::persistent = 1 a block
-// takes one item of each round of gridDim.x items, from the front of one round and from the back of
-// the next, so that causal items of different lengths add up to the same work for every block. With
-// 2, blocks take the next item from a counter in device memory. Heads then come in sections whose
-// keys and values fit into the L2 cache together, and so they do with 0, where the hardware hands
-// out items. Of a ragged batch items are slots (ragged.cuh), of which some have no queries.
+// An item is `block_m` queries of one head. Items are in the order of order.h. With
+// tile::persistent = 1 a block takes one item of each round of gridDim.x items, from the front of
+// one round and from the back of the next, so that causal items of different lengths add up to the
+// same work for every block. With 2, blocks take the next item from a counter in device memory;
+// with 0 the hardware hands out items. Of a ragged batch items are slots (ragged.cuh), of which
+// some have no queries.
 
 #include "device/math.cuh"
 #include "device/sm90_products.cuh"
@@ -17,6 +16,7 @@
 #include "softmax_attention/ragged.cuh"
 #include "softmax_attention/sm90/key_biases.cuh"
 #include "softmax_attention/sm90/layout.h"
+#include "softmax_attention/sm90/order.h"
 #include "softmax_attention/sm90/positions.cuh"
 #include "softmax_attention/sm90/shared_sums.cuh"
 #include "softmax_attention/sm90/warpgroup.cuh"
@@ -54,17 +54,21 @@ struct Item {
   Part part = {};            ///< of a ragged batch
 };
 
+/// Counts are worked out for each item anew. The compiler does not know that their argument is
+/// zero; else it would keep them in registers during the walk, where they are few.
 struct Items : Positions {
-  int blocks;     ///< of a head
-  int sequences;  ///< batch * heads
+  __device__ __forceinline__ explicit Items(const AttentionParams& params) : Positions{params} {}
 
-  __device__ __forceinline__ explicit Items(const AttentionParams& params)
-      : Positions{params},
-        blocks(static_cast<int>(trait::ragged != 0
-                                    ? p.seq / layout.block_m + p.sequences
-                                    : (p.seq + layout.block_m - 1) / layout.block_m)),
-        sequences(static_cast<int>(p.batch * p.heads)) {}
-
+  /// Of a head.
+  __device__ __forceinline__ int blocks(int zero) const {
+    const long long seq = p.seq + zero;
+    return static_cast<int>(trait::ragged != 0 ? seq / layout.block_m + p.sequences
+                                               : (seq + layout.block_m - 1) / layout.block_m);
+  }
+  /// Batch * heads.
+  __device__ __forceinline__ int sequences(int zero) const {
+    return static_cast<int>(p.batch * (p.heads + zero));
+  }
   __device__ __forceinline__ int last_row(const Item& item) const {
     const int last = item.first_row + layout.block_m, seq = queries();
     return (last < seq ? last : seq) - 1;
@@ -105,32 +109,29 @@ struct Items : Positions {
     return (tile + 1) * block_n <= limit(item.first_row);
   }
 
-  /// The heads of a section, whose keys and values take up to 24 MiB.
-  __device__ __forceinline__ int section_heads() const {
-    const long long bytes = p.key_seq * ((dim::key_dim + dim::value_dim) * sizeof(io_t));
-    const long long fit = (24LL << 20) / bytes * trait::group;
-    return fit < 1 ? 1 : fit < sequences ? static_cast<int>(fit) : sequences;
+  /// The order to look an item up in. How far back a decay lets items look is not known before, so
+  /// that a long item and a short one of a head do not make up a pair. Items that are dealt out
+  /// beforehand are then of all heads, and neighbours among them are alike.
+  __device__ __forceinline__ ItemOrder order(int index) const {
+    const int zero = index >> 31;
+    const int heads = sequences(zero), keys = static_cast<int>(p.key_seq) + zero;
+    constexpr int token_bytes = (dim::key_dim + dim::value_dim) * sizeof(io_t);
+    const int cached = biased && tile::persistent == 1
+                           ? heads
+                           : ItemOrder::heads_in_cache(token_bytes, keys, heads, trait::group);
+    return {blocks(zero), heads, trait::group, trait::causal != 0, cached};
   }
   /// The item of this number, which is entered.
   __device__ __forceinline__ Item item(int index) {
-    int first = 0, heads = sequences;  // of the item's section
-    if constexpr (tile::persistent != 1) {
-      const int section = section_heads();
-      first = index / (section * blocks) * section;
-      if (heads - first < section)
-        heads -= first;
-      else
-        heads = section;
-      index -= first * blocks;
-    }
-    const int sequence = first + index % heads, block = blocks - 1 - index / heads;
+    const ItemOrder its_order = order(index);
+    const auto [sequence, block] = its_order.place(index);
     if constexpr (trait::ragged != 0) return item_in_slot(block, sequence);
     Item item{sequence / static_cast<int>(p.heads), sequence % static_cast<int>(p.heads),
               block * layout.block_m, 0, 0};
     item.end_tile = (limit(last_row(item)) + block_n - 1) / block_n;
     if constexpr (biased)
       item.first_tile =
-          static_cast<const int*>(p.work[work_first_tiles])[sequence * blocks + block];
+          static_cast<const int*>(p.work[work_first_tiles])[sequence * its_order.blocks + block];
     return item;
   }
 };
@@ -208,14 +209,17 @@ struct Memory {
 class Turns {
  public:
   __device__ __forceinline__ Turns(const Items& items, const Memory& memory, bool takes)
-      : memory_(memory),
+      : items_(items),
+        memory_(memory),
         taken_(static_cast<int*>(items.p.work[work_taken])),
-        all_(items.blocks * items.sequences),
         index_(static_cast<int>(blockIdx.x)),
         takes_(takes) {}
 
   __device__ __forceinline__ int index() const { return index_; }
-  __device__ __forceinline__ bool left() const { return index_ < all_; }
+  __device__ __forceinline__ bool left() const {
+    const int zero = index_ >> 31;
+    return index_ < items_.blocks(zero) * items_.sequences(zero);
+  }
   __device__ __forceinline__ void next() {
     const int width = static_cast<int>(gridDim.x), own = static_cast<int>(blockIdx.x);
     if constexpr (shared_items) {
@@ -243,9 +247,10 @@ class Turns {
   }
 
  private:
+  const Items& items_;
   const Memory& memory_;
   int* taken_;
-  int all_, index_, turn_ = 0;
+  int index_, turn_ = 0;
   bool takes_;
 };
 

@@ -124,20 +124,22 @@ double gradient_flops(const Problem& problem, const Tile&) {
 }
 
 Variant backward_two_pass(std::string_view op) {
-  return with_gradient_params(
-      cuda_variant(op, Direction::backward,
-                   {"two_pass",
-                    "the sum of y dy in one pass over the row, the gradients in a second",
-                    {{"threads", {256, 32, 1024}, "threads that share a row"}},
-                    sources("two_pass"),
-                    arithmetic,
-                    reject_two_pass,
-                    [](const Problem& problem, const Tile&) {
-                      return Traffic{4 * row_bytes(problem), row_bytes(problem)};
-                    },
-                    gradient_flops,
-                    {},
-                    two_pass_recipe}));
+  return with_gradient_params(cuda_variant(
+      op, Direction::backward,
+      {"two_pass",
+       "the sum of y dy in one pass over the row, the gradients in a second",
+       {{"threads", {256, 32, 1024}, "threads that share a row"}},
+       sources("two_pass"),
+       arithmetic,
+       reject_two_pass,
+       [](const Problem& problem, const Tile& tile) {
+         const double read =
+             passes_from_memory(problem, 2, 2, rows_of_block(tile), choice(tile, "threads"));
+         return Traffic{2 * read * row_bytes(problem), row_bytes(problem)};
+       },
+       gradient_flops,
+       {},
+       two_pass_recipe}));
 }
 
 Variant backward_blocked(std::string_view op) {

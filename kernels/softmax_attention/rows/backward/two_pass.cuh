@@ -3,7 +3,8 @@
 // Idea: two passes over the row, each of which reads y and dy from memory.
 //
 // Grid: ceil(rows / launch::rows) blocks; tile::threads threads share a row. Shared memory: one
-// float for each warp. Bytes moved: y and dy twice, dx once.
+// float for each warp. Bytes moved: y and dy twice, dx once; y and dy once
+// where the L2 cache holds the rows that are at work at a time.
 
 #include "softmax_attention/rows/backward/rows.cuh"
 

@@ -52,17 +52,36 @@ TEST(SoftmaxBackward, AcceptedTilesFitTheLimitsAndDoTheWork) {
 }
 
 TEST(SoftmaxBackward, ReadsTheRowsAsOftenAsItSays) {
-  const Problem wide = gradients(DType::float32, 10, 131072);
-  const double row = 10.0 * 131072 * 4;
+  const Problem wide = gradients(DType::float32, 256, 131072);
+  const double row = 256.0 * 131072 * 4;
   const auto reads = [&](const Variant& variant, const Problem& problem) {
     return variant.traffic(problem, forward_default(variant)).read_bytes;
   };
   EXPECT_EQ(reads(backward_two_pass("softmax"), wide), 4 * row);
-  // 32 blocks of 4096 columns: 320 sums, of which each block reads its row's 32.
-  EXPECT_EQ(reads(backward_blocked("softmax"), wide), 4 * row + 320.0 * 32 * 4);
+  // 32 blocks of 4096 columns: 8192 sums, of which each block reads its row's 32.
+  EXPECT_EQ(reads(backward_blocked("softmax"), wide), 4 * row + 8192.0 * 32 * 4);
   EXPECT_EQ(reads(backward_cluster("softmax"), wide), 2 * row);
   EXPECT_EQ(reads(backward_blocked("softmax"), gradients(DType::float32, 10, 4096)),
             2 * 10.0 * 4096 * 4);
+}
+
+TEST(SoftmaxBackward, TheCacheHasNarrowRowsForTheSecondPass) {
+  const Variant two_pass = backward_two_pass("softmax");
+  const auto reads = [&](DType dtype, std::int64_t rows, std::int64_t columns, int threads) {
+    return two_pass.traffic(gradients(dtype, rows, columns), {{"threads", threads}}).read_bytes /
+           1e6;
+  };
+  // Megabytes that an H200 counted (results/h200/softmax.json).
+  EXPECT_NEAR(reads(DType::float32, 65536, 512, 256), 268.5, 0.1);
+  EXPECT_NEAR(reads(DType::float32, 65536, 512, 1024), 268.5, 0.1);
+  EXPECT_NEAR(reads(DType::bfloat16, 65536, 512, 256), 134.3, 0.1);
+  EXPECT_NEAR(reads(DType::float32, 4096, 4096, 1024), 134.2, 0.1);
+  // Here 1056 rows of y and dy are at work at a time, 34.6 MB.
+  EXPECT_NEAR(reads(DType::float32, 4096, 4096, 256), 136.0, 2);
+  // And here all 256 of them, 268 and 134 MB.
+  EXPECT_NEAR(reads(DType::float32, 256, 131072, 256), 536.9, 0.1);
+  EXPECT_NEAR(reads(DType::float32, 256, 131072, 1024), 536.9, 0.1);
+  EXPECT_NEAR(reads(DType::bfloat16, 256, 131072, 256), 268.5, 0.1);
 }
 
 TEST(SoftmaxBackward, LaunchesCoverEveryRowAndColumn) {

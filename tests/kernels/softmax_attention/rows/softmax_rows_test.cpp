@@ -29,19 +29,36 @@ TEST(SoftmaxRows, DoAtLeastTheOperatorsWork) {
 }
 
 TEST(SoftmaxRows, ReadTheRowsAsOftenAsTheirNamesSay) {
-  const Problem problem = softmax_problem(DType::float32, 10, 131072);
-  const double row = 10.0 * 131072 * 4;
+  const Problem problem = softmax_problem(DType::float32, 256, 131072);
+  const double row = 256.0 * 131072 * 4;
   const auto reads = [&](const Variant& variant) {
     return variant.traffic(problem, forward_default(variant)).read_bytes;
   };
   EXPECT_EQ(reads(three_pass("softmax")), 3 * row);
   EXPECT_EQ(reads(online("softmax")), 2 * row);
-  // 32 blocks of 4096 columns: 320 pairs of floats, of which each block reads its row's 32.
-  EXPECT_EQ(reads(online_blocked("softmax")), 2 * row + 320.0 * 32 * 8);
+  // 32 blocks of 4096 columns: 8192 pairs of floats, of which each block reads its row's 32.
+  EXPECT_EQ(reads(online_blocked("softmax")), 2 * row + 8192.0 * 32 * 8);
   const Problem narrow = softmax_problem(DType::float32, 10, 4096);
   const Variant blocked = online_blocked("softmax");
   EXPECT_EQ(blocked.traffic(narrow, forward_default(blocked)).read_bytes, 10.0 * 4096 * 4);
   EXPECT_TRUE(blocked.workspace(narrow, forward_default(blocked)).empty());
+}
+
+TEST(SoftmaxRows, TheCacheHasNarrowRowsForLaterPasses) {
+  const auto reads = [](const Variant& variant, DType dtype, std::int64_t rows,
+                        std::int64_t columns) {
+    const Traffic traffic =
+        variant.traffic(softmax_problem(dtype, rows, columns), {{"threads", 256}});
+    return traffic.read_bytes / 1e6;
+  };
+  // Megabytes that an H200 counted (results/h200/softmax.json).
+  EXPECT_NEAR(reads(three_pass("softmax"), DType::float32, 65536, 512), 134.2, 0.1);
+  EXPECT_NEAR(reads(three_pass("softmax"), DType::float32, 4096, 4096), 67.2, 0.1);
+  EXPECT_NEAR(reads(three_pass("softmax"), DType::float32, 8, 131072), 4.2, 0.1);
+  EXPECT_NEAR(reads(three_pass("softmax"), DType::float32, 256, 131072), 402.7, 0.1);
+  EXPECT_NEAR(reads(three_pass("softmax"), DType::bfloat16, 256, 131072), 199.5, 2);
+  EXPECT_NEAR(reads(online("softmax"), DType::float32, 4096, 4096), 67.4, 0.4);
+  EXPECT_NEAR(reads(online("softmax"), DType::float32, 256, 131072), 268.4, 0.1);
 }
 
 TEST(SoftmaxRows, LaunchesCoverEveryRowAndColumn) {
