@@ -8,6 +8,7 @@
 #include "harness/commands/shared/named_files.hpp"
 #include "harness/cost_model/learn.hpp"
 #include "harness/cost_model/model_file.hpp"
+#include "harness/cost_model/regret.hpp"
 #include "harness/support/output_file.hpp"
 #include "harness/support/system/own_files.hpp"
 
@@ -37,8 +38,9 @@ int tune_fit(const std::vector<std::string>& paths, std::string output, bool mar
   const cost_model::CostModel model = cost_model::learn(files, examples);
   if (output.empty()) output = default_path(model.device);
   cost_model::write_model(model, output);
-  std::cout << cost_model::model_report(model, markdown) << output << ": a model of "
-            << examples.size() << " times on " << model.device << "\n";
+  std::cout << cost_model::model_report(model, markdown) << "\n"
+            << cost_model::regret_report(cost_model::choices_among(examples), markdown) << "\n"
+            << output << ": a model of " << examples.size() << " times on " << model.device << "\n";
   const auto& regret = model.regret;
   return limits.hold(regret.problems, 0, regret.median, regret.worst) ? done : check_failed;
 }

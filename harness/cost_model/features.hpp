@@ -21,12 +21,14 @@ constexpr double missing_feature = -1;
 
 struct Features {
   /// The time that the device's rates allow at best for the variant's own bytes, operations and
-  /// launches, in seconds. Predictions are factors of it.
+  /// launches, in seconds, on as many multiprocessors as have a block. Predictions are factors of
+  /// it.
   double bound = 0;
   std::vector<Feature> list;
 };
 
-/// A pure function. Candidates of one variant and direction have features of the same names.
+/// A pure function. Candidates of one variant, direction, operator and regime of the inputs have
+/// features of the same names.
 Features features_of(const Candidate& candidate, const DeviceRates& rates);
 
 /// The features of a candidate among those of other variants: its own, and which variant it is.

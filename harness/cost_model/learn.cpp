@@ -12,6 +12,7 @@
 #include "core/catalog.hpp"
 #include "core/error.hpp"
 #include "core/tile_space.hpp"
+#include "harness/cost_model/regret.hpp"
 #include "harness/records/contest.hpp"
 #include "harness/support/hash.hpp"
 #include "harness/support/numbers.hpp"
@@ -26,8 +27,6 @@ constexpr int rounds = 10;  // of the cross-validation
 constexpr std::size_t least_rows = 8;
 /// Of regressions over all variants, which have more to learn from than one of them.
 constexpr int trees_of_all = 400, depth_of_all = 6;
-/// Problems with fewer candidates say nothing about a choice.
-constexpr std::size_t least_candidates = 8;
 
 /// What a model keeps of the environment of its records: what its rates come from, and what times
 /// depend on.
@@ -43,13 +42,6 @@ bool has_time(const Record& record) {
     return false;
   if (record.status != Status::measured && record.status != Status::verified) return false;
   return record.verification && record.verification->ok && record.timing->cold.median_ms > 0;
-}
-
-double quantile_of(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const auto place = static_cast<std::size_t>(share * static_cast<double>(values.size()));
-  return values[std::min(place, values.size() - 1)];
 }
 
 /// Problems of one shape fall into one round, whatever their operator.
@@ -211,33 +203,9 @@ void judge_variant(VariantModel& model, const Group& group) {
   model.sigma = std::sqrt(squares / static_cast<double>(errors.size()));
 }
 
-Regret regret_of(const std::vector<Example>& examples) {
-  std::map<std::pair<Problem, std::string>, std::vector<const Example*>> problems;
-  for (const Example& example : examples)
-    problems[{example.candidate.problem, example.device}].push_back(&example);
-  std::vector<double> regrets;
-  for (const auto& problem : problems) {
-    const std::vector<const Example*>& list = problem.second;
-    if (list.size() < least_candidates) continue;
-    const auto least = [&](const auto& of) {
-      return (*std::min_element(
-                  list.begin(), list.end(),
-                  [&](const Example* a, const Example* b) { return of(*a) < of(*b); }))
-          ->seconds;
-    };
-    const auto rank = [](const Example& one) {
-      return Prediction{one.predicted, 0, true, one.behind}.rank();
-    };
-    regrets.push_back(least(rank) / least([](const Example& one) { return one.seconds; }) - 1);
-  }
-  return {regrets.size(), quantile_of(regrets, 0.5), quantile_of(regrets, 0.9),
-          quantile_of(regrets, 1)};
-}
-
 }  // namespace
 
 Problem launch_problem(Problem problem) {
-  problem.gate.clear();
   problem.seed = 0;
   problem.scale.reset();
   problem.tensors.clear();
@@ -302,7 +270,7 @@ CostModel learn(std::span<const Results> files, std::vector<Example>& examples) 
   model.behind = learn_behind(all);
   std::size_t place = 0;
   for (const auto& [key, group] : groups) judge_variant(model.variants[place++], group);
-  model.regret = regret_of(examples);
+  model.regret = regret_of(choices_among(examples));
   return model;
 }
 
