@@ -18,9 +18,6 @@ struct Maker {
 };
 
 constexpr auto every_member = [](const Member&) { return true; };
-constexpr auto no_constant_decay = [](const Member& member) {
-  return member.decay != Decay::per_head;
-};
 constexpr auto gla_alone = [](const Member& member) { return member.op == "gla"; };
 
 constexpr std::array makers{
@@ -38,13 +35,13 @@ constexpr std::array makers{
     Maker{backward_parallel, every_member},
     Maker{backward_chunk_materialized, every_member},
     Maker{backward_chunk_fused, every_member},
-    Maker{backward_chunk_sm90, no_constant_decay},
+    Maker{backward_chunk_sm90, every_member},
     // CUDA, training
     Maker{training_recurrent, every_member},
     Maker{training_parallel, every_member},
     Maker{training_chunk_materialized, every_member},
     Maker{training_chunk_fused, every_member},
-    Maker{training_chunk_sm90, no_constant_decay},
+    Maker{training_chunk_sm90, every_member},
     // Host
     Maker{host_recurrent, every_member},
     Maker{host_decode, every_member},

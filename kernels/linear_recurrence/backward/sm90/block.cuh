@@ -19,9 +19,9 @@ struct GradientSm90Params {
 };
 
 inline constexpr bool wide_gates = key_gates && sizeof(gate_t) == 4;
-inline constexpr bool token_gates = trait::decay == token_decay;
+/// Whether all keys of a token have one decay. A constant one is that of all tokens.
+inline constexpr bool token_gates = scalar_decay;
 inline constexpr bool decays = trait::decay != no_decay;
-static_assert(trait::decay != head_decay);
 
 using Pass = GradientPass;
 template <Pass pass>
@@ -254,6 +254,14 @@ __device__ __forceinline__ void move_tiles(const GradientSm90Params& p, const Bl
       finish(step);
 }
 
+/// The decay of a token, in bits, where there is one for all keys.
+__device__ __forceinline__ float token_bits(const Sequence& of, int token) {
+  if constexpr (trait::decay == head_decay)
+    return log2_decay(of.g.inputs.log_decay[of.head]);
+  else
+    return log2_decay(of.gate(token, 0));
+}
+
 /// Writes the decays of each token, in bits, where there is one for all keys. Runs on one warp.
 template <Pass pass>
 __device__ __forceinline__ void load_token_gates(const GradientSm90Params& p,
@@ -271,7 +279,7 @@ __device__ __forceinline__ void load_token_gates(const GradientSm90Params& p,
     for (int i = lane; i < chunk; i += 32) {
       const int token = number * chunk + i;
       store_float(stage.begin + layout_of<pass>.token_gates + 4 * i,
-                  token < block.tokens ? log2_decay(of.gate(token, 0)) : 0.0f);
+                  token < block.tokens ? token_bits(of, token) : 0.0f);
     }
     barrier_arrive(stage.keys_arrived());
   }

@@ -21,9 +21,13 @@ constexpr std::int64_t most_columns = 2 * GradientSm90Layout::slice;
 /// The least tokens of a sequence whose state is cut into slices. Each slice rounds its own part of
 /// the scores and of the results, and with few tokens one rounding may be the whole error.
 constexpr std::int64_t least_tokens_of_slices = GradientSm90Layout::tokens;
-/// The same where tokens have a decay each. Its gradient is what is left of terms as large as the
-/// others' gradients; where all of a few decays are strong, that may be their roundings alone.
-constexpr std::int64_t least_tokens_of_token_gates = 16;
+/// The same where all keys of a token have one decay. Its gradient is what is left of terms as
+/// large as the others' gradients; where there are few, or all of them decay, that may be their
+/// roundings.
+constexpr std::int64_t least_tokens_of_shared_decays = 16;
+/// The least heads with constant decays. A gradient of fewer numbers may have the errors of one
+/// sum: of 60 drawn problems with up to three heads, up to five passed a bound by a fifth.
+constexpr std::int64_t least_constant_decays = 4;
 
 TileSpace space() {
   return {{"stages", {2, 1, 3}, "chunks in shared memory, on their way or being worked on"},
@@ -49,10 +53,11 @@ std::int64_t blocks(const Problem& problem, const Tile& tile) {
   return sequences(problem) * segments(tile) * layout(problem, tile).slices;
 }
 
-/// The blocks of every slice of V have sums of their own.
+/// The blocks of every slice of V have sums of their own, of a bonus.
 GradientSums sums(const Problem& problem, const Tile& tile) {
   const GradientSm90Layout sizes = layout(problem, tile);
-  return {sizes.slices, sequences(problem) * segments(tile) * sizes.value_slices, 0};
+  const int parts = member_of(problem).before_update ? sizes.value_slices : 1;
+  return {sizes.slices, sequences(problem) * segments(tile) * parts, 0};
 }
 
 /// Whether blocks leave terms of the gradients of decays per token.
@@ -115,9 +120,13 @@ std::optional<std::string> refuse_problem(const Problem& problem) {
     return "more than " + std::to_string(GradientSm90Layout::slice) +
            " keys or columns take sequences of at least " + std::to_string(least_tokens_of_slices) +
            " tokens";
-  if (member_of(problem).decay == Decay::per_token && s.seq < least_tokens_of_token_gates)
-    return "decays per token take sequences of at least " +
-           std::to_string(least_tokens_of_token_gates) + " tokens";
+  const Decay decay = member_of(problem).decay;
+  if (decay == Decay::per_head && s.heads < least_constant_decays)
+    return "constant decays take at least " + std::to_string(least_constant_decays) + " heads";
+  if ((decay == Decay::per_token || decay == Decay::per_head) &&
+      s.seq < least_tokens_of_shared_decays)
+    return "decays that all keys share take sequences of at least " +
+           std::to_string(least_tokens_of_shared_decays) + " tokens";
   if (s.key_dim % 8 != 0 || s.value_dim % 8 != 0)
     return "bulk copies need rows of a multiple of 16 bytes";
   if (ragged(problem)) return "sequences have one length";
@@ -245,7 +254,8 @@ Recipe recipe(const Problem& problem, const Tile& tile, States states) {
         gradient_launch(entry, static_cast<double>(ceil_div(threads, sum_threads)), sum_threads));
   };
   if (has_gate_parts(problem, tile)) add_up("chunk_sm90_gates", s.batch * s.seq * s.heads);
-  if (has_head_sums(problem)) add_up("chunk_sm90_sums", s.heads * s.key_dim);
+  if (has_head_sums(problem))
+    add_up("chunk_sm90_sums", s.heads * (member_of(problem).before_update ? s.key_dim : 1));
   r.tensor_maps = token_maps(problem);
   return r;
 }
@@ -275,9 +285,6 @@ Variant variant_of(const Member& member, States states) {
 
 }  // namespace
 
-// The gradient of a constant decay is one sum over all tokens, in which the roundings of states,
-// scores and their gradients do not average out: drawn problems passed its bound by up to three
-// times. So there is no such variant of an operator with a constant decay.
 Variant backward_chunk_sm90(const Member& member) {
   return variant_of(member, States::formed);
 }

@@ -106,19 +106,21 @@ extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::backw
     chunk_sm90_gates(const __grid_constant__
                          gla_bench::linear_recurrence::backward::sm90::GradientSm90Params p) {
   using namespace gla_bench::linear_recurrence::backward;
-  if constexpr (sm90::token_gates) store_token_gates(p.base);
+  if constexpr (trait::decay == gla_bench::linear_recurrence::token_decay)
+    store_token_gates(p.base);
 }
 
-/// Adds up what the blocks of a head have left of du.
+/// Adds up what the blocks of a head have left of du, or of the gradient of a constant decay.
 extern "C" __global__ void __launch_bounds__(gla_bench::linear_recurrence::backward::sum_threads)
     chunk_sm90_sums(const __grid_constant__
                         gla_bench::linear_recurrence::backward::sm90::GradientSm90Params p) {
-  if constexpr (trait::before_update != 0) {
-    // Sums of segments and of slices of V lie behind one another, as if each were sequences of
-    // their own.
+  if constexpr (trait::before_update != 0 ||
+                trait::decay == gla_bench::linear_recurrence::head_decay) {
+    // Sums of segments, and of du those of slices of V, lie behind one another, as if each were
+    // sequences of their own.
     using namespace gla_bench::linear_recurrence::backward::sm90;
     gla_bench::GradientParams g = p.base;
-    g.inputs.sequences *= segments * value_slices;
+    g.inputs.sequences *= segments * parts_of_sums;
     gla_bench::linear_recurrence::backward::store_head_sum(g);
   }
 }

@@ -17,7 +17,7 @@ enum class GradientPass { changes, segments, states, gradients };
 struct GradientSm90Layout {
   int key_dim, value_dim;  ///< K, V
   int stages;              ///< chunks in shared memory
-  int decay;               ///< trait::decay: 0 none, 2 per token, 3 per key
+  int decay;               ///< trait::decay: 0 none, 1 constant, 2 per token, 3 per key
   bool wide_gates;         ///< gates per key in float32
   GradientPass pass;
 
@@ -43,6 +43,7 @@ struct GradientSm90Layout {
   /// Warpgroups that multiply: each owns 64 keys. One more loads.
   int groups = key_tiles;
   int threads = 128 * (1 + groups);
+  bool of_tokens = decay == 1 || decay == 2;  ///< whether all keys of a token decay alike
   int gate_tiles = decay < 3 ? 0 : wide_gates ? 2 * key_tiles : key_tiles;
   int gate_columns = wide_gates ? 32 : columns;
 
@@ -57,7 +58,7 @@ struct GradientSm90Layout {
   int d_o = q + key_tiles * tile_bytes;
   int tiles_end = outputs ? d_o + value_tiles * tile_bytes : q;
   int token_gates = tiles_end;  ///< log2 of the decays, one for each token
-  int stage_bytes = (token_gates + (decay == 2 ? tokens * 4 : 0) + 1023) / 1024 * 1024;
+  int stage_bytes = (token_gates + (of_tokens ? tokens * 4 : 0) + 1023) / 1024 * 1024;
   /// Bytes that arrive: q, k and gates; v and do.
   int arriving_keys = (gate_tiles + (inputs + outputs) * key_tiles) * tile_bytes;
   int arriving_values = (inputs + outputs) * value_tiles * tile_bytes;
@@ -76,7 +77,7 @@ struct GradientSm90Layout {
   int d_diagonal = diagonal + (results ? tokens * 4 : 0);
   /// Gradients of decays per token, in parts of each warp's keys.
   int token_sums = d_diagonal + (results ? tokens * 4 : 0);
-  int barriers = token_sums + (decay == 2 && results ? 4 * groups * tokens * 4 : 0);
+  int barriers = token_sums + (of_tokens && results ? 4 * groups * tokens * 4 : 0);
   static constexpr int stage_barriers = 3;
   int bytes = barriers + stage_barriers * stages * 8 + 1024;  ///< 1024: to align
 };

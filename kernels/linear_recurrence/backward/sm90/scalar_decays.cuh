@@ -1,6 +1,15 @@
 #pragma once
 // The walk back where all keys of a token have the same decay, or none. The factors of a pair of a
 // query and a key are part of the scores, so that q and k stay as they are.
+//
+// The gradient of a token's decay is the one that walk.cuh has. That of a constant decay is one sum
+// for a head, in which what cancels there would be all that is left where decays are strong. It is
+// the sum of its terms, each as often as there are tokens between what is written and what is read.
+// With t counted from the chunk's first token and n tokens in it:
+//
+//   n 2^end rowsum(S (.) D) + sum of (t + 1) q scale 2^b (S do) + sum of (n - 1 - t) k 2^(end - b)
+//   (D v)
+//     + sum over pairs of (i - j) (q k^T) dA
 
 #include "linear_recurrence/backward/sm90/walk.cuh"
 
@@ -14,9 +23,13 @@ class ScalarWalk : GradientWalk {
     begin();
     for (int step = 0; step < block_.steps; ++step) walk(block_.stage(step), block_.number(step));
     store_initial_gradients();
+    if constexpr (constant_decay) store_constant_sum();
   }
 
  private:
+  static constexpr bool constant_decay = trait::decay == head_decay;
+  static constexpr bool token_decays = trait::decay == token_decay;
+
   __device__ __forceinline__ void walk(const Stage& stage, int c) {
     const float scale = p_.base.inputs.scale;
     const int valid = block_.valid(c);
@@ -46,6 +59,11 @@ class ScalarWalk : GradientWalk {
       return i >= j ? factor * d : 0.0f;
     };
     form_scores(stage, y, score, score);
+    if constexpr (constant_decay) {
+      publish_shared();
+      named_barrier<consumers>(1);
+      if (group() == 0) add_pairs(y);
+    }
     pin(x);
     products_fence();
     multiply_change(stage, y);
@@ -67,9 +85,11 @@ class ScalarWalk : GradientWalk {
     if constexpr (decays) {
       scale_tokens(y, to_end);
       scale_tokens(z, to_end);
-      add_keys(own_k, y, before);
+      if constexpr (token_decays) add_keys(own_k, y, before);
       scale_keys(change_, {end, end});
     }
+
+    if constexpr (constant_decay) add_tokens(own_q, own_k, x, y, before, valid);
 
     Columns q;  // scaled to the begin of the chunk
     q.load(own_q);
@@ -92,7 +112,7 @@ class ScalarWalk : GradientWalk {
 #pragma unroll
     for (int m = 0; m < 4; ++m) {
       SomeColumns<1> raw_q, raw_k;
-      if constexpr (decays) raw_q.load(own_q + m * 2048), raw_k.load(own_k + m * 2048);
+      if constexpr (token_decays) raw_q.load(own_q + m * 2048), raw_k.load(own_k + m * 2048);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int n = 2 * m + half;
@@ -101,7 +121,7 @@ class ScalarWalk : GradientWalk {
           dq.set(n, r, x[at(n, r, 0)], x[at(n, r, 1)]);
           dk.set(n, r, y[at(n, r, 0)], y[at(n, r, 1)]);
 #pragma unroll
-          for (int e = 0; decays && e < 2; ++e) {
+          for (int e = 0; token_decays && e < 2; ++e) {
             const float p =
                 raw_q.at(half, r, e) * x[at(n, r, e)] - raw_k.at(half, r, e) * y[at(n, r, e)];
             parts[2 * n + e] = r == 0 ? p : parts[2 * n + e] + p;
@@ -109,7 +129,7 @@ class ScalarWalk : GradientWalk {
         }
       }
     }
-    if constexpr (decays) {
+    if constexpr (token_decays) {
       store_token_parts(block_.shared + layout.token_sums, parts);
       store_key_sum(before[0] + before[1]);
     }
@@ -125,7 +145,7 @@ class ScalarWalk : GradientWalk {
       multiply_outputs(stage, own_tile(t), z);
     };
     store_results(stage, dq, dk, z, rest);
-    if constexpr (decays)
+    if constexpr (token_decays)
       if (warp_of_all() == 0) finish_decays(c, own, valid);
   }
 
@@ -177,6 +197,60 @@ class ScalarWalk : GradientWalk {
         p_.base.d_gate[of_.at(p_.base.inputs.gate_strides, at)] = gradient;
     }
   }
+  // --- a constant decay
+
+  /// Adds what pairs of tokens of the chunk have. `d`: q k^T.
+  __device__ __forceinline__ void add_pairs(const float (&d)[32]) {
+    float sum = 0.0f;
+#pragma unroll
+    for (int n = 0; n < 8; ++n)
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int i = 16 * warp_ + lane_ / 4 + 8 * r, j = token(n, 0);
+        const unsigned pair = load_shared(d_scores() + swizzled(i, 2 * j));
+        sum = fmaf(static_cast<float>(i - j) * low_of(pair), d[at(n, r, 0)], sum);
+        sum = fmaf(static_cast<float>(i - j - 1) * high_of(pair), d[at(n, r, 1)], sum);
+      }
+    constant_ += sum;
+  }
+  /// Adds what tokens have with the states. `x`, `y`: the parts of dq and dk that come from these.
+  /// `before`: 2^end rowsum(S (.) D) of the thread's keys.
+  __device__ __forceinline__ void add_tokens(unsigned own_q, unsigned own_k, const float (&x)[32],
+                                             const float (&y)[32], const float (&before)[2],
+                                             int valid) {
+    float sum = lane_ % 4 == 0 ? static_cast<float>(valid) * (before[0] + before[1]) : 0.0f;
+#pragma unroll
+    for (int m = 0; m < 4; ++m) {
+      SomeColumns<1> q, k;
+      q.load(own_q + m * 2048), k.load(own_k + m * 2048);
+#pragma unroll
+      for (int pair = 0; pair < 4; ++pair)
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const int n = 2 * m + pair / 2, r = pair % 2, t = token(n, e);
+          sum = fmaf(static_cast<float>(t + 1) * q.at(n % 2, r, e), x[at(n, r, e)], sum);
+          sum = fmaf(static_cast<float>(valid - 1 - t) * k.at(n % 2, r, e), y[at(n, r, e)], sum);
+        }
+    }
+    constant_ += sum;
+  }
+  /// Leaves the segment's and the slices' part of the gradient.
+  __device__ __forceinline__ void store_constant_sum() const {
+    double sum = constant_;
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2)
+      sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+    if (lane_ == 0) store_float(token_sum(0, warp_of_all()), static_cast<float>(sum));
+    named_barrier<consumers>(1);
+    if (threadIdx.x != 128) return;
+    sum = 0.0;
+#pragma unroll
+    for (int w = 0; w < 4 * groups; ++w) sum += load_float(token_sum(0, w));
+    const long long task = block_.segment * sums_of_part(p_.base) + block_.pair;
+    sum_of(p_.base, task, keys + block_.slice()) = sum;
+  }
+
+  double constant_ = 0.0;  // the thread's part of the gradient of a constant decay
 };
 
 }  // namespace gla_bench::linear_recurrence::backward::sm90

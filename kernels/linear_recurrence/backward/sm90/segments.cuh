@@ -30,7 +30,10 @@ __device__ __forceinline__ void pass_segment(const GradientParams& g, const Bloc
   }
 }
 
-/// Sums over the tokens of each sequence and head that a segment and slice of V has.
+/// Slices that have sums over tokens of their own: of du those of V, while all that a segment has
+/// of the gradient of a constant decay lies side by side.
+inline constexpr int parts_of_sums = bonus ? value_slices : 1;
+/// Sums over the tokens of each sequence and head that a segment and such a slice has.
 __device__ __forceinline__ long long sums_of_part(const GradientParams& g) {
   return g.inputs.sequences * g.inputs.heads;
 }

@@ -20,7 +20,7 @@ Problem problem_of(const Variant& variant, DType dtype, std::int64_t seq) {
   problem.op = variant.op;
   problem.direction = variant.direction;
   problem.dtype = dtype;
-  problem.shape = {2, seq, 3, 64, 64};
+  problem.shape = {2, seq, 4, 64, 64};
   for (const std::string& extent : find_operator(variant.op)->extents)
     if (const ExtentAxis& axis = extent_axis(extent); axis.stated == Stated::where_given)
       problem.shape.*axis.extent = 96;

@@ -207,14 +207,30 @@ TEST(BackwardSm90, SlicesTakeWholeChunks) {
             "most");
 }
 
-TEST(BackwardSm90, DecaysPerTokenTakeMoreThanAFewTokens) {
-  const auto reason = [](std::int64_t seq) {
-    const Problem problem =
-        backward(problem_of("simple_gla", DType::bfloat16, {2, seq, 3, 64, 64}));
+TEST(BackwardSm90, DecaysThatKeysShareTakeMoreThanAFewTokensAndHeads) {
+  const auto reason = [](const char* op, std::int64_t seq, std::int64_t heads) {
+    const Problem problem = backward(problem_of(op, DType::bfloat16, {2, seq, heads, 64, 64}));
     return backward_chunk_sm90(member_of(problem)).reject(problem, tile(1), h200());
   };
-  EXPECT_EQ(reason(16), std::nullopt);
-  EXPECT_EQ(reason(15), "decays per token take sequences of at least 16 tokens");
+  EXPECT_EQ(reason("simple_gla", 16, 1), std::nullopt);
+  EXPECT_EQ(reason("retention", 16, 4), std::nullopt);
+  EXPECT_EQ(reason("linear_attention", 1, 1), std::nullopt);
+  for (const char* op : {"simple_gla", "retention"})
+    EXPECT_EQ(reason(op, 15, 4), "decays that all keys share take sequences of at least 16 tokens");
+  EXPECT_EQ(reason("retention", 16, 3), "constant decays take at least 4 heads");
+}
+
+TEST(BackwardSm90, AConstantDecayHasOneSumForEachSegmentAndSlice) {
+  const auto bytes = [](const Shape& shape, int segments) {
+    const Problem problem = backward(problem_of("retention", DType::bfloat16, shape));
+    const Variant variant = backward_chunk_sm90(member_of(problem));
+    EXPECT_EQ(entries(variant, problem, tile(segments)).back(), "chunk_sm90_sums");
+    EXPECT_EQ(launches(variant, problem, tile(segments)).back().grid.x, 1u);
+    return region_bytes(variant.workspace(problem, tile(segments)), "sums");
+  };
+  EXPECT_EQ(bytes({2, 512, 4, 64, 64}, 1), 2 * 4 * (64 + 1) * 8);
+  EXPECT_EQ(bytes({2, 512, 4, 64, 64}, 4), 4 * 2 * 4 * (64 + 1) * 8);
+  EXPECT_EQ(bytes({2, 512, 4, 256, 192}, 4), 4 * 2 * 4 * (256 + 4) * 8);
 }
 
 TEST(BackwardSm90, RefusesByNameAndNeverThrows) {
