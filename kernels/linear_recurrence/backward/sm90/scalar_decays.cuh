@@ -7,9 +7,8 @@
 // the sum of its terms, each as often as there are tokens between what is written and what is read.
 // With t counted from the chunk's first token and n tokens in it:
 //
-//   n 2^end rowsum(S (.) D) + sum of (t + 1) q scale 2^b (S do) + sum of (n - 1 - t) k 2^(end - b)
-//   (D v)
-//     + sum over pairs of (i - j) (q k^T) dA
+//   n 2^end rowsum(S (.) D) + sum over pairs of (i - j) (q k^T) dA
+//   + sum of (t + 1) q scale 2^b (S do) + sum of (n - 1 - t) k 2^(end - b) (D v)
 
 #include "linear_recurrence/backward/sm90/walk.cuh"
 
