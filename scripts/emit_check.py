@@ -111,8 +111,8 @@ def judge(program, nvcc, work, row, compare):
     # -arch=sm_90a is what users write. With it nvcc may also ask for code of compute_90, which takes
     # longer, so that only the compared ones are compiled so.
     architecture = "-arch=sm_90a" if compare else "-gencode=arch=compute_90a,code=sm_90a"
-    made = run([nvcc, architecture, "-Werror", "all-warnings", "-Xcompiler", "-Wall", "--keep", "--keep-dir",
-                kept, "-c", source, "-o", folder / "kernel.o"], cwd=folder)
+    made = run([nvcc, architecture, "-Werror", "all-warnings", "-Xcompiler", "-Wall", "--keep",
+                "--keep-dir", kept, "-c", source, "-o", folder / "kernel.o"], cwd=folder)
     if made.returncode != 0 or made.stderr.strip():
         return label, made.stdout + made.stderr, False
     if not compare:

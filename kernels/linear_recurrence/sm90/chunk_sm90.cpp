@@ -8,15 +8,16 @@
 #include "core/operator.hpp"
 #include "kernels/linear_recurrence/family.hpp"
 #include "kernels/linear_recurrence/refusal.hpp"
-#include "kernels/linear_recurrence/sm90/kept.h"
 #include "kernels/linear_recurrence/sm90/layout.h"
+#include "kernels/linear_recurrence/sm90/parts.hpp"
 #include "kernels/linear_recurrence/training/halves.hpp"
 #include "kernels/memory.hpp"
+#include "kernels/tensor_maps.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {
 
-constexpr std::size_t map_bytes = 128;
+constexpr std::size_t maps = 5;
 /// The most keys of a block: where each warpgroup has one tile of columns, and where it has two.
 constexpr int most_keys = 256, most_keys_of_two_tiles = 128;
 /// The least tokens of a sequence, on average. Of drawn problems with fewer than 8, some passed the
@@ -82,14 +83,6 @@ double share_parted(const Problem& problem, const Tile& tile) {
 /// Segments whose states and decays are kept in device memory: all but the last of each sequence.
 std::int64_t kept(const Problem& problem, const Tile& tile) {
   return joined(tile) ? 0 : parted(problem, tile) * (choice(tile, "segments") - 1);
-}
-
-/// Of the states before all chunks, which the forward of training keeps for the backward.
-double chunk_state_bytes(const Problem& problem) {
-  const Shape& s = problem.shape;
-  const KeptState state{static_cast<int>(s.key_dim), static_cast<int>(s.value_dim)};
-  const std::int64_t chunks = ceil_div(s.seq, ChunkSm90Layout::tokens);
-  return static_cast<double>(state.bytes) * static_cast<double>(sequences(problem) * chunks);
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
@@ -243,32 +236,19 @@ double flops(const Problem& problem, const Tile& tile) {
   return tokens * (4 * keys * values + scores + 2 * keys * values * again);
 }
 
-/// Describes a [B,T,H,columns] tensor in boxes of 64 tokens of one head, in rows of 128 bytes.
-TensorMap token_map(const Problem& problem, std::size_t place, std::string buffer, DType dtype,
-                    std::int64_t columns, const TokenStrides& strides) {
-  const Shape& s = problem.shape;
-  return {place * map_bytes,
-          std::move(buffer),
-          dtype,
-          {columns, s.seq, s.heads, s.batch},
-          {strides.seq, strides.heads, strides.batch},
-          {128 / static_cast<int>(size_of(dtype)), ChunkSm90Layout::tokens, 1, 1},
-          128};
-}
-
 std::vector<TensorMap> token_maps(const Problem& problem) {
   const std::int64_t keys = problem.shape.key_dim, values = problem.shape.value_dim;
   const DType dtype = problem.dtype;
   const LinearRecurrenceParams p = params(problem, [](std::string_view) { return nullptr; }, {});
-  std::vector<TensorMap> maps{token_map(problem, 0, "q", dtype, keys, p.key_strides),
+  std::vector<TensorMap> list{token_map(problem, 0, "q", dtype, keys, p.key_strides),
                               token_map(problem, 1, "k", dtype, keys, p.key_strides),
                               token_map(problem, 2, "v", dtype, values, p.value_strides),
                               token_map(problem, 4, "o", dtype, values, p.output_strides)};
   const Member& member = member_of(problem);
   if (member.decay == Decay::per_key)
-    maps.push_back(
+    list.push_back(
         token_map(problem, 3, std::string(member.gate), gate_dtype(problem), keys, p.gate_strides));
-  return maps;
+  return list;
 }
 
 Recipe recipe_of(const Problem& problem, const Tile& tile, bool keeps_states) {
@@ -300,7 +280,8 @@ CudaForm form() {
   return {"chunk_sm90",
           "chunk_fused for sm_90a: bulk copies, warps with roles, wgmma",
           space(),
-          {"linear_recurrence/sm90/chunk_sm90.cuh", "linear_recurrence/sm90/chunk_sm90.cpp"},
+          {"linear_recurrence/sm90/chunk_sm90.cuh", "linear_recurrence/sm90/chunk_sm90.cpp",
+           "linear_recurrence/sm90/parts.cpp", "tensor_maps.cpp"},
           [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
           reject,
           traffic,
@@ -316,18 +297,18 @@ std::optional<std::string> reject_with_states(const Problem& problem, const Tile
   if (auto reason = reject(problem, tile, limits)) return reason;
   if (ragged(problem)) return "keeps states of sequences of one length";
   if (choice(tile, "cluster") > 1) return "keeps states of blocks that have all keys";
-  return refuse_workspace(workspace_bytes(problem, tile) + chunk_state_bytes(problem), limits);
+  return refuse_workspace(workspace_bytes(problem, tile) + kept_state_bytes(problem), limits);
 }
 
 Traffic traffic_with_states(const Problem& problem, const Tile& tile) {
   Traffic bytes = traffic(problem, tile);
-  bytes.write_bytes += chunk_state_bytes(problem);
+  bytes.write_bytes += kept_state_bytes(problem);
   return bytes;
 }
 
 std::vector<Region> workspace_with_states(const Problem& problem, const Tile& tile) {
   std::vector<Region> regions = workspace(problem, tile);
-  regions.push_back({"chunk_states", static_cast<std::size_t>(chunk_state_bytes(problem))});
+  regions.push_back({"chunk_states", static_cast<std::size_t>(kept_state_bytes(problem))});
   return regions;
 }
 
@@ -337,15 +318,7 @@ Recipe recipe_with_states(const Problem& problem, const Tile& tile) {
 
 Variant variant_of(const Member& member, const CudaForm& form) {
   Variant variant = cuda_variant(member, form);
-  // Five tensor maps stand before the family's parameters. The maps set the alignment of the whole
-  // struct.
-  variant.bind = [bind = variant.bind](const Problem& problem, const Tile& tile,
-                                       const Address& address) {
-    ParamBytes bytes = bind(problem, tile, address);
-    bytes.insert(bytes.begin(), 5 * map_bytes, std::byte{0});
-    bytes.resize((bytes.size() + 63) / 64 * 64);
-    return bytes;
-  };
+  bind_behind_maps(variant, maps);
   return variant;
 }
 

@@ -4,13 +4,14 @@
 
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/rows/ring_layout.h"
+#include "kernels/softmax_attention/rows/vectors.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
 
-/// Of an H100 or H200 in its SXM form. Its multiprocessors come in groups of 16 or 18, in which
-/// clusters of four and more leave some idle. With fewer, some blocks would wait for others to end.
-constexpr int multiprocessors = 132, multiprocessors_of_large_clusters = 128;
+/// The multiprocessors of an H100 or H200 come in groups of 16 or 18, in which clusters of four and
+/// more leave some idle. With fewer, some blocks would wait for others to end.
+constexpr int multiprocessors_of_large_clusters = 128;
 constexpr std::int64_t shared_of_multiprocessor = 233472, reserved_for_block = 1024;
 /// With more threads than this they would have less than 40 registers each, or 64 where they hold
 /// many elements.

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t most_columns = 131072;
 constexpr int most_vector_bytes = 16;
 /// Of an H100 or H200 in its SXM form.
-constexpr int multiprocessors = 132, threads_of_multiprocessor = 2048;
+constexpr int threads_of_multiprocessor = 2048;
 constexpr double cache_bytes = 50e6;
 
 }  // namespace

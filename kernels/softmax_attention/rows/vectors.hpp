@@ -9,6 +9,9 @@
 
 namespace gla_bench::softmax_attention {
 
+/// Of an H100 or H200 in its SXM form.
+inline constexpr int multiprocessors = 132;
+
 /// The number of elements of one memory access, of at most 16 bytes. Rows are contiguous, so their
 /// length decides the alignment.
 int vector_width(const Problem& problem);

@@ -8,14 +8,15 @@
 #include "kernels/linear_recurrence/backward/variant.hpp"
 #include "kernels/linear_recurrence/backward/variants.hpp"
 #include "kernels/linear_recurrence/host/variant.hpp"
-#include "kernels/linear_recurrence/sm90/kept.h"
+#include "kernels/linear_recurrence/sm90/parts.hpp"
 #include "kernels/linear_recurrence/training/halves.hpp"
 #include "kernels/memory.hpp"
+#include "kernels/tensor_maps.hpp"
 
 namespace gla_bench::linear_recurrence {
 namespace {
 
-constexpr std::size_t map_bytes = 128, maps = 8;
+constexpr std::size_t maps = 8;
 constexpr int sum_threads = 256;  // sums.cuh has the same
 constexpr std::int64_t most_columns = 2 * GradientSm90Layout::slice;
 /// The least tokens of a sequence whose state is cut into slices. Each slice rounds its own part of
@@ -67,14 +68,6 @@ bool has_gate_parts(const Problem& problem, const Tile& tile) {
 double gate_part_bytes(const Problem& problem, const Tile& tile) {
   return has_gate_parts(problem, tile) ? layout(problem, tile).slices * host::float_rows(problem, 1)
                                        : 0.0;
-}
-
-/// Of the states before all chunks.
-double kept_state_bytes(const Problem& problem) {
-  const Shape& s = problem.shape;
-  const KeptState state{static_cast<int>(s.key_dim), static_cast<int>(s.value_dim)};
-  const std::int64_t chunks = ceil_div(s.seq, GradientSm90Layout::tokens);
-  return static_cast<double>(state.bytes) * static_cast<double>(sequences(problem) * chunks);
 }
 
 double head_sum_bytes(const Problem& problem, const Tile& tile) {
@@ -192,19 +185,6 @@ double flops(const Problem& problem, const Tile& tile, States states) {
          (2 * products * k * v + 65 * (3 * k * sizes.value_slices + 2 * v * sizes.key_slices));
 }
 
-/// A [B,T,H,columns] tensor in boxes of 64 tokens of one head, in rows of 128 bytes.
-TensorMap token_map(const Problem& problem, std::size_t place, std::string buffer, DType dtype,
-                    std::int64_t columns, const TokenStrides& strides) {
-  const Shape& s = problem.shape;
-  return {place * map_bytes,
-          std::move(buffer),
-          dtype,
-          {columns, s.seq, s.heads, s.batch},
-          {strides.seq, strides.heads, strides.batch},
-          {128 / static_cast<int>(size_of(dtype)), GradientSm90Layout::tokens, 1, 1},
-          128};
-}
-
 std::vector<TensorMap> token_maps(const Problem& problem) {
   const Shape& s = problem.shape;
   const DType dtype = problem.dtype;
@@ -266,20 +246,15 @@ Variant variant_of(const Member& member, States states) {
                "chunk_fused for sm_90a: bulk copies, warps with roles, wgmma",
                space(),
                {"linear_recurrence/backward/sm90/chunk_sm90.cuh",
-                "linear_recurrence/backward/sm90/chunk_sm90.cpp"},
+                "linear_recurrence/backward/sm90/chunk_sm90.cpp",
+                "linear_recurrence/sm90/parts.cpp", "tensor_maps.cpp"},
                [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
                with_states(reject, states),
                with_states(traffic, states),
                with_states(flops, states),
                with_states(workspace, states),
                with_states(recipe, states)});
-  variant.bind = [bind = variant.bind](const Problem& problem, const Tile& tile,
-                                       const Address& address) {
-    ParamBytes bytes = bind(problem, tile, address);
-    bytes.insert(bytes.begin(), maps * map_bytes, std::byte{0});
-    bytes.resize((bytes.size() + 63) / 64 * 64);
-    return bytes;
-  };
+  bind_behind_maps(variant, maps);
   return variant;
 }
 

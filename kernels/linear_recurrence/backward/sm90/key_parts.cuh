@@ -99,29 +99,16 @@ class KeyParts : protected GradientWalk {
           }
       }
     }
-    const bool whole = valid == chunk && key_slices * layout.key_tiles * 64 == keys;
     if (value_slices > 1 && block_.adds_keys)
-      store_key_decays(
-          c, x, [&](int n, int r, int e) { return exists(valid, n, r, e); }, Add());
-    else if (whole)
-      store_key_decays(
-          c, x, [](int, int, int) { return true; }, Store());
+      store_key_decays<false, true>(c, valid, x);
+    else if (valid == chunk && key_slices * layout.key_tiles * 64 == keys)
+      store_key_decays<true, false>(c, valid, x);
     else
-      store_key_decays(
-          c, x, [&](int n, int r, int e) { return exists(valid, n, r, e); }, Store());
+      store_key_decays<false, false>(c, valid, x);
   }
-  __device__ __forceinline__ bool exists(int valid, int n, int r, int e) const {
-    return token(n, e) < valid && key(r) < keys;
-  }
-  struct Store {
-    __device__ __forceinline__ void operator()(float& to, float x) const { to = x; }
-  };
-  struct Add {
-    __device__ __forceinline__ void operator()(float& to, float x) const { atomicAdd(&to, x); }
-  };
-  template <class Exists, class Act>
-  __device__ __forceinline__ void store_key_decays(int c, const float (&x)[32], Exists exists,
-                                                   Act act) const {
+  /// `whole`: all tokens and keys exist. `adds`: to what a launch before has stored.
+  template <bool whole, bool adds>
+  __device__ __forceinline__ void store_key_decays(int c, int valid, const float (&x)[32]) const {
     const long long stride = p_.base.inputs.gate_strides.seq;
     float* first = p_.base.d_gate +
                    of_.at(p_.base.inputs.gate_strides, 1LL * c * chunk + token(0, 0)) + key(0);
@@ -131,7 +118,13 @@ class KeyParts : protected GradientWalk {
       for (int e = 0; e < 2; ++e)
 #pragma unroll
         for (int r = 0; r < 2; ++r)
-          if (exists(n, r, e)) act(first[e * stride + 8 * r], x[at(n, r, e)]);
+          if (whole || (token(n, e) < valid && key(r) < keys)) {
+            float* to = first + e * stride + 8 * r;
+            if constexpr (adds)
+              atomicAdd(to, x[at(n, r, e)]);
+            else
+              *to = x[at(n, r, e)];
+          }
   }
 
   float bonus_[2] = {}, du_[2] = {};
