@@ -4,7 +4,7 @@
 
 #include "device/math.cuh"
 #include "device/sm90_fragments.cuh"
-#include "device/sm90_products.cuh"
+#include "device/warp_products.cuh"
 #include "linear_recurrence/backward/rows.cuh"
 #include "linear_recurrence/backward/sm90/layout.h"
 #include "linear_recurrence/sm90/kept.h"
@@ -84,12 +84,12 @@ struct Block {
   long long pair;
   int batch, head, segment;
   int key_slice, value_slice;
-  bool adds_keys, adds_values;  ///< whether a launch before has stored its dq and dk, or its dv
-  int tokens, chunks;           ///< of the sequence
-  int first, steps;             ///< the segment's first chunk, and their number
+  int round;           ///< number of the walk's launch
+  int tokens, chunks;  ///< of the sequence
+  int first, steps;    ///< the segment's first chunk, and their number
 
-  /// `round`: number of the launch.
-  __device__ Block(const GradientParams& g, void* memory, int round) {
+  __device__ Block(const GradientParams& g, void* memory, int number_of_launch)
+      : round(number_of_launch) {
     shared = (shared_address(memory) + 1023u) & ~1023u;
     segment = static_cast<int>(blockIdx.x % segments);
     const int part = static_cast<int>(blockIdx.x / segments);
@@ -102,7 +102,6 @@ struct Block {
     } else {
       key_slice = n / value_slices, value_slice = n % value_slices;
     }
-    adds_keys = value_slices > 1 && round > 0, adds_values = key_slices > 1 && round > 0;
     batch = static_cast<int>(pair / g.inputs.heads);
     head = static_cast<int>(pair % g.inputs.heads);
     tokens = static_cast<int>(g.inputs.seq);
@@ -112,6 +111,10 @@ struct Block {
   __device__ __forceinline__ int first_of(int number) const {
     return static_cast<int>(1LL * number * chunks / segments);
   }
+
+  /// Whether a launch before has stored its dq and dk, or its dv.
+  __device__ __forceinline__ bool adds_keys() const { return value_slices > 1 && round > 0; }
+  __device__ __forceinline__ bool adds_values() const { return key_slices > 1 && round > 0; }
 
   /// The chunk of the walk's step.
   __device__ __forceinline__ int number(int step) const {
@@ -158,6 +161,23 @@ struct Block {
   __device__ __forceinline__ bool keeps(int warp, int n) const {
     return (key_slices == 1 || first_key() / 16 + warp < kept_state.key_blocks) &&
            (value_slices == 1 || first_column() / 16 + n < kept_state.value_blocks);
+  }
+
+  /// Brings what is kept of the state before chunk `number`, of the block's slices, into the L2
+  /// cache. Runs on one thread.
+  __device__ __forceinline__ void prefetch_state(const GradientParams& g, int number) const {
+    const int first_row = first_key() / 16, first_block = first_column() / 16;
+    const int columns_left = kept_state.value_blocks - first_block;
+    const int blocks = columns_left < sizes.value_blocks ? columns_left : sizes.value_blocks;
+    const unsigned char* state =
+        static_cast<const unsigned char*>(g.inputs.work[work::chunk_states]) +
+        (pair * chunks + number) * kept_state.bytes;
+    for (int row = first_row; row < first_row + sizes.key_blocks && row < kept_state.key_blocks;
+         ++row)
+      asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
+                       state + (row * kept_state.value_blocks + first_block) * 512),
+                   "r"(512 * blocks)
+                   : "memory");
   }
 
   /// Where this thread's elements of what segment `number` of the sequence adds lie, each
@@ -221,14 +241,15 @@ __device__ __forceinline__ void move_tiles(const GradientSm90Params& p, const Bl
             copy_out(map, from, first + 64 * t, token_of(step), block.head, block.batch);
         }
       };
-      take(block.adds_keys, sizes.key_tiles, sizes.q, p.dq, block.first_key());
-      take(block.adds_keys, sizes.key_tiles, sizes.k, p.dk, block.first_key());
-      take(block.adds_values, sizes.value_tiles, sizes.v, p.dv, block.first_column());
+      take(block.adds_keys(), sizes.key_tiles, sizes.q, p.dq, block.first_key());
+      take(block.adds_keys(), sizes.key_tiles, sizes.k, p.dk, block.first_key());
+      take(block.adds_values(), sizes.value_tiles, sizes.v, p.dv, block.first_column());
       copies_commit();
       copies_read<0>();
     }
   };
   for (int step = 0; step < block.steps; ++step) {
+    if constexpr (sizes.results) block.prefetch_state(p.base, block.number(step));
     if (step >= sizes.stages) finish(step - sizes.stages);
     const Stage stage = block.stage(step);
     const int token = token_of(step);

@@ -49,13 +49,6 @@ __device__ __forceinline__ float sum_backwards(Pair pair, Act act) {
   return base;
 }
 
-/// The same number, in a way that the compiler can not see through: what is computed from it is
-/// computed again instead of being kept in registers.
-__device__ __forceinline__ float anew(float x) {
-  asm volatile("" : "+f"(x));
-  return x;
-}
-
 /// The decays of a warp's keys in one chunk, in bits, where each key has its own.
 class KeyDecays {
  public:

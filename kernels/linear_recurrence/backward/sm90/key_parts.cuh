@@ -27,15 +27,41 @@ class KeyParts : protected GradientWalk {
 
   struct Frames {
     float query[2], key[2];  // rq, rk
+
+    /// The same frames, in a way that neither the compiler nor the assembler sees through: factors
+    /// are computed again instead of being kept in registers.
+    __device__ __forceinline__ Frames anew() const {
+      Frames same;
+#pragma unroll
+      for (int r = 0; r < 2; ++r)
+        same.query[r] = value_of_lane(query[r]), same.key[r] = value_of_lane(key[r]);
+      return same;
+    }
+
+   private:
+    __device__ __forceinline__ static float value_of_lane(float x) {
+      return __shfl_sync(0xffffffffu, x, static_cast<int>(threadIdx.x) % 32);
+    }
   };
   __device__ __forceinline__ float query_factor(const KeyDecays& own, const KeyDecays::Own& each,
                                                 const Frames& frames, int n, int r, int e) const {
     const float b = own.sum_of_query(n, r, e, bonus ? each.bits(n, r, e) : 0.0f);
-    return device::exp2_fast(anew(b) - frames.query[r]);
+    return device::exp2_fast(b - frames.query[r]);
   }
   __device__ __forceinline__ static float key_factor(const KeyDecays& own, const Frames& frames,
                                                      int n, int r, int e) {
-    return device::exp2_fast(frames.key[r] - anew(own.sum(n, r, e)));
+    return device::exp2_fast(frames.key[r] - own.sum(n, r, e));
+  }
+
+  // --- values
+
+  /// dv of the group's tile t of V, [columns, tokens], begun. `k`: the scaled keys' tiles.
+  template <class By = ByWarpgroup>
+  __device__ __forceinline__ void multiply_values(const Stage& stage, unsigned k, int t,
+                                                  float (&z)[32]) const {
+    By::fence();
+    multiply_keys<By>(stage, k, own_tile(t), z);
+    multiply_outputs<By>(stage, own_tile(t), z);
   }
 
   // --- the diagonal
@@ -99,7 +125,7 @@ class KeyParts : protected GradientWalk {
           }
       }
     }
-    if (value_slices > 1 && block_.adds_keys)
+    if (block_.adds_keys())
       store_key_decays<false, true>(c, valid, x);
     else if (valid == chunk && key_slices * layout.key_tiles * 64 == keys)
       store_key_decays<true, false>(c, valid, x);

@@ -47,17 +47,18 @@ class OwnKeys {
     for (int i = 0; i < width64 / 2; ++i) x[i] *= factor[i / 2 % 2];
   }
   /// x + sum over tokens of `rows` times `columns`, begun. `columns`: tiles of 64 columns of V.
+  template <class By = ByWarpgroup>
   __device__ __forceinline__ static void multiply(const Columns& rows, unsigned columns,
                                                   float (&x)[width64 / 2]) {
-    products_fence();
+    By::fence();
 #pragma unroll
     for (int m = 0; m < 4; ++m) {
       unsigned a[4];
       rows.operand(m, a);
-      Products<width64, __nv_bfloat16>::template registers<along_mn>(
+      By::template Of<width64>::template registers<along_mn>(
           x, a, operand(columns + m * 2048, tile_bytes), true);
     }
-    products_commit();
+    By::commit();
   }
 
   const GradientSm90Params& p_;

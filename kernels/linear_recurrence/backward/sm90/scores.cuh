@@ -6,16 +6,15 @@
 namespace gla_bench::linear_recurrence::backward::sm90 {
 
 /// d = X Y^T over `tiles` tiles of 64 columns.
-template <int tiles>
+template <int tiles, class By = ByWarpgroup>
 __device__ __forceinline__ void multiply_rows(float (&d)[32], unsigned x, unsigned y) {
-  products_fence();
+  By::fence();
 #pragma unroll
   for (int m = 0; m < 4 * tiles; ++m) {
     const unsigned place = m / 4 * tile_bytes + m % 4 * 32;
-    Products<64, __nv_bfloat16>::template shared<along_k>(d, operand(x + place), operand(y + place),
-                                                          m > 0);
+    By::template Of<64>::template shared<along_k>(d, operand(x + place), operand(y + place), m > 0);
   }
-  products_commit();
+  By::commit();
 }
 
 /// Stores element (i, j) of accumulators [64, 64] as value(element, i, j, n, r, e), where n, r and

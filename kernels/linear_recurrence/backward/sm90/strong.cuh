@@ -80,19 +80,14 @@ __device__ __forceinline__ void add_level(const LevelTiles& tiles, const KeyDeca
     k.store(place + m * 2048);
   }
   float d[32];
-  // dA of the level's pairs. All groups form it, because products must not stand behind a branch.
-  multiply_rows<value_tiles>(d, tiles.d_o, tiles.v);
-  products_wait<0>();
-  pin(d);
-  if (group() == groups - 1)
+  if (group() == groups - 1) {  // dA of the level's pairs
+    multiply_rows<value_tiles, ByWarps>(d, tiles.d_o, tiles.v);
     store_square(tiles.d_scores, d,
                  [](float x, int i, int j, int, int, int) { return in_level<h>(i, j) ? x : 0.0f; });
-  publish_shared();
+  }
   named_barrier<consumers>(1);
-  multiply_rows<layout.key_tiles>(d, tiles.tokens, tiles.tokens);  // A of the level's pairs
-  products_wait<0>();
-  pin(d);
-  if (group() == 0) {
+  if (group() == 0) {  // A of the level's pairs
+    multiply_rows<layout.key_tiles, ByWarps>(d, tiles.tokens, tiles.tokens);
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int n = 0; n < 8; ++n)
@@ -106,20 +101,16 @@ __device__ __forceinline__ void add_level(const LevelTiles& tiles, const KeyDeca
           store_shared(to, pack(d[at(n, r, 0)], high_of(load_shared(to))));
       }
   }
-  products_fence();
 #pragma unroll
   for (int m = 0; m < 4; ++m)
-    Products<64, __nv_bfloat16>::template shared<along_k, along_mn>(
+    WarpProducts<64>::shared<along_k, along_mn>(
         d, operand(tiles.tokens + group() * tile_bytes + m * 2048),
         operand(tiles.d_scores + m * 32), m > 0);
 #pragma unroll
   for (int m = 0; m < 4; ++m)
-    Products<64, __nv_bfloat16>::template shared<along_mn, along_mn>(
+    WarpProducts<64>::shared<along_mn, along_mn>(
         d, operand(tiles.tokens + group() * tile_bytes + m * 2048),
         operand(tiles.d_scores + m * 2048), true);
-  products_commit();
-  products_wait<0>();
-  pin(d);
 #pragma unroll
   for (int n = 0; n < 8; ++n) {
     const KeyDecays::Own each(own, n / 2);

@@ -105,17 +105,18 @@ class GradientWalk : protected OwnKeys<Pass::gradients> {
   // --- products
 
   /// S do, begun.
+  template <class By = ByWarpgroup>
   __device__ __forceinline__ void read_state(const Stage& stage,
                                              const unsigned (&state)[width64 / 4],
                                              float (&x)[32]) const {
-    products_fence();
+    By::fence();
 #pragma unroll
     for (int n = 0; n < layout.value_blocks; ++n) {
       const unsigned a[4] = {state[4 * n], state[4 * n + 1], state[4 * n + 2], state[4 * n + 3]};
-      Products<64, __nv_bfloat16>::template registers<along_k>(
+      By::template Of<64>::template registers<along_k>(
           x, a, operand(stage.begin + layout.d_o + n / 4 * tile_bytes + n % 4 * 32), n > 0);
     }
-    products_commit();
+    By::commit();
   }
 
   /// Forms A and dA, and stores them as score(element, i, j) and gradient(element, i, j) say for
@@ -164,28 +165,31 @@ class GradientWalk : protected OwnKeys<Pass::gradients> {
   }
 
   /// Y = D~ v, begun.
+  template <class By = ByWarpgroup>
   __device__ __forceinline__ void multiply_change(const Stage& stage, float (&y)[32]) const {
 #pragma unroll
     for (int m = 0; m < 4 * value_tiles; ++m)
-      Products<64, __nv_bfloat16>::template shared<along_k>(
+      By::template Of<64>::template shared<along_k>(
           y, operand(change_tile(m / 4) + group() * tile_bytes + m % 4 * 32),
           operand(stage.begin + layout.v + m / 4 * tile_bytes + m % 4 * 32), m > 0);
   }
   /// D^T k of one tile of V, [columns, tokens], begun. `k`: the keys' tiles.
+  template <class By = ByWarpgroup>
   __device__ __forceinline__ void multiply_keys(const Stage& stage, unsigned k, int t,
                                                 float (&z)[32]) const {
 #pragma unroll
     for (int m = 0; m < 4 * layout.key_tiles; ++m)
-      Products<64, __nv_bfloat16>::template shared<along_k, along_mn>(
+      By::template Of<64>::template shared<along_k, along_mn>(
           z, operand(change_tile(t) + m * 2048), operand(k + m / 4 * tile_bytes + m % 4 * 32),
           m > 0);
   }
   /// z + A^T do of one tile of V, begun.
+  template <class By = ByWarpgroup>
   __device__ __forceinline__ void multiply_outputs(const Stage& stage, int t,
                                                    float (&z)[32]) const {
 #pragma unroll
     for (int m = 0; m < 4; ++m)
-      Products<64, __nv_bfloat16>::template shared<along_mn, along_mn>(
+      By::template Of<64>::template shared<along_mn, along_mn>(
           z, operand(stage.begin + layout.d_o + t * tile_bytes + m * 2048),
           operand(scores() + m * 2048), true);
   }
@@ -206,18 +210,18 @@ class GradientWalk : protected OwnKeys<Pass::gradients> {
 
   /// Waits for all products, and puts the results where the chunk's tiles were. `z` is dv of the
   /// group's first tile of V; rest(t) begins the products of its tile t.
-  template <class Rest>
+  template <class By = ByWarpgroup, class Rest>
   __device__ __forceinline__ void store_results(const Stage& stage, const Columns& dq,
                                                 const Columns& dk, float (&z)[32], Rest rest) {
     Columns dv[own_tiles];
-    products_wait<0>();
+    By::template wait<0>();
     pin(z), pin(change_);
 #pragma unroll
     for (int t = 0; t < own_tiles; ++t) {
       if (t > 0) {
         rest(t);
-        products_commit();
-        products_wait<0>();
+        By::commit();
+        By::template wait<0>();
         pin(z);
       }
 #pragma unroll
