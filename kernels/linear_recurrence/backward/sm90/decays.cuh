@@ -94,12 +94,13 @@ class KeyDecays {
   __device__ __forceinline__ bool any_ends() const {
     return !(strongest_ > strongest);
   }
-  /// Whether factors of both halves of the chunk could leave the range of bfloat16 products.
+  /// Whether factors of both halves of the chunk could leave the range of bfloat16 products, of the
+  /// thread's key r.
+  __device__ __forceinline__ bool strong(int r) const {
+    return middle_[r] < -most || end_[r] - middle_[r] < -most;
+  }
   __device__ __forceinline__ bool strong() const {
-    bool any = false;
-#pragma unroll
-    for (int r = 0; r < 2; ++r) any = any || middle_[r] < -most || end_[r] - middle_[r] < -most;
-    return any;
+    return strong(0) || strong(1);
   }
   /// The own decays of tokens 16 m to 16 m + 15 once more. They are where they arrived until the
   /// chunk is finished.

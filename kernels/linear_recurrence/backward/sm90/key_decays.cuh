@@ -21,9 +21,9 @@
 
 namespace gla_bench::linear_recurrence::backward::sm90 {
 
-class KeyWalk : KeyParts {
+class KeyWalk : ChunkWalk {
  public:
-  using KeyParts::KeyParts;
+  using ChunkWalk::ChunkWalk;
 
   __device__ __forceinline__ void run() {
     begin();
@@ -62,126 +62,12 @@ class KeyWalk : KeyParts {
 #pragma unroll
     for (int r = 0; r < 2; ++r) before[r] *= device::exp2_fast(frames.key[r]);
     publish_change();
-    if (strong)
+    if (strong) {
       walk_strong(step, before);
-    else
-      walk_mild(stage, c, own, frames, state, before);
-  }
-
-  __device__ __forceinline__ void walk_mild(const Stage& stage, int c, const KeyDecays& own,
-                                            const Frames& frames,
-                                            const unsigned (&state)[width64 / 4],
-                                            float (&before)[2]) {
-    const unsigned own_q = own_columns(stage.begin + layout.q);
-    const unsigned own_k = own_columns(stage.begin + layout.k);
-    const float scale = p_.base.inputs.scale;
-    if constexpr (bonus) publish_diagonal(own_q, own_k);
-#pragma unroll
-    for (int m = 0; m < 4; ++m) {
-      const KeyDecays::Own each(own, m);
-      SomeColumns<1> q, k;
-      q.load(own_q + m * 2048), k.load(own_k + m * 2048);
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          const int n = 2 * m + half;
-          float x[2], y[2];
-#pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            x[e] = scale * q.at(half, r, e) * query_factor(own, each, frames, n, r, e);
-            y[e] = k.at(half, r, e) * key_factor(own, frames, n, r, e);
-          }
-          q.set(half, r, x[0], x[1]), k.set(half, r, y[0], y[1]);
-        }
-      q.store(own_q + m * 2048);
-      k.store(own_k + m * 2048);
+    } else {
+      walk_chunk<ByWarpgroup>(stage, c, own, frames, state, before, NoStrongKeys{});
+      later_[0] = frames.query[0], later_[1] = frames.query[1];
     }
-    publish_shared();
-    named_barrier<consumers>(1);
-    barrier_wait(stage.values_arrived(), stage.parity);
-
-    float x[32], y[32];
-    read_state(stage, state, x);
-    form_scores(
-        stage, y,
-        [&](float a, int i, int j, int, int, int) {
-          if (bonus && i == j) a = sum_of_diagonal(i);
-          return i >= j ? a : 0.0f;
-        },
-        [&](float d, int i, int j, int, int, int) {
-          if (bonus && i == j) store_float(d_diagonal(i), d);
-          return i > j || (i == j && !bonus) ? d : 0.0f;
-        });
-    pin(x);
-    products_fence();
-    multiply_change(stage, y);
-    products_commit();
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const float to_frame = device::exp2_fast(frames.query[r]);
-#pragma unroll
-      for (int n = 0; n < 8; ++n) x[at(n, r, 0)] *= to_frame, x[at(n, r, 1)] *= to_frame;
-    }
-    publish_shared();
-    named_barrier<consumers>(1);
-    products_wait<0>();
-    pin(y);
-    add_keys(own_k, y, before);
-
-    pin(x), pin(y), pin(change_);
-    products_fence();
-    multiply_scores(stage, x, y);
-    products_commit();
-#pragma unroll
-    for (int m = 0; m < 4; ++m)
-      Products<width64, __nv_bfloat16>::template shared<along_mn, along_mn>(
-          change_, operand(stage.begin + layout.q + group() * tile_bytes + m * 2048),
-          operand(stage.begin + layout.d_o + m * 2048, tile_bytes), true);
-    products_commit();
-    products_wait<1>();
-    pin(x), pin(y);
-
-    const Frames again = frames.anew();
-    Columns dq, dk;
-#pragma unroll
-    for (int m = 0; m < 4; ++m) {
-      const KeyDecays::Own each(own, m);
-      SomeColumns<1> q, k;
-      q.load(own_q + m * 2048), k.load(own_k + m * 2048);
-#pragma unroll
-      for (int pair = 0; pair < 4; ++pair) {
-        const int n = 2 * m + pair / 2, r = pair % 2;
-        float dx[2], dy[2];
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          const int i = at(n, r, e);
-          const float of_query = query_factor(own, each, again, n, r, e);
-          const float of_key = key_factor(own, again, n, r, e);
-          dx[e] = scale * of_query * x[i], dy[e] = of_key * y[i];
-          const float by_query = q.at(n % 2, r, e) * x[i], by_key = k.at(n % 2, r, e) * y[i];
-          if constexpr (bonus) {
-            const float d = load_float(d_diagonal(token(n, e)));
-            const float raw_q = device::reciprocal_fast(of_query) * q.at(n % 2, r, e);  // by scale
-            const float raw_k = device::reciprocal_fast(of_key) * k.at(n % 2, r, e);
-            dx[e] = fmaf(scale * bonus_[r] * d, raw_k, dx[e]);
-            dy[e] = fmaf(bonus_[r] * d, raw_q, dy[e]);
-            du_[r] = fmaf(raw_q * raw_k, d, du_[r]);
-          }
-          x[i] = by_query - by_key;
-          if constexpr (bonus) y[i] = by_query;
-        }
-        dq.set(n, r, dx[0], dx[1]), dk.set(n, r, dy[0], dy[1]);
-      }
-    }
-    // Begun this late, because there are no registers for it before.
-    float z[32];
-    multiply_values(stage, stage.begin + layout.k, 0, z);
-    products_commit();
-    store_decays(c, own, before, x, y);
-    store_results(stage, dq, dk, z,
-                  [&](int t) { multiply_values(stage, stage.begin + layout.k, t, z); });
-    later_[0] = frames.query[0], later_[1] = frames.query[1];
   }
 
   __device__ __forceinline__ void walk_strong(int step, const float (&before)[2]) {
@@ -194,7 +80,7 @@ class KeyWalk : KeyParts {
 #pragma unroll
     for (int i = 0; i < width64 / 2; ++i) change_[i] = carried.change[i];
 #pragma unroll
-    for (int r = 0; r < 2; ++r) later_[r] = 0.0f, du_[r] = carried.du[r];
+    for (int r = 0; r < 2; ++r) later_[r] = carried.later[r], du_[r] = carried.du[r];
   }
 
   float later_[2] = {};  // log2 of a factor that D lacks

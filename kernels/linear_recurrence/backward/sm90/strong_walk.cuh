@@ -2,24 +2,29 @@
 // The walk's step through a chunk whose decays are strong, as a function of its own. Such chunks
 // are rare, and take more registers than there are. Inside the loop over the chunks they would cost
 // every chunk what the compiler then keeps in memory.
+//
+// Gates that leave nothing of a key are rare in most models, and then few keys of a chunk are
+// strong: they are taken pair by pair (strong_keys.cuh). Otherwise all keys are taken by levels
+// (strong.cuh).
 
-#include "linear_recurrence/backward/sm90/key_parts.cuh"
+#include "linear_recurrence/backward/sm90/chunk_walk.cuh"
 #include "linear_recurrence/backward/sm90/strong.cuh"
 
 namespace gla_bench::linear_recurrence::backward::sm90 {
 
 /// What a thread carries over such a chunk.
 struct Carried {
-  float change[width64 / 2];  ///< D~; at the end D before the chunk
-  float before[2];            ///< 2^rk rowsum(S (.) D~)
+  float change[width64 / 2];  ///< D; at the end D before the chunk, but for 2^later
+  float before[2];            ///< 2^end rowsum(S (.) D)
   float du[2];
+  float later[2];  ///< only given back
 };
 
-class StrongChunk : KeyParts {
+class StrongChunk : ChunkWalk {
  public:
-  using KeyParts::KeyParts;
+  using ChunkWalk::ChunkWalk;
 
-  /// D~ must be in shared memory already.
+  /// D must be in shared memory already.
   __device__ __forceinline__ void walk(int step, Carried& carried) {
     const Stage stage = block_.stage(step);
     const int c = block_.number(step);
@@ -27,10 +32,49 @@ class StrongChunk : KeyParts {
     KeyDecays own;
     own.load(stage.begin + layout.gate + group() * (layout.gate_tiles / groups) * tile_bytes, 0,
              column_in_tile(), of_, block_.valid(c));
-    const Frames frames{{0.0f, 0.0f}, {own.end(0), own.end(1)}};
     float before[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) before[r] = carried.before[r], du_[r] = carried.du[r];
+    const bool strong[2] = {own.strong(0), own.strong(1)};
+    const StrongKeys keys(block_.shared + layout.diagonal, level() + 4 * groups * chunk * 4,
+                          strong);
+    if (keys.few())
+      walk_few(stage, c, own, keys, before, carried);
+    else
+      walk_levels(stage, c, own, before, carried);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) carried.du[r] = du_[r];
+  }
+
+ private:
+  /// The strong keys pair by pair, all others as in a mild chunk.
+  __device__ __forceinline__ void walk_few(const Stage& stage, int c, const KeyDecays& own,
+                                           const StrongKeys& keys, float (&before)[2],
+                                           Carried& carried) {
+    Frames frames;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      frames.query[r] = keys.has(r) ? 0.0f : own.middle(r);
+      frames.key[r] = keys.has(r) ? own.end(r) : own.middle(r);
+    }
+#pragma unroll
+    for (int i = 0; i < width64 / 2; ++i) change_[i] = carried.change[i];
+    scale_keys(change_, {device::exp2_fast(own.end(0) - frames.key[0]),
+                         device::exp2_fast(own.end(1) - frames.key[1])});
+    publish_change();
+    unsigned state[width64 / 4];
+    load_state(c, state);
+    walk_chunk<ByWarps>(stage, c, own, frames, state, before, keys);
+#pragma unroll
+    for (int i = 0; i < width64 / 2; ++i) carried.change[i] = change_[i];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) carried.later[r] = frames.query[r];
+  }
+
+  /// All keys by levels (strong.cuh).
+  __device__ __forceinline__ void walk_levels(const Stage& stage, int c, const KeyDecays& own,
+                                              float (&before)[2], Carried& carried) {
+    const Frames frames{{0.0f, 0.0f}, {own.end(0), own.end(1)}};
     const unsigned own_q = own_columns(stage.begin + layout.q);
     const unsigned own_k = own_columns(stage.begin + layout.k);
     const float scale = p_.base.inputs.scale;
@@ -118,11 +162,9 @@ class StrongChunk : KeyParts {
     store_decays(c, own, before, p, q_dq);
     store_results<ByWarps>(stage, dq, dk, z,
                            [&](int t) { multiply_values<ByWarps>(stage, level(), t, z); });
-#pragma unroll
-    for (int r = 0; r < 2; ++r) carried.du[r] = du_[r];
+    carried.later[0] = carried.later[1] = 0.0f;
   }
 
- private:
   /// Writes dA's diagonal.
   __device__ __forceinline__ void store_gradient_diagonal(const Stage& stage) const {
     float d[32];

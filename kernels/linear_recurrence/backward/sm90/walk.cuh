@@ -122,24 +122,24 @@ class GradientWalk : protected OwnKeys<Pass::gradients> {
   /// Forms A and dA, and stores them as score(element, i, j) and gradient(element, i, j) say for
   /// queries i and keys j. With two groups of warps and as many keys as values, each of them
   /// forms one. Otherwise all form both, because products must not stand behind a branch.
-  template <class Score, class Gradient>
+  template <class By = ByWarpgroup, class Score, class Gradient>
   __device__ __forceinline__ void form_scores(const Stage& stage, float (&d)[32], Score score,
                                               Gradient gradient) const {
     const unsigned q = stage.begin + layout.q, k = stage.begin + layout.k;
     const unsigned d_o = stage.begin + layout.d_o, v = stage.begin + layout.v;
     if constexpr (one_each) {
       const bool first = group() == 0;
-      multiply_rows<value_tiles>(d, first ? q : d_o, first ? k : v);
-      products_wait<0>();
+      multiply_rows<value_tiles, By>(d, first ? q : d_o, first ? k : v);
+      By::template wait<0>();
       pin(d);
       first ? store_square(scores(), d, score) : store_square(d_scores(), d, gradient);
     } else {
-      multiply_rows<value_tiles>(d, d_o, v);
-      products_wait<0>();
+      multiply_rows<value_tiles, By>(d, d_o, v);
+      By::template wait<0>();
       pin(d);
       if (group() == groups - 1) store_square(d_scores(), d, gradient);
-      multiply_rows<layout.key_tiles>(d, q, k);
-      products_wait<0>();
+      multiply_rows<layout.key_tiles, By>(d, q, k);
+      By::template wait<0>();
       pin(d);
       if (group() == 0) store_square(scores(), d, score);
     }
@@ -194,17 +194,18 @@ class GradientWalk : protected OwnKeys<Pass::gradients> {
           operand(scores() + m * 2048), true);
   }
   /// x + dA k and y + dA^T q of the group's keys, begun.
+  template <class By = ByWarpgroup>
   __device__ __forceinline__ void multiply_scores(const Stage& stage, float (&x)[32],
                                                   float (&y)[32]) const {
     const unsigned q = stage.begin + layout.q + group() * tile_bytes;
     const unsigned k = stage.begin + layout.k + group() * tile_bytes;
 #pragma unroll
     for (int m = 0; m < 4; ++m)
-      Products<64, __nv_bfloat16>::template shared<along_k, along_mn>(
-          x, operand(k + m * 2048), operand(d_scores() + m * 32), true);
+      By::template Of<64>::template shared<along_k, along_mn>(x, operand(k + m * 2048),
+                                                              operand(d_scores() + m * 32), true);
 #pragma unroll
     for (int m = 0; m < 4; ++m)
-      Products<64, __nv_bfloat16>::template shared<along_mn, along_mn>(
+      By::template Of<64>::template shared<along_mn, along_mn>(
           y, operand(q + m * 2048), operand(d_scores() + m * 2048), true);
   }
 
