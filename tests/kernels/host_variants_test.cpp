@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
+#include <tuple>
 
 #include "tests/support/verification.hpp"
 
@@ -44,44 +48,61 @@ std::vector<const Variant*> family_variants() {
   return list;
 }
 
-using Point = std::tuple<const Variant*, std::string>;  // variant, regime
-// Each variant with every regime of its operator. A pair of training runs both of its halves as
-// they are, which have points of their own: it has one regime.
+using Tiles = std::vector<Tile>;
+using Point = std::tuple<const Operator*, Direction, std::string>;  // the last is a regime
+// Each operator and direction of the family with every regime. A pair of training runs both of its
+// halves as they are, which have points of their own: it has one regime.
 std::vector<Point> all_points() {
   std::vector<Point> points;
-  for (const Variant* variant : family_variants())
-    for (const std::string& gate : find_operator(variant->op)->gates) {
-      points.emplace_back(variant, gate);
+  for (const Variant* variant : family_variants()) {
+    const Operator* op = find_operator(variant->op);
+    for (const std::string& gate : op->gates) {
+      const Point point{op, variant->direction, gate};
+      if (std::find(points.begin(), points.end(), point) == points.end()) points.push_back(point);
       if (variant->direction == Direction::training) break;
     }
+  }
   return points;
 }
 
+// All variants of a point, one after the other, are held to references that are computed once.
 class HostVariantsInRegimes : public testing::TestWithParam<Point> {
  protected:
-  const Variant& variant() const { return *std::get<0>(GetParam()); }
-  const Operator& op() const { return *find_operator(variant().op); }
+  const Operator& op() const { return *std::get<0>(GetParam()); }
+  Direction direction() const { return std::get<1>(GetParam()); }
+  bool is_first_regime() const { return std::get<2>(GetParam()) == op().gates.front(); }
+  std::vector<const Variant*> variants_of_point() const {
+    std::vector<const Variant*> list = family_variants();
+    std::erase_if(list, [&](const Variant* variant) {
+      return variant->op != op().name || variant->direction != direction();
+    });
+    return list;
+  }
   Problem problem(const Shape& shape, DType dtype) const {
-    Problem p = gla(shape, std::get<1>(GetParam()), dtype);
-    p.op = variant().op;
-    p.direction = variant().direction;
+    Problem p = gla(shape, std::get<2>(GetParam()), dtype);
+    p.op = op().name;
+    p.direction = direction();
     return p;
   }
-  // The variant against the reference with every tile given.
-  void check(const Problem& p, const std::vector<Tile>& tiles) const {
+  // Every variant against the reference with the tiles that `tiles_of` gives it.
+  void check(const Problem& p, const std::function<Tiles(const Variant&)>& tiles_of) const {
     const auto backend = make_host_backend({.threads = 1});
     ProblemTruth truth(op(), p, op().draw(p));
-    for (const Tile& tile : tiles) {
-      if (const auto reason = variant().reject(p, tile, Limits{})) {
-        ADD_FAILURE() << describe(p) << " " << *reason;
-        continue;
+    for (const Variant* variant : variants_of_point())
+      for (const Tile& tile : tiles_of(*variant)) {
+        const std::string what = variant->name + " " + describe(tile) + " on " + describe(p);
+        if (const auto reason = variant->reject(p, tile, Limits{})) {
+          ADD_FAILURE() << what << ": " << *reason;
+          continue;
+        }
+        const Verification result = verify_on(*backend, truth, {variant, p, tile});
+        EXPECT_TRUE(result.ok) << what << ": " << result.fault;
+        EXPECT_TRUE(result.deterministic) << what;
       }
-      const Verification result = verify_on(*backend, truth, {&variant(), p, tile});
-      EXPECT_TRUE(result.ok) << describe(p) << " " << describe(tile) << ": " << result.fault;
-      EXPECT_TRUE(result.deterministic) << describe(p);
-    }
   }
-  void check(const Problem& p) const { check(p, {default_tile(variant())}); }
+  void check(const Problem& p) const {
+    check(p, [](const Variant& variant) { return Tiles{default_tile(variant)}; });
+  }
 };
 
 TEST_P(HostVariantsInRegimes, RightInEveryDtypeLayoutAndShape) {
@@ -103,7 +124,7 @@ TEST_P(HostVariantsInRegimes, RightInEveryDtypeLayoutAndShape) {
 TEST_P(HostVariantsInRegimes, RightWithEveryTile) {
   Problem p = problem({1, 147, 2, 24, 80}, DType::float32);
   p.initial_state = true;
-  check(p, all_tiles(variant().space));
+  check(p, [](const Variant& variant) { return all_tiles(variant.space); });
 }
 
 TEST_P(HostVariantsInRegimes, RightForRaggedSequences) {
@@ -112,7 +133,7 @@ TEST_P(HostVariantsInRegimes, RightForRaggedSequences) {
         std::tuple{4, "skewed", true}, std::tuple{100, "skewed", true},
         std::tuple{100, "uniform", false}}) {
     // A gradient of a constant decay is one sum for each head, of which fewer than 8 say little.
-    const bool sums = op().name == "retention" && has_gradients(variant().direction);
+    const bool sums = op().name == "retention" && has_gradients(direction());
     const Shape shape = sums ? Shape{1, 140, 8, 12, 20} : Shape{1, 140, 2, 12, 70};
     Problem p = problem(shape, DType::bfloat16);
     p.layout = sequences == 4 ? Layout::head_first : Layout::seq_first;
@@ -127,28 +148,30 @@ TEST_P(HostVariantsInRegimes, RightForRaggedSequences) {
 
 // Every option with every other one, in the operator's first regime; of training each option alone.
 TEST_P(HostVariantsInRegimes, RightWithItsOptions) {
-  if (std::get<1>(GetParam()) != op().gates.front()) return;
+  if (!is_first_regime()) return;
+  std::set<Problem> done;
   for (const OptionAxis& first : op().options)
     for (const std::string& choice : first.values)
       for (const OptionAxis& second : op().options)
         for (const std::string& other : second.values) {
-          if (variant().direction == Direction::training && &first != &second) continue;
+          if (direction() == Direction::training && &first != &second) continue;
           const bool wide = choice == "float32" || other == "float32";  // only beside 16 bits
           Problem p = problem({2, 45, 2, 9, 70}, wide ? DType::bfloat16 : DType::float32);
           p.initial_state = true;
           p.gate = p.op == "gla" ? "typical" : p.gate;
           p.options = {{first.name, choice}, {second.name, other}};
-          if (!op().refuse(p) && option(op(), p, "states_every") == "0") check(p);
+          const bool is_new = done.insert(p).second;  // two options meet in either order
+          if (is_new && !op().refuse(p) && option(op(), p, "states_every") == "0") check(p);
         }
 }
 
 // The states between the first token and the last, with every other option. Variants that walk
 // along the tokens have them at the ends of their pieces, the others say that they form none.
 TEST_P(HostVariantsInRegimes, RightWithStatesBetween) {
-  if (std::get<1>(GetParam()) != op().gates.front() || has_gradients(variant().direction)) return;
-  const bool forms_them = variant().name == "recurrent" || variant().name.substr(0, 6) == "chunk_";
-  Tile tile = default_tile(variant());
-  if (tile.count("chunk") > 0) tile["chunk"] = 16;
+  if (!is_first_regime() || has_gradients(direction())) return;
+  const auto forms_them = [](const Variant& variant) {
+    return variant.name == "recurrent" || variant.name.starts_with("chunk_");
+  };
   for (const OptionAxis& axis : op().options)
     for (const std::string& choice : axis.values) {
       const DType dtype = choice == "float32" ? DType::bfloat16 : DType::float32;
@@ -157,12 +180,15 @@ TEST_P(HostVariantsInRegimes, RightWithStatesBetween) {
       p.options[axis.name] = choice;
       p.options["states_every"] = "32";
       if (op().refuse(p)) continue;
-      if (forms_them)
-        check(p, {tile});
-      else
-        EXPECT_NE(variant().reject(p, tile, Limits{}).value_or("").find("states_every=0"),
+      check(p, [&](const Variant& variant) {
+        Tile tile = default_tile(variant);
+        if (tile.count("chunk") > 0) tile["chunk"] = 16;
+        if (forms_them(variant)) return Tiles{tile};
+        EXPECT_NE(variant.reject(p, tile, Limits{}).value_or("").find("states_every=0"),
                   std::string::npos)
-            << describe(p);
+            << variant.name << " on " << describe(p);
+        return Tiles{};
+      });
     }
 }
 
@@ -186,12 +212,9 @@ TEST_P(HostVariantsInRegimes, RightWithInputsAsLayersHaveThem) {
 
 INSTANTIATE_TEST_SUITE_P(LinearRecurrence, HostVariantsInRegimes, testing::ValuesIn(all_points()),
                          [](const auto& instance) {
-                           const Variant& variant = *std::get<0>(instance.param);
-                           std::string direction = "_";
-                           if (has_gradients(variant.direction))
-                             direction += std::string(name(variant.direction)) + "_";
-                           return variant.op + direction + variant.name + "_" +
-                                  std::get<1>(instance.param);
+                           return std::get<0>(instance.param)->name + "_" +
+                                  std::string(name(std::get<1>(instance.param))) + "_" +
+                                  std::get<2>(instance.param);
                          });
 
 HostTensors run(const Candidate& candidate, const HostTensors& inputs) {
