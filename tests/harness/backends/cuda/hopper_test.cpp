@@ -76,14 +76,15 @@ std::vector<Candidate> attention_candidates() {
           backward("decay_attention", 128)};
 }
 
-/// The PTX of a candidate's own source.
+/// The PTX of a candidate's own source, quickly: what it uses is there before anything is
+/// optimised.
 std::string ptx_of(const Candidate& candidate) {
   const SourceStore store;
   const Unit unit = units_of(candidate).front();
   std::vector<Header> headers;
   for (const Source& part : store.closure(std::vector{unit.source}))
     headers.push_back({std::string(part.path), store.with_full_includes(part)});
-  return compile_with_nvrtc(unit.text, headers, 90).ptx;
+  return compile_with_nvrtc(unit.text, headers, 90, true).ptx;
 }
 
 bool has(const std::string& text, const std::string& part) {
