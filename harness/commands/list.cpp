@@ -189,7 +189,9 @@ void list(const ListOptions& options) {
   if (!options.op.empty() && !catalog.find_operator(options.op))
     throw InputError("unknown operator \"" + options.op + "\", expected one of " +
                      join(catalog.operator_names()));
-  const auto predictor = predictor_for(options.model, BackendId::cuda, {});
+  std::optional<cost_model::Predictor> predictor;  // asked for one operator alone
+  if (!options.op.empty() || !options.model.empty())
+    predictor = predictor_for(options.model, BackendId::cuda, {});
   Problem problem;
   problem.dtype = *parse_dtype(options.dtype);
   for (const Operator& op : catalog.operators) {

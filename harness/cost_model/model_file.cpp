@@ -191,7 +191,49 @@ namespace {
 
 constexpr std::string_view ending = ".model.json";
 
+/// Reads a model up to its member "backend", which stands at its head.
+class BackendReader final : public nlohmann::json_sax<Json> {
+ public:
+  std::optional<BackendId> backend;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t& text) override {
+    if (depth_ != 1 || key_ != "backend") return true;
+    backend = parse_backend(text);
+    return false;
+  }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return enter(); }
+  bool key(string_t& text) override {
+    key_ = text;
+    return true;
+  }
+  bool end_object() override { return leave(); }
+  bool start_array(std::size_t) override { return enter(); }
+  bool end_array() override { return leave(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+ private:
+  bool enter() { return ++depth_ > 0; }
+  bool leave() { return --depth_ >= 0; }
+
+  int depth_ = 0;
+  std::string key_;
+};
+
 }  // namespace
+
+std::optional<BackendId> backend_of_model(const std::string& path) {
+  BackendReader reader;
+  Json::sax_parse(read_text_file(path), &reader);
+  return reader.backend;
+}
 
 std::string model_name(const std::string& device) {
   return device_slug(device) + std::string(ending);
@@ -199,9 +241,11 @@ std::string model_name(const std::string& device) {
 
 std::optional<CostModel> find_model(const std::string& device, BackendId backend) {
   if (const auto own = device_file(model_name(device))) return load_model(*own);
-  for (const std::string& name : device_files(std::string(ending)))
-    if (CostModel other = load_model(device_file(name).value()); other.backend == backend)
-      return other;
+  for (const std::string& name : device_files(std::string(ending))) {
+    const std::string path = device_file(name).value();
+    // Every run looks for a model, and reading one to its end takes longer than a small run.
+    if (backend_of_model(path).value_or(backend) == backend) return load_model(path);
+  }
   return std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -237,6 +238,24 @@ TEST(ModelFile, IsReadAsItWasWritten) {
     EXPECT_NEAR(read.seconds / written.seconds, 1, 1e-3);
     EXPECT_NEAR(read.behind, written.behind, 1e-3);
   }
+}
+
+TEST(ModelFile, TheHeadSaysWhichBackendItIsOf) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("m.json");
+  const auto backend_of = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    return backend_of_model(path);
+  };
+  write_model(model(), path);
+  EXPECT_EQ(backend_of_model(path), BackendId::cuda);
+  EXPECT_EQ(backend_of(R"({"device": "x", "backend": "host", "common": )"), BackendId::host);
+  EXPECT_EQ(backend_of(R"({"environment": {"backend": "host"}, "backend": "cuda"})"),
+            BackendId::cuda);
+  for (const char* none : {R"({"environment": {"backend": "host"}})", R"(["backend", "host"])",
+                           R"({"backend": "abacus"})", R"({"device": )", "backend", ""})
+    EXPECT_EQ(backend_of(none), std::nullopt) << none;
+  EXPECT_THROW(backend_of_model(folder.file("none.json")), InputError);
 }
 
 TEST(ModelFile, ErrorsSayWhatStoodWhere) {
