@@ -2,45 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <map>
-#include <memory>
 #include <string>
 
 #include "core/error.hpp"
-#include "harness/backends/emulated/threads.hpp"
+#include "tests/harness/backends/emulated/run_text.hpp"
 
 namespace gla_bench::emulated {
 namespace {
-
-/// What two blocks of 32 threads with this body, or two clusters, end with: an error's text, or
-/// "none".
-std::string outcome_of(const std::string& body, const std::string& before = "",
-                       unsigned cluster = 1) {
-  static Compiler compiler("", 1);
-  const std::string number = std::to_string(cluster);
-  const std::string clusters = cluster > 1 ? "__cluster_dims__(" + number + ", 1, 1)\n" : "";
-  const auto texts = std::make_shared<std::map<std::string, std::string>>();
-  (*texts)["k.cuh"] = before + "extern \"C\" __global__ void " + clusters +
-                      "__launch_bounds__(32, (1)) k() {\n" + body + "\n}\n";
-  const std::size_t own = std::hash<std::string>{}((*texts)["k.cuh"]);
-  const Unit unit{"k.cuh", "// " + std::to_string(own) + "\n#include \"k.cuh\"\n", texts};
-  try {
-    const KernelsPtr kernels = compiler.get(unit);
-    EXPECT_EQ(kernels->cluster("k"), cluster);
-    // Whoever takes it for its own afterwards crashes.
-    struct Forgotten {
-      Exchange& exchange;
-      ~Forgotten() { exchange.runtime = nullptr; }
-    } const forgotten{kernels->exchange()};
-    auto* const kernel = reinterpret_cast<void (*)()>(kernels->entry("k"));
-    run_grid({{2 * cluster, 1, 1}, {32, 1, 1}, 64, 0, kernels->cluster("k")}, kernels->exchange(),
-             [&] { kernel(); });
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "none";
-}
 
 // A barrier in shared memory that one thread arrives at.
 const std::string arrive = R"(asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(0));)";
@@ -53,9 +21,9 @@ TEST(EmulatedKernels, SharedVariablesAreEachKernelsOwn) {
   const auto of_size = [](int size) {
     return "inline int* place() { __shared__ int x[" + std::to_string(size) + "]; return x; }\n";
   };
-  EXPECT_EQ(outcome_of("place()[0] = 7;", of_size(1)), "none");
+  EXPECT_EQ(outcome_of("place()[0] = 7;", {.before = of_size(1)}), "none");
   EXPECT_EQ(outcome_of(R"(if (place()[0] == 7) asm volatile("found.what.another.left;");)",
-                       of_size(9000)),
+                       {.before = of_size(9000)}),
             "none");
 }
 
@@ -91,7 +59,7 @@ TEST(EmulatedKernels, BlocksOfAClusterStoreInEachOther) {
                    "selp.u32 %0, 1, 0, p;\n\t}" : "=r"(passed) : "r"(0), "r"(0));
       const float other = blockIdx.x % 2 == 0 ? blockIdx.x + 2.0f : blockIdx.x;
       if (*reinterpret_cast<float*>(shared + 32) != other) asm volatile("found.another.value;");)";
-  EXPECT_EQ(outcome_of(init + all_of_cluster + exchange + all_of_cluster, "", 2), "none");
+  EXPECT_EQ(outcome_of(init + all_of_cluster + exchange + all_of_cluster, {.cluster = 2}), "none");
 }
 
 TEST(EmulatedKernels, ABlockThatHasEndedIsNotReached) {
@@ -99,7 +67,7 @@ TEST(EmulatedKernels, ABlockThatHasEndedIsNotReached) {
       outcome_of("if (blockIdx.x % 2 == 1) { asm volatile(\"barrier.cluster.arrive.release;\");"
                  " return; }" +
                      all_of_cluster + "if (threadIdx.x == 0) {" + store_in_other + "}",
-                 "", 2),
+                 {.cluster = 2}),
       "block 1 of the cluster is reached, which has ended or is not there");
 }
 
