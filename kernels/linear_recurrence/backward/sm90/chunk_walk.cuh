@@ -26,11 +26,14 @@ class ChunkWalk : protected KeyParts {
 
     float x[32], y[32];
     read_state<By>(stage, state, x);
+    const int row = 16 * warp_ + lane_ / 4;  // of the scores
+    const float diagonal[2] = {bonus ? sum_of_diagonal(row) : 0.0f,
+                               bonus ? sum_of_diagonal(row + 8) : 0.0f};
     form_scores<By>(
         stage, y,
-        [&](float a, int i, int j, int, int, int) {
+        [&](float a, int i, int j, int, int r, int) {
           if constexpr (Strong::any) a += strong.score(i, j);
-          if (bonus && i == j) a = sum_of_diagonal(i);
+          if (bonus && i == j) a = diagonal[r];
           return i >= j ? a : 0.0f;
         },
         [&](float d, int i, int j, int, int, int) {
