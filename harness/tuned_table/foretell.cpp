@@ -117,6 +117,9 @@ TunedTable with_choices(const Chooser& chooser, std::span<const Problem> grid,
   for (std::size_t i = 0; i < grid.size(); ++i)
     choices[i] = chooser.choose(grid[i], refuse).candidate;
   TunedTable table = chooser.table();
+  // In order all the time: of entries at the same distance the first one is the nearest.
+  const auto before = [](const TunedEntry& a, const TunedEntry& b) { return a.bucket < b.bucket; };
+  std::stable_sort(table.entries.begin(), table.entries.end(), before);
   // An added entry may become the nearest of problems that were served before, which then get
   // their own. Each problem adds at most one, so that this ends.
   std::vector<bool> added(grid.size());
@@ -125,17 +128,14 @@ TunedTable with_choices(const Chooser& chooser, std::span<const Problem> grid,
     for (std::size_t i = 0; i < grid.size(); ++i) {
       if (!choices[i] || added[i] || says(table, grid[i], *choices[i])) continue;
       TunedEntry entry = entry_of(grid[i], *choices[i]);
-      const auto own = std::find_if(table.entries.begin(), table.entries.end(),
-                                    [&](const TunedEntry& e) { return e.bucket == entry.bucket; });
-      if (own == table.entries.end())
-        table.entries.push_back(std::move(entry));
+      const auto own = std::lower_bound(table.entries.begin(), table.entries.end(), entry, before);
+      if (own == table.entries.end() || own->bucket != entry.bucket)
+        table.entries.insert(own, std::move(entry));
       else
         *own = std::move(entry);
       added[i] = changed = true;
     }
   }
-  std::stable_sort(table.entries.begin(), table.entries.end(),
-                   [](const TunedEntry& a, const TunedEntry& b) { return a.bucket < b.bucket; });
   return table;
 }
 

@@ -34,6 +34,8 @@ def record(variant, ms, extents=(8, 4096, 16, 128, 128), **changes):
     row.pop("options", None)
     row["source_hash"] = ""  # not known, so that no row is marked as one of other sources
     row["timing"].update(cold=series(ms), hot=None)
+    for member in ("sustained", "sustained_copies"):
+        row["timing"].pop(member, None)
     row["io"].update(floor_bytes=floor, model_read_bytes=floor, model_write_bytes=0.0)
     row["io"]["measured"].update(dram_read_bytes=0.75 * floor, dram_write_bytes=0.5 * floor)
     return {**row, **changes}
