@@ -41,10 +41,8 @@ class KeyWalk : ChunkWalk {
     unsigned state[width64 / 4];
     load_state(c, state);
     barrier_wait(stage.keys_arrived(), stage.parity);
-    const int valid = block_.valid(c);
     KeyDecays own;
-    own.load(stage.begin + layout.gate + group() * (layout.gate_tiles / groups) * tile_bytes, 0,
-             column_in_tile(), of_, valid);
+    load_decays(stage, c, own);
     const bool strong = named_barrier_or<consumers>(1, own.strong());
     Frames frames;
     float factor[2], later[2], before[2];

@@ -27,6 +27,11 @@ class OwnKeys {
   __device__ __forceinline__ int key(int r) const {
     return block_.first_key() + 64 * group() + 16 * warp_ + lane_ / 4 + 8 * r;
   }
+  template <class Decays>
+  __device__ __forceinline__ void load_decays(const Stage& stage, int c, Decays& own) const {
+    own.load(stage.begin + sizes.gate + group() * (sizes.gate_tiles / groups) * tile_bytes,
+             stage.begin + sizes.token_gates, column_in_tile(), of_, block_.valid(c));
+  }
   /// Where the warp's columns of the tiles of all keys are.
   __device__ __forceinline__ unsigned own_columns(unsigned tiles) const {
     return Columns::place(tiles + group() * tile_bytes, column_in_tile());

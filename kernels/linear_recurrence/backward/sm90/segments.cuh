@@ -42,14 +42,10 @@ __device__ __forceinline__ long long sums_of_part(const GradientParams& g) {
 template <Pass pass>
 class StateWalk : protected OwnKeys<pass> {
  protected:
-  using OwnKeys<pass>::block_, OwnKeys<pass>::of_, OwnKeys<pass>::warp_, OwnKeys<pass>::sizes;
+  using OwnKeys<pass>::block_, OwnKeys<pass>::of_, OwnKeys<pass>::sizes;
 
   using OwnKeys<pass>::OwnKeys;
 
-  __device__ __forceinline__ void load_decays(const Stage& stage, int c, ChunkDecays& own) const {
-    own.load(stage.begin + sizes.gate + group() * (sizes.gate_tiles / groups) * tile_bytes,
-             stage.begin + sizes.token_gates, 16 * warp_, of_, block_.valid(c));
-  }
   /// S <- 2^end S + (k 2^(end - b))^T v, begun.
   __device__ __forceinline__ void add_keys(const Stage& stage, const ChunkDecays& own,
                                            float (&state)[width64 / 2]) const {

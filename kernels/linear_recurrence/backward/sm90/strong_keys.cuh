@@ -21,10 +21,11 @@ class StrongKeys {
  public:
   static constexpr bool any = true;
 
-  /// `words`: shared address of two words for each warp. `begin`: of the lists, behind the parts of
-  /// A's diagonal. `strong`: whether the thread's keys are. All warps that multiply must call.
-  __device__ __forceinline__ StrongKeys(unsigned words, unsigned begin, const bool (&strong)[2])
-      : begin_(begin) {
+  /// `words`: shared address of two words for each warp. `level`: of the levels' tile, in which the
+  /// lists are, behind the parts of A's diagonal. `strong`: whether the thread's keys are. All
+  /// warps that multiply must call.
+  __device__ __forceinline__ StrongKeys(unsigned words, unsigned level, const bool (&strong)[2])
+      : begin_(level + parts_bytes) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 - 4;
     unsigned masks[2];
 #pragma unroll
@@ -108,7 +109,8 @@ class StrongKeys {
 
  private:
   static constexpr int list_bytes = entries * chunk * 4;
-  static constexpr int most = (layout.key_tiles * tile_bytes - 4 * groups * chunk * 4) / list_bytes;
+  static constexpr int parts_bytes = 4 * groups * chunk * 4;
+  static constexpr int most = (layout.key_tiles * tile_bytes - parts_bytes) / list_bytes;
 
   /// Whether dA has an element of a query and a key.
   __device__ __forceinline__ static bool sees(int i, int j) {

@@ -30,14 +30,12 @@ class StrongChunk : ChunkWalk {
     const int c = block_.number(step);
     if constexpr (bonus) begin_bonus();
     KeyDecays own;
-    own.load(stage.begin + layout.gate + group() * (layout.gate_tiles / groups) * tile_bytes, 0,
-             column_in_tile(), of_, block_.valid(c));
+    load_decays(stage, c, own);
     float before[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) before[r] = carried.before[r], du_[r] = carried.du[r];
     const bool strong[2] = {own.strong(0), own.strong(1)};
-    const StrongKeys keys(block_.shared + layout.diagonal, level() + 4 * groups * chunk * 4,
-                          strong);
+    const StrongKeys keys(block_.shared + layout.diagonal, level(), strong);
     if (keys.few())
       walk_few(stage, c, own, keys, before, carried);
     else
