@@ -24,7 +24,7 @@ from tables.variants import mission
 TABLES = {
     "README.md": [("headline_short", headline_short, "h200")],
     "docs/headline.md": [("headline", headline_table, "h200")],
-    "docs/peers.md": [("peers", peers_table, "h100/peers")],
+    "docs/peers.md": [("peers_h200", peers_table, "h200/peers"), ("peers_h100", peers_table, "h100/peers")],
     "docs/first_look.md": [("first_look", first_look, "h200")],
     "docs/measured.md": [("mission", mission, "h200"), ("gla", gla, "h200"), ("measured", measured, "h200")],
 }

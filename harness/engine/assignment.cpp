@@ -176,7 +176,8 @@ Record new_record(const Operator& op, const Candidate& candidate, const Place& p
   record.io.model_read_bytes = traffic.read_bytes;
   record.io.model_write_bytes = traffic.write_bytes;
   record.io.workspace_bytes = static_cast<double>(workspace_bytes(candidate));
-  if (candidate.problem.direction == Direction::training)
+  // What code of others keeps is not known: it states no regions.
+  if (candidate.problem.direction == Direction::training && variant.manifest.empty())
     record.io.kept_bytes = static_cast<double>(kept_bytes(candidate));
   record.flops = variant.flops(candidate.problem, candidate.tile);
   record.source_hash = place.source_hash(variant);

@@ -73,6 +73,28 @@ def compared(ours, theirs, tokens):
             f"{their_ms / ms:.2f} x; differ {max(differences):.1e}")
 
 
+def memory(function, leaves, weights):
+    """MB that autograd keeps from a forward for its backward, and the most that a step takes at a time.
+
+    Both are without what is there before, such as the inputs, and what is kept is without the output.
+    """
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    o = function()
+    kept = torch.cuda.memory_allocated() - before - o.nbytes
+    made = torch.autograd.grad(o, leaves, weights)
+    most = torch.cuda.max_memory_allocated() - before
+    del made
+    return kept / 1e6, most / 1e6
+
+
+def compared_memory(ours, theirs, leaves, weights):
+    """Two functions' memory of a step, in words."""
+    (kept, most), (their_kept, their_most) = (memory(one, leaves, weights) for one in (ours, theirs))
+    return f"keeps {kept:.0f} MB, fla {their_kept:.0f}; takes {most:.0f} MB at most, fla {their_most:.0f}"
+
+
 def kernel_speed(batch, seq, heads, chunk_gla):
     """gla alone, forward and with its backward. `chunk_gla`: of flash-linear-attention, or None."""
     tokens = batch * seq
@@ -95,6 +117,9 @@ def kernel_speed(batch, seq, heads, chunk_gla):
             check(what, lambda call=call: f"{1e3 * tokens / milliseconds(call(ops.gla)):.4g} tokens/s")
         else:
             check(what, compared, call(ops.gla), call(chunk_gla), tokens)
+    if chunk_gla is not None:
+        check("  memory of that step", compared_memory, lambda: ops.gla(q, k, v, g)[0],
+              lambda: chunk_gla(q, k, v, g)[0], (q, k, v, g), weights)
     for direction in ("forward", "backward"):
         plan = ops.plan(ops.gla, q, k, v, g, direction=direction)
         note(f"  which runs {direction}", True, f"{plan.variant} {dict(plan.tile)}")
@@ -139,3 +164,5 @@ def layer():
                        ("forward and backward", gradients(lambda: layer(x)[0], leaves, weights))):
         check(f"GLA layer, B={batch} T={seq} d={width} H={heads}, {what}", compared,
               with_kernel(by_ops, call), with_kernel(kept, call), batch * seq)
+    check("  memory of that step", compared_memory, with_kernel(by_ops, lambda: layer(x)[0]),
+          with_kernel(kept, lambda: layer(x)[0]), leaves, weights)

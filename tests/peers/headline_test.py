@@ -101,8 +101,8 @@ class Headline(unittest.TestCase):
         next(iter(bad["verification"]["tensors"].values())).update(rel_l2=0.03, bound=0.01)
         rows = [record("chunk_sm90", 1.0), record("chunk_fused", 2.0), peer("fla_slow", 4.0),
                 peer("fla_right", 3.0), bad]
-        self.put("headline.json", rows, "2026-01-01T10:00:00Z", folder="h100/peers")
-        head, rule, row = self.table("docs/peers.md", "peers")
+        self.put("headline.json", rows, "2026-01-01T10:00:00Z", folder="h200/peers")
+        head, rule, row = self.table("docs/peers.md", "peers_h200")
         output = next(iter(bad["verification"]["tensors"]))
         self.assertEqual(row[:2] + row[3:5], ["forward", "gla, `mild`", "`chunk_sm90`", "1.000"])
         self.assertEqual(row[7:], ["`fla_right`", "3.000", "3.00", f"`fla_fast`: 1.500, `{output}` 3.00"])
