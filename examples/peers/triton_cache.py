@@ -5,7 +5,8 @@
 
 A function's process has a folder of its own for what Triton compiles, empty at first, and a peer that tunes itself
 compiles some hundred configurations: minutes, by one process. This compiles them by many, into a folder.
-GLA_BENCH_TRITON_CACHE=FOLDER then gives every such process a copy of it.
+GLA_BENCH_TRITON_CACHE=FOLDER then gives every such process a copy of it. The exit code is 1 where a call failed, whose
+words are on stderr; what the others compiled is kept.
 """
 
 import argparse
@@ -69,9 +70,11 @@ def tensors(torch, dim, heads, dtype):
 
 
 def compile_functions(names, dims, heads, dtypes):
+    """Calls each function once, and says which calls failed. Returns how many did."""
     import torch
     import flash_linear_attention as peers
 
+    failed = 0
     for dtype in dtypes:
         for dim in dims:
             known = tensors(torch, dim, heads, getattr(torch, dtype))
@@ -89,6 +92,8 @@ def compile_functions(names, dims, heads, dtypes):
                     torch.cuda.synchronize()
                 except Exception as error:  # pylint: disable=broad-except
                     print(f"{name} {dtype} {dim}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+                    failed += 1
+    return failed
 
 
 def main():
@@ -104,8 +109,7 @@ def main():
     if options.part is not None:
         prepare()
         compile_part(options.part, options.jobs)
-        compile_functions(options.functions, options.dims, options.heads, options.dtypes)
-        return 0
+        return 1 if compile_functions(options.functions, options.dims, options.heads, options.dtypes) else 0
     os.makedirs(options.folder, exist_ok=True)
     # What is chosen without timing must not be kept, only what is compiled.
     own = {**os.environ, "TRITON_CACHE_DIR": options.folder, "FLA_CACHE_RESULTS": "0", "TRITON_CACHE_AUTOTUNING": "0"}

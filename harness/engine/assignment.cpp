@@ -176,7 +176,7 @@ Record new_record(const Operator& op, const Candidate& candidate, const Place& p
   record.io.model_read_bytes = traffic.read_bytes;
   record.io.model_write_bytes = traffic.write_bytes;
   record.io.workspace_bytes = static_cast<double>(workspace_bytes(candidate));
-  // What code of others keeps is not known: it states no regions.
+  // Nobody says what code from outside the program keeps.
   if (candidate.problem.direction == Direction::training && variant.manifest.empty())
     record.io.kept_bytes = static_cast<double>(kept_bytes(candidate));
   record.flops = variant.flops(candidate.problem, candidate.tile);

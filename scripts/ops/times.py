@@ -132,7 +132,9 @@ def layer():
         import fla.layers.gla as theirs  # pylint: disable=import-outside-toplevel
     except Exception as error:  # pylint: disable=broad-except
         kernel_speed(batch, seq, heads, None)
-        note("beside flash-linear-attention", True, f"not compared: it cannot be imported ({type(error).__name__})")
+        # That it is not there is no fault; that it cannot be imported is one.
+        note("beside flash-linear-attention", isinstance(error, ModuleNotFoundError),
+             f"not compared: it cannot be imported ({type(error).__name__}: {error})")
         return
     kernel_speed(batch, seq, heads, theirs.chunk_gla)
     layer = theirs.GatedLinearAttention(hidden_size=width, num_heads=heads, expand_k=1.0, expand_v=1.0,

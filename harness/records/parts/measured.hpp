@@ -224,7 +224,8 @@ void fields(Visitor& visit, Of<Io>) {
   visit(
       "kept_bytes", &Io::kept_bytes,
       {.about = "Of the scratch memory, what the forward of a training step leaves for its "
-                "backward. Inputs, which both read, are not counted. Missing in other directions.",
+                "backward. Inputs, which both read, are not counted. Missing in other directions, "
+                "and for candidates from outside the program, which state no such memory.",
        .unit = "bytes",
        .presence = sparse,
        .column = "kept_bytes"});

@@ -318,6 +318,20 @@ TEST(Assignments, RefusedTilesOfOneReasonAreOneRecordWithTheirCount) {
   EXPECT_EQ(work[0].refused[1].refused_tiles, 1);
 }
 
+TEST(Assignments, WhatAStepKeepsIsSaidOfOurOwnVariantsAlone) {
+  Variant variant = toy::make_variant("keeps", BackendId::host, {});
+  variant.workspace = [](const Problem&, const Tile&) {
+    return std::vector<Region>{{"scratch", 30}, {.name = "states", .bytes = 12, .kept = true}};
+  };
+  const Operator op = toy::make_operator();
+  Candidate candidate{&variant, {}, {}};
+  EXPECT_FALSE(new_record(op, candidate, place(BackendId::host)).io.kept_bytes);
+  candidate.problem.direction = Direction::training;
+  EXPECT_EQ(new_record(op, candidate, place(BackendId::host)).io.kept_bytes, 12.0);
+  variant.manifest = "other.py:keeps";
+  EXPECT_FALSE(new_record(op, candidate, place(BackendId::host)).io.kept_bytes);
+}
+
 TEST(Assignments, WhatIsRecordedIsDropped) {
   toy::Script script;
   const Ran ran = run_toy(script, R"(["fast", "slow", "picky"])");
