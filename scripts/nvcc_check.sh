@@ -9,7 +9,7 @@ program=$1 config=$2 nvcc=$3 work=$4
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 rm -rf "$work"
-declare -A seen=()
+declare -A seen=() texts=()
 jobs=() # pairs of an architecture and a file
 for arch in 80 90a; do
   mkdir -p "$work/$arch"
@@ -18,6 +18,10 @@ for arch in 80 90a; do
     kind=$(basename "$file" | cut -d- -f1,2) # variant[+import]-dtype
     [[ -n ${seen[$kind]:-} ]] && continue
     seen[$kind]=1
+    # Variants that import one source may have the same text of it, which needs one compilation.
+    text=$arch-$(sha256sum <"$file")
+    [[ -n ${texts[$text]:-} ]] && continue
+    texts[$text]=1
     jobs+=("$arch" "$file")
   done
 done

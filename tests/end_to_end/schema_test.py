@@ -6,14 +6,15 @@ Good documents validate, planted faults do not, and the schema refuses of the co
 """
 import copy
 import json
-import math
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 try:
-    from jsonschema import Draft202012Validator, validators
+    from jsonschema import Draft202012Validator
+
+    from remembering_validator import remembering
 except ImportError:
     print("skipped: python3-jsonschema is not installed")
     sys.exit(77)
@@ -24,64 +25,6 @@ failures = []
 
 def load(path):
     return json.loads(pathlib.Path(path).read_text())
-
-
-def remembering(schema):
-    """The standard's validator, which goes through a subschema once for each scalar: the committed
-    records hold half a million numbers, and of most all that a schema asks is whether they are some.
-    Only what is right is remembered, so that every fault is found where it stands."""
-    right, of_kind = set(), {}
-
-    def asks_kind_alone(part):
-        """Whether numbers that are whole, or are not, are all the same to it."""
-        if id(part) not in of_kind:
-            if isinstance(part, dict) and part.get("$ref", "").startswith("#/$defs/"):
-                of_kind[id(part)] = len(part) == 1 and asks_kind_alone(
-                    schema["$defs"][part["$ref"].removeprefix("#/$defs/")])
-            else:
-                of_kind[id(part)] = isinstance(part, dict) and all(
-                    key in ("type", "description")
-                    or key == "enum" and all(isinstance(value, str) for value in values)
-                    or key in ("oneOf", "anyOf") and all(map(asks_kind_alone, values))
-                    for key, values in part.items())
-        return of_kind[id(part)]
-
-    def descend(validator, value, part, place):
-        if isinstance(value, (dict, list)):
-            yield from validator.descend(value, part, path=place, schema_path=None)
-            return
-        if type(value) in (int, float) and math.isfinite(value) and asks_kind_alone(part):
-            key = id(part), value == int(value)
-        else:
-            key = id(part), type(value), value
-        if key in right:
-            return
-        errors = list(validator.descend(value, part, path=place, schema_path=None))
-        if not errors:
-            right.add(key)
-        yield from errors
-
-    def items(validator, part, instance, whole):
-        if isinstance(instance, list):
-            for place in range(len(whole.get("prefixItems", [])), len(instance)):
-                yield from descend(validator, instance[place], part, place)
-
-    def properties(validator, parts, instance, _):
-        if isinstance(instance, dict):
-            for name, part in parts.items():
-                if name in instance:
-                    yield from descend(validator, instance[name], part, name)
-
-    def additional(validator, part, instance, whole):
-        if not isinstance(part, dict) or "patternProperties" in whole:
-            yield from usual(validator, part, instance, whole)
-        elif isinstance(instance, dict):
-            for name in instance.keys() - whole.get("properties", {}).keys():
-                yield from descend(validator, instance[name], part, name)
-
-    usual = Draft202012Validator.VALIDATORS["additionalProperties"]
-    return validators.extend(Draft202012Validator, {
-        "items": items, "properties": properties, "additionalProperties": additional})(schema)
 
 
 def checked(schema):
