@@ -13,8 +13,14 @@ namespace gla_bench::cost_model {
 namespace {
 
 constexpr double launch_seconds = 2e-6;
-constexpr double reserved_shared = 1024;  // bytes that each block takes besides its own
-constexpr double most_blocks = 32;        // that one multiprocessor holds
+constexpr double shortest_wait = 0.25e-6;    // seconds, of a step for the one before it
+constexpr double threads_at_full_rate = 64;  // that a multiprocessor needs at least
+constexpr double tokens_of_tiles = 192;      // that are met for one that is in reach
+constexpr double reserved_shared = 1024;     // bytes that each block takes besides its own
+/// Of float32's products on cores that have no matrix unit, as times of those in bfloat16; of
+/// tf32's.
+constexpr double float32_products = 12, tf32_products = 2;
+constexpr double most_blocks = 32;  // that one multiprocessor holds
 /// The share of the memory's rate that one multiprocessor can take, over its even share: an H200's
 /// takes 64 bytes a clock from the L2 cache, which is 3.5 times as many at 1,770 MHz.
 constexpr double most_share = 3.5;
@@ -25,6 +31,7 @@ double log_of(double value) {
 
 /// A kernel launch as the device sees it.
 struct Load {
+  std::string entry;
   double blocks = 1, threads = 32, shared = 0;
   double bytes = 0;  ///< of device memory, by the model
   double resident =
@@ -61,6 +68,7 @@ Loads loads_of(const Candidate& candidate, const DeviceRates& rates) {
     const auto* launch = std::get_if<KernelLaunch>(&step);
     if (launch == nullptr) continue;
     Load load;
+    load.entry = launch->entry;
     load.blocks = std::max(1.0, threads_of(launch->grid));
     load.threads = std::max(1.0, threads_of(launch->block));
     load.shared = static_cast<double>(launch->shared_bytes);
@@ -75,29 +83,96 @@ Loads loads_of(const Candidate& candidate, const DeviceRates& rates) {
   return loads;
 }
 
-/// How many times longer than on the whole device arithmetic takes at best: a multiprocessor does
-/// no work of another one's blocks. 1 where part of the work is in no launch of known blocks.
-double idle_factor(const Loads& loads, const DeviceRates& rates) {
-  if (loads.kernels.empty() || loads.others > 0) return 1;
-  double least = std::numeric_limits<double>::infinity();
-  for (const Load& load : loads.kernels) {
-    const double each = load.blocks / rates.multiprocessors;
-    least = std::min(least, std::ceil(each) / each);
-  }
-  return least;
-}
-
-/// The launch that moves most, or that has most threads where nothing else is known; of launches
-/// alike in both, the one that needs most shared memory.
+/// The launch that moves most; where that is not known, the one that needs most shared memory, as
+/// products of matrices do; of launches alike in both, the one that has most threads.
 Load heaviest(const Loads& loads) {
   Load most;
   most.blocks = 0;
   for (const Load& load : loads.kernels)
-    if (std::tuple(load.bytes, load.blocks * load.threads, load.shared) >
-        std::tuple(most.bytes, most.blocks * most.threads, most.shared))
+    if (std::tuple(load.bytes, load.shared, load.blocks * load.threads) >
+        std::tuple(most.bytes, most.shared, most.blocks * most.threads))
       most = load;
   most.blocks = std::max(1.0, most.blocks);
   return most;
+}
+
+/// How many times longer than on the whole device a launch takes at best: a multiprocessor does no
+/// work of another one's blocks.
+double idle_factor(const Load& load, const DeviceRates& rates) {
+  const double each = load.blocks / rates.multiprocessors;
+  return std::ceil(each) / each;
+}
+
+/// The least of all launches, for work of which it is not known in which launch it is. 1 where part
+/// of it is in no launch of known blocks.
+double least_idle_factor(const Loads& loads, const DeviceRates& rates) {
+  if (loads.kernels.empty() || loads.others > 0) return 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Load& load : loads.kernels) least = std::min(least, idle_factor(load, rates));
+  return least;
+}
+
+/// How many steps a block takes one after the other, as axes of these names say: the tokens or
+/// columns that it walks over, those of a step.
+double steps_of(const Candidate& candidate, double share) {
+  const auto axis = [&](const char* name) {
+    const auto found = candidate.tile.find(name);
+    return found == candidate.tile.end() ? 0.0 : static_cast<double>(found->second);
+  };
+  const Shape& s = candidate.problem.shape;
+  double walk = static_cast<double>(s.columns > 0 ? s.columns : s.keys_seq());
+  if (const double split = axis("split"); split > 0) walk = std::min(walk, split);
+  if (const double segments = axis("segments"); segments > 0) walk /= segments;
+  double step = 64;
+  for (const char* name : {"chunk", "block_n", "tokens", "block", "threads"})
+    if (const double value = axis(name); value > 0) {
+      step = value;
+      break;
+    }
+  return std::max(1.0, std::ceil(share * walk / step));
+}
+
+/// Inputs from a file count as of the operator's usual regime.
+std::string regime_of(const Problem& problem) {
+  return problem.gate == "file" ? default_gate(*find_operator(problem.op)) : problem.gate;
+}
+
+/// After how many tokens decays of a regime have left about e^-40 of a key, by their means.
+double reach_of(std::string_view regime) {
+  constexpr std::array<std::pair<std::string_view, double>, 6> reaches{{{"mild", 800},
+                                                                        {"typical", 50},
+                                                                        {"rwkv", 260},
+                                                                        {"strong", 5},
+                                                                        {"spikes", 13},
+                                                                        {"resets", 128}}};
+  for (const auto& [name, tokens] : reaches)
+    if (name == regime) return tokens;
+  return std::numeric_limits<double>::infinity();
+}
+
+/// The share of keys that queries meet, of a variant that leaves keys out by their decays: which a
+/// launch before the others finds. What a variant states has all of them.
+double visited_share(const Problem& problem, const Loads& loads) {
+  if (std::none_of(loads.kernels.begin(), loads.kernels.end(),
+                   [](const Load& load) { return load.entry == "attention_first_tiles"; }))
+    return 1;
+  const Shape& s = problem.shape;
+  const double seen = static_cast<double>(s.keys_seq()) - static_cast<double>(s.seq) / 2;
+  const std::string regime = regime_of(problem);
+  return std::min(1.0, (reach_of(regime) + tokens_of_tiles) / std::max(1.0, seen));
+}
+
+/// By how many times a product of the candidate's arithmetic takes longer than one in bfloat16.
+double products_of(const Candidate& candidate) {
+  const auto terms = candidate.tile.find("terms");
+  switch (candidate.variant->arithmetic(candidate.problem, candidate.tile)) {
+    case Arithmetic::float32:
+      return terms == candidate.tile.end() ? float32_products : tf32_products * terms->second;
+    case Arithmetic::tf32:
+      return tf32_products;
+    default:
+      return 1;
+  }
 }
 
 }  // namespace
@@ -108,17 +183,22 @@ Features features_of(const Candidate& candidate, const DeviceRates& rates) {
   const Operator* op = find_operator(problem.op);
   const Traffic traffic = candidate.variant->traffic(problem, candidate.tile);
   const double bytes = traffic.read_bytes + traffic.write_bytes;
-  const double flops = candidate.variant->flops(problem, candidate.tile);
   const Work work = op->work(problem);
   const Loads loads = loads_of(candidate, rates);
+  const double share = visited_share(problem, loads);
+  const double flops = share * candidate.variant->flops(problem, candidate.tile);
   const double launches = static_cast<double>(loads.kernels.size()) + loads.others + loads.zeros;
   const double byte_seconds = bytes / rates.copy_bytes_per_second;
-  const double flop_seconds = flops / rates.matrix_flops_per_second;
+  const double flop_seconds = flops * products_of(candidate) / rates.matrix_flops_per_second;
 
   Features features;
-  const double idle = idle_factor(loads, rates);
-  features.bound = std::max(byte_seconds * std::max(1.0, idle / most_share), flop_seconds * idle) +
-                   launch_seconds * std::max(1.0, launches);
+  const Load main = heaviest(loads);
+  const double idle = least_idle_factor(loads, rates);
+  const double idle_operations =
+      loads.kernels.empty() || loads.others > 0 ? 1 : idle_factor(main, rates);
+  features.bound =
+      std::max(byte_seconds * std::max(1.0, idle / most_share), flop_seconds * idle_operations) +
+      launch_seconds * std::max(1.0, launches);
   const auto add = [&](std::string name, double value) {
     features.list.push_back({std::move(name), value});
   };
@@ -128,7 +208,6 @@ Features features_of(const Candidate& candidate, const DeviceRates& rates) {
   add("log2 operations over least", log_of(flops / std::max(1.0, work.flops)));
   add("log2 bytes over cache", log_of(bytes / std::max(1.0, rates.last_level_cache)));
   add("launches", launches);
-  const Load main = heaviest(loads);
   double fewest = main.waves, worst_loss = 1;
   for (const Load& load : loads.kernels) {
     fewest = std::min(fewest, load.blocks / rates.multiprocessors);
@@ -151,6 +230,31 @@ Features features_of(const Candidate& candidate, const DeviceRates& rates) {
       log_of(byte_seconds * rates.multiprocessors / main.blocks / main.threads));
   add("log2 operation seconds per thread",
       log_of(flop_seconds * rates.multiprocessors / main.blocks / main.threads));
+  const double steps = steps_of(candidate, share);
+  add("log2 steps", log_of(steps));
+  // What takes long in one block, one thread, step by step or wave by wave hides behind the bound
+  // until it is longer: then times rise with it.
+  const double each_block = rates.multiprocessors / main.blocks;
+  const std::array<std::pair<const char*, double>, 5> hidden{
+      {{"block", byte_seconds * each_block},
+       {"operations of a block", flop_seconds * each_block},
+       {"operations of a thread", threads_at_full_rate * flop_seconds * each_block / main.threads},
+       {"steps", shortest_wait * steps},
+       {"waves", shortest_wait * std::ceil(main.waves)}}};
+  for (const auto& [what, seconds] : hidden)
+    for (const int times : {1, 4, 16})
+      add("log2 bound and " + std::to_string(times) + " " + what,
+          log_of(1 + times * seconds / features.bound));
+  const double in_use = std::min(main.blocks / rates.multiprocessors, main.resident);
+  add("log2 shared in use", log_of(in_use * (main.shared + 1)));
+  add("log2 whole waves", log_of(std::ceil(main.waves)));
+  add("log2 blocks of a head",
+      log_of(main.blocks / std::max(1.0, static_cast<double>(s.batch * s.heads))));
+  add("key row in 16 bytes", static_cast<double>(s.key_dim * size_of(problem.dtype) % 16));
+  add("value row in 16 bytes", static_cast<double>(s.value_dim * size_of(problem.dtype) % 16));
+  add("log2 share of keys", log_of(share));
+  // A layer runs kernels of other variants.
+  if (!main.entry.empty()) add("runs " + main.entry, 1);
   add("log2 seq", log_of(static_cast<double>(std::max<std::int64_t>(s.seq, 1))));
   add("log2 key_seq", log_of(static_cast<double>(s.keys_seq())));
   add("log2 batch heads", log_of(static_cast<double>(s.batch * s.heads)));
@@ -192,7 +296,7 @@ Features features_of(const Candidate& candidate, const DeviceRates& rates) {
                             axis.values.begin()));
   }
   // Decays that let a kernel leave tiles out, or make it take more care, change its time.
-  add("regime " + (problem.gate == "file" ? default_gate(*op) : problem.gate), 1);
+  add("regime " + regime_of(problem), 1);
   return features;
 }
 

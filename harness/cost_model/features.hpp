@@ -28,7 +28,7 @@ struct Features {
 };
 
 /// A pure function. Candidates of one variant, direction, operator and regime of the inputs have
-/// features of the same names.
+/// features of the same names, but for the one that names the kernel which does most of the work.
 Features features_of(const Candidate& candidate, const DeviceRates& rates);
 
 /// The features of a candidate among those of other variants: its own, and which variant it is.

@@ -23,10 +23,11 @@ namespace gla_bench::cost_model {
 namespace {
 
 constexpr int rounds = 10;  // of the cross-validation
+constexpr int all_rounds = -1;
 /// With fewer rows there is nothing to learn from, and their mean is taken.
 constexpr std::size_t least_rows = 8;
 /// Of regressions over all variants, which have more to learn from than one of them.
-constexpr int trees_of_all = 400, depth_of_all = 6;
+constexpr int trees_of_all = 600;
 
 /// What a model keeps of the environment of its records: what its rates come from, and what times
 /// depend on.
@@ -97,8 +98,13 @@ struct Lessons {
 template <typename FeaturesOf, typename Say>
 NamedRegression cross_validate(std::span<Example* const> examples, const Lessons& lessons,
                                const RegressionOptions& options, FeaturesOf features, Say say) {
+  NamedRegression of_all;
 #pragma omp parallel for schedule(dynamic)
-  for (int left_out = 0; left_out < rounds; ++left_out) {
+  for (int left_out = all_rounds; left_out < rounds; ++left_out) {
+    if (left_out == all_rounds) {
+      of_all = lessons.fit_without(all_rounds, options);
+      continue;
+    }
     if (std::none_of(examples.begin(), examples.end(),
                      [&](const Example* one) { return round_of(*one) == left_out; }))
       continue;
@@ -108,7 +114,7 @@ NamedRegression cross_validate(std::span<Example* const> examples, const Lessons
       if (round_of(*example) == left_out)
         say(*example, empty ? std::nullopt : std::optional(fitted.predict(features(*example))));
   }
-  return lessons.fit_without(-1, options);
+  return of_all;
 }
 
 double log_factor_of(const Example& example) {
@@ -145,9 +151,8 @@ Features features_among_all(const Example& example) {
 RegressionOptions options_among_all() {
   RegressionOptions options;
   options.trees = trees_of_all;
-  options.depth = depth_of_all;
   // Most of the features are ratios of which few matter for one variant.
-  options.features_per_split = 0.3;
+  options.features_per_tree = 0.3;
   options.rows_per_tree = 0.6;
   return options;
 }
@@ -157,12 +162,14 @@ NamedRegression learn_common(const Group& all) {
   Lessons lessons;
   for (const Example* one : all)
     lessons.add(features_among_all(*one), log_factor_of(*one), round_of(*one));
-  return cross_validate(all, lessons, options_among_all(), features_among_all,
-                        [](Example& one, std::optional<double> said) {
-                          if (said)
-                            one.predicted =
-                                std::sqrt(one.predicted * one.features.bound * std::exp2(*said));
-                        });
+  return cross_validate(
+      all, lessons, options_among_all(), features_among_all,
+      [](Example& one, std::optional<double> said) {
+        if (said)
+          one.predicted =
+              one.features.bound *
+              std::exp2(mean_factor(std::log2(one.predicted / one.features.bound), *said));
+      });
 }
 
 /// The regression of how far behind candidates are. Sets Example::behind.
@@ -201,6 +208,7 @@ void judge_variant(VariantModel& model, const Group& group) {
   }
   model.error = {quantile_of(errors, 0.5), quantile_of(errors, 0.9)};
   model.sigma = std::sqrt(squares / static_cast<double>(errors.size()));
+  for (Example* example : group) example->sigma = model.sigma;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct Example {
   Features features;
   double seconds = 0;
   double predicted = 0;  ///< seconds, by a regression that saw no problem of the same shape
+  double sigma = 0;      ///< of log2 of it, as of all times of its variant
   double behind = 0;     ///< the same for CostModel::behind
 };
 

@@ -39,7 +39,14 @@ double NamedRegression::predict(const Features& of_candidate) const {
 }
 
 double Prediction::rank() const {
-  return seconds * std::exp2(behind);
+  // The least of several predictions is too low by chance, and more so where they are less sure.
+  constexpr double doubt = 0.25;
+  return seconds * std::exp2(behind + doubt * sigma);
+}
+
+double mean_factor(double own, double common) {
+  constexpr double share = 0.75;
+  return share * own + (1 - share) * common;
 }
 
 const VariantModel* CostModel::find(std::string_view variant, Direction direction) const {
@@ -59,7 +66,7 @@ Prediction predict(const CostModel* model, const Candidate& candidate, const Dev
   const Features among_all = choice_features(std::move(features), *candidate.variant);
   const Known names = known_of(among_all);
   const double own = predict_by(known->factor, names);
-  const double log_factor = (own + predict_by(model->common, names)) / 2;
+  const double log_factor = mean_factor(own, predict_by(model->common, names));
   return {among_all.bound * std::exp2(log_factor), std::max(known->sigma, least_sigma), true,
           std::max(0.0, predict_by(model->behind, names))};
 }

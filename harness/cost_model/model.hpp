@@ -60,7 +60,7 @@ struct CostModel {
   Regret regret;
   std::vector<VariantModel> variants;
   /// A regression over all variants of what VariantModel::factor is for one: what is alike in them
-  /// is learnt from all. A predicted time is the geometric mean of both.
+  /// is learnt from all. A predicted time is a mean of both (mean_factor()).
   NamedRegression common;
   /// Another one over all variants: the root of log2 of the time over that of the problem's
   /// best candidate. What it says of a time is little; what it says of which candidates are close
@@ -78,9 +78,14 @@ struct Prediction {
   double behind = 0;    ///< CostModel::behind; 0 where nothing is known
 
   /// What candidates of one problem are ranked by, the least first: the predicted time, more the
-  /// farther it seems to be behind the best. In seconds, but no time.
+  /// farther it seems to be behind the best and the less sure it is. In seconds, but no time.
   double rank() const;
 };
+
+/// The mean of what a variant's own regression says of log2 of the time over the bound, and what
+/// the one over all variants does. The variant's own counts more: it has fewer things to tell
+/// apart.
+double mean_factor(double own, double common);
 
 /// A variant that the model does not know is expected at `unknown_factor` times its bound.
 constexpr double unknown_factor = 3;

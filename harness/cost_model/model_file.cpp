@@ -12,12 +12,13 @@
 namespace gla_bench::cost_model {
 namespace {
 
-constexpr int digits = 7;  // of a coefficient: more than the times that it comes from have
+constexpr int digits = 7;       // of a coefficient: more than the times that it comes from have
+constexpr int leaf_digits = 5;  // of one of hundreds that are added up
 constexpr std::size_t most_splits = 12;
 
-Json numbers_to_json(const std::vector<double>& list) {
+Json numbers_to_json(const std::vector<double>& list, int kept = digits) {
   Json json = Json::array();
-  for (const double value : list) json.push_back(number_to_json(round_to(value, digits)));
+  for (const double value : list) json.push_back(number_to_json(round_to(value, kept)));
   return json;
 }
 
@@ -36,7 +37,7 @@ Json tree_to_json(const Tree& tree) {
   }
   return {{"features", std::move(features)},
           {"thresholds", std::move(thresholds)},
-          {"leaves", numbers_to_json(tree.leaves)}};
+          {"leaves", numbers_to_json(tree.leaves, leaf_digits)}};
 }
 
 Tree read_tree(const JsonNode& node, std::size_t features) {

@@ -1,6 +1,7 @@
 #include "harness/cost_model/regression.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -50,13 +51,24 @@ void fit_linear(const Rows& rows, const std::vector<double>& targets, double pen
   const double middle = std::accumulate(targets.begin(), targets.end(), 0.0) / n;
   std::vector<std::vector<double>> products(features, std::vector<double>(features));
   std::vector<double> right(features);
-  std::vector<double> x(features);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t j = 0; j < features; ++j)
-      x[j] = spread[j] > 1e-9 ? (rows[i][j] - mean[j]) / spread[j] : 0;
+  // Several rows at a time, so that the table is gone through less often.
+  std::array<std::vector<double>, 8> x;
+  x.fill(std::vector<double>(features));
+  for (std::size_t first = 0; first < count; first += x.size()) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const bool there = first + i < count;
+      for (std::size_t j = 0; j < features; ++j) {
+        x[i][j] = there && spread[j] > 1e-9 ? (rows[first + i][j] - mean[j]) / spread[j] : 0;
+        if (there) right[j] += x[i][j] * (targets[first + i] - middle);
+      }
+    }
     for (std::size_t j = 0; j < features; ++j) {
-      right[j] += x[j] * (targets[i] - middle);
-      for (std::size_t k = 0; k <= j; ++k) products[j][k] += x[j] * x[k];
+      if (spread[j] <= 1e-9) continue;
+      double* const to = products[j].data();
+      for (std::size_t k = 0; k <= j; ++k)
+        to[k] +=
+            ((x[0][j] * x[0][k] + x[1][j] * x[1][k]) + (x[2][j] * x[2][k] + x[3][j] * x[3][k])) +
+            ((x[4][j] * x[4][k] + x[5][j] * x[5][k]) + (x[6][j] * x[6][k] + x[7][j] * x[7][k]));
     }
   }
   for (std::size_t j = 0; j < features; ++j) products[j][j] += penalty;
@@ -120,8 +132,9 @@ class Boosting {
   }
 
  private:
+  /// Of the examples of one leaf in one interval of a feature.
   struct Cell {
-    double sum = 0, count = 0;
+    float sum = 0, count = 0;
 
     void add(const Cell& other) {
       sum += other.sum;
@@ -133,8 +146,8 @@ class Boosting {
     }
   };
 
-  /// A feature of all examples. Where most of them are in one interval, such as a feature of one
-  /// variant among all, only the others are looked at.
+  /// A feature of all examples. Where nearly all of them are in one interval, such as a feature of
+  /// one variant among all, only the others are looked at.
   struct Column {
     std::vector<std::uint8_t> bins;  ///< by example: its interval
     std::size_t usual = 0;           ///< the interval of most
@@ -142,104 +155,135 @@ class Boosting {
     std::vector<std::uint32_t> others;  ///< where sparse: the examples in other intervals
   };
 
+  /// A feature that a tree may ask of: its cells lie by leaf and interval.
+  struct Asked {
+    std::size_t feature = 0, bins = 0;
+    std::vector<Cell> cells;
+  };
+
   static void find_usual(Column& column, std::size_t bins) {
     std::vector<std::size_t> counts(bins);
     for (const std::uint8_t bin : column.bins) ++counts[bin];
     column.usual =
         static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
-    column.sparse = 2 * counts[column.usual] > column.bins.size();
+    column.sparse = 8 * (column.bins.size() - counts[column.usual]) < column.bins.size();
     if (!column.sparse) return;
     for (std::size_t i = 0; i < column.bins.size(); ++i)
       if (column.bins[i] != column.usual) column.others.push_back(static_cast<std::uint32_t>(i));
   }
 
-  /// An example of a tree's sample, kept together for the loop that all time goes into.
-  struct Sampled {
-    double left = 0;
-    std::uint32_t leaf = 0, example = 0;
-  };
-
   double share() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
-  double score(const Cell& cell) const {
-    return cell.sum * cell.sum / (cell.count + options_.leaf_weight);
-  }
 
   Tree grow() {
-    std::vector<std::size_t> sample;
+    std::vector<std::uint32_t> sample;
     for (std::size_t i = 0; i < left_.size(); ++i)
-      if (share() < options_.rows_per_tree) sample.push_back(i);
+      if (share() < options_.rows_per_tree) sample.push_back(static_cast<std::uint32_t>(i));
+    asked_.clear();
+    for (std::size_t j = 0; j < columns_.size(); ++j)
+      if (!thresholds_[j].empty() && share() < options_.features_per_tree)
+        asked_.push_back({j, thresholds_[j].size() + 1, {}});
     Tree tree;
-    std::vector<std::uint32_t> leaf(left_.size(), 0);
+    leaf_.assign(left_.size(), 0);
+    all_.clear();
+    count(sample, 0);
     for (int depth = 0; depth < options_.depth; ++depth) {
-      const auto best = best_split(sample, leaf, std::size_t{1} << depth);
+      const auto best = best_split();
       if (!best) break;
       const auto [feature, bin] = *best;
       tree.splits.push_back({feature, thresholds_[feature][bin]});
       for (std::size_t i = 0; i < left_.size(); ++i)
-        leaf[i] |= (columns_[feature].bins[i] > bin ? 1u : 0u) << depth;
+        leaf_[i] |= (columns_[feature].bins[i] > bin ? 1u : 0u) << depth;
+      if (depth + 1 < options_.depth) divide(sample, depth);
     }
-    std::vector<Cell> cells(std::size_t{1} << tree.splits.size());
-    for (const std::size_t i : sample) {
-      cells[leaf[i]].sum += left_[i];
-      ++cells[leaf[i]].count;
+    std::vector<double> sums(std::size_t{1} << tree.splits.size()), counts(sums.size());
+    for (const std::uint32_t i : sample) {
+      sums[leaf_[i]] += left_[i];
+      ++counts[leaf_[i]];
     }
-    for (const Cell& cell : cells)
-      tree.leaves.push_back(options_.learning_rate * cell.sum /
-                            (cell.count + options_.leaf_weight));
-    for (std::size_t i = 0; i < left_.size(); ++i) left_[i] -= tree.leaves[leaf[i]];
+    for (std::size_t l = 0; l < sums.size(); ++l)
+      tree.leaves.push_back(options_.learning_rate * sums[l] / (counts[l] + options_.leaf_weight));
+    for (std::size_t i = 0; i < left_.size(); ++i) left_[i] -= tree.leaves[leaf_[i]];
     return tree;
   }
 
-  /// The question that leaves the least squares, among a part of the features.
-  std::optional<std::pair<std::size_t, std::size_t>> best_split(
-      const std::vector<std::size_t>& sample, const std::vector<std::uint32_t>& leaf,
-      std::size_t leaves) {
-    std::optional<std::pair<std::size_t, std::size_t>> best;
-    double most = 1e-9;
-    std::vector<Cell> cells, all(leaves);
-    sampled_.clear();
-    in_sample_.assign(left_.size(), {});
-    for (const std::size_t i : sample) {
-      in_sample_[i] = {left_[i], 1};
-      all[leaf[i]].add(in_sample_[i]);
-      sampled_.push_back({left_[i], leaf[i], static_cast<std::uint32_t>(i)});
+  /// Adds as many leaves as there are (or the first), with these examples: example i is counted
+  /// for the new leaf after its own with the depth's bit cleared.
+  void count(const std::vector<std::uint32_t>& examples, std::uint32_t clear) {
+    const std::size_t before = all_.size(), fresh = std::max<std::size_t>(before, 1);
+    all_.resize(before + fresh);
+    counted_.assign(left_.size(), {});
+    for (const std::uint32_t i : examples) {
+      counted_[i] = {static_cast<float>(left_[i]), 1};
+      all_[before + (leaf_[i] & ~clear)].add(counted_[i]);
     }
-    double before = 0;
-    for (const Cell& cell : all) before += score(cell);
-    for (std::size_t j = 0; j < columns_.size(); ++j) {
-      const std::size_t bins = thresholds_[j].size() + 1;
-      if (bins < 2 || share() >= options_.features_per_split) continue;
-      cells.assign(leaves * bins, {});
-      const Column& column = columns_[j];
-      const std::uint8_t* const bin_of = column.bins.data();
-      if (column.sparse) {
-        for (const std::uint32_t i : column.others)
-          cells[leaf[i] * bins + bin_of[i]].add(in_sample_[i]);
-        for (std::size_t l = 0; l < leaves; ++l) {
-          Cell usual = all[l];
-          for (std::size_t b = 0; b < bins; ++b) usual.take(cells[l * bins + b]);
-          cells[l * bins + column.usual] = usual;
-        }
-      } else {
-        for (const Sampled& one : sampled_)
-          cells[one.leaf * bins + bin_of[one.example]].add({one.left, 1});
+    for (Asked& one : asked_) {
+      const Column& column = columns_[one.feature];
+      one.cells.resize((before + fresh) * one.bins);
+      Cell* const cells = one.cells.data() + before * one.bins;
+      const std::uint8_t* const bins = column.bins.data();
+      if (!column.sparse) {
+        for (const std::uint32_t i : examples)
+          cells[(leaf_[i] & ~clear) * one.bins + bins[i]].add(counted_[i]);
+        continue;
       }
-      for (std::size_t l = 0; l < leaves; ++l)  // sums up to each threshold
-        for (std::size_t b = 1; b < bins; ++b) {
-          cells[l * bins + b].sum += cells[l * bins + b - 1].sum;
-          cells[l * bins + b].count += cells[l * bins + b - 1].count;
+      for (const std::uint32_t i : column.others)
+        cells[(leaf_[i] & ~clear) * one.bins + bins[i]].add(counted_[i]);
+      for (std::size_t l = 0; l < fresh; ++l) {
+        Cell usual = all_[before + l];
+        for (std::size_t b = 0; b < one.bins; ++b) usual.take(cells[l * one.bins + b]);
+        cells[l * one.bins + column.usual] = usual;
+      }
+    }
+  }
+
+  /// Divides each leaf by the bit of `depth`. Only the side with fewer examples is counted, and the
+  /// other one is what remains.
+  void divide(const std::vector<std::uint32_t>& sample, int depth) {
+    const std::uint32_t bit = 1u << depth;
+    std::array<std::vector<std::uint32_t>, 2> sides;
+    for (const std::uint32_t i : sample) sides[(leaf_[i] & bit) != 0].push_back(i);
+    const bool upper = sides[1].size() <= sides[0].size();
+    count(sides[upper], bit);
+    const auto settle = [&](std::vector<Cell>& cells) {
+      const std::size_t half = cells.size() / 2;
+      for (std::size_t c = 0; c < half; ++c) {
+        cells[c].take(cells[half + c]);
+        if (!upper) std::swap(cells[c], cells[half + c]);
+      }
+    };
+    settle(all_);
+    for (Asked& one : asked_) settle(one.cells);
+  }
+
+  /// The question that leaves the least squares, among a part of the features.
+  std::optional<std::pair<std::size_t, std::size_t>> best_split() {
+    std::optional<std::pair<std::size_t, std::size_t>> best;
+    const auto weight = static_cast<float>(options_.leaf_weight);
+    float before = 0, most = 1e-9f;
+    for (const Cell& cell : all_) before += cell.sum * cell.sum / (cell.count + weight);
+    for (const Asked& one : asked_) {
+      std::array<float, 256> sums, counts, after{};
+      for (std::size_t l = 0; l < all_.size(); ++l) {
+        const Cell* const cells = one.cells.data() + l * one.bins;
+        const Cell whole = all_[l];
+        if (whole.count < 0.5f) continue;
+        Cell low;  // up to each threshold
+        for (std::size_t b = 0; b + 1 < one.bins; ++b) {
+          low.add(cells[b]);
+          sums[b] = low.sum;
+          counts[b] = low.count;
         }
-      for (std::size_t b = 0; b + 1 < bins; ++b) {
-        double after = 0;
-        for (std::size_t l = 0; l < leaves; ++l) {
-          const Cell& low = cells[l * bins + b];
-          after += score(low) + score({all[l].sum - low.sum, all[l].count - low.count});
-        }
-        if (after - before > most) {
-          most = after - before;
-          best = {j, b};
+        for (std::size_t b = 0; b + 1 < one.bins; ++b) {
+          const float rest = whole.sum - sums[b];
+          after[b] += sums[b] * sums[b] / (counts[b] + weight) +
+                      rest * rest / (whole.count - counts[b] + weight);
         }
       }
+      for (std::size_t b = 0; b + 1 < one.bins; ++b)
+        if (after[b] - before > most) {
+          most = after[b] - before;
+          best = {one.feature, b};
+        }
     }
     return best;
   }
@@ -247,8 +291,10 @@ class Boosting {
   RegressionOptions options_;
   std::vector<double> left_;  ///< what is not explained yet, by example
   std::mt19937_64 random_;
-  std::vector<Sampled> sampled_;
-  std::vector<Cell> in_sample_;  ///< by example: nothing of those that are not in a tree's sample
+  std::vector<std::uint32_t> leaf_;  ///< by example
+  std::vector<Cell> all_;            ///< by leaf
+  std::vector<Cell> counted_;        ///< by example: nothing of those that count() leaves out
+  std::vector<Asked> asked_;
   std::vector<std::vector<double>> thresholds_;  ///< by feature
   std::vector<Column> columns_;                  ///< by feature
 };

@@ -24,13 +24,13 @@ struct Tree {
 };
 
 struct RegressionOptions {
-  int trees = 200;
-  int depth = 5;
+  int trees = 300;
+  int depth = 6;
   double learning_rate = 0.1;
   double leaf_weight = 2;     ///< examples of 0 that each leaf is averaged with
   double linear_weight = 30;  ///< the ridge's penalty on standardised weights
-  double rows_per_tree = 0.7, features_per_split = 0.5;
-  int thresholds = 32;  ///< of a feature at most
+  double rows_per_tree = 0.7, features_per_tree = 0.5;
+  int thresholds = 32;  ///< of a feature at most; below 256
   std::uint64_t seed = 1;
 };
 

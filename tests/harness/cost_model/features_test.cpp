@@ -120,6 +120,62 @@ TEST(Features, SayTheRegimeOfTheInputs) {
       1);
 }
 
+Candidate attention(const char* op, const char* name, const char* gate, std::int64_t keys) {
+  Problem problem;
+  problem.op = op;
+  problem.dtype = DType::bfloat16;
+  problem.gate = gate;
+  problem.shape.batch = 1;
+  problem.shape.seq = 64;
+  problem.shape.key_seq = keys;
+  problem.shape.heads = 2;
+  problem.shape.key_dim = problem.shape.value_dim = 64;
+  const Variant* variant = find_variant(op, name, BackendId::cuda);
+  Tile tile;
+  for (const TileAxis& axis : variant->space) tile[axis.name] = axis.values.front();
+  return {variant, problem, tile};
+}
+
+// Of 131,072 keys an H200 leaves nearly all out by their decays: 0.07 ms, where flash2, which meets
+// them all, takes 3.4.
+TEST(Features, KeysThatDecaysLeaveOutAreNotCounted) {
+  const DeviceRates rates = device_rates(made_up_environment());
+  const auto block = [&](const char* name, const char* gate) {
+    const Features features = features_of(attention("decay_attention", name, gate, 131072), rates);
+    return value_of(features, "log2 operation seconds per block");
+  };
+  EXPECT_DOUBLE_EQ(block("flash2", "mild"), block("flash2", "none"));
+  EXPECT_LT(block("flash_sm90", "mild"), block("flash_sm90", "none") - 7);
+  EXPECT_LT(block("flash_sm90", "strong"), block("flash_sm90", "mild") - 2);
+}
+
+// Sums of log decays are formed in more blocks than there are queries to fill. They are not what
+// takes long.
+TEST(Features, AreOfTheLaunchThatMultiplies) {
+  const DeviceRates rates = device_rates(made_up_environment());
+  for (const char* op : {"attention", "decay_attention"}) {
+    const Features features = features_of(
+        attention(op, "flash2", default_gate(*find_operator(op)).c_str(), 131072), rates);
+    EXPECT_DOUBLE_EQ(value_of(features, "log2 blocks per multiprocessor"),
+                     std::log2(2 / multiprocessors))
+        << op;
+  }
+}
+
+TEST(Features, OperationsOfFloat32TakeLonger) {
+  const DeviceRates rates = device_rates(made_up_environment());
+  Candidate candidate = attention("attention", "flash2", "normal", 4096);
+  const auto operations = [&] {
+    return value_of(features_of(candidate, rates), "log2 operation seconds per block");
+  };
+  const double of_bfloat16 = operations();
+  candidate.problem.dtype = DType::float32;
+  candidate.tile["terms"] = 1;
+  EXPECT_DOUBLE_EQ(operations(), of_bfloat16 + 1);
+  candidate.tile["terms"] = 3;
+  EXPECT_DOUBLE_EQ(operations(), of_bfloat16 + std::log2(6));
+}
+
 // Without any record of the backward, the bound alone chooses.
 TEST(Predictor, WithoutAModelCutsSequencesWhereHeadsAreFew) {
   const Predictor predictor(nullptr, made_up_environment());
