@@ -27,7 +27,7 @@ constexpr int all_rounds = -1;
 /// With fewer rows there is nothing to learn from, and their mean is taken.
 constexpr std::size_t least_rows = 8;
 /// Of regressions over all variants, which have more to learn from than one of them.
-constexpr int trees_of_all = 600;
+constexpr int trees_of_all = 400, depth_of_all = 6;
 
 /// What a model keeps of the environment of its records: what its rates come from, and what times
 /// depend on.
@@ -151,6 +151,7 @@ Features features_among_all(const Example& example) {
 RegressionOptions options_among_all() {
   RegressionOptions options;
   options.trees = trees_of_all;
+  options.depth = depth_of_all;
   // Most of the features are ratios of which few matter for one variant.
   options.features_per_tree = 0.3;
   options.rows_per_tree = 0.6;

@@ -24,8 +24,8 @@ struct Tree {
 };
 
 struct RegressionOptions {
-  int trees = 300;
-  int depth = 6;
+  int trees = 200;
+  int depth = 5;
   double learning_rate = 0.1;
   double leaf_weight = 2;     ///< examples of 0 that each leaf is averaged with
   double linear_weight = 30;  ///< the ridge's penalty on standardised weights
