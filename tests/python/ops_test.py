@@ -214,13 +214,13 @@ class Torch(unittest.TestCase):
         torch.library.opcheck(torch.ops.gla_bench.linear_attention,
                               (*tensors[:3], None, None, None, None, True, "normalize=true,"
                                "feature_map=elu_plus_one", "auto", "", "auto", ""))
-        torch.library.opcheck(torch.ops.gla_bench.attention, (*tensors[:3], *rest))
+        torch.library.opcheck(torch.ops.gla_bench.attention, (*tensors[:3], None, None, *rest))
         back = (None, "", "auto", "")
         inputs = [tensor.detach() for tensor in tensors]
         torch.library.opcheck(torch.ops.gla_bench.gla_backward,
                               (*inputs, normal(B, H, K, V), None, inputs[2], normal(B, H, K, V), *back))
         o, lse = ops.attention(*inputs[:3], output_lse=True)
-        torch.library.opcheck(torch.ops.gla_bench.attention_backward, (*inputs[:3], o, lse, inputs[2], *back))
+        torch.library.opcheck(torch.ops.gla_bench.attention_backward, (*inputs[:3], None, None, o, lse, inputs[2], *back))
         torch.library.opcheck(torch.ops.gla_bench.softmax, (normal(3, 7), *rest))
 
     def test_shapes_alone(self):
