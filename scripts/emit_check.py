@@ -4,8 +4,9 @@
     emit_check.py PROGRAM NVCC WORK_FOLDER [--records FILE...] [--operators NAME...] [--compare N]
 
 The candidates are the first measured row of each variant, operator and direction in the records,
-those of attention with 512 tokens. Of N of them the machine code is compared, byte by byte, with what nvcc makes of the text that the
-program itself compiles. (NVRTC often makes other code of the same text: how often is printed.)
+those of attention with 512 tokens. Of N of them the machine code is compared, byte by byte, with
+what nvcc makes of the text that the program itself compiles. (NVRTC often makes other code of the
+same text: how often is printed.)
 Needs no GPU. Exit code 1 where something does not compile, warns or differs.
 """
 
@@ -59,8 +60,8 @@ def chosen_rows(files, operators):
 
 
 def with_fewer_tokens(row, folder):
-    """The row, of a results file of its own where it is attention to many tokens. An emitted test has results in
-    float64, which take a minute for 4,096 tokens, and the kernel is the same for 512."""
+    """The row, of a results file of its own where it is attention to many tokens. An emitted test has
+    results in float64, which take a minute for 4,096 tokens. The kernel's text is the same for 512."""
     file, _, record = row
     if "attention" not in record["operator"] or record["shape"]["seq"] <= MOST_TOKENS:
         return row

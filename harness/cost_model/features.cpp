@@ -45,6 +45,9 @@ struct Loads {
   std::vector<Load> kernels;
   double others = 0;  ///< calls whose launches are not known, such as of cuBLAS
   double zeros = 0;
+
+  /// Whether all of the work is in launches of known blocks.
+  bool are_known() const { return !kernels.empty() && others == 0; }
 };
 
 double threads_of(const Dim3& dim) {
@@ -103,10 +106,8 @@ double idle_factor(const Load& load, const DeviceRates& rates) {
   return std::ceil(each) / each;
 }
 
-/// The least of all launches, for work of which it is not known in which launch it is. 1 where part
-/// of it is in no launch of known blocks.
+/// The least of all launches, for work of which it is not known in which launch it is.
 double least_idle_factor(const Loads& loads, const DeviceRates& rates) {
-  if (loads.kernels.empty() || loads.others > 0) return 1;
   double least = std::numeric_limits<double>::infinity();
   for (const Load& load : loads.kernels) least = std::min(least, idle_factor(load, rates));
   return least;
@@ -193,9 +194,9 @@ Features features_of(const Candidate& candidate, const DeviceRates& rates) {
 
   Features features;
   const Load main = heaviest(loads);
-  const double idle = least_idle_factor(loads, rates);
-  const double idle_operations =
-      loads.kernels.empty() || loads.others > 0 ? 1 : idle_factor(main, rates);
+  // Operations are the main launch's; of bytes it is not known whose they are.
+  const double idle = loads.are_known() ? least_idle_factor(loads, rates) : 1;
+  const double idle_operations = loads.are_known() ? idle_factor(main, rates) : 1;
   features.bound =
       std::max(byte_seconds * std::max(1.0, idle / most_share), flop_seconds * idle_operations) +
       launch_seconds * std::max(1.0, launches);

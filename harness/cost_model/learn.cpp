@@ -101,7 +101,7 @@ NamedRegression cross_validate(std::span<Example* const> examples, const Lessons
   NamedRegression of_all;
 #pragma omp parallel for schedule(dynamic)
   for (int left_out = all_rounds; left_out < rounds; ++left_out) {
-    if (left_out == all_rounds) {
+    if (left_out == all_rounds) {  // the longest fit: first, and beside the others
       of_all = lessons.fit_without(all_rounds, options);
       continue;
     }

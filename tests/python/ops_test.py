@@ -220,7 +220,8 @@ class Torch(unittest.TestCase):
         torch.library.opcheck(torch.ops.gla_bench.gla_backward,
                               (*inputs, normal(B, H, K, V), None, inputs[2], normal(B, H, K, V), *back))
         o, lse = ops.attention(*inputs[:3], output_lse=True)
-        torch.library.opcheck(torch.ops.gla_bench.attention_backward, (*inputs[:3], None, None, o, lse, inputs[2], *back))
+        torch.library.opcheck(torch.ops.gla_bench.attention_backward,
+                              (*inputs[:3], None, None, o, lse, inputs[2], *back))
         torch.library.opcheck(torch.ops.gla_bench.softmax, (normal(3, 7), *rest))
 
     def test_shapes_alone(self):

@@ -5,13 +5,16 @@ of the same names that stand in for them here. tests/peers/ has the records.
 """
 
 import ast
+import contextlib
 import inspect
+import io
 import os
 import pathlib
 import subprocess
 import sys
 import types
 import unittest
+import unittest.mock
 
 built, source = sys.argv[1], pathlib.Path(sys.argv[2])
 os.environ["GLA_BENCH_PROGRAM"] = built
@@ -50,6 +53,23 @@ class Descriptions(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         for _, _, description in PEERS:
             self.assertIn(f"{description.variant} [cuda", done.stdout)
+
+    def test_a_kernel_that_does_not_compile_is_said_and_counted(self):
+        def refuses():
+            raise ImportError("planted")
+
+        described = types.SimpleNamespace(operator="gla", arguments=[])
+        peers = types.SimpleNamespace(right=lambda: None, refuses=refuses)
+        for name in ("right", "refuses"):
+            getattr(peers, name).__gla_bench_candidate__ = described
+        torch = types.SimpleNamespace(bfloat16=None, cuda=types.SimpleNamespace(synchronize=lambda: None))
+        said = io.StringIO()
+        with unittest.mock.patch.dict(sys.modules, torch=torch, flash_linear_attention=peers), \
+                unittest.mock.patch.object(triton_cache, "tensors", lambda *_: {}), \
+                contextlib.redirect_stderr(said):
+            self.assertEqual(triton_cache.compile_functions(["right"], [64], 16, ["bfloat16"]), 0)
+            self.assertEqual(triton_cache.compile_functions(["right", "refuses"], [64, 128], 16, ["bfloat16"]), 2)
+        self.assertEqual(said.getvalue().count("ImportError: planted"), 2)
 
     def test_their_packages_are_imported_only_when_they_are_called(self):
         for path in peers_folder.glob("*.py"):

@@ -43,6 +43,12 @@ with tempfile.TemporaryDirectory() as name:
     rows = emit_check.chosen_rows([records], ["gla"])
     expect([row[1] for row in rows] == [2], "the first measured row of a variant")
     expect(not emit_check.chosen_rows([records], ["softmax"]), "other operators are left out")
+    long = dict(record, operator="decay_attention", shape={"seq": 4096, "key_seq": 8192})
+    file, number, short = emit_check.with_fewer_tokens((records, 2, long), folder)
+    expect(number == 1 and json.loads(file.read_text())["records"] == [short], "a file of one row")
+    expect(short == dict(long, shape={"seq": 512, "key_seq": 8192}), "512 tokens, and all else as it was")
+    for kept in (dict(long, shape={"seq": 64}), dict(long, operator="gla")):
+        expect(emit_check.with_fewer_tokens((records, 2, kept), folder) == (records, 2, kept), "a short row")
     emits = program_that(folder, "emits", 'touch "$4/k.cu"\n')
     quiet = program_that(folder, "quiet", "exit 0\n")
     warns = program_that(folder, "warns", "echo 'warning: x' >&2\n")

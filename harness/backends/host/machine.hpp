@@ -20,13 +20,13 @@ std::optional<double> host_clock_mhz();
 /// "compiler", "openmp", "blas".
 Environment host_environment(int threads);
 
+/// An environment variable for tests, many of which start a program that measures ceilings. Where
+/// it says anything, measure_host_ceilings() copies an eighth as much or less, and takes a 64th of
+/// the sums. What is recorded names the smaller sgemm.
+inline constexpr const char* rough_ceilings_variable = "GLA_BENCH_ROUGH_CEILINGS";
+
 /// Measures a large copy by all OpenMP threads and a large sgemm, and keeps the best of a few runs.
 /// Takes less than two seconds.
-///
-/// With the environment variable below, whatever it says, it copies an eighth as much or less and
-/// takes a 64th of the sums: for tests, many of which start a program that asks. What is recorded
-/// names the smaller sgemm.
-inline constexpr const char* rough_ceilings_variable = "GLA_BENCH_ROUGH_CEILINGS";
 Ceilings measure_host_ceilings();
 
 /// Evicts a candidate's data from the caches. It reads a buffer twice as large as the last-level
