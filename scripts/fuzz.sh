@@ -5,7 +5,8 @@
 #   scripts/fuzz.sh all SECONDS                          each of them, two at a time
 #   scripts/fuzz.sh list                                 their names
 #
-# --quick first: built without optimisation, in build-fuzz-quick/, which takes less time and gives slower targets:
+# --quick first: built in build-fuzz-quick/ in half the time. Targets are slower, only AddressSanitizer watches, and
+# libFuzzer sees no way through the rooms:
 # for seconds of fuzzing in CI.
 #
 # A crash, a leak, more than 25 s or 1 GB for one input, undefined behaviour or an exception other than
