@@ -5,9 +5,8 @@
 #   scripts/fuzz.sh all SECONDS                          each of them, two at a time
 #   scripts/fuzz.sh list                                 their names
 #
-# --quick first: built in build-fuzz-quick/ in half the time. Targets are slower, only AddressSanitizer watches, and
-# libFuzzer sees no way through the rooms:
-# for seconds of fuzzing in CI.
+# --quick first, for seconds of fuzzing in CI: built in build-fuzz-quick/, where sources compile in half the time. Only
+# AddressSanitizer watches the rooms, libFuzzer sees no ways through them, and targets are slower.
 #
 # A crash, a leak, more than 25 s or 1 GB for one input, undefined behaviour or an exception other than
 # InputError fails, and leaves the input in build-fuzz/TARGET-*. Needs clang++ with compiler-rt
