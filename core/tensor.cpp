@@ -1,6 +1,14 @@
 #include "core/tensor.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace gla_bench {
+
+double TensorSpec::size_of_sums() const {
+  const auto count = static_cast<double>(std::max<std::int64_t>(elements(), 1));
+  return sum_size * (1 + 2 / std::sqrt(count));
+}
 
 std::int64_t TensorSpec::elements() const {
   std::int64_t count = 1;

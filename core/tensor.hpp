@@ -33,13 +33,26 @@ struct TensorSpec {
   std::int64_t token_offset = 0;  ///< elements of such a row before the tensor's own
   /// How many of the rounded factors are operands times a decay, such as the keys of a chunk.
   int decayed_factors = 0;
+  /// Whether all of an output's tokens have the same decay, so that what rounding makes of it is
+  /// the same for all of them.
+  bool decays_alike = false;
   /// About how many products the longest sum adds up on the way to this output: tokens or keys.
   std::int64_t longest_sum = 0;
-  /// The RMS of what one element is added up from, where the operator says so (Operator::sum_sizes).
-  /// The element itself may be near zero by chance; its error is that of what was added.
+  /// The RMS of what one element is added up from, where the operator says so
+  /// (Operator::sum_sizes). The element itself may be near zero by chance; its error is that of
+  /// what was added.
   double sum_size = 0;
+  /// Whether the element of a token adds to that of the next or of the one before, as the gradient
+  /// of a token's decay does: an error stays in all that follow.
+  bool running_sum = false;
+  /// How many elements one rounding of a factor may move in the same proportion: the values of a
+  /// state's row, where gates leave one token of it, all have the error of that token's key.
+  std::int64_t alike = 1;
 
   std::int64_t elements() const;
+  /// What errors count against at least: `sum_size`, and for few elements more, as the RMS of n
+  /// drawn sums may be larger or smaller by 1 / sqrt(2 n). Nearly three of these deviations are in.
+  double size_of_sums() const;
   /// Of the elements alone.
   std::int64_t bytes() const;
   /// Of the memory that holds the tensor, with what lies between its tokens.

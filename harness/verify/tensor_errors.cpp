@@ -46,7 +46,7 @@ double rms_of(const ErrorSums& sum) {
 double error_of_chunk(const ErrorSums& chunk, double rms, const TensorSpec& spec) {
   const double elements = static_cast<double>(std::max<std::int64_t>(chunk.elements, 1));
   const double share = std::max(chunk_norm_floor(spec.dtype), 1 / elements);
-  const double least = std::max(share * rms, spec.sum_size) * std::sqrt(elements);
+  const double least = std::max(share * rms, spec.size_of_sums()) * std::sqrt(elements);
   return error_ratio(std::sqrt(chunk.error_squared),
                      std::max(std::sqrt(chunk.norm_squared), least));
 }
@@ -115,7 +115,7 @@ ErrorMetrics tensor_errors(const TensorSpec& spec, OutputComparison& comparison,
     metrics.smallest_chunk = std::min(metrics.smallest_chunk, p.elements);
     metrics.worst_chunk_rel_l2 = std::max(metrics.worst_chunk_rel_l2, error_of_chunk(p, rms, spec));
   }
-  const double added = spec.sum_size * std::sqrt(static_cast<double>(sum.elements));
+  const double added = spec.size_of_sums() * std::sqrt(static_cast<double>(sum.elements));
   metrics.rel_l2 =
       error_ratio(std::sqrt(sum.error_squared), std::max(std::sqrt(sum.norm_squared), added));
   if (sum.first_bad >= 0) {
@@ -123,7 +123,7 @@ ErrorMetrics tensor_errors(const TensorSpec& spec, OutputComparison& comparison,
     metrics.worst = element(spec, sum.first_bad, comparison, expected);
     return metrics;
   }
-  const std::vector<WorstOfChunk> worsts = comparison.worsts(std::max(rms, spec.sum_size));
+  const std::vector<WorstOfChunk> worsts = comparison.worsts(std::max(rms, spec.size_of_sums()));
   const auto worst = std::max_element(
       worsts.begin(), worsts.end(),
       [](const WorstOfChunk& a, const WorstOfChunk& b) { return a.error < b.error; });

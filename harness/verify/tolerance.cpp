@@ -98,6 +98,7 @@ struct RoundedFactors {
   const Tolerance& tolerance;
   Arithmetic arithmetic, stored;
   int factors;
+  std::int64_t alike;
 
   double one(Arithmetic rounded, std::int64_t size) const {
     return unit_roundoff(rounded) * tolerance.one_rounding *
@@ -105,7 +106,7 @@ struct RoundedFactors {
   }
   double computed(double factor, double plain, std::int64_t size) const {
     return std::max(factor * plain,
-                    std::sqrt(static_cast<double>(factors)) * one(arithmetic, size));
+                    std::sqrt(static_cast<double>(factors)) * one(arithmetic, size / alike));
   }
   double of_output(double rounding, std::int64_t size) const {
     if (stored == Arithmetic::float32) return rounding;
@@ -116,7 +117,7 @@ struct RoundedFactors {
 }  // namespace
 
 Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output, int rounded_factors,
-              const BaselineError& baseline) {
+              const BaselineError& baseline, std::int64_t alike) {
   const OutputErrors size = by_size(tolerance, arithmetic, output, baseline);
   // tf32 also rounds the float32 inputs of a product, on both sides.
   const int factors = rounded_factors + (arithmetic == Arithmetic::tf32 ? 2 : 0);
@@ -133,7 +134,7 @@ Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output, i
     result.common = {2 * result.computed, 2 * result.computed};
     return result;
   }
-  const RoundedFactors rounded{tolerance, arithmetic, arithmetic_of(output), factors};
+  const RoundedFactors rounded{tolerance, arithmetic, arithmetic_of(output), factors, alike};
   const Tolerance::PerArithmetic& policy = tolerance.of(arithmetic);
   const SignedMeans& signs = baseline.signs;
   result.common = {policy.factor * std::abs(signs.along), policy.factor * std::abs(signs.plain)};
@@ -152,11 +153,13 @@ Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output, i
 
 Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, const TensorSpec& output,
               const BaselineError& baseline) {
-  Bounds result = bounds(tolerance, arithmetic, output.dtype, output.rounded_factors, baseline);
+  Bounds result =
+      bounds(tolerance, arithmetic, output.dtype, output.rounded_factors, baseline, output.alike);
   if (result.as_float32) return result;
   result.outwards = output.decayed_factors * unit_roundoff(arithmetic) / 4;
   const double terms_of_product = arithmetic == Arithmetic::tf32 ? 8 : 16;
-  result.inwards = std::exp2(-24) * static_cast<double>(output.longest_sum) / terms_of_product;
+  result.inwards = std::exp2(-24) * static_cast<double>(output.longest_sum) / terms_of_product +
+                   (output.decays_alike ? result.outwards : 0);
   return result;
 }
 

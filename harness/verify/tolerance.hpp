@@ -60,6 +60,8 @@ struct Bounds : OutputErrors {
   ///
   /// Towards zero: a tensor core drops what does not fit its sum of float32. A sum of n products is
   /// added to in n / 16 steps (n / 8 in tf32), each of which loses half a unit of the last place.
+  /// Where all tokens have one decay (TensorSpec::decays_alike), it is rounded to either side for
+  /// all of them, so that what values may err outwards they may err inwards as well.
   double outwards = 0, inwards = 0;
 };
 
@@ -85,7 +87,8 @@ struct Bounds : OutputErrors {
 ///   computed = max(factor * error of the plain computation before it is rounded, floor), with
 ///              floor as above for float32, and u one_rounding sqrt(f) (1 + small / sqrt(n)) for
 ///              an arithmetic of 16 bits or tf32, f the factors that it may round
-///              (TensorSpec::rounded_factors, and two more for tf32, which rounds the inputs)
+///              (TensorSpec::rounded_factors, and two more for tf32, which rounds the inputs).
+///              n counts the elements that share a rounding once (TensorSpec::alike)
 ///   bound    = rounding + 2 computed, where the computation is exact to float32: an error below
 ///              the last place that is kept moves few elements, each by its own size at most
 ///   bound    = sqrt(r^2 + computed^2) otherwise, r = max(slack * rounding,
@@ -134,9 +137,10 @@ double unit_roundoff(Arithmetic arithmetic);
 /// The cap for rel_l2 of an output: no bound in a record may be above it.
 double cap(const Tolerance& tolerance, Arithmetic arithmetic, DType output);
 
-/// The bounds of an output with this dtype, of which `rounded_factors` factors may be rounded.
+/// The bounds of an output with this dtype, of which `rounded_factors` factors may be rounded, each
+/// of `alike` elements at once.
 Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, DType output, int rounded_factors,
-              const BaselineError& baseline);
+              const BaselineError& baseline, std::int64_t alike = 1);
 /// The same with what the output's sums and decays give errors in common.
 Bounds bounds(const Tolerance& tolerance, Arithmetic arithmetic, const TensorSpec& output,
               const BaselineError& baseline);

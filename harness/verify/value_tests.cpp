@@ -14,6 +14,7 @@ namespace {
 // axes is one chunk: its last axis is the values, the one before it the keys.
 double independent_in_chunk(const TensorSpec& spec) {
   const Chunks chunks = chunks_of(spec);
+  if (spec.running_sum) return static_cast<double>(std::max<std::int64_t>(1, chunks.row));
   std::int64_t across = chunks.row, along = std::min(chunks.tokens, chunks.length);
   if (!spec.tokens && spec.extents.size() >= 2) {
     across = spec.extents.back();
@@ -25,7 +26,7 @@ double independent_in_chunk(const TensorSpec& spec) {
 // Sums over a whole tensor.
 struct AllSums {
   ValueSums all;
-  double squares_squared = 0, absolutes_squared = 0;  // sums of squares of each chunk's sums
+  double squares_squared = 0, absolutes_squared = 0;  // sums of squares of each draw's sums
 
   SignedMeans means() const {
     if (!(all.squares > 0)) return {};
@@ -36,15 +37,22 @@ struct AllSums {
 // The sizes that errors count against are those of what elements are added up from, at least.
 AllSums all_sums(const TensorSpec& spec, OutputComparison& comparison) {
   AllSums sums;
-  for (const ValueSums& part : comparison.value_sums()) {
+  const std::vector<ValueSums> chunks = comparison.value_sums();
+  // The chunks whose errors are one draw: those of a batch and a head, one behind the other.
+  const auto together =
+      static_cast<std::size_t>(spec.running_sum ? chunks_of(spec).pieces() : std::int64_t{1});
+  for (std::size_t first = 0; first < chunks.size(); first += together) {
+    ValueSums part;
+    for (std::size_t i = first; i < first + together; ++i) part.add(chunks[i]);
     sums.all.add(part);
     sums.squares_squared += part.squares * part.squares;
     sums.absolutes_squared += part.absolutes * part.absolutes;
   }
   if (!(sums.all.squares > 0)) return sums;
   const auto elements = static_cast<double>(spec.elements());
-  sums.all.squares = std::max(sums.all.squares, elements * spec.sum_size * spec.sum_size);
-  sums.all.absolutes = std::max(sums.all.absolutes, elements * spec.sum_size);
+  const double size = spec.size_of_sums();
+  sums.all.squares = std::max(sums.all.squares, elements * size * size);
+  sums.all.absolutes = std::max(sums.all.absolutes, elements * size);
   return sums;
 }
 

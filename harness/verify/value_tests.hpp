@@ -31,7 +31,8 @@ struct SignedMean {
 /// bound, or nearer to it, is returned. The bound follows from what errors without a common sign
 /// would give: `sigmas` standard deviations, for the output's own rounding with every element
 /// independent of the others, and for rounded factors with as many independent errors as a chunk of
-/// tokens has tokens or values, whichever are fewer. Where energies are concentrated in few
+/// tokens has tokens or values, whichever are fewer. Of a running sum (TensorSpec::running_sum)
+/// only heads and keys err independently, and not chunks. Where energies are concentrated in few
 /// elements, these count and not the others. Bounds::common is added, and to
 /// the first mean Bounds::outwards or inwards, whichever way it points. Elements that are not
 /// finite in the reference, and outputs without a finite one, say nothing.

@@ -319,8 +319,8 @@ std::map<std::string, double> sum_sizes(const Problem& problem, const HostTensor
 // few rows that see only few keys vanish in their chunks.
 HostTensors cancelling_sizes(const Problem& problem, const HostTensors& inputs) {
   const Shape& s = problem.shape;
-  const double pairs = static_cast<double>(s.batch * s.heads * s.seq) *
-                       static_cast<double>(std::max(s.key_seq, s.seq));
+  const double pairs =
+      static_cast<double>(s.batch * s.heads * s.seq) * static_cast<double>(s.keys_seq());
   if (!backward(problem) || pairs * static_cast<double>(s.key_dim + s.value_dim) > 1e8) return {};
   return attention::cancelling_sizes(View(self(problem), problem, inputs));
 }

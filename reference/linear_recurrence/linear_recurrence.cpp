@@ -106,7 +106,7 @@ class Walk {
     for (std::int64_t i = 0; i < view_.keys; ++i) {
       decay_[i] = one_decay && i > 0
                       ? decay_[0]
-                      : std::exp(view_.template log_decay<Real>(row, slice_.head, i));
+                      : decay_of(view_.template log_decay<Real>(row, slice_.head, i));
       key_[i] = operand_(view_.template feature<Real>(view_.k[at + i]));
       query_[i] = operand_(view_.template feature<Real>(view_.q[at + i]));
     }

@@ -35,6 +35,11 @@ __device__ double exponential(double x) { return exp(x); }
 // last bit counts T times.
 __device__ float exponential(float x) { return static_cast<float>(exp(static_cast<double>(x))); }
 
+// exp(x) of a decay, as kernels form it: by a power of two of a rounded product (decay_of() of
+// traits.hpp).
+__device__ double power(double x) { return exp(x); }
+__device__ float power(float x) { return static_cast<float>(exp2(static_cast<double>(x * 1.44269504f))); }
+
 __device__ real_t feature(float x) {
   const real_t value = static_cast<real_t>(x);
   return !trait::elu_features ? value : value > 0 ? value + 1 : exponential(value);
@@ -47,7 +52,7 @@ __device__ real_t decay_of(const Params& p, long long token, long long head, int
                        : trait::decay == 2 ? token
                                            : token * dim::key_dim + key;
   const real_t gate = static_cast<real_t>(p.gate[at]);
-  return exponential(trait::raw_gates ? -exponential(gate) : gate);
+  return power(trait::raw_gates ? -exponential(gate) : gate);
 }
 
 __device__ real_t sum_of_warp(real_t x) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 
 #include "reference/inputs.hpp"
 #include "reference/linear_recurrence/backward/backward.hpp"
@@ -136,7 +137,9 @@ double default_scale(const Traits& traits, const Problem& problem) {
   return 1.0 / std::sqrt(static_cast<double>(problem.shape.key_dim));
 }
 
-std::vector<OptionAxis> options(const Traits& traits) {
+namespace {
+
+std::vector<OptionAxis> options_of(const Traits& traits) {
   std::vector<OptionAxis> list;
   if (traits.features) {
     list.push_back({"feature_map", {"identity", "elu_plus_one"}, "phi, applied to q and k"});
@@ -165,6 +168,17 @@ std::vector<OptionAxis> options(const Traits& traits) {
                   "N: the states after every N tokens of a sequence are an output, too; 0: none",
                   false});
   return list;
+}
+
+}  // namespace
+
+const std::vector<OptionAxis>& options(const Traits& traits) {
+  static const std::map<std::string_view, std::vector<OptionAxis>> lists = [] {
+    std::map<std::string_view, std::vector<OptionAxis>> of_members;
+    for (const Traits& member : members) of_members.emplace(member.name, options_of(member));
+    return of_members;
+  }();
+  return lists.at(traits.name);
 }
 
 std::vector<std::string> regimes(const Traits& traits) {
@@ -242,6 +256,9 @@ std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem) {
     spec.longest_sum = s.seq;
     // The keys of a state, and the queries that read it.
     if (traits.decay != Decay::none) spec.decayed_factors = spec.name == "o" ? 2 : 1;
+    spec.decays_alike = traits.decay == Decay::per_head;
+    // A state's key is rounded once for all of its values.
+    if (spec.name == "final_state" || spec.name == "states") spec.alike = s.value_dim;
   }
   return has_gradients(problem.direction) ? backward_tensors(traits, problem, list) : list;
 }
@@ -323,6 +340,9 @@ std::optional<std::string> refuse(const Traits& traits, const Problem& problem) 
   if (choice(traits, problem, "state_size") != "1" && problem.dtype == DType::float16 &&
       output_of_state(traits, problem) > most_float16)
     return "float16 does not hold the outputs of a state of this size";
+  if (choice(traits, problem, "state_size") == "10000" && problem.initial_state &&
+      choice(traits, problem, "state_dtype") == "bfloat16")
+    return "bfloat16 has no digits for what tokens add to a state of size 10000";
   if (chosen(traits, problem, "nan_sequence") && s.sequences < 2)
     return "nan_sequence is one of several ragged sequences";
   if (chosen(traits, problem, "in_place") && !(problem.initial_state && problem.final_state))

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "core/operator.hpp"
@@ -33,7 +34,8 @@ struct Traits {
 std::span<const Traits> family();
 
 double default_scale(const Traits& traits, const Problem& problem);
-std::vector<OptionAxis> options(const Traits& traits);
+/// @throws std::out_of_range for traits of no member
+const std::vector<OptionAxis>& options(const Traits& traits);
 std::vector<std::string> regimes(const Traits& traits);
 std::vector<TensorSpec> tensors(const Traits& traits, const Problem& problem);
 Work work(const Traits& traits, const Problem& problem);
@@ -49,6 +51,16 @@ DeviceReference device_reference(const Traits& traits);
 struct Range {
   std::int64_t first = 0, last = 0;
 };
+
+/// exp(log_decay). In float, where it is part of the plain computation, it is formed as kernels
+/// form it: as a power of two. The product with log2(e) is rounded, so that a strong decay is as
+/// far from exp(log_decay) as theirs.
+template <class Real>
+Real decay_of(Real log_decay) {
+  if constexpr (std::is_same_v<Real, double>) return std::exp(log_decay);
+  constexpr float log2_e = 1.44269504f;
+  return static_cast<Real>(std::exp2(static_cast<double>(static_cast<float>(log_decay) * log2_e)));
+}
 
 /// A problem's inputs with their indexing: by the row of a token (b T + t), by head, and by
 /// element.

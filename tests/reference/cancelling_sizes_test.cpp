@@ -114,6 +114,12 @@ TEST(CancellingSizes, AreStatedOfGradientsOfSmallProblemsAlone) {
       problem("attention", {.batch = 8, .seq = 4096, .heads = 16, .key_dim = 128, .value_dim = 128},
               "normal");
   EXPECT_TRUE(op.cancelling_sizes(large, {}).empty());
+  // Many queries of few keys are few pairs, and each of them cancels.
+  Problem few_keys = problem(
+      "attention",
+      {.batch = 1, .seq = 3000, .heads = 1, .key_dim = 8, .value_dim = 8, .key_seq = 1}, "normal");
+  few_keys.shape.batch = 2;
+  EXPECT_EQ(op.cancelling_sizes(few_keys, op.draw(few_keys)).size(), 2u);
 }
 
 }  // namespace

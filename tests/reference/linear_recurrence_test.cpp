@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <tuple>
 
 #include "core/operator.hpp"
+#include "reference/linear_recurrence/traits.hpp"
 #include "tests/reference/recurrence_problems.hpp"
 
 namespace gla_bench {
@@ -210,6 +212,12 @@ TEST(LinearRecurrence, RefusesWhatThereIsNot) {
   EXPECT_NE(reason(problem).find("in_place"), std::string::npos);
   problem.initial_state = true;
   EXPECT_EQ(reason(problem), "");
+  problem.options = {{"state_size", "10000"}, {"state_dtype", "bfloat16"}};
+  EXPECT_NE(reason(problem).find("state of size 10000"), std::string::npos);
+  problem.options = {{"state_size", "10000"}};
+  EXPECT_EQ(reason(problem), "");
+  problem.options = {{"state_size", "100"}, {"state_dtype", "bfloat16"}};
+  EXPECT_EQ(reason(problem), "");
   problem.options = {{"lengths", "skewed"}};
   EXPECT_NE(reason(problem).find("ragged"), std::string::npos);
   problem.op = "rwkv6";
@@ -298,6 +306,41 @@ TEST(LinearRecurrence, TensorsFollowTheOptions) {
       }
     }
   }
+}
+
+// What errors of an output have in common (TensorSpec).
+TEST(LinearRecurrence, TensorsSayWhatTheirErrorsShare) {
+  Problem problem = gla({1, 64, 3, 4, 5}, "mild", DType::bfloat16);
+  problem.options = {{"states_every", "16"}};
+  for (const char* name : {"gla", "retention"}) {
+    problem.op = name;
+    for (const TensorSpec& spec : find_operator(name)->tensors(problem)) {
+      if (spec.role == TensorSpec::Role::input) continue;
+      EXPECT_EQ(spec.alike, spec.name == "o" ? 1 : 5) << spec.name;
+      EXPECT_EQ(spec.decays_alike, problem.op == "retention") << spec.name;
+      EXPECT_FALSE(spec.running_sum);
+    }
+  }
+}
+
+// As kernels form it: 2^(x log2(e)), whose product is rounded.
+TEST(LinearRecurrence, PlainDecaysAreAsFarFromTheExactOnesAsThoseOfAGpu) {
+  using recurrence::decay_of;
+  EXPECT_EQ(decay_of(0.0f), 1);
+  EXPECT_EQ(decay_of(-std::numeric_limits<float>::infinity()), 0);
+  EXPECT_EQ(decay_of(-8.25), std::exp(-8.25));
+  double worst_strong = 0, worst_mild = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const auto error = [](float x) {
+      const double exact = std::exp(static_cast<double>(x));
+      return std::abs(decay_of(x) - exact) / exact;
+    };
+    worst_strong = std::max(worst_strong, error(-40 - 0.01f * static_cast<float>(i)));
+    worst_mild = std::max(worst_mild, error(-0.001f - 0.0001f * static_cast<float>(i)));
+  }
+  EXPECT_LT(worst_mild, 0x1p-23);
+  EXPECT_GT(worst_strong, 16 * 0x1p-24);
+  EXPECT_LT(worst_strong, 72 * 0x1p-24);
 }
 
 TEST(LinearRecurrence, SomeQueriesOfNormalizedOutputsAreZero) {

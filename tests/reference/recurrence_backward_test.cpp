@@ -245,6 +245,19 @@ TEST(RecurrenceBackward, TensorsAreTheForwardsAndTheirGradients) {
   EXPECT_EQ(names, "q k v w u initial_state do dfinal_state dq! dk! dv! dw! du! dinitial_state! ");
 }
 
+TEST(RecurrenceBackward, GradientsOfATokensDecayAreRunningSums) {
+  for (const char* name : {"gla", "simple_gla", "retention", "linear_attention"}) {
+    Problem problem = backward(name, {1, 9, 2, 4, 3}, "none");
+    problem.initial_state = true;
+    for (const TensorSpec& spec : find_operator(name)->tensors(problem)) {
+      if (spec.role == TensorSpec::Role::input) continue;
+      EXPECT_EQ(spec.running_sum, spec.name == "dg") << name << " " << spec.name;
+      EXPECT_EQ(spec.decays_alike, problem.op == "retention") << name << " " << spec.name;
+      EXPECT_EQ(spec.alike, 1);
+    }
+  }
+}
+
 TEST(RecurrenceBackward, RefusesWhatHasNoGradients) {
   Problem problem = backward("retention", {1, 9, 2, 4, 3}, "mild");
   problem.initial_state = true;

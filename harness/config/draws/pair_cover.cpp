@@ -8,9 +8,9 @@
 namespace gla_bench {
 namespace {
 
-constexpr int free_samples = 300;   // rows that are drawn to learn which pairs exist
-constexpr int tries_of_pair = 200;  // rows with one pair, before it counts as refused
-constexpr int tries_of_all = 4000;  // if none of them exists
+constexpr int free_samples = 300;    // rows that are drawn to learn which pairs exist
+constexpr int tries_of_pair = 1000;  // rows with one pair, before it counts as refused
+constexpr int tries_of_all = 4000;   // if none of them exists
 constexpr int candidates_of_row = 30;
 
 /// What is known of each pair of levels. Levels of all factors are numbered in one row.

@@ -89,7 +89,7 @@ class Reverse {
     const bool one_decay = view_.decay != Decay::per_key;
     for (std::int64_t i = 0; i < view_.keys; ++i) {
       decay_[i] =
-          one_decay && i > 0 ? decay_[0] : std::exp(view_.template log_decay<Real>(row, head_, i));
+          one_decay && i > 0 ? decay_[0] : decay_of(view_.template log_decay<Real>(row, head_, i));
       k_[i] = operand_(view_.template feature<Real>(view_.k[at + i]));
       q_[i] = operand_(view_.template feature<Real>(view_.q[at + i]));
     }

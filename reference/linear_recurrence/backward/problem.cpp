@@ -26,7 +26,9 @@ TensorSpec gradient_of(const TensorSpec& tensor) {
   gradient.in_place_of.clear();
   gradient.token_pitch = gradient.token_offset = 0;
   gradient.decayed_factors = 0;
+  gradient.decays_alike = false;
   gradient.longest_sum = 0;
+  gradient.alike = 1;
   return gradient;
 }
 
@@ -48,6 +50,8 @@ std::vector<TensorSpec> backward_tensors(const Traits& traits, const Problem& pr
     // Of the decayed operands of a chunk form, each gradient has the state's or its gradient's
     // besides its own token's.
     if (traits.decay != Decay::none) gradient.decayed_factors = 2;
+    gradient.decays_alike = traits.decay == Decay::per_head;
+    gradient.running_sum = spec.name == traits.gate && spec.tokens;
     gradient.longest_sum = over_all_tokens(spec) ? s.batch * s.seq : s.seq;
     gradient.rounded_factors = 3;
     made.push_back(std::move(gradient));

@@ -165,10 +165,15 @@ TEST(TensorErrors, ANumberThatIsZeroByChanceCountsAsWhatWasAddedUp) {
   got[0] += 1e-6f;
   EXPECT_NEAR(tensor_errors(spec, got, expected).rel_l2, 1e-6 / 0.05, 1e-7);
   spec.sum_size = 2;
+  const double size = 2 * (1 + std::sqrt(2.0));  // of two sums
+  EXPECT_DOUBLE_EQ(spec.size_of_sums(), size);
   const ErrorMetrics m = tensor_errors(spec, got, expected);
-  EXPECT_NEAR(m.rel_l2, 1e-6 / (2 * std::sqrt(2.0)), 1e-8);
-  EXPECT_NEAR(m.worst_chunk_rel_l2, 1e-6 / 2, 1e-8);
-  EXPECT_NEAR(m.max_abs, 1e-6 / 2, 1e-8);
+  EXPECT_NEAR(m.rel_l2, 1e-6 / (size * std::sqrt(2.0)), 1e-9);
+  EXPECT_NEAR(m.worst_chunk_rel_l2, 1e-6 / size, 1e-9);
+  EXPECT_NEAR(m.max_abs, 1e-6 / size, 1e-9);
+  spec.extents[0] = 10'000;  // of many the RMS is known
+  EXPECT_NEAR(spec.size_of_sums(), 2.04, 1e-12);
+  spec.extents[0] = 2;
   spec.sum_size = 0.01;  // smaller than the values themselves
   EXPECT_NEAR(tensor_errors(spec, got, expected).rel_l2, 1e-6 / 0.05, 1e-7);
 }

@@ -114,6 +114,24 @@ TEST(Tolerance, ARoundedFactorLeavesNoRoomForASecondRoundingOfAFloat32Output) {
   EXPECT_GT(o.rel_l2, 2.5e-3);
 }
 
+TEST(Tolerance, ValuesOfAStatesRowShareTheRoundingOfTheirKey) {
+  TensorSpec state{"final_state", TensorSpec::Role::output, DType::float32, {1, 1, 16, 128}};
+  state.rounded_factors = 1;
+  BaselineError baseline;
+  baseline.elements = baseline.smallest_chunk = state.elements();
+  const auto bound = [&] {
+    return bounds(default_tolerance(), Arithmetic::bfloat16, state, baseline);
+  };
+  const double apart = bound().rel_l2, unit = 0.53 / 256;
+  EXPECT_NEAR(apart, unit * (1 + 4 / std::sqrt(2048.0)), 1e-9);
+  state.alike = 128;
+  EXPECT_NEAR(bound().rel_l2, std::min(0.004, unit * (1 + 4 / std::sqrt(16.0))), 1e-9);
+  EXPECT_GT(bound().worst_chunk_rel_l2, apart);
+  state.extents[1] = 4096;  // of many rows it makes no difference
+  baseline.elements = state.elements();
+  EXPECT_NEAR(bound().rel_l2, unit, 0.02 * unit);
+}
+
 TEST(Tolerance, NoBoundIsLooserThanTheOneBySize) {
   for (const Arithmetic arithmetic : {Arithmetic::float32, Arithmetic::tf32, Arithmetic::bfloat16})
     for (const DType output : {DType::float32, DType::bfloat16, DType::float16})

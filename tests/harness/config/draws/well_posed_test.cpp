@@ -60,6 +60,16 @@ TEST(WellPosedProblems, OfGradientsOfDecaysHaveQueriesAndDecays) {
   EXPECT_GT(gradients, 50);
 }
 
+/// Without decays the gradients of the gate's weights are beyond every bound.
+TEST(WellPosedProblems, OfGradientsOfTheLayerForget) {
+  int gradients = 0;
+  for (const Problem& p : free_problems("gla_layer", 300, 7, R"(, "direction": "backward")")) {
+    ++gradients;
+    EXPECT_NE(p.gate, "none") << describe(p);
+  }
+  EXPECT_GT(gradients, 50);
+}
+
 /// The first channel of shifted keys cancels in gradients, but for the rounding of the outputs.
 TEST(WellPosedProblems, OfShiftedGradientsHaveOtherChannels) {
   int shifted = 0;
