@@ -296,7 +296,7 @@ std::optional<std::string> reject_with_states(const Problem& problem, const Tile
                                               const Limits& limits) {
   if (auto reason = reject(problem, tile, limits)) return reason;
   if (ragged(problem)) return "keeps states of sequences of one length";
-  if (choice(tile, "cluster") > 1) return "keeps states of blocks that have all keys";
+  if (choice(tile, "cluster") > 2) return "keeps states of one or two blocks for all keys";
   return refuse_workspace(workspace_bytes(problem, tile) + kept_state_bytes(problem), limits);
 }
 

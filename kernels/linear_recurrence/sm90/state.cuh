@@ -66,6 +66,7 @@ class StateGroup {
             barrier_arrive(stage.gates_freed());
           if (freed_early && t + 1 == tiles) {
             finish_update(stage);
+            if constexpr (keeps_states) keep_state_behind(stage, c);
             if (lane_ == 0) barrier_arrive(stage.freed());
           }
           pin(sums);

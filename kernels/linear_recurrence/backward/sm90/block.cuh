@@ -46,6 +46,11 @@ inline constexpr bool states_given = launch::given_states != 0;
 /// What a segment adds: to the gradient of a state, and to a state where none is given.
 inline constexpr int sum_kinds = states_given ? 1 : 2;
 
+/// With one group of warps there are registers to keep a chunk's factors of decays from its
+/// beginning to its end, and the next state is not yet on its way when it is wanted.
+inline constexpr bool keeps_factors = false;
+inline constexpr bool prefetches_states = false;
+
 /// The strongest decay of one token, in bits. 2^-200 is 0 in float32, and sums over the tokens of a
 /// chunk are good to 2^-10 bits.
 inline constexpr float strongest = -200.0f;
@@ -163,6 +168,23 @@ struct Block {
            (value_slices == 1 || first_column() / 16 + n < kept_state.value_blocks);
   }
 
+  /// Brings what is kept of the state before chunk `number`, of the block's slices, into the L2
+  /// cache. Runs on one thread.
+  __device__ __forceinline__ void prefetch_state(const GradientParams& g, int number) const {
+    const int first_row = first_key() / 16, first_block = first_column() / 16;
+    const int columns_left = kept_state.value_blocks - first_block;
+    const int blocks = columns_left < sizes.value_blocks ? columns_left : sizes.value_blocks;
+    const unsigned char* state =
+        static_cast<const unsigned char*>(g.inputs.work[work::chunk_states]) +
+        (pair * chunks + number) * kept_state.bytes;
+    for (int row = first_row; row < first_row + sizes.key_blocks && row < kept_state.key_blocks;
+         ++row)
+      asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
+                       state + (row * kept_state.value_blocks + first_block) * 512),
+                   "r"(512 * blocks)
+                   : "memory");
+  }
+
   /// Where this thread's elements of what segment `number` of the sequence adds lie, each
   /// `consumers` behind the one before: of the state behind it or, with `change`, of the gradient
   /// of the state before it.
@@ -232,6 +254,8 @@ __device__ __forceinline__ void move_tiles(const GradientSm90Params& p, const Bl
     }
   };
   for (int step = 0; step < block.steps; ++step) {
+    if constexpr (sizes.results && prefetches_states)
+      block.prefetch_state(p.base, block.number(step));
     if (step >= sizes.stages) finish(step - sizes.stages);
     const Stage stage = block.stage(step);
     const int token = token_of(step);

@@ -80,7 +80,7 @@ class ChunkWalk : protected KeyParts {
     pin(x), pin(y);
 
     Columns dq, dk;
-    form_gradients(own_q, own_k, own, frames.anew(), strong, x, y, dq, dk);
+    form_gradients(own_q, own_k, own, keeps_factors ? frames : frames.anew(), strong, x, y, dq, dk);
     store_decays(c, own, before, x, y);
     store_results<By>(stage, dq, dk, z,
                       [&](int t) { multiply_values<By>(stage, stage.begin + layout.k, t, z); });

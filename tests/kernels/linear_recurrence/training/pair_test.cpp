@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
+#include <string>
 
 #include "kernels/linear_recurrence/backward/params.h"
 #include "kernels/linear_recurrence/backward/variants.hpp"
@@ -297,6 +299,26 @@ TEST(TrainingPair, HopperForwardWritesTheStates) {
   ragged.shape = {1, 530, 3, 104, 72};
   ragged.shape.sequences = 5;
   EXPECT_EQ(keeping.reject(ragged, tile, h200()), "keeps states of sequences of one length");
+}
+
+TEST(TrainingPair, HopperForwardKeepsStatesOfTwoBlocksAndNotOfFour) {
+  const Variant keeping = chunk_sm90_with_states(gla_member());
+  const auto clusters = [&](std::int64_t keys) {
+    std::set<std::int64_t> taken;
+    const Problem problem = in_direction(gla_training({2, 530, 3, keys, 256}), Direction::forward);
+    for (const Tile& tile : all_tiles(keeping.space))
+      if (!keeping.reject(problem, tile, h200())) taken.insert(tile.at("cluster"));
+    return taken;
+  };
+  EXPECT_EQ(clusters(128), (std::set<std::int64_t>{1}));
+  EXPECT_EQ(clusters(256), (std::set<std::int64_t>{1, 2}));
+  // Four blocks would hold 320 keys without their states.
+  const Problem wide = in_direction(gla_training({2, 530, 3, 320, 256}), Direction::forward);
+  std::set<std::string> reasons;
+  for (const Tile& tile : all_tiles(keeping.space))
+    if (tile.at("cluster") == 4 && !chunk_sm90(gla_member()).reject(wide, tile, h200()))
+      reasons.insert(keeping.reject(wide, tile, h200()).value_or(""));
+  EXPECT_EQ(reasons, (std::set<std::string>{"keeps states of one or two blocks for all keys"}));
 }
 
 TEST(TrainingPair, RefusesByNameAndNeverThrows) {
