@@ -211,6 +211,9 @@ struct Variant {
   /// Whether a repeated run gives the same bits. False where sums form in any order (atomic
   /// additions). If true, other bits in a repeated run are a failure.
   bool reproducible = true;
+  /// Whether it leaves out keys of which decays have left nothing, wherever the bounds allow it, so
+  /// that how many products it forms depends on the gates. What it states has all of them.
+  bool skips_decayed_keys = false;
   /// Whether it is another project's implementation: shown beside the others, it wins nothing.
   bool peer = false;
   /// What follows a call, or several, outside of their time: what a function of another language

@@ -220,6 +220,16 @@ const std::vector<std::string>& gate_regimes() {
   return names;
 }
 
+double tokens_until_decayed(std::string_view regime) {
+  if (regime == "mild") return 800;
+  if (regime == "typical") return 50;
+  if (regime == "rwkv") return 260;
+  if (regime == "strong") return 5;
+  if (regime == "spikes") return 13;
+  if (regime == "resets") return 128;
+  return std::numeric_limits<double>::infinity();
+}
+
 std::vector<float> draw_gates(std::string_view regime, std::uint64_t seed, std::string_view name,
                               std::int64_t tokens, std::int64_t heads, std::int64_t channels,
                               DType dtype) {

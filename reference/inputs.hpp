@@ -50,6 +50,10 @@ std::vector<float> draw_positive(Stream stream, std::int64_t count, DType dtype)
 /// - per_channel: a quarter of the channels (of a head) at 0, a quarter at -40, the others typical
 const std::vector<std::string>& gate_regimes();
 
+/// After how many tokens a regime's decays have left about e^-40 of a key, by their means. Infinite
+/// where some keys never decay, and for names that are no gate regimes.
+double tokens_until_decayed(std::string_view regime);
+
 /// Gates g = log decay <= 0 of [tokens, heads, channels], rounded to the dtype. In parallel.
 /// @throws InputError for a regime that gate_regimes() lacks.
 std::vector<float> draw_gates(std::string_view regime, std::uint64_t seed, std::string_view name,

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/operator.hpp"
+#include "reference/inputs.hpp"
 
 namespace gla_bench::cost_model {
 namespace {
@@ -138,29 +139,13 @@ std::string regime_of(const Problem& problem) {
   return problem.gate == "file" ? default_gate(*find_operator(problem.op)) : problem.gate;
 }
 
-/// After how many tokens decays of a regime have left about e^-40 of a key, by their means.
-double reach_of(std::string_view regime) {
-  constexpr std::array<std::pair<std::string_view, double>, 6> reaches{{{"mild", 800},
-                                                                        {"typical", 50},
-                                                                        {"rwkv", 260},
-                                                                        {"strong", 5},
-                                                                        {"spikes", 13},
-                                                                        {"resets", 128}}};
-  for (const auto& [name, tokens] : reaches)
-    if (name == regime) return tokens;
-  return std::numeric_limits<double>::infinity();
-}
-
-/// The share of keys that queries meet, of a variant that leaves keys out by their decays: which a
-/// launch before the others finds. What a variant states has all of them.
-double visited_share(const Problem& problem, const Loads& loads) {
-  if (std::none_of(loads.kernels.begin(), loads.kernels.end(),
-                   [](const Load& load) { return load.entry == "attention_first_tiles"; }))
-    return 1;
-  const Shape& s = problem.shape;
+/// The share of keys that queries meet, of a variant that leaves keys out by their decays.
+double visited_share(const Candidate& candidate) {
+  if (!candidate.variant->skips_decayed_keys) return 1;
+  const Shape& s = candidate.problem.shape;
   const double seen = static_cast<double>(s.keys_seq()) - static_cast<double>(s.seq) / 2;
-  const std::string regime = regime_of(problem);
-  return std::min(1.0, (reach_of(regime) + tokens_of_tiles) / std::max(1.0, seen));
+  const double met = tokens_until_decayed(regime_of(candidate.problem)) + tokens_of_tiles;
+  return std::min(1.0, met / std::max(1.0, seen));
 }
 
 /// By how many times a product of the candidate's arithmetic takes longer than one in bfloat16.
@@ -186,7 +171,7 @@ Features features_of(const Candidate& candidate, const DeviceRates& rates) {
   const double bytes = traffic.read_bytes + traffic.write_bytes;
   const Work work = op->work(problem);
   const Loads loads = loads_of(candidate, rates);
-  const double share = visited_share(problem, loads);
+  const double share = visited_share(candidate);
   const double flops = share * candidate.variant->flops(problem, candidate.tile);
   const double launches = static_cast<double>(loads.kernels.size()) + loads.others + loads.zeros;
   const double byte_seconds = bytes / rates.copy_bytes_per_second;

@@ -266,5 +266,17 @@ TEST(Inputs, UnknownRegimeIsNamed) {
   }
 }
 
+TEST(Inputs, RegimesSayHowFarTheirDecaysReach) {
+  for (const char* regime : {"mild", "typical", "rwkv", "strong", "spikes"}) {
+    const std::vector<float> gates = draw_gates(regime, 3, "g", 4000, 2, 8, DType::float32);
+    double sum = 0;
+    for (const float gate : gates) sum += gate;
+    const double tokens = -40 * static_cast<double>(gates.size()) / sum;
+    EXPECT_NEAR(tokens_until_decayed(regime), tokens, 0.1 * tokens) << regime;
+  }
+  for (const char* regime : {"none", "per_channel", "normal", "peaked"})
+    EXPECT_TRUE(std::isinf(tokens_until_decayed(regime))) << regime;
+}
+
 }  // namespace
 }  // namespace gla_bench

@@ -24,6 +24,20 @@ class Pairs {
       levels_ += factor.levels.size();
     }
     state_.assign(levels_ * levels_, State::unknown);
+    refused_.assign(levels_, Mask((levels_ + 63) / 64));
+  }
+
+  /// A bit for each level of all factors.
+  using Mask = std::vector<std::uint64_t>;
+  Mask no_levels() const { return Mask((levels_ + 63) / 64); }
+  /// Adds the levels that are refused beside this one.
+  void add_refused(int factor, int level, Mask& mask) const {
+    const Mask& refused = refused_[at(factor, level)];
+    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] |= refused[i];
+  }
+  bool has(const Mask& mask, int factor, int level) const {
+    const std::size_t bit = at(factor, level);
+    return (mask[bit / 64] >> (bit % 64) & 1) != 0;
   }
 
   State of(int factor, int level, int other_factor, int other_level) const {
@@ -34,8 +48,10 @@ class Pairs {
     return state_.data() + at(factor, level) * levels_;
   }
   void set(int factor, int level, int other_factor, int other_level, State state) {
-    state_[at(factor, level) * levels_ + at(other_factor, other_level)] = state;
-    state_[at(other_factor, other_level) * levels_ + at(factor, level)] = state;
+    const std::size_t one = at(factor, level), other = at(other_factor, other_level);
+    state_[one * levels_ + other] = state_[other * levels_ + one] = state;
+    mark(one, other, state == State::refused);
+    mark(other, one, state == State::refused);
   }
 
   std::size_t at(int factor, int level) const {
@@ -43,9 +59,16 @@ class Pairs {
   }
 
  private:
+  void mark(std::size_t level, std::size_t other, bool refused) {
+    const std::uint64_t bit = std::uint64_t{1} << (other % 64);
+    std::uint64_t& word = refused_[level][other / 64];
+    word = refused ? word | bit : word & ~bit;
+  }
+
   std::vector<std::size_t> first_;
   std::size_t levels_ = 0;
   std::vector<State> state_;
+  std::vector<Mask> refused_;  // of each level
 };
 
 using State = Pairs::State;
@@ -156,18 +179,22 @@ class PairCovering {
       if (list.empty()) return std::nullopt;
       std::copy_n(draws_.of(list)->begin(), prefix_, row.begin());
     }
+    Pairs::Mask refused = pairs_.no_levels();
+    for (int factor = 0; factor < count_; ++factor)
+      if (row[at(factor)] != unset) pairs_.add_refused(factor, row[at(factor)], refused);
     std::vector<int> allowed;
     for (const int factor : order()) {
       if (row[at(factor)] != unset) continue;
-      if (draws_.one_in(2) && gain(row, factor, 0) >= 0) {
-        row[at(factor)] = 0;
-        continue;
+      int chosen = 0;
+      if (!draws_.one_in(2) || pairs_.has(refused, factor, 0)) {
+        allowed.clear();
+        for (int level = 0; level < levels(factor); ++level)
+          if (!pairs_.has(refused, factor, level)) allowed.push_back(level);
+        if (allowed.empty()) return std::nullopt;
+        chosen = draws_.of(allowed);
       }
-      allowed.clear();
-      for (int level = 0; level < levels(factor); ++level)
-        if (gain(row, factor, level) >= 0) allowed.push_back(level);
-      if (allowed.empty()) return std::nullopt;
-      row[at(factor)] = draws_.of(allowed);
+      row[at(factor)] = chosen;
+      pairs_.add_refused(factor, chosen, refused);
     }
     return row;
   }

@@ -291,11 +291,7 @@ bool ProblemSpace::is_well_posed(const Problem& problem) const {
   if (backward && has("columns") && !rows_have_gradients(problem)) return false;
   if (!dims_have_gradients(problem)) return false;
   if (backward && flag(problem, "normalize") && !quotients_have_gradients(problem)) return false;
-  // Where the layer forgets nothing, the gradients of its gate's weights are those of a state that
-  // all tokens before have written to, times a slope that is near zero: the plain computation has
-  // up to 16 % more than the cap, too.
-  if (backward && has("model_dim") &&
-      (problem.shape.seq < least_tokens_of_layer_gradients || problem.gate == "none"))
+  if (backward && has("model_dim") && problem.shape.seq < least_tokens_of_layer_gradients)
     return false;
   if (has("key_seq")) return has_bits_for_attention(problem);
   return !backward || problem.gate != "rwkv" || problem.shape.seq <= most_tokens_of_constants ||

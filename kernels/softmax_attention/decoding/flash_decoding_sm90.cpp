@@ -8,6 +8,7 @@
 #include "kernels/softmax_attention/decoding/layout.h"
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/sm90/parts.hpp"
+#include "kernels/tensor_maps.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
@@ -155,7 +156,8 @@ Variant flash_decoding_sm90(std::string_view op) {
        "flash_decoding for sm_90a: key heads read once, by bulk copies",
        space(),
        {"softmax_attention/decoding/flash_decoding_sm90.cuh",
-        "softmax_attention/decoding/flash_decoding_sm90.cpp", "softmax_attention/sm90/parts.cpp"},
+        "softmax_attention/decoding/flash_decoding_sm90.cpp", "softmax_attention/sm90/parts.cpp",
+        "tensor_maps.cpp"},
        [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
        reject,
        traffic,

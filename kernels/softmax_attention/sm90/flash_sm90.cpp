@@ -11,6 +11,7 @@
 #include "kernels/softmax_attention/sm90/layout.h"
 #include "kernels/softmax_attention/sm90/order.h"
 #include "kernels/softmax_attention/sm90/parts.hpp"
+#include "kernels/tensor_maps.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
@@ -140,7 +141,7 @@ Variant flash_sm90(std::string_view op) {
        space(),
        {"softmax_attention/sm90/flash_sm90.cuh", "softmax_attention/sm90/first_tiles.cuh",
         "softmax_attention/sm90/flash_sm90.cpp", "softmax_attention/sm90/parts.cpp",
-        "softmax_attention/flash/walk.cpp"},
+        "tensor_maps.cpp", "softmax_attention/flash/walk.cpp"},
        [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
        reject,
        traffic,
@@ -151,6 +152,7 @@ Variant flash_sm90(std::string_view op) {
        recipe,
        true});
   bind_behind_maps(variant, maps);
+  variant.skips_decayed_keys = true;
   return variant;
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/flash/walk.hpp"
 #include "kernels/softmax_attention/sm90/layout.h"
+#include "kernels/tensor_maps.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
@@ -36,23 +37,13 @@ std::int64_t token_blocks(const Problem& problem, int block_n) {
 
 TensorMap row_map(const Problem& problem, std::size_t place, std::string buffer, std::int64_t seq,
                   std::int64_t heads, std::int64_t columns, int rows, const TokenStrides& strides) {
-  return {place * map_bytes,
+  return {place * tensor_map_bytes,
           std::move(buffer),
           problem.dtype,
           {columns, seq, heads, problem.shape.batch},
           {strides.seq, strides.heads, strides.batch},
           {FlashSm90Layout::columns, rows, 1, 1},
           128};
-}
-
-void bind_behind_maps(Variant& variant, std::size_t maps) {
-  variant.bind = [bind = variant.bind, maps](const Problem& problem, const Tile& tile,
-                                             const Address& address) {
-    ParamBytes bytes = bind(problem, tile, address);
-    bytes.insert(bytes.begin(), maps * map_bytes, std::byte{0});
-    bytes.resize((bytes.size() + 63) / 64 * 64);
-    return bytes;
-  };
 }
 
 std::vector<Region> decay_bound_regions(const Problem& problem, const DecayBounds& bounds) {

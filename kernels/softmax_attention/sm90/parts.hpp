@@ -11,16 +11,9 @@
 
 namespace gla_bench::softmax_attention {
 
-/// Bytes of a tensor map among the parameters.
-inline constexpr std::size_t map_bytes = 128;
-
 /// A [B,T,H,columns] tensor in boxes of rows of one head, 64 columns wide.
 TensorMap row_map(const Problem& problem, std::size_t place, std::string buffer, std::int64_t seq,
                   std::int64_t heads, std::int64_t columns, int rows, const TokenStrides& strides);
-
-/// Puts `maps` tensor maps before the family's parameters. The maps set the alignment of the whole
-/// struct.
-void bind_behind_maps(Variant& variant, std::size_t maps);
 
 /// What first_tiles.cuh works on.
 struct DecayBounds {

@@ -11,6 +11,7 @@
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/sm90/backward/layout.h"
 #include "kernels/softmax_attention/sm90/parts.hpp"
+#include "kernels/tensor_maps.hpp"
 
 namespace gla_bench::softmax_attention {
 namespace {
@@ -216,8 +217,8 @@ Variant make(std::string_view op, Order order, std::string_view name, std::strin
        space(),
        {"softmax_attention/sm90/backward/flash_sm90.cuh", "softmax_attention/sm90/first_tiles.cuh",
         "softmax_attention/backward/sums.cuh", "softmax_attention/sm90/backward/flash_sm90.cpp",
-        "softmax_attention/sm90/parts.cpp", "softmax_attention/backward/steps.cpp",
-        "softmax_attention/flash/walk.cpp"},
+        "softmax_attention/sm90/parts.cpp", "tensor_maps.cpp",
+        "softmax_attention/backward/steps.cpp", "softmax_attention/flash/walk.cpp"},
        [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
        [order](const Problem& problem, const Tile& tile, const Limits& limits) {
          return reject(problem, tile, limits, order);
@@ -230,6 +231,7 @@ Variant make(std::string_view op, Order order, std::string_view name, std::strin
     return softmax_attention::bind(problem, address, walk_regions(problem, tile, order));
   };
   bind_behind_maps(variant, maps);
+  variant.skips_decayed_keys = true;
   return variant;
 }
 
