@@ -46,10 +46,11 @@ inline constexpr bool states_given = launch::given_states != 0;
 /// What a segment adds: to the gradient of a state, and to a state where none is given.
 inline constexpr int sum_kinds = states_given ? 1 : 2;
 
-/// With one group of warps there are registers to keep a chunk's factors of decays from its
-/// beginning to its end, and the next state is not yet on its way when it is wanted.
-inline constexpr bool keeps_factors = false;
-inline constexpr bool prefetches_states = false;
+/// With one group of warps a chunk's factors of decays are kept in registers from its beginning to
+/// its end, and states are brought into the L2 cache before they are wanted. With two groups there
+/// are no registers for the one, and the other has a sixth of the states read twice.
+inline constexpr bool keeps_factors = groups == 1;
+inline constexpr bool prefetches_states = groups == 1;
 
 /// The strongest decay of one token, in bits. 2^-200 is 0 in float32, and sums over the tokens of a
 /// chunk are good to 2^-10 bits.
