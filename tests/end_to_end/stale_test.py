@@ -15,8 +15,8 @@ import unittest
 from pathlib import Path
 
 # What the tables of figures are written into, what they are made of, and the script.
-TABLES = ("README.md", "docs/first_look.md", "docs/headline.md", "docs/measured.md", "docs/peers.md",
-          "results/h200", "results/h100/peers", "results/measured_over_model.txt", "results/headline_targets.txt",
+TABLES = ("README.md", "docs/devices.md", "docs/first_look.md", "docs/headline.md", "docs/measured.md", "docs/peers.md",
+          "results/h200", "results/h100", "results/measured_over_model.txt", "results/headline_targets.txt",
           "scripts/readme_tables.py", "scripts/tables")
 TABLE = "results/tuned/nvidia-h200.json"
 PROGRAM, ROOT = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()

@@ -63,7 +63,7 @@ class Headline(unittest.TestCase):
         (self.copy / "results" / "h200").mkdir(parents=True)
         (self.copy / "scripts").mkdir()
         (self.copy / "docs").mkdir()
-        for path in ("README.md", "docs/first_look.md", "docs/headline.md", "docs/measured.md",
+        for path in ("README.md", "docs/devices.md", "docs/first_look.md", "docs/headline.md", "docs/measured.md",
                      "docs/peers.md", "results/measured_over_model.txt", "results/headline_targets.txt",
                      "scripts/readme_tables.py"):
             shutil.copy(ROOT / path, self.copy / path)

@@ -1,6 +1,7 @@
 #include "harness/backends/cuda/build/nvrtc.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 
 #include "core/error.hpp"
@@ -114,6 +115,13 @@ std::vector<std::string> toolkit_include_folders() {
 
 Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& headers, int arch,
                           bool quick) {
+  static std::atomic<bool> once_quick = false;
+  if (quick)
+    once_quick = true;
+  else if (once_quick)
+    throw BuildError(
+        "this process has compiled something quickly, and NVRTC goes on like that whatever its "
+        "options say: found an optimised kernel to compile, expected one of them in a process");
   std::vector<std::string> options = nvrtc_options(arch, quick);
   const std::vector<std::string> folders = toolkit_include_folders();
   if (folders.empty())

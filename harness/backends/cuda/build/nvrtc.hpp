@@ -30,8 +30,11 @@ std::vector<std::string> nvrtc_options(int arch, bool quick = false);
 /// cuda_fp16.h count.
 std::vector<std::string> toolkit_include_folders();
 
-/// Compiles. Safe to call from several threads at once.
-/// @throws BuildError with the compiler's log; InputError where NVRTC is missing
+/// Compiles. Safe to call from several threads at once. What was once compiled quickly has spoilt
+/// the process for anything else: NVRTC 13.0 keeps that option, and gives other binaries for the
+/// same text and options.
+/// @throws BuildError with the compiler's log, and for what is not to be quick in such a process;
+///     InputError where NVRTC is missing
 Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& headers, int arch,
                           bool quick = false);
 

@@ -13,6 +13,7 @@
 #include "harness/backends/sources/prologue.hpp"
 #include "harness/backends/sources/source_store.hpp"
 #include "harness/config/sweep.hpp"
+#include "tests/support/own_process.hpp"
 #include "tests/support/places.hpp"
 
 namespace gla_bench::cuda {
@@ -77,7 +78,7 @@ std::vector<Candidate> attention_candidates() {
 }
 
 /// The PTX of a candidate's own source, quickly: what it uses is there before anything is
-/// optimised.
+/// optimised. To be asked for in a process of its own (compile_with_nvrtc()).
 std::string ptx_of(const Candidate& candidate) {
   const SourceStore store;
   const Unit unit = units_of(candidate).front();
@@ -92,40 +93,46 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 TEST(Hopper, KernelsUseWarpgroupProductsAndBulkTensorCopies) {
-  std::set<std::string> operators;
-  for (const Candidate& candidate : headline_candidates()) {
-    if (!operators.insert(candidate.problem.op).second) continue;
-    const std::string ptx = ptx_of(candidate);
-    EXPECT_TRUE(has(ptx, ".target sm_90a")) << describe(candidate);
-    EXPECT_TRUE(has(ptx, "wgmma.mma_async")) << describe(candidate);
-    EXPECT_TRUE(has(ptx, "cp.async.bulk.tensor")) << describe(candidate);
-  }
-  EXPECT_EQ(operators.size(), 4u) << "gla, rwkv6, linear_attention, simple_gla";
+  in_a_process_of_its_own([] {
+    std::set<std::string> operators;
+    for (const Candidate& candidate : headline_candidates()) {
+      if (!operators.insert(candidate.problem.op).second) continue;
+      const std::string ptx = ptx_of(candidate);
+      EXPECT_TRUE(has(ptx, ".target sm_90a")) << describe(candidate);
+      EXPECT_TRUE(has(ptx, "wgmma.mma_async")) << describe(candidate);
+      EXPECT_TRUE(has(ptx, "cp.async.bulk.tensor")) << describe(candidate);
+    }
+    EXPECT_EQ(operators.size(), 4u) << "gla, rwkv6, linear_attention, simple_gla";
+  });
 }
 
 TEST(Hopper, AttentionUsesThemToo) {
-  for (const Candidate& candidate : attention_candidates()) {
-    const std::string ptx = ptx_of(candidate);
-    EXPECT_TRUE(has(ptx, ".target sm_90a")) << describe(candidate);
-    EXPECT_TRUE(has(ptx, "wgmma.mma_async")) << describe(candidate);
-    EXPECT_TRUE(has(ptx, "cp.async.bulk.tensor")) << describe(candidate);
-    EXPECT_TRUE(has(ptx, "setmaxnreg")) << describe(candidate);
-    EXPECT_FALSE(has(ptx, "mma.sync")) << describe(candidate);
-  }
+  in_a_process_of_its_own([] {
+    for (const Candidate& candidate : attention_candidates()) {
+      const std::string ptx = ptx_of(candidate);
+      EXPECT_TRUE(has(ptx, ".target sm_90a")) << describe(candidate);
+      EXPECT_TRUE(has(ptx, "wgmma.mma_async")) << describe(candidate);
+      EXPECT_TRUE(has(ptx, "cp.async.bulk.tensor")) << describe(candidate);
+      EXPECT_TRUE(has(ptx, "setmaxnreg")) << describe(candidate);
+      EXPECT_FALSE(has(ptx, "mma.sync")) << describe(candidate);
+    }
+  });
 }
 
 TEST(Hopper, APortableKernelHasNeither) {
-  const Variant& variant = *find_variant("gla", "chunk_fused", BackendId::cuda);
-  Problem problem;
-  problem.op = "gla";
-  problem.dtype = DType::bfloat16;
-  problem.shape = {2, 256, 2, 64, 64};
-  const auto found = candidates(variant, problem, {}, limits_of(90), 1).accepted;
-  ASSERT_EQ(found.size(), 1u);
-  const std::string ptx = ptx_of(found[0]);
-  EXPECT_TRUE(has(ptx, "mma.sync"));
-  EXPECT_FALSE(has(ptx, "wgmma.mma_async"));
-  EXPECT_FALSE(has(ptx, "cp.async.bulk.tensor"));
+  in_a_process_of_its_own([] {
+    const Variant& variant = *find_variant("gla", "chunk_fused", BackendId::cuda);
+    Problem problem;
+    problem.op = "gla";
+    problem.dtype = DType::bfloat16;
+    problem.shape = {2, 256, 2, 64, 64};
+    const auto found = candidates(variant, problem, {}, limits_of(90), 1).accepted;
+    ASSERT_EQ(found.size(), 1u);
+    const std::string ptx = ptx_of(found[0]);
+    EXPECT_TRUE(has(ptx, "mma.sync"));
+    EXPECT_FALSE(has(ptx, "wgmma.mma_async"));
+    EXPECT_FALSE(has(ptx, "cp.async.bulk.tensor"));
+  });
 }
 
 /// Bytes of stores and loads that a tile may spill: a few words, and most of them of a walk's begin
