@@ -36,6 +36,34 @@ function(gla_bench_filter_backends variable)
   set(${variable} ${list} PARENT_SCOPE)
 endfunction()
 
+# Of the kernels, those that run on a GPU are described here and compiled elsewhere: their sources only say what is
+# launched with what, and take longer to optimise than they ever run. Those of the host lie in folders `host`, or in
+# files that are named so.
+function(gla_bench_descriptions variable)
+  set(list ${${variable}})
+  list(FILTER list EXCLUDE REGEX "/kernels/.*host")
+  set_property(SOURCE ${list} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# What the rooms of bookkeeping read most, compiled once for all of them: they have the same options. The commands have
+# CLI11 besides. A compiler's cache knows no precompiled headers.
+set(GLA_BENCH_PRECOMPILED <algorithm> <filesystem> <fstream> <functional> <map> <optional> <set> <sstream> <string>
+                          <vector> <nlohmann/json.hpp>)
+function(gla_bench_precompile room target)
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    return()
+  endif()
+  get_property(first GLOBAL PROPERTY GLA_BENCH_PRECOMPILED)
+  if(room STREQUAL harness/commands)
+    target_precompile_headers(${target} PRIVATE ${GLA_BENCH_PRECOMPILED} <CLI/CLI.hpp>)
+  elseif(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${target} PRIVATE ${GLA_BENCH_PRECOMPILED})
+    set_property(GLOBAL PROPERTY GLA_BENCH_PRECOMPILED ${target})
+  endif()
+endfunction()
+
 function(gla_bench_add_rooms)
   if(CUDAToolkit_FOUND)
     # The device's counters: headers alone, the library is found at run time.
@@ -62,6 +90,10 @@ function(gla_bench_add_rooms)
                                     PRIVATE OpenMP::OpenMP_CXX nlohmann_json::nlohmann_json)
     if(NOT room IN_LIST GLA_BENCH_NUMERIC_ROOMS)
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+      gla_bench_precompile(${room} ${target})
+    endif()
+    if(room STREQUAL kernels)
+      gla_bench_descriptions(sources)
     endif()
     if(NOT room IN_LIST GLA_BENCH_ROOMS_WITHOUT_UNITY)
       gla_bench_unity(${target})
