@@ -107,17 +107,18 @@ set -euo pipefail
 below() {
   local child
   for child in $(pgrep -P "$1" || true); do
-    below "$child"
     echo "$child"
+    below "$child"
   done
 }
-# A step holds its node's log open.
+# A step holds its node's log open. It is killed before what it has started: otherwise it may still tell the controller
+# of a task that has ended, in place of a node that has gone.
 pids=()
 for step in $(pgrep -f '^slurmstepd: ' || true); do
   for file in "/proc/$step/fd/"*; do
     if [[ $(readlink "$file") == "$TESTBED/slurmd-$1.log" ]]; then
-      mapfile -t -O "${#pids[@]}" pids < <(below "$step")
       pids+=("$step")
+      mapfile -t -O "${#pids[@]}" pids < <(below "$step")
       break
     fi
   done
