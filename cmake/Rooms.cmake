@@ -10,6 +10,9 @@ set(GLA_BENCH_NUMERIC_ROOMS core reference kernels harness/tensors harness/backe
 # files' names, and name what each of them has (`recipe`, `space`, `reference`) alike.
 set(GLA_BENCH_ROOMS_WITHOUT_UNITY reference kernels)
 
+# What the commands' room reads besides what all do (Precompile.cmake).
+set(GLA_BENCH_READ_BESIDES_BY_gla_bench_harness_commands <CLI/CLI.hpp>)
+
 # Rooms of which no fuzz target calls anything.
 set(GLA_BENCH_ROOMS_WITHOUT_FUZZING harness/calls harness/duel harness/search harness/selftest
                                     harness/emit)
@@ -45,25 +48,6 @@ function(gla_bench_descriptions variable)
   set_property(SOURCE ${list} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# What the rooms of bookkeeping read most, compiled once for all of them: they have the same options. The commands have
-# CLI11 besides. A compiler's cache knows no precompiled headers.
-set(GLA_BENCH_PRECOMPILED <algorithm> <filesystem> <fstream> <functional> <map> <optional> <set> <sstream> <string>
-                          <vector> <nlohmann/json.hpp>)
-function(gla_bench_precompile room target)
-  if(CMAKE_CXX_COMPILER_LAUNCHER)
-    return()
-  endif()
-  get_property(first GLOBAL PROPERTY GLA_BENCH_PRECOMPILED)
-  if(room STREQUAL harness/commands)
-    target_precompile_headers(${target} PRIVATE ${GLA_BENCH_PRECOMPILED} <CLI/CLI.hpp>)
-  elseif(first)
-    target_precompile_headers(${target} REUSE_FROM ${first})
-  else()
-    target_precompile_headers(${target} PRIVATE ${GLA_BENCH_PRECOMPILED})
-    set_property(GLOBAL PROPERTY GLA_BENCH_PRECOMPILED ${target})
-  endif()
-endfunction()
-
 function(gla_bench_add_rooms)
   if(CUDAToolkit_FOUND)
     # The device's counters: headers alone, the library is found at run time.
@@ -90,7 +74,7 @@ function(gla_bench_add_rooms)
                                     PRIVATE OpenMP::OpenMP_CXX nlohmann_json::nlohmann_json)
     if(NOT room IN_LIST GLA_BENCH_NUMERIC_ROOMS)
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-      gla_bench_precompile(${room} ${target})
+      gla_bench_precompile(${target} ${GLA_BENCH_READ_BESIDES_BY_${target}})
     endif()
     if(room STREQUAL kernels)
       gla_bench_descriptions(sources)

@@ -4,7 +4,8 @@ import json
 import statistics
 
 from tables import numbers
-from tables.records import extents, milliseconds, ms_text, problem_of, timed
+from tables.markdown import table_lines
+from tables.records import extents, milliseconds, ms_text, named, problem_of, timed
 
 COLUMNS = ["", "problem", "B,T,H,K,V", "tiles", "H200 ms", "H100 ms", "the H200's tile on the H100",
            "the H100's tile on the H200"]
@@ -52,13 +53,9 @@ def devices_table(h200, h100):
     rows = transfers(h200, h100)
     if not rows:
         return "Not measured yet: no file of results/h100 has problems of a file of results/h200."
-    rules = "|".join("---" if name in TEXT_COLUMNS else "---:" for name in COLUMNS)
-    lines = ["| " + " | ".join(COLUMNS) + " |", f"|{rules}|"]
-    for count, here, there, forth, back in rows:
-        gate = f", `{here['gate']}`" if here["gate"] != "none" else ""
-        cells = [here["direction"], here["operator"] + gate, extents(here), str(count), ms_text(here), ms_text(there),
-                 "+ " + numbers.percent(forth), "+ " + numbers.percent(back)]
-        lines.append("| " + " | ".join(cells) + " |")
+    lines = table_lines(COLUMNS, TEXT_COLUMNS, (
+        [here["direction"], named(here), extents(here), str(count), ms_text(here), ms_text(there),
+         "+ " + numbers.percent(forth), "+ " + numbers.percent(back)] for count, here, there, forth, back in rows))
     lines += ["", f"Of {len(rows)} problems, the H200's tile loses on the H100 {summary([row[3] for row in rows])}; the "
                   f"H100's tile loses on the H200 {summary([row[4] for row in rows])}."]
     return "\n".join(lines)

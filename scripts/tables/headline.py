@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from tables import numbers
+from tables.markdown import table_lines
 from tables.records import (ROOT, counted, extents, milliseconds, ms_text, share, sustained_ms,
                             timed)
 
@@ -108,9 +109,9 @@ def headline_lines(records, columns, wanted):
         return ("Not measured yet: `gla-bench run configs/h200/headline.json -o "
                 "results/h200/headline.json` makes the records.")
     rows = [dict(zip(HEADLINE_COLUMNS, headline_row(records, target))) for target in wanted]
-    rules = "|".join("---" if name in TEXT_COLUMNS else "---:" for name in columns)
-    lines = ["| " + " | ".join(columns.values()) + " |", f"|{rules}|"]
-    lines += ["| " + " | ".join(row[name] for name in columns) + " |" for row in rows]
+    # The columns' names are those of the whole table, whose heads may differ.
+    heads = {head for name, head in columns.items() if name in TEXT_COLUMNS}
+    lines = table_lines(columns.values(), heads, ([row[name] for name in columns] for row in rows))
     if any(ELSEWHERE in line for line in lines):
         lines += ["", f"{ELSEWHERE} In an earlier run, on another device of the same model with the same driver."]
     if any(BY_SUSTAINED in line for line in lines):

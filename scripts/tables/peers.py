@@ -1,22 +1,13 @@
 """Our best beside other projects' functions of the same run (results/<device>/peers/)."""
 
 from tables import numbers
-from tables.records import extents, milliseconds, ms_text, problem_of, share, timed
+from tables.markdown import table_lines
+from tables.records import extents, milliseconds, ms_text, named, problem_of, share, timed
 
 COLUMNS = ["", "problem", "B,T,H,K,V", "ours", "ms", "TFLOP/s", "of the floor", "best right peer", "its ms", "ratio",
            "peers that are wrong: ms, output, error over its bound"]
 TEXT_COLUMNS = {"", "problem", "B,T,H,K,V", "ours", "best right peer", COLUMNS[-1]}
 DIRECTIONS = ["forward", "training", "backward"]
-
-
-def named(record):
-    """"attention, full", "decay_attention, `typical`": a problem's operator and what is not usual of it."""
-    words = [record["operator"]]
-    if (record.get("options") or {}).get("causal") == "false":
-        words.append("full")
-    if record["gate"] not in ("normal", "none", "retnet") or record["operator"] == "decay_attention":
-        words.append(f"`{record['gate']}`")
-    return ", ".join(words)
 
 
 def worst_output(record):
@@ -64,6 +55,4 @@ def peers_table(records):
         problems.setdefault(key, []).append(record)
     tried = [rows for rows in problems.values() if any(r["peer"] for r in rows)]
     tried.sort(key=lambda rows: DIRECTIONS.index(rows[0]["direction"]))
-    rules = "|".join("---" if name in TEXT_COLUMNS else "---:" for name in COLUMNS)
-    lines = ["| " + " | ".join(COLUMNS) + " |", f"|{rules}|"]
-    return "\n".join(lines + ["| " + " | ".join(peers_row(rows)) + " |" for rows in tried])
+    return "\n".join(table_lines(COLUMNS, TEXT_COLUMNS, map(peers_row, tried)))

@@ -93,6 +93,16 @@ def problem_of(record):
     return json.dumps([record.get(key) for key in keys], sort_keys=True)
 
 
+def named(record):
+    """"attention, full", "decay_attention, `typical`": a problem's operator and what is not usual of it."""
+    words = [record["operator"]]
+    if (record.get("options") or {}).get("causal") == "false":
+        words.append("full")
+    if record["gate"] not in ("normal", "none", "retnet") or record["operator"] == "decay_attention":
+        words.append(f"`{record['gate']}`")
+    return ", ".join(words)
+
+
 def extents(record):
     """"8,4096,16,128,128": the extents in their order, those that are seldom given by name."""
     shape = dict(record["shape"])

@@ -115,10 +115,9 @@ TEST(CancellingSizes, AreStatedOfGradientsOfSmallProblemsAlone) {
               "normal");
   EXPECT_TRUE(op.cancelling_sizes(large, {}).empty());
   // Many queries of few keys are few pairs, and each of them cancels.
-  Problem few_keys = problem(
+  const Problem few_keys = problem(
       "attention",
-      {.batch = 1, .seq = 3000, .heads = 1, .key_dim = 8, .value_dim = 8, .key_seq = 1}, "normal");
-  few_keys.shape.batch = 2;
+      {.batch = 2, .seq = 3000, .heads = 1, .key_dim = 8, .value_dim = 8, .key_seq = 1}, "normal");
   EXPECT_EQ(op.cancelling_sizes(few_keys, op.draw(few_keys)).size(), 2u);
 }
 

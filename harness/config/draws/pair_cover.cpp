@@ -24,7 +24,7 @@ class Pairs {
       levels_ += factor.levels.size();
     }
     state_.assign(levels_ * levels_, State::unknown);
-    refused_.assign(levels_, Mask((levels_ + 63) / 64));
+    refused_.assign(levels_, no_levels());
   }
 
   /// A bit for each level of all factors.

@@ -48,7 +48,7 @@ inline constexpr int sum_kinds = states_given ? 1 : 2;
 
 /// With one group of warps a chunk's factors of decays are kept in registers from its beginning to
 /// its end, and states are brought into the L2 cache before they are wanted. With two groups there
-/// are no registers for the one, and the other has a sixth of the states read twice.
+/// are no registers for the one, and with the other more was read and the step took longer.
 inline constexpr bool keeps_factors = groups == 1;
 inline constexpr bool prefetches_states = groups == 1;
 

@@ -60,7 +60,8 @@ TEST(WellPosedProblems, OfGradientsOfDecaysHaveQueriesAndDecays) {
   EXPECT_GT(gradients, 50);
 }
 
-/// Without decays the gradients of the gate's weights are beyond every bound.
+/// Without decays the gradients of the gate's weights may be beyond their cap, those of a plain
+/// computation as well.
 TEST(WellPosedProblems, OfGradientsOfTheLayerForget) {
   int gradients = 0;
   for (const Problem& p : free_problems("gla_layer", 300, 7, R"(, "direction": "backward")")) {
