@@ -38,9 +38,9 @@ struct ReferenceRecipe {
 /// The kernels of one operator. An empty `arithmetic` in these functions means the float64
 /// reference.
 struct DeviceReference {
-  /// Whether the rows of the batch are independent. Then the backend may compute a few rows at a
-  /// time, as problems with a smaller batch.
-  bool splits_batch = false;
+  /// Whether the rows of the problem's batch are independent. Then the backend may compute a few
+  /// rows at a time, as problems with a smaller batch.
+  std::function<bool(const Problem&)> splits_batch;
   /// Returns nothing for a problem that the kernels cannot compute.
   std::function<std::optional<ReferenceRecipe>(const Problem&,
                                                std::optional<Arithmetic> arithmetic)>

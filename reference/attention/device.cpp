@@ -164,7 +164,10 @@ RegionBytes finish(const Problem& problem, const HostTensors& inputs, const Regi
 }  // namespace
 
 DeviceReference device_reference() {
-  return {.splits_batch = false, .recipe = recipe, .prepare = prepare, .finish = finish};
+  return {.splits_batch = [](const Problem&) { return false; },
+          .recipe = recipe,
+          .prepare = prepare,
+          .finish = finish};
 }
 
 }  // namespace gla_bench::attention

@@ -11,8 +11,10 @@ namespace device {
 
 constexpr int columns = 32;         ///< value columns of a block
 constexpr int most_warp_rows = 32;  ///< rows of the state that one warp keeps at most
+constexpr int segment = 64;         ///< tokens between the states that the backward keeps
+constexpr int kinds_of_parts = 3;   ///< of dq, dk and the gradients of log decays
 
-/// The single argument of the kernel, passed by value.
+/// The single argument of the kernels, passed by value.
 template <class real_t>
 struct Params {
   const float* q;
@@ -28,7 +30,23 @@ struct Params {
   real_t* final_normalizer;  ///< null: not asked for
   real_t* states;            ///< null: none
   real_t* normalizers;       ///< beside `states`; null: none
+  // Of the backward alone.
+  const float* d_o;
+  const float* d_final_state;  ///< null: zero
+  real_t *dq, *dk, *dv;
+  real_t* d_gate;
+  real_t* d_bonus;
+  real_t* d_initial_state;  ///< null: not asked for
+  /// [segments,H,K,V]: the state before every `segment`-th token of a sequence. Of a sequence that
+  /// begins at token b, number b / segment + its own number is the first. Null: not asked for.
+  real_t* kept;
+  real_t* walked;      ///< of each block, the states before and behind the tokens of a segment
+  real_t* parts;       ///< [kinds_of_parts, column blocks, B T H, K]
+  real_t* own;         ///< [B T H]: do.v of a token, with a bonus
+  real_t* head_parts;  ///< [sequences, H, column blocks]: of a constant decay's gradient
   long long seq, heads;
+  long long rows;       ///< B T H
+  long long sequences;  ///< B, or the ragged ones
   long long every;  ///< tokens between `states`
   int value_dim;
   double scale;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 #include "core/operator.hpp"
 #include "reference/attention/params.h"
@@ -69,11 +70,13 @@ TEST(DeviceReference, EveryRecipeHasWhatTheBackendNeeds) {
   for (const Operator& op : operators())
     for (const Direction direction : op.directions) {
       if (!op.device_reference) continue;
-      const bool recurrence = op.name != "attention" && op.name != "decay_attention";
-      if (recurrence && has_gradients(direction)) continue;  // on the host
       const Problem problem = problem_of(op.name.c_str(), {2, 70, 4, 64, 32}, direction);
       for (const std::optional<Arithmetic> arithmetic :
            {std::optional<Arithmetic>(), std::optional(Arithmetic::tf32)}) {
+        if (op.name == "retention" && has_gradients(direction) && arithmetic) {
+          EXPECT_FALSE(reference_of(problem).recipe(problem, arithmetic)) << "one running sum";
+          continue;
+        }
         const ReferenceRecipe recipe = recipe_of(problem, arithmetic);
         EXPECT_TRUE(recipe.source.starts_with("reference/")) << describe(problem);
         EXPECT_FALSE(recipe.launches.empty()) << describe(problem);
@@ -97,11 +100,30 @@ TEST(DeviceReference, TheRecurrenceHasABlockPerSequenceHeadAndSliceOfValues) {
   const ReferenceRecipe ragged = recipe_of(problem);
   EXPECT_EQ(ragged.launches.at(0).grid, (Dim3{28, 3, 1}));
   EXPECT_EQ(constant(ragged, "trait", "ragged"), 1);
-  EXPECT_TRUE(reference_of(problem).splits_batch);
-  problem.direction = Direction::backward;
-  EXPECT_FALSE(reference_of(problem).recipe(problem, std::nullopt)) << "gradients are the host's";
-  problem.direction = Direction::backward;
-  EXPECT_FALSE(reference_of(problem).recipe(problem, std::nullopt));
+  EXPECT_TRUE(reference_of(problem).splits_batch(problem));
+}
+
+TEST(DeviceReference, TheRecurrencesGradientsHaveTheMemoryThatTheirLaunchesNeed) {
+  Problem problem = problem_of("gla", {3, 70, 4, 100, 72}, Direction::training);
+  const ReferenceRecipe recipe = recipe_of(problem);
+  std::vector<std::string> entries;
+  for (const KernelLaunch& launch : recipe.launches) entries.push_back(launch.entry);
+  EXPECT_EQ(entries, (std::vector<std::string>{"linear_recurrence", "linear_recurrence_gradients",
+                                               "linear_recurrence_token_sums",
+                                               "linear_recurrence_head_sums"}));
+  EXPECT_EQ(recipe.launches[1].grid, recipe.launches[0].grid);
+  EXPECT_EQ(recipe.launches[2].grid, (Dim3{105, 1, 1})) << "840 tokens and heads, 8 to a block";
+  EXPECT_EQ(recipe.launches[3].grid, (Dim3{4, 1, 1}));
+  std::map<std::string, std::size_t> doubles;
+  for (const Region& region : recipe.workspace) doubles[region.name] = region.bytes / 8;
+  // Three sequences of two segments, numbered by where they begin.
+  EXPECT_EQ(doubles.at("kept"), (210u / 64 + 3 + 1) * 4 * 100 * 72);
+  EXPECT_EQ(doubles.at("walked"), 12u * 3 * 65 * 25 * 128);
+  EXPECT_EQ(doubles.at("parts"), 3u * 3 * 840 * 100);
+  EXPECT_FALSE(reference_of(problem).splits_batch(problem)) << "some gradients sum over the batch";
+  problem.op = "linear_attention";
+  problem.options = {{"normalize", "true"}};
+  EXPECT_FALSE(reference_of(problem).recipe(problem, std::nullopt)) << "on the host";
 }
 
 TEST(DeviceReference, TheRecurrencesConstantsTellItsMembersAndOptionsApart) {
@@ -171,7 +193,7 @@ TEST(DeviceReference, AttentionHasABlockPer64RowsAnd128Columns) {
   EXPECT_EQ(backward[0].grid, (Dim3{3 * 8, 1, 1}));
   EXPECT_EQ(backward[1].entry, "attention_backward_keys");
   EXPECT_EQ(backward[1].grid, (Dim3{5 * 4, 3, 1}));
-  EXPECT_FALSE(reference_of(problem).splits_batch);
+  EXPECT_FALSE(reference_of(problem).splits_batch(problem));
 }
 
 TEST(DeviceReference, AttentionRefusesAGridThatIsTooLarge) {

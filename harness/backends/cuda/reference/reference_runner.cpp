@@ -79,9 +79,13 @@ class Computation {
     RegionBytes first;
     if (reference_.prepare) first = reference_.prepare(problem_, inputs_, arithmetic_);
     for (const Region& region : recipe_.workspace) {
-      std::vector<std::byte>& bytes = first[region.name];
-      bytes.resize(region.bytes);
-      upload(region.name, bytes);
+      if (const auto given = first.find(region.name); given != first.end()) {
+        given->second.resize(region.bytes);
+        upload(region.name, given->second);
+        continue;
+      }
+      check(cudaMemsetAsync(reserve(region.name, region.bytes), 0, region.bytes, device_.stream()),
+            "cudaMemsetAsync");
     }
   }
 
@@ -144,7 +148,7 @@ class Computation {
 template <class Real>
 std::int64_t rows_at_once(const Operator& op, const Problem& problem,
                           const ReferenceMemory& memory) {
-  if (!op.device_reference->splits_batch) return problem.shape.batch;
+  if (!op.device_reference->splits_batch(problem)) return problem.shape.batch;
   const std::map<std::string, std::int64_t> per_row = elements_per_row(op, problem);
   double bytes = 1;
   for (const TensorSpec& spec : op.tensors(problem)) {
@@ -179,9 +183,12 @@ Outputs<Real> compute(Device& device, Compiler& compiler, const Operator& op,
 
 bool has_device_reference(const Operator& op, const Problem& problem,
                           std::optional<Arithmetic> arithmetic, const ReferenceMemory& memory) {
-  if (!op.device_reference || !op.device_reference->recipe(problem, arithmetic)) return false;
-  if (op.device_reference->splits_batch) return true;
+  if (!op.device_reference) return false;
+  const auto recipe = op.device_reference->recipe(problem, arithmetic);
+  if (!recipe) return false;
+  if (op.device_reference->splits_batch(problem)) return true;
   double bytes = 0;
+  for (const Region& region : recipe->workspace) bytes += static_cast<double>(region.bytes);
   for (const TensorSpec& spec : op.tensors(problem))
     bytes += static_cast<double>(spec.elements()) * sizeof(double);
   return bytes <= memory.whole;

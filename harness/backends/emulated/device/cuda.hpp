@@ -284,6 +284,7 @@ inline float __fdividef(float x, float y) {
 inline float rsqrtf(float x) {
   return 1.0f / std::sqrt(x);
 }
+using std::isfinite;
 using std::max;
 using std::min;
 inline float max(float x, float y) {

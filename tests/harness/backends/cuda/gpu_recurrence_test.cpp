@@ -67,6 +67,16 @@ TEST_F(GpuRecurrence, KnowsEveryOption) {
   }
 }
 
+TEST_F(GpuRecurrence, ItsGradientsAreTheHostsInEveryRegime) {
+  for (const char* name : members)
+    for (const std::string& gate : find_operator(name)->gates) {
+      Problem p = problem({2, 150, 3, 100, 72}, gate);
+      p.op = name;
+      p.direction = Direction::training;
+      expect_the_hosts(p, 1e-11);
+    }
+}
+
 TEST_F(GpuRecurrence, GoesThroughTheBatchInPartsForEveryMember) {
   for (const char* name : members) {
     Problem p = problem({3, 20, 3, 33, 31}, "mild");
