@@ -47,10 +47,8 @@ inline constexpr bool states_given = launch::given_states != 0;
 inline constexpr int sum_kinds = states_given ? 1 : 2;
 
 /// With one group of warps a chunk's factors of decays are kept in registers from its beginning to
-/// its end, and states are brought into the L2 cache before they are wanted. With two groups there
-/// are no registers for the one, and with the other more was read and the step took longer.
+/// its end. With two groups there are no registers for them.
 inline constexpr bool keeps_factors = groups == 1;
-inline constexpr bool prefetches_states = groups == 1;
 
 /// The strongest decay of one token, in bits. 2^-200 is 0 in float32, and sums over the tokens of a
 /// chunk are good to 2^-10 bits.
@@ -255,9 +253,9 @@ __device__ __forceinline__ void move_tiles(const GradientSm90Params& p, const Bl
     }
   };
   for (int step = 0; step < block.steps; ++step) {
-    if constexpr (sizes.results && prefetches_states)
-      block.prefetch_state(p.base, block.number(step));
     if (step >= sizes.stages) finish(step - sizes.stages);
+    // Not earlier: by the chunk before, what other blocks read would have driven it out again.
+    if constexpr (sizes.results) block.prefetch_state(p.base, block.number(step));
     const Stage stage = block.stage(step);
     const int token = token_of(step);
     barrier_expect(stage.keys_arrived(), sizes.arriving_keys);

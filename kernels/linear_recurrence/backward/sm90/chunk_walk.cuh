@@ -11,11 +11,13 @@ class ChunkWalk : protected KeyParts {
 
   /// D~ must be in shared memory and in change_, which is D before the chunk at the end, but for
   /// 2^rq. `strong`: the thread's strong keys, of a chunk that has a few. `By`: who multiplies.
-  template <class By, class Strong>
+  /// `meanwhile`: what is done while products run.
+  template <class By, class Strong, class Meanwhile>
   __device__ __forceinline__ void walk_chunk(const Stage& stage, int c, const KeyDecays& own,
                                              const Frames& frames,
                                              const unsigned (&state)[width64 / 4],
-                                             float (&before)[2], const Strong& strong) {
+                                             float (&before)[2], const Strong& strong,
+                                             Meanwhile meanwhile) {
     const unsigned own_q = own_columns(stage.begin + layout.q);
     const unsigned own_k = own_columns(stage.begin + layout.k);
     if constexpr (bonus) publish_diagonal(own_q, own_k);
@@ -44,6 +46,7 @@ class ChunkWalk : protected KeyParts {
     By::fence();
     multiply_change<By>(stage, y);
     By::commit();
+    meanwhile();
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const float to_frame = device::exp2_fast(frames.query[r]);

@@ -151,6 +151,11 @@ class TokenDecays {
                                        int valid) {
     if constexpr (!decays) return;
     const int lane = static_cast<int>(threadIdx.x) % 32;
+    if constexpr (trait::decay == head_decay) {
+      each_ = load_float(table), valid_ = static_cast<float>(valid);
+      first_ = static_cast<float>(2 * (lane % 4) + 1);
+      return;
+    }
 #pragma unroll
     for (int e = 0; e < 2; ++e) own_[e] = load_float(table + 4 * (2 * lane + e));
     float sum = own_[0] + own_[1];
@@ -169,14 +174,22 @@ class TokenDecays {
   }
   /// Bits from the begin of the chunk up to and with the token of an element.
   __device__ __forceinline__ float sum(int n, int, int e) const {
-    return decays ? sums_[2 * n + e] : 0.0f;
+    if constexpr (trait::decay == head_decay)
+      return fminf(first_ + static_cast<float>(8 * n + e), valid_) * each_;
+    else
+      return decays ? sums_[2 * n + e] : 0.0f;
   }
   __device__ __forceinline__ float end(int) const {
-    return decays ? end_ : 0.0f;
+    if constexpr (trait::decay == head_decay)
+      return valid_ * each_;
+    else
+      return decays ? end_ : 0.0f;
   }
   /// The same up to any token.
   __device__ __forceinline__ float sum_of(int token) const {
     if constexpr (!decays) return 0.0f;
+    if constexpr (trait::decay == head_decay)
+      return fminf(static_cast<float>(token + 1), valid_) * each_;
     const float even = __shfl_sync(0xffffffffu, pair_[0], token / 2);
     const float odd = __shfl_sync(0xffffffffu, pair_[1], token / 2);
     return token % 2 == 0 ? even : odd;
@@ -189,6 +202,7 @@ class TokenDecays {
  private:
   float own_[2], pair_[2];  // of tokens 2 lane and 2 lane + 1
   float sums_[16], end_;
+  float each_, valid_, first_;  // a constant decay, the tokens that have it, and the thread's first
 };
 
 using ChunkDecays = device::Choice<key_gates, KeyDecays, TokenDecays>::type;

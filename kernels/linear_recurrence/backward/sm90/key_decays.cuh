@@ -56,14 +56,17 @@ class KeyWalk : ChunkWalk {
     // Both at once could be below 2^-126, though their product with D is not.
     scale_keys(change_, later);
     scale_keys(change_, factor);
-    multiply_states(state, before);
-#pragma unroll
-    for (int r = 0; r < 2; ++r) before[r] *= device::exp2_fast(frames.key[r]);
     publish_change();
+    const auto sum_states = [&] {
+      multiply_states(state, before);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) before[r] *= device::exp2_fast(frames.key[r]);
+    };
     if (strong) {
+      sum_states();
       walk_strong(step, before);
     } else {
-      walk_chunk<ByWarpgroup>(stage, c, own, frames, state, before, NoStrongKeys{});
+      walk_chunk<ByWarpgroup>(stage, c, own, frames, state, before, NoStrongKeys{}, sum_states);
       later_[0] = frames.query[0], later_[1] = frames.query[1];
     }
   }

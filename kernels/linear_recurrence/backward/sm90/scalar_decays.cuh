@@ -20,7 +20,9 @@ class ScalarWalk : GradientWalk {
 
   __device__ __forceinline__ void run() {
     begin();
-    for (int step = 0; step < block_.steps; ++step) walk(block_.stage(step), block_.number(step));
+    for (int step = 0; step < block_.steps; ++step) walk(step);
+    if constexpr (token_decays)
+      if (warp_of_all() == 0 && block_.steps > 0) finish_decays(block_.first);
     store_initial_gradients();
     if constexpr (constant_decay) store_constant_sum();
   }
@@ -29,20 +31,20 @@ class ScalarWalk : GradientWalk {
   static constexpr bool constant_decay = trait::decay == head_decay;
   static constexpr bool token_decays = trait::decay == token_decay;
 
-  __device__ __forceinline__ void walk(const Stage& stage, int c) {
+  __device__ __forceinline__ void walk(int step) {
+    const Stage stage = block_.stage(step);
+    const int c = block_.number(step);
     const float scale = p_.base.inputs.scale;
     const int valid = block_.valid(c);
     unsigned state[width64 / 4];
     load_state(c, state);
+    if constexpr (token_decays)
+      if (warp_of_all() == 0 && step > 0) finish_decays(c + 1);
     barrier_wait(stage.keys_arrived(), stage.parity);
     TokenDecays own;
     own.load(0, stage.begin + layout.token_gates, 0, of_, valid);
     const float end = decays ? device::exp2_fast(own.end(0)) : 1.0f;
     float before[2] = {};
-    if constexpr (decays) {
-      multiply_states(state, before);
-      before[0] *= end, before[1] *= end;
-    }
     publish_change();
     publish_shared();
     named_barrier<consumers>(1);
@@ -63,6 +65,7 @@ class ScalarWalk : GradientWalk {
       named_barrier<consumers>(1);
       if (group() == 0) add_pairs(y);
     }
+    if constexpr (token_decays) last_own_[0] = own.own(0), last_own_[1] = own.own(1);
     pin(x);
     products_fence();
     multiply_change(stage, y);
@@ -71,7 +74,24 @@ class ScalarWalk : GradientWalk {
     const auto to_begin = [&](int n, int e) {
       return decays ? scale * device::exp2_fast(own.sum(n, 0, e)) : scale;
     };
+    if constexpr (decays) {
+      multiply_states(state, before);
+      before[0] *= end, before[1] *= end;
+    }
     scale_tokens(x, to_begin);
+    const unsigned own_q = own_columns(stage.begin + layout.q);
+    const unsigned own_k = own_columns(stage.begin + layout.k);
+    Columns q;  // scaled to the begin of the chunk
+    const auto scale_queries = [&] {
+      q.load(own_q);
+#pragma unroll
+      for (int n = 0; n < 8; ++n)
+#pragma unroll
+        for (int r = 0; r < 2; ++r)
+          q.set(n, r, to_begin(n, 0) * q.at(n, r, 0), to_begin(n, 1) * q.at(n, r, 1));
+    };
+    // With a constant decay there are no registers for them yet.
+    if constexpr (!constant_decay) scale_queries();
     publish_shared();
     named_barrier<consumers>(1);
     products_wait<0>();
@@ -79,8 +99,6 @@ class ScalarWalk : GradientWalk {
     const auto to_end = [&](int n, int e) {
       return device::exp2_fast(own.end(0) - own.sum(n, 0, e));
     };
-    const unsigned own_q = own_columns(stage.begin + layout.q);
-    const unsigned own_k = own_columns(stage.begin + layout.k);
     if constexpr (decays) {
       scale_tokens(y, to_end);
       scale_tokens(z, to_end);
@@ -90,13 +108,7 @@ class ScalarWalk : GradientWalk {
 
     if constexpr (constant_decay) add_tokens(own_q, own_k, x, y, before, valid);
 
-    Columns q;  // scaled to the begin of the chunk
-    q.load(own_q);
-#pragma unroll
-    for (int n = 0; n < 8; ++n)
-#pragma unroll
-      for (int r = 0; r < 2; ++r)
-        q.set(n, r, to_begin(n, 0) * q.at(n, r, 0), to_begin(n, 1) * q.at(n, r, 1));
+    if constexpr (constant_decay) scale_queries();
     pin(x), pin(y), pin(z), pin(change_);
     products_fence();
     multiply_scores(stage, x, y);
@@ -129,7 +141,7 @@ class ScalarWalk : GradientWalk {
       }
     }
     if constexpr (token_decays) {
-      store_token_parts(block_.shared + layout.token_sums, parts);
+      store_token_sums(parts);
       store_key_sum(before[0] + before[1]);
     }
     const auto rest = [&](int t) {
@@ -144,8 +156,6 @@ class ScalarWalk : GradientWalk {
       multiply_outputs(stage, own_tile(t), z);
     };
     store_results(stage, dq, dk, z, rest);
-    if constexpr (token_decays)
-      if (warp_of_all() == 0) finish_decays(c, own, valid);
   }
 
   template <class Factor>
@@ -159,6 +169,26 @@ class ScalarWalk : GradientWalk {
       }
   }
 
+  /// Adds parts of 16 tokens, number 2 n + e, up over the lanes that have the same tokens, and
+  /// writes them to this warp's row of the table of tokens. At each step a lane keeps every second
+  /// one and gives the others to the lane that keeps them.
+  __device__ __forceinline__ void store_token_sums(float (&parts)[16]) const {
+#pragma unroll
+    for (int step = 0; step < 3; ++step) {
+      const bool odd = lane_ >> (2 + step) & 1;
+#pragma unroll
+      for (int i = 0; i < 8 >> step; ++i) {
+        const float kept = odd ? parts[2 * i + 1] : parts[2 * i];
+        const float given = odd ? parts[2 * i] : parts[2 * i + 1];
+        parts[i] = kept + __shfl_xor_sync(0xffffffffu, given, 4 << step);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int number = lane_ / 4 + 8 * i;
+      store_float(token_sum(warp_of_all(), token(number / 2, number % 2)), parts[i]);
+    }
+  }
   /// Writes the sum over the warp's keys of what all of the chunk's tokens have in common.
   __device__ __forceinline__ void store_key_sum(float sum) const {
     sum += __shfl_xor_sync(0xffffffffu, sum, 4);
@@ -166,8 +196,10 @@ class ScalarWalk : GradientWalk {
     sum += __shfl_xor_sync(0xffffffffu, sum, 16);
     if (lane_ == 0) store_float(diagonal(warp_of_all()), sum);
   }
-  /// The gradients of the tokens' decays from the parts of all warps, by one warp.
-  __device__ __forceinline__ void finish_decays(int c, const TokenDecays& own, int valid) {
+  /// The gradients of the tokens' decays from the parts of all warps, by one warp. All warps must
+  /// have passed a barrier since they wrote theirs, and none may have written those of the next one.
+  __device__ __forceinline__ void finish_decays(int c) const {
+    const int valid = block_.valid(c);
     float sum[2] = {}, all = 0.0f;
 #pragma unroll
     for (int w = 0; w < 4 * groups; ++w) {
@@ -188,7 +220,7 @@ class ScalarWalk : GradientWalk {
     for (int e = 0; e < 2; ++e) {
       const int t = 2 * lane_ + e;
       if (t >= valid) continue;
-      const float gradient = own.own(e) > strongest && !is_first(c, t) ? d[e] : 0.0f;
+      const float gradient = last_own_[e] > strongest && !is_first(c, t) ? d[e] : 0.0f;
       const long long at = 1LL * c * chunk + t;
       if constexpr (all_slices > 1)
         gate_part(of_, block_.slice(), at) = gradient;
@@ -249,6 +281,7 @@ class ScalarWalk : GradientWalk {
     sum_of(p_.base, task, keys + block_.slice()) = sum;
   }
 
+  float last_own_[2];      // decays of tokens 2 lane and 2 lane + 1 of the chunk walked last
   double constant_ = 0.0;  // the thread's part of the gradient of a constant decay
 };
 

@@ -62,7 +62,7 @@ class StrongChunk : ChunkWalk {
     publish_change();
     unsigned state[width64 / 4];
     load_state(c, state);
-    walk_chunk<ByWarps>(stage, c, own, frames, state, before, keys);
+    walk_chunk<ByWarps>(stage, c, own, frames, state, before, keys, [] {});
 #pragma unroll
     for (int i = 0; i < width64 / 2; ++i) carried.change[i] = change_[i];
 #pragma unroll

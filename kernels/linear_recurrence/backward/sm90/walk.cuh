@@ -240,20 +240,6 @@ class GradientWalk : protected OwnKeys<Pass::gradients> {
     barrier_arrive(stage.finished());
   }
 
-  /// Adds parts of 16 tokens, number 2 n + e, up over the lanes that have the same tokens, and
-  /// writes them to this warp's row of a table of tokens.
-  __device__ __forceinline__ void store_token_parts(unsigned table, float (&parts)[16]) const {
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      float sum = parts[i];
-      sum += __shfl_xor_sync(0xffffffffu, sum, 4);
-      sum += __shfl_xor_sync(0xffffffffu, sum, 8);
-      sum += __shfl_xor_sync(0xffffffffu, sum, 16);
-      if (lane_ / 4 == i % 8)
-        store_float(table + 4 * (warp_of_all() * chunk + token(i / 2, i % 2)), sum);
-    }
-  }
-
   // --- the end
 
   /// Whether a token's state before it is zero, so that its decay has no gradient.
