@@ -67,16 +67,18 @@ void write_header(const TuneTableOptions& options, const TunedTable& table,
     if (table.entries.empty()) throw InputError(table.path + ": has no entries to export");
     const Facts& environment = table.environments.front();
     const Chooser chooser = chooser_of(options, table, environment, catalog);
-    auto like = tuned_examples(table);
-    if (!options.also.empty())
-      for (const Sweep& sweep : load_config(options.also, catalog).sweeps)
+    std::vector<Problem> like;
+    if (options.problems.empty())
+      like = tuned_examples(table);
+    else
+      for (const Sweep& sweep : load_config(options.problems, catalog).sweeps)
         for (Problem& problem : problems(sweep)) like.push_back(std::move(problem));
     const Limits limits = recorded_limits(environment);
     exported =
         with_choices(chooser, problem_grid(like, usual_memory), [&](const Candidate& candidate) {
           return candidate.variant->reject(candidate.problem, candidate.tile, limits);
         });
-  } else if (!options.also.empty()) {
+  } else if (!options.problems.empty()) {
     throw InputError("tune: --for needs a model, which chooses for those problems: --model MODEL");
   }
   write_output(options.header, export_header(exported));
@@ -125,9 +127,10 @@ void TuneTableOptions::add_to(CLI::App& command) {
           "and --export-header the choices, besides the table (default: none)")
       ->type_name("MODEL");
   command
-      .add_option("--for", also,
-                  "with --export-header and --model: a config whose problems the header is for as "
-                  "well, in all sizes (default: those that the table was made from)")
+      .add_option(
+          "--for", problems,
+          "with --export-header and --model: a config for whose problems, in all sizes, the "
+          "header says what auto says (default: those that the table was made from)")
       ->type_name("CONFIG");
   limits.add_to(command);
   command

@@ -19,9 +19,9 @@ struct TuneTableOptions {
   std::vector<std::string> evaluate;  ///< results files to evaluate a table on
   std::vector<std::string> allowed;   ///< facts that may differ
   std::string tuned;                  ///< the table to read
-  std::string model;   ///< the cost model to choose by besides the table; empty: none
-  std::string also;    ///< config whose problems a header is for as well
-  std::string header;  ///< file to write the C++ header to
+  std::string model;     ///< the cost model to choose by besides the table; empty: none
+  std::string problems;  ///< config whose problems a header is for; empty: those of the table
+  std::string header;    ///< file to write the C++ header to
   bool markdown = false;
   RegretLimits limits;  ///< of what `--evaluate` judges
 

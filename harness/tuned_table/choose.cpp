@@ -121,6 +121,7 @@ Chooser::Chooser(Catalog catalog, BackendId backend, TunedTable table, const Fac
   std::vector<bool> fits;
   std::vector<std::string> threads;
   std::string refused, allow;
+  std::vector<std::string> others;  // what differs of environments that fit
   for (const Facts& there : table_.environments) {
     const auto differing = differences(there, here, tolerated);
     threads.push_back(other_threads(differing));
@@ -133,11 +134,15 @@ Chooser::Chooser(Catalog catalog, BackendId backend, TunedTable table, const Fac
       refused = refusals;
       allow = allowing(differing);
     }
-    if (!refusals.empty() || !labels.empty())
-      warnings_.push_back(table_.path + (refusals.empty()
-                                             ? ": tuned in another environment: " + labels
-                                             : ": entries are left out: " + refusals));
+    if (!refusals.empty())
+      warnings_.push_back(table_.path + ": entries are left out: " + refusals);
+    else if (!labels.empty())
+      others.push_back(std::move(labels));
   }
+  if (!others.empty())
+    warnings_.push_back(
+        table_.path + ": tuned in another environment: " + others.front() +
+        (others.size() > 1 ? "; and in " + std::to_string(others.size() - 1) + " more" : ""));
   for (const TunedEntry& entry : table_.entries) {
     usable_.push_back(fits.at(entry.environment));
     other_threads_.push_back(threads.at(entry.environment));

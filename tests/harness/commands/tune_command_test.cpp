@@ -149,6 +149,32 @@ TEST_F(TuneCommand, AutoIsNoCandidateOfASearch) {
   EXPECT_FALSE(std::ifstream(out_).good());
 }
 
+// The table has two kinds of problems, by their head dimensions, and the config one of them.
+TEST_F(TuneCommand, AHeaderIsForTheConfigsProblemsAlone) {
+  const std::string records = std::string(places::source_dir) + "/results/h200/gla.json";
+  const std::string model = folder_.file("h200.model.json"), table = folder_.file("h200.json");
+  ASSERT_EQ(run("tune --fit " + records + " -o " + model), 0) << printed_;
+  ASSERT_EQ(run("tune --from " + records + " -o " + table), 0) << printed_;
+  std::ofstream(config_) << R"({"sweeps": [{"operator": "gla", "variants": ["auto"],
+      "dtypes": ["bfloat16"], "shapes": [[2, 4096, 8, 64, 64]]}]})";
+  const std::string header = folder_.file("tuned.hpp");
+  ASSERT_EQ(run("tune --tuned " + table + " --model " + model + " --for " + config_ +
+                " --export-header " + header),
+            0)
+      << printed_;
+  std::ifstream file(header);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  int of_config = 0, of_others = 0;  // entries that come from a prediction
+  const std::string begin = "\n    {\"forward\"";
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+    const std::string entry = text.substr(at, text.find("},", at) - at);
+    if (entry.find("0, 0, \"\", ") == std::string::npos) continue;
+    ++(entry.find(", 64, 64, 0,") != std::string::npos ? of_config : of_others);
+  }
+  EXPECT_GT(of_config, 0);
+  EXPECT_EQ(of_others, 0);
+}
+
 TEST_F(TuneCommand, BadUsageIsSaid) {
   EXPECT_EQ(run("tune"), 2);
   EXPECT_NE(printed_.find("takes one of a config"), std::string::npos) << printed_;

@@ -204,6 +204,19 @@ TEST(Choose, AnotherDeviceIsRefusedAnotherDriverIsTold) {
             "bucket");
 }
 
+TEST(Choose, EnvironmentsThatDifferAreToldInOneLine) {
+  TunedTable table = toy_table();
+  for (const char* driver : {"579", "578"}) {
+    table.environments.push_back(table.environments[0]);
+    table.environments.back()["driver"] = std::string(driver);
+  }
+  const Chooser chooser = chooser_of(table, toy_results().environment);
+  ASSERT_EQ(chooser.warnings().size(), 1u);
+  EXPECT_NE(chooser.warnings()[0].find("driver: 579 before, 580 now"), std::string::npos)
+      << chooser.warnings()[0];
+  EXPECT_TRUE(chooser.warnings()[0].ends_with("; and in 1 more")) << chooser.warnings()[0];
+}
+
 TEST(Choose, AnotherNumberOfThreadsIsTold) {
   TunedTable table = toy_table();
   table.environments[0]["threads"] = 8.0;
