@@ -74,10 +74,11 @@ void write_header(const TuneTableOptions& options, const TunedTable& table,
       for (const Sweep& sweep : load_config(options.problems, catalog).sweeps)
         for (Problem& problem : problems(sweep)) like.push_back(std::move(problem));
     const Limits limits = recorded_limits(environment);
-    exported =
-        with_choices(chooser, problem_grid(like, usual_memory), [&](const Candidate& candidate) {
-          return candidate.variant->reject(candidate.problem, candidate.tile, limits);
-        });
+    const std::vector<Problem> grid = problem_grid(like, usual_memory);
+    std::cerr << options.header << ": choosing for " << grid.size() << " problems\n";
+    exported = with_choices(chooser, grid, [&](const Candidate& candidate) {
+      return candidate.variant->reject(candidate.problem, candidate.tile, limits);
+    });
   } else if (!options.problems.empty()) {
     throw InputError("tune: --for needs a model, which chooses for those problems: --model MODEL");
   }
