@@ -12,6 +12,8 @@ namespace gla_bench {
 namespace {
 
 constexpr double error_step = 1.1;  // errors within such a factor are alike
+/// How much slower than the best a candidate counts at least where it has no time.
+constexpr double least_unknown = 1.05;
 
 /// One variant and tile, on all problems of the bucket.
 struct Rival {
@@ -21,7 +23,7 @@ struct Rival {
   bool failed = false;
   bool searched = true;  ///< no search left it before its end: its median is as sure as any
   double error = 0, workspace = 0;
-  double mean_log = 0;  ///< of its time over the problem's best, over its problems
+  double mean_log = 0;  ///< of its time over the problem's best, over all problems
   std::string source_hash;
 
   void add(const Record& record) {
@@ -52,7 +54,7 @@ Best best_of(const std::vector<Rival>& rivals) {
   return best;
 }
 
-/// The candidates that may win: right everywhere, and timed on as many problems as any of them.
+/// The candidates that may win: right everywhere, and timed.
 std::vector<Rival> rivals_of(std::span<const Record* const> rows, TunedEntry& entry) {
   std::map<std::pair<std::string, Tile>, Rival> all;
   for (const Record* row : rows) {
@@ -74,20 +76,35 @@ std::vector<Rival> rivals_of(std::span<const Record* const> rows, TunedEntry& en
   return list;
 }
 
-void keep_widest(std::vector<Rival>& list) {
-  std::size_t most = 0;
-  for (const Rival& rival : list) most = std::max(most, rival.timed.size());
-  std::erase_if(list, [&](const Rival& rival) { return rival.timed.size() < most; });
+double log_over_best(const Record& record, const Best& best) {
+  return std::log(median_of(record) / median_of(*best.at(record.problem)));
+}
+
+/// What a candidate counts as on each problem that it was not timed on: the median of those that
+/// were. Leaving such candidates out would let the only one that has been everywhere win, however
+/// slow it is.
+std::map<Problem, double> unknown_logs(const std::vector<Rival>& list, const Best& best) {
+  std::map<Problem, std::vector<double>> logs;
+  for (const Rival& rival : list)
+    for (const auto& [problem, record] : rival.timed)
+      logs[problem].push_back(log_over_best(*record, best));
+  std::map<Problem, double> unknown;
+  for (auto& [problem, of_problem] : logs)
+    unknown[problem] = std::max(median(of_problem), std::log(least_unknown));
+  return unknown;
 }
 
 /// Sorts candidates that were measured to the end first, and by time within that. Names and tiles
 /// decide between equals, so that the order is always the same.
 void sort_by_time(std::vector<Rival>& list, const Best& best) {
+  const std::map<Problem, double> unknown = unknown_logs(list, best);
   for (Rival& rival : list) {
     double sum = 0;
-    for (const auto& [problem, record] : rival.timed)
-      sum += std::log(median_of(*record) / median_of(*best.at(problem)));
-    rival.mean_log = sum / static_cast<double>(rival.timed.size());
+    for (const auto& [problem, log] : unknown) {
+      const auto own = rival.timed.find(problem);
+      sum += own == rival.timed.end() ? log : log_over_best(*own->second, best);
+    }
+    rival.mean_log = sum / static_cast<double>(unknown.size());
   }
   std::sort(list.begin(), list.end(), [](const Rival& a, const Rival& b) {
     return std::tuple(!a.searched, a.mean_log, a.variant, a.tile) <
@@ -184,7 +201,6 @@ std::optional<TunedEntry> rank_bucket(const Bucket& bucket, std::span<const Reco
   std::vector<Rival> list = rivals_of(rows, entry);
   if (list.empty()) return std::nullopt;
   const Best best = best_of(list);
-  keep_widest(list);
   sort_by_time(list, best);
   std::vector<const Rival*> tied{&list.front()};
   for (const Rival& rival : list) {

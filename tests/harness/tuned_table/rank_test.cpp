@@ -122,13 +122,24 @@ TEST(Rank, RegretIsOverAllProblemsOfTheBucket) {
   EXPECT_NEAR(*entry->problems[1].regret, 0.2, 1e-9);
 }
 
-TEST(Rank, MeasuredOnMoreOfTheProblemsComesFirst) {
+TEST(Rank, MeasuredOnMoreOfTheProblemsComesFirstAmongAlike) {
   const Problem longer = problem_at(5000);
   const auto entry = rank({timed_record(here, "a", {}, 1.0), timed_record(longer, "a", {}, 1.0),
-                           timed_record(here, "b", {}, 0.5)});
+                           timed_record(here, "b", {}, 0.97)});
   ASSERT_TRUE(entry);
   EXPECT_EQ(entry->winner.variant, "a");
-  EXPECT_NEAR(entry->worst_regret, 1.0, 1e-9);  // and says what it costs
+  EXPECT_NEAR(entry->worst_regret, 1.0 / 0.97 - 1, 1e-9);  // and says what it costs
+}
+
+// The only candidate that was timed everywhere may be the slowest of all.
+TEST(Rank, MeasuredOnMoreOfTheProblemsDoesNotWinWhereItIsFarBehind) {
+  const Problem longer = problem_at(5000);
+  const auto entry =
+      rank({timed_record(here, "slow", {}, 3.0), timed_record(longer, "slow", {}, 1.5),
+            timed_record(longer, "other", {}, 1.4), timed_record(here, "fast", {}, 1.0)});
+  ASSERT_TRUE(entry);
+  EXPECT_EQ(entry->winner.variant, "fast");
+  ASSERT_TRUE(entry->runner_up);
 }
 
 TEST(Rank, WhatASearchLeftEarlyDoesNotWin) {
