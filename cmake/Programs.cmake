@@ -1,10 +1,10 @@
 # The program gla-bench and, where Google Benchmark is a shared library, gla-bench-google beside it: the
 # same program with the command `bench` inside, which gla-bench starts for that command alone.
-add_executable(gla-bench harness/main.cpp harness/huge_pages.cpp)
+add_executable(gla-bench harness/main.cpp)
 set(programs gla-bench)
 set(program_with_bench gla-bench)
 if(NOT GLA_BENCH_STATIC_BENCHMARK)
-  add_executable(gla-bench-google harness/main.cpp harness/huge_pages.cpp)
+  add_executable(gla-bench-google harness/main.cpp)
   add_dependencies(gla-bench gla-bench-google)
   list(APPEND programs gla-bench-google)
   set(program_with_bench gla-bench-google)

@@ -94,6 +94,13 @@ class Stale(unittest.TestCase):
         (self.copy / TABLE).write_text(json.dumps(table))
         self.assertGreater(planted, 0)
 
+    def test_a_table_that_is_not_of_the_records(self):
+        self.take(TABLE)
+        check = [ROOT / "scripts/tuned_table.sh", "--check", PROGRAM, self.copy / TABLE]
+        self.expect_fresh(subprocess.run(check, capture_output=True, text=True))
+        self.plant_slow_winners()
+        self.expect_stale(subprocess.run(check, capture_output=True, text=True), "is not of the records")
+
     def test_a_table_whose_choices_are_slow(self):
         self.take(TABLE)
         self.expect_fresh(self.evaluated())

@@ -120,9 +120,8 @@ Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& he
     once_quick = true;
   else if (once_quick)
     throw BuildError(
-        "found a kernel to optimise in a process that has compiled another one quickly, expected "
-        "it "
-        "in a process of its own: NVRTC stays quick, whatever the options say");
+        "found a kernel to optimise in a process that has compiled another one quickly, "
+        "expected it in a process of its own: NVRTC stays quick, whatever the options say");
   std::vector<std::string> options = nvrtc_options(arch, quick);
   const std::vector<std::string> folders = toolkit_include_folders();
   if (folders.empty())

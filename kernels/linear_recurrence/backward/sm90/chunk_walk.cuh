@@ -11,7 +11,7 @@ class ChunkWalk : protected KeyParts {
 
   /// D~ must be in shared memory and in change_, which is D before the chunk at the end, but for
   /// 2^rq. `strong`: the thread's strong keys, of a chunk that has a few. `By`: who multiplies.
-  /// `meanwhile`: what is done while products run.
+  /// `meanwhile`: what is done while products run, as forming `before`.
   template <class By, class Strong, class Meanwhile>
   __device__ __forceinline__ void walk_chunk(const Stage& stage, int c, const KeyDecays& own,
                                              const Frames& frames,

@@ -92,7 +92,7 @@ class KeyParts : protected GradientWalk {
   }
   /// Adds parts of 16 tokens, number 2 n + e, up over the lanes that have the same tokens, and
   /// writes them to this warp's row of a table of tokens. With fewer shuffles, as in
-  /// scalar_decays.cuh, a step of `rwkv6` takes 3 % longer.
+  /// scalar_decays.cuh, a step of `rwkv6` takes 4 % longer.
   __device__ __forceinline__ void store_token_parts(unsigned table, float (&parts)[16]) const {
 #pragma unroll
     for (int i = 0; i < 16; ++i) {

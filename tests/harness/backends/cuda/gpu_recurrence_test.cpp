@@ -32,9 +32,7 @@ class GpuRecurrence : public GpuDevice {
     const HostTensors inputs = op.draw(p);
     const ReferenceTensors expected = op.reference(p, inputs);
     const auto got = ReferenceRunner(*device_, *compiler_, {48e9, memory}).reference(op, p, inputs);
-    EXPECT_EQ(got.size(), expected.size());
-    for (const auto& [tensor, values] : expected)
-      EXPECT_TRUE(relative_l2(got.at(tensor), values) <= bound) << describe(p) << " " << tensor;
+    expect_near(expected, got, bound, describe(p));
   }
 
   const Operator* op_ = find_operator("gla");
@@ -105,8 +103,6 @@ TEST_F(GpuRecurrence, CoversEveryKindOfExtent) {
   }
 }
 
-// Two roundings of one computation differ by about their own error; the errors themselves must be
-// alike.
 TEST_F(GpuRecurrence, ThePlainComputationErrsAsTheHostsDoes) {
   for (const char* member : members) {
     const Operator& op = *find_operator(member);
@@ -120,14 +116,10 @@ TEST_F(GpuRecurrence, ThePlainComputationErrsAsTheHostsDoes) {
          {Arithmetic::float32, Arithmetic::tf32, Arithmetic::float16, Arithmetic::bfloat16}) {
       const HostTensors host = op.baseline(p, inputs, arithmetic);
       const auto got = ReferenceRunner(*device_, *compiler_).baseline(op, p, inputs, arithmetic);
-      for (const auto& [tensor, values] : truth) {
-        const double ratio =
-            relative_l2(got.at(tensor), values) / relative_l2(host.at(tensor), values);
-        // Errors of float32 sums depend on their order, those of rounded operands do not.
-        const bool rounded = arithmetic != Arithmetic::float32;
-        EXPECT_GT(ratio, rounded ? 0.5 : 0.2) << member << " " << name(arithmetic) << " " << tensor;
-        EXPECT_LT(ratio, rounded ? 1.5 : 2.0) << member << " " << name(arithmetic) << " " << tensor;
-      }
+      // Errors of float32 sums depend on their order, those of rounded operands do not.
+      const bool rounded = arithmetic != Arithmetic::float32;
+      expect_errors_alike(truth, host, got, rounded ? 0.5 : 0.2, rounded ? 1.5 : 2.0,
+                          std::string(member) + " " + std::string(name(arithmetic)));
     }
   }
 }

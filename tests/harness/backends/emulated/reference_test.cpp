@@ -15,8 +15,6 @@
 namespace gla_bench::emulated {
 namespace {
 
-using cuda::relative_l2;
-
 // The outputs of a problem's recipe. All memory begins as NaN but that of the workspace.
 template <class Real>
 std::map<std::string, std::vector<Real>> run(const Problem& problem, const HostTensors& inputs,
@@ -71,11 +69,8 @@ void expect_the_hosts(const Problem& problem) {
   const Operator& op = *find_operator(problem.op);
   ASSERT_FALSE(op.refuse(problem)) << describe(problem);
   const HostTensors inputs = op.draw(problem);
-  const ReferenceTensors expected = op.reference(problem, inputs);
-  const auto got = run<double>(problem, inputs);
-  ASSERT_EQ(got.size(), expected.size());
-  for (const auto& [tensor, values] : expected)
-    EXPECT_TRUE(relative_l2(got.at(tensor), values) <= 1e-11) << describe(problem) << " " << tensor;
+  cuda::expect_near(op.reference(problem, inputs), run<double>(problem, inputs), 1e-11,
+                    describe(problem));
 }
 
 constexpr const char* members[] = {"linear_attention", "retention", "simple_gla", "gla", "rwkv6"};
@@ -105,8 +100,6 @@ TEST(EmulatedReference, KnowsRaggedSequencesFeaturesAndRawGatesOfTheBackward) {
   expect("rwkv6", {{"gate_input", "raw"}});
 }
 
-// Two roundings of one computation differ by about their own error; the errors themselves must be
-// alike.
 TEST(EmulatedReference, ThePlainGradientsErrAsTheHostsDo) {
   for (const char* member : {"simple_gla", "gla", "rwkv6"}) {
     const Problem problem = problem_of(member, Direction::backward, {1, 70, 1, 64, 32}, "mild");
@@ -116,13 +109,9 @@ TEST(EmulatedReference, ThePlainGradientsErrAsTheHostsDo) {
     for (const Arithmetic arithmetic : {Arithmetic::float32, Arithmetic::bfloat16}) {
       const HostTensors host = op.baseline(problem, inputs, arithmetic);
       const auto got = run<float>(problem, inputs, arithmetic);
-      for (const auto& [tensor, values] : truth) {
-        const double ratio =
-            relative_l2(got.at(tensor), values) / relative_l2(host.at(tensor), values);
-        const bool rounded = arithmetic != Arithmetic::float32;
-        EXPECT_GT(ratio, rounded ? 0.6 : 0.3) << member << " " << name(arithmetic) << " " << tensor;
-        EXPECT_LT(ratio, rounded ? 1.5 : 2.0) << member << " " << name(arithmetic) << " " << tensor;
-      }
+      const bool rounded = arithmetic != Arithmetic::float32;
+      cuda::expect_errors_alike(truth, host, got, rounded ? 0.6 : 0.3, rounded ? 1.5 : 2.0,
+                                std::string(member) + " " + std::string(name(arithmetic)));
     }
   }
 }
