@@ -378,7 +378,7 @@ std::string cuda_text(const LauncherRequest& request, const Launcher& launcher) 
         feature + ")\n\n";
   text +=
       "// A kernel uses but a part of what its headers have, and not all of it can be reached.\n"
-      "#ifdef __NVCC__\n#pragma nv_diagnostic push\n#pragma nv_diag_suppress 177, 128\n#endif\n\n"
+      "#ifdef __NVCC__\n#pragma nv_diagnostic push\n#pragma nv_diag_suppress 177\n#endif\n\n"
       "// Nothing in here is seen by other files, so that several of them may be in one "
       "program.\nnamespace {\n\n" +
       kernels + "\n}  // namespace\n\n// ---- The launcher.\n\nnamespace {\n";

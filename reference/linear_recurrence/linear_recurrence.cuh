@@ -181,10 +181,10 @@ extern "C" __global__ void __launch_bounds__(reference::columns* reference::slic
     read.load(p, first, count, head, first_column);
     for (int i = threadIdx.x; trait::before_update && i < count * keys; i += blockDim.x) {
       const int t = i / keys, key = i % keys;
-      const long long at = ((first + t) * p.heads + head) * dim::key_dim + key;
+      // The same thread has just stored this row's key.
       own_keys[t][key] = key < dim::key_dim
                              ? static_cast<real_t>(p.bonus[head * dim::key_dim + key]) *
-                                   rounded(feature(p.k[at]))
+                                   read.key_rows[t][key]
                              : real_t(0);
     }
     __syncthreads();

@@ -57,9 +57,6 @@ constexpr int all_mantissa_bits = 52;
 std::string prologue(DType dtype, const std::string& source, const std::vector<Constant>& constants,
                      const SourceTexts& texts) {
   std::string text = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n";
-  // 128: a loop that is not reachable. In the program's own kernels it stands behind a return that
-  // some of the traits take.
-  if (!texts) text += "#ifdef __CUDACC__\n#pragma nv_diag_suppress 128\n#endif\n";
   // Two sources from outside may have the same path: the compiler tells units apart by their text.
   if (texts) text += "// sources " + hash_of(*texts) + "\n";
   text.append("using io_t = ").append(device_type(dtype)).append(";\n");

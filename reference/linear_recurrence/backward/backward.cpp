@@ -56,6 +56,7 @@ class Reverse {
         decay_(q_),
         v_(zeros<Real>(width_)) {
     sums_.bonus = q_;
+    states_.resize(static_cast<std::size_t>(segment_ + 1), state_);
   }
 
   HeadSums<Real> run(Gradients<Real>& gradients) {
@@ -137,18 +138,17 @@ class Reverse {
 
   void go_back(std::int64_t number, Gradients<Real>& gradients) {
     const std::int64_t first = number * segment_, last = std::min(first + segment_, count());
-    std::vector<Row> states;  // before each token, and after the last
     state_ = std::move(kept_[static_cast<std::size_t>(number)]);
     for (std::int64_t t = first; t < last; ++t) {
-      states.push_back(state_);
+      states_[static_cast<std::size_t>(t - first)] = state_;
       read_token(t);
       step();
     }
-    states.push_back(state_);
+    states_[static_cast<std::size_t>(last - first)] = state_;
     for (std::int64_t t = last; t-- > first;) {
       read_token(t);
       const auto index = static_cast<std::size_t>(t - first);
-      token(t, states[index], states[index + (view_.before_update ? 0 : 1)], gradients);
+      token(t, states_[index], states_[index + (view_.before_update ? 0 : 1)], gradients);
     }
   }
 
@@ -232,7 +232,8 @@ class Reverse {
   Range tokens_;
   std::int64_t width_, segment_;
   Row state_, change_, d_out_, q_, k_, decay_, v_;
-  std::vector<Row> kept_;
+  std::vector<Row> kept_;    // before each segment
+  std::vector<Row> states_;  // before each token of one segment, and after its last
   HeadSums<Real> sums_;
 };
 

@@ -149,28 +149,27 @@ class TokenDecays {
   /// tokens that exist; all others do not decay.
   __device__ __forceinline__ void load(unsigned, unsigned table, int, const Sequence& of,
                                        int valid) {
-    if constexpr (!decays) return;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     if constexpr (trait::decay == head_decay) {
       each_ = load_float(table), valid_ = static_cast<float>(valid);
       first_ = static_cast<float>(2 * (lane % 4) + 1);
-      return;
+    } else if constexpr (decays) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) own_[e] = load_float(table + 4 * (2 * lane + e));
+      float sum = own_[0] + own_[1];
+#pragma unroll
+      for (int distance = 1; distance < 32; distance *= 2) {
+        const float before = __shfl_up_sync(0xffffffffu, sum, distance);
+        if (lane >= distance) sum += before;
+      }
+      pair_[0] = sum - own_[1], pair_[1] = sum;
+      end_ = __shfl_sync(0xffffffffu, sum, 31);
+#pragma unroll
+      for (int n = 0; n < 8; ++n)
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+          sums_[2 * n + e] = __shfl_sync(0xffffffffu, pair_[e], 4 * n + lane % 4);
     }
-#pragma unroll
-    for (int e = 0; e < 2; ++e) own_[e] = load_float(table + 4 * (2 * lane + e));
-    float sum = own_[0] + own_[1];
-#pragma unroll
-    for (int distance = 1; distance < 32; distance *= 2) {
-      const float before = __shfl_up_sync(0xffffffffu, sum, distance);
-      if (lane >= distance) sum += before;
-    }
-    pair_[0] = sum - own_[1], pair_[1] = sum;
-    end_ = __shfl_sync(0xffffffffu, sum, 31);
-#pragma unroll
-    for (int n = 0; n < 8; ++n)
-#pragma unroll
-      for (int e = 0; e < 2; ++e)
-        sums_[2 * n + e] = __shfl_sync(0xffffffffu, pair_[e], 4 * n + lane % 4);
   }
   /// Bits from the begin of the chunk up to and with the token of an element.
   __device__ __forceinline__ float sum(int n, int, int e) const {
@@ -187,12 +186,15 @@ class TokenDecays {
   }
   /// The same up to any token.
   __device__ __forceinline__ float sum_of(int token) const {
-    if constexpr (!decays) return 0.0f;
-    if constexpr (trait::decay == head_decay)
+    if constexpr (!decays) {
+      return 0.0f;
+    } else if constexpr (trait::decay == head_decay) {
       return fminf(static_cast<float>(token + 1), valid_) * each_;
-    const float even = __shfl_sync(0xffffffffu, pair_[0], token / 2);
-    const float odd = __shfl_sync(0xffffffffu, pair_[1], token / 2);
-    return token % 2 == 0 ? even : odd;
+    } else {
+      const float even = __shfl_sync(0xffffffffu, pair_[0], token / 2);
+      const float odd = __shfl_sync(0xffffffffu, pair_[1], token / 2);
+      return token % 2 == 0 ? even : odd;
+    }
   }
   /// The decay of token 2 lane + e.
   __device__ __forceinline__ float own(int e) const {

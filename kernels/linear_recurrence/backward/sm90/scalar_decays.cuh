@@ -22,7 +22,7 @@ class ScalarWalk : GradientWalk {
     begin();
     for (int step = 0; step < block_.steps; ++step) walk(step);
     if constexpr (token_decays)
-      if (warp_of_all() == 0 && block_.steps > 0) finish_decays(block_.first);
+      if (warp_of_all() == 0) finish_decays(block_.first);
     store_initial_gradients();
     if constexpr (constant_decay) store_constant_sum();
   }

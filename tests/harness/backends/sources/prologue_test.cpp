@@ -12,7 +12,6 @@ TEST(Prologue, IsTheTypeTheConstantsAndTheFile) {
                      {{"tile", "warps", 4}, {"dim", "key_dim", 64}, {"tile", "chunk", 32}}),
             "#include <cuda_bf16.h>\n"
             "#include <cuda_fp16.h>\n"
-            "#ifdef __CUDACC__\n#pragma nv_diag_suppress 128\n#endif\n"
             "using io_t = __nv_bfloat16;\n"
             "namespace dim {\n"
             "[[maybe_unused]] constexpr int key_dim = 64;\n"
@@ -56,8 +55,6 @@ TEST(Prologue, OtherTextsOfTheSamePathAreAnotherUnit) {
   EXPECT_EQ(unit("int a;").text, unit("int a;").text);
   EXPECT_NE(unit("int a;").text, unit("int b;").text);
   EXPECT_EQ(unit("int a;").texts->at("x.cu"), "int a;");
-  EXPECT_EQ(unit("int a;").text.find("nv_diag_suppress"), std::string::npos)
-      << "warnings of kernels from outside are theirs to see";
 }
 
 TEST(Prologue, SequenceLengthIsNotBakedIn) {
