@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "harness/records/contest.hpp"
@@ -80,31 +81,56 @@ double log_over_best(const Record& record, const Best& best) {
   return std::log(median_of(record) / median_of(*best.at(record.problem)));
 }
 
-/// What a candidate counts as on each problem that it was not timed on: the median of those that
-/// were. Leaving such candidates out would let the only one that has been everywhere win, however
-/// slow it is.
-std::map<Problem, double> unknown_logs(const std::vector<Rival>& list, const Best& best) {
-  std::map<Problem, std::vector<double>> logs;
-  for (const Rival& rival : list)
-    for (const auto& [problem, record] : rival.timed)
-      logs[problem].push_back(log_over_best(*record, best));
-  std::map<Problem, double> unknown;
-  for (auto& [problem, of_problem] : logs)
-    unknown[problem] = std::max(median(of_problem), std::log(least_unknown));
-  return unknown;
-}
+/// Least squares of log time = a problem's share + a candidate's share. What a candidate would take
+/// where it was not timed follows from how it compares, where it was, with those that were timed
+/// there.
+class Shares {
+ public:
+  Shares(const std::vector<Rival>& list, const Best& best) : of_rival_(list.size(), 0.0) {
+    constexpr int rounds = 100;
+    for (int round = 0; round < rounds; ++round) {
+      std::map<Problem, std::vector<double>> left;
+      for (std::size_t i = 0; i < list.size(); ++i)
+        for (const auto& [problem, record] : list[i].timed)
+          left[problem].push_back(log_over_best(*record, best) - of_rival_[i]);
+      for (const auto& [problem, values] : left) of_problem_[problem] = mean_of(values);
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        std::vector<double> own;
+        for (const auto& [problem, record] : list[i].timed)
+          own.push_back(log_over_best(*record, best) - of_problem_.at(problem));
+        of_rival_[i] = mean_of(own);
+      }
+    }
+  }
+
+  /// What rival number i counts as on a problem that it was not timed on. That it would be as fast
+  /// as the best there is not known.
+  double unknown(std::size_t i, const Problem& problem) const {
+    return std::max(of_problem_.at(problem) + of_rival_[i], std::log(least_unknown));
+  }
+
+ private:
+  static double mean_of(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  }
+
+  std::map<Problem, double> of_problem_;
+  std::vector<double> of_rival_;
+};
 
 /// Sorts candidates that were measured to the end first, and by time within that. Names and tiles
 /// decide between equals, so that the order is always the same.
 void sort_by_time(std::vector<Rival>& list, const Best& best) {
-  const std::map<Problem, double> unknown = unknown_logs(list, best);
-  for (Rival& rival : list) {
+  const Shares shares(list, best);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Rival& rival = list[i];
     double sum = 0;
-    for (const auto& [problem, log] : unknown) {
+    for (const auto& [problem, record] : best) {
       const auto own = rival.timed.find(problem);
-      sum += own == rival.timed.end() ? log : log_over_best(*own->second, best);
+      sum +=
+          own == rival.timed.end() ? shares.unknown(i, problem) : log_over_best(*own->second, best);
     }
-    rival.mean_log = sum / static_cast<double>(unknown.size());
+    rival.mean_log = sum / static_cast<double>(best.size());
   }
   std::sort(list.begin(), list.end(), [](const Rival& a, const Rival& b) {
     return std::tuple(!a.searched, a.mean_log, a.variant, a.tile) <

@@ -142,6 +142,18 @@ TEST(Rank, MeasuredOnMoreOfTheProblemsDoesNotWinWhereItIsFarBehind) {
   ASSERT_TRUE(entry->runner_up);
 }
 
+// Where it was timed it is 7 % ahead of the one that is best of those timed on the other problem.
+TEST(Rank, WhatIsAheadWhereItWasTimedWinsAmongManySlowOnes) {
+  const Problem longer = problem_at(5000);
+  std::vector<Record> records{timed_record(here, "ahead", {}, 1.0),
+                              timed_record(here, "second", {}, 1.07),
+                              timed_record(longer, "second", {}, 1.0)};
+  for (int chunk = 1; chunk <= 8; ++chunk)
+    for (const Problem& problem : {here, longer})
+      records.push_back(timed_record(problem, "slow", {{"chunk", chunk}}, 1.5));
+  EXPECT_EQ(rank(records)->winner.variant, "ahead");
+}
+
 TEST(Rank, WhatASearchLeftEarlyDoesNotWin) {
   Record early = timed_record(here, "early", {}, 0.99, 1e-6);
   early.search = SearchNote{"halving", "slower", 1, {}, {}};
