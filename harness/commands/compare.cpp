@@ -53,8 +53,7 @@ int execute(const CompareOptions& options) {
   expect_apart(together(results_files("the results file", options.files),
                         results_file("--calibration", options.calibration)),
                NamedFiles{{"--json", options.json}, {"--junit", options.junit}});
-  std::vector<Results> files;
-  for (const std::string& path : options.files) files.push_back(read_results(path));
+  const std::vector<Results> files = read_results(options.files);
   std::optional<NoiseFloor> floor;
   if (!options.calibration.empty())
     floor = noise_floor(read_results(options.calibration), BootstrapPolicy{});

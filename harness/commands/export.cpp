@@ -54,8 +54,7 @@ void execute(const ExportOptions& options) {
   if (options.t4.empty() && options.flashinfer.empty())
     throw InputError("export: found no format, expected --t4 FILE or --flashinfer FOLDER");
   expect_apart(results_files("the results file", options.files), NamedFiles{{"--t4", options.t4}});
-  std::vector<Results> files;
-  for (const std::string& path : options.files) files.push_back(read_results(path));
+  const std::vector<Results> files = read_results(options.files);
   if (!options.t4.empty()) write_t4(options.t4, files);
   if (!options.flashinfer.empty()) write_flashinfer(options, files);
 }

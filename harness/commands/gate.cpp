@@ -49,8 +49,7 @@ int judge(const GateOptions& options) {
                              BackendId backend, const std::string& op) {
     return backend == BackendId::cuda ? on_cuda(op) : on_host(op);
   };
-  std::vector<Results> files;
-  for (const std::string& path : options.files) files.push_back(read_results(path));
+  const std::vector<Results> files = read_results(options.files);
   std::vector<Verdict> verdicts = gate(files, policy);
   const bool right = passed(verdicts);
   if (!options.baseline.empty()) {

@@ -53,8 +53,7 @@ void print_maps(const std::vector<Results>& files, const ReportOptions& options,
 }
 
 std::vector<Results> read_files(const std::vector<std::string>& paths, const std::string& where) {
-  std::vector<Results> files;
-  for (const std::string& path : paths) files.push_back(read_results(path));
+  std::vector<Results> files = read_results(paths);
   return where.empty() ? files : RecordFilter(where).of(files);
 }
 

@@ -20,7 +20,7 @@ constexpr double usual_seconds = 20;  // of the search of a problem that is guid
 struct TuneOptions {
   TuneTableOptions table;
   LiveTuneOptions live;
-  std::vector<std::string> replay, learn_from, fit;
+  std::vector<std::string> replay, learn_from, fit, judge;
   std::string strategy = "guided";
   std::optional<double> seconds;
   std::size_t candidates = 0;
@@ -39,14 +39,12 @@ search::Budget budget_of(const TuneOptions& options) {
 }
 
 int replay_files(const TuneOptions& options) {
-  std::vector<Results> files;
-  for (const std::string& path : options.replay) files.push_back(read_results(path));
+  const std::vector<Results> files = read_results(options.replay);
   auto problems = search::recorded_problems(files);
   if (problems.empty())
     throw InputError("--replay: no problem there has two candidates that were measured in full");
   if (*search::parse_strategy(options.strategy) == search::Strategy::guided) {
-    std::vector<Results> others;
-    for (const std::string& path : options.learn_from) others.push_back(read_results(path));
+    const std::vector<Results> others = read_results(options.learn_from);
     search::predict_without_own_shape(problems, files, others);
   }
   std::cout << search::replay_table(problems, *search::parse_strategy(options.strategy),
@@ -63,7 +61,7 @@ int execute(const TuneOptions& options, const std::string& command_line) {
     throw InputError(
         "tune: takes one of a config, --replay, --fit, or --from, --export-header and --evaluate");
   if (fits)
-    return tune_fit(options.fit, options.live.output.path, options.table.markdown,
+    return tune_fit(options.fit, options.judge, options.live.output.path, options.table.markdown,
                     options.table.limits);
   if (options.table.asked())
     return tune_table(options.table, options.live.output.path, options.live.candidates.catalog());
@@ -133,9 +131,15 @@ void add_tune(CLI::App& program, Context& context) {
   command->add_option("--learn-from", options->learn_from,
                       "--replay --strategy guided: results files that predictions are learnt from, "
                       "besides those replayed; always without the replayed problem's own shape");
-  command->add_option("--fit", options->fit,
-                      "results files: learn from their times to predict others, and write the "
-                      "cost model (-o), without a GPU");
+  auto* fit = command->add_option("--fit", options->fit,
+                                  "results files: learn from their times to predict others, and "
+                                  "write the cost model (-o), without a GPU");
+  command
+      ->add_option("--judge", options->judge,
+                   "results files: what the fitted model chooses among their candidates, of "
+                   "problems of whose shape it was taught nothing; --most-median and --most-worst "
+                   "then hold for these")
+      ->needs(fit);
   command->add_option("--strategy", options->strategy, "how to search: " + search::strategy_list())
       ->check([](const std::string& text) {
         return search::parse_strategy(text)

@@ -26,22 +26,34 @@ std::string default_path(const std::string& device) {
 
 }  // namespace
 
-int tune_fit(const std::vector<std::string>& paths, std::string output, bool markdown,
-             const RegretLimits& limits) {
-  expect_apart(results_files("--fit", paths), NamedFiles{{"--output", output}});
-  std::vector<Results> files;
-  for (const std::string& path : paths) files.push_back(read_results(path));
+int tune_fit(const std::vector<std::string>& paths, const std::vector<std::string>& judges,
+             std::string output, bool markdown, const RegretLimits& limits) {
+  expect_apart(together(results_files("--fit", paths), results_files("--judge", judges)),
+               NamedFiles{{"--output", output}});
+  const std::vector<Results> files = read_results(paths), others = read_results(judges);
   auto examples = cost_model::examples_of(files);
   if (examples.empty())
     throw InputError(files.front().file +
                      ": no record is right and timed, so that nothing can be learnt");
   const cost_model::CostModel model = cost_model::learn(files, examples);
   if (output.empty()) output = default_path(model.device);
+  std::cout << cost_model::model_report(model, markdown) << "\n";
+  cost_model::Regret regret = model.regret;
+  if (judges.empty()) {
+    std::cout << cost_model::regret_report(cost_model::choices_among(examples), markdown);
+  } else {
+    const auto fresh = cost_model::predicted_anew(model, examples, cost_model::examples_of(others));
+    const auto choices = cost_model::choices_among(fresh);
+    if (choices.empty())
+      throw InputError("--judge: no problem there has " +
+                       std::to_string(cost_model::least_candidates) +
+                       " times and a shape that no file of --fit has");
+    regret = cost_model::regret_of(choices);
+    std::cout << cost_model::judged_report(fresh, choices, markdown);
+  }
   cost_model::write_model(model, output);
-  std::cout << cost_model::model_report(model, markdown) << "\n"
-            << cost_model::regret_report(cost_model::choices_among(examples), markdown) << "\n"
+  std::cout << "\n"
             << output << ": a model of " << examples.size() << " times on " << model.device << "\n";
-  const auto& regret = model.regret;
   return limits.hold(regret.problems, 0, regret.median, regret.worst) ? done : check_failed;
 }
 

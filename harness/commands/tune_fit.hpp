@@ -9,10 +9,13 @@
 namespace gla_bench::commands {
 
 /// Fits a model to the files, writes it to `output` (empty: the device's own in the user's data
-/// folder) and prints how well it predicts. Returns the exit code: check_failed where the regret of
-/// the predicted best, of problems whose shapes were left out, is above a limit (percent).
-/// @throws InputError where the files hold no times, or are of several devices
-int tune_fit(const std::vector<std::string>& files, std::string output, bool markdown,
-             const RegretLimits& limits);
+/// folder) and prints how well it predicts: problems of these files whose shapes were left out in
+/// turn or, where there are files to judge it by, those of their problems of whose shapes it was
+/// taught nothing. Returns the exit code: check_failed where the regret of the predicted best is
+/// above a limit (percent).
+/// @throws InputError where the files hold no times, or are of several backends, and where there is
+/// nothing new to judge by
+int tune_fit(const std::vector<std::string>& files, const std::vector<std::string>& judges,
+             std::string output, bool markdown, const RegretLimits& limits);
 
 }  // namespace gla_bench::commands

@@ -21,12 +21,6 @@
 namespace gla_bench::commands {
 namespace {
 
-std::vector<Results> read_all(const std::vector<std::string>& paths) {
-  std::vector<Results> files;
-  for (const std::string& path : paths) files.push_back(read_results(path));
-  return files;
-}
-
 CurrentSource current_sources(const std::string& backend, const Catalog& catalog) {
   const auto id = parse_backend(backend);
   return [id, catalog](const Bucket& bucket, const TunedChoice& choice) {
@@ -92,7 +86,7 @@ void write_header(const TuneTableOptions& options, const TunedTable& table,
 
 int evaluate_table(const TuneTableOptions& options, const TunedTable& table,
                    const Catalog& catalog) {
-  const std::vector<Results> files = read_all(options.evaluate);
+  const std::vector<Results> files = read_results(options.evaluate);
   const Chooser chooser = chooser_of(options, table, files.front().environment, catalog);
   const Evaluation evaluation = evaluate(files, chooser);
   std::cout << evaluation_report(evaluation, options.markdown);
@@ -178,8 +172,8 @@ int tune_table(const TuneTableOptions& options, const std::string& output, const
                NamedFiles{{"--export-header", options.header}});
   TunedTable table;
   if (!options.from.empty())
-    table =
-        update_table(read_all(options.from), output, options.allowed, options.markdown, catalog);
+    table = update_table(read_results(options.from), output, options.allowed, options.markdown,
+                         catalog);
   else if (options.tuned.empty())
     throw InputError("tune: --export-header and --evaluate need a table: --tuned TABLE");
   if (!options.tuned.empty()) table = load_table(options.tuned);

@@ -283,6 +283,19 @@ CostModel learn(std::span<const Results> files, std::vector<Example>& examples) 
   return model;
 }
 
+std::vector<Example> predicted_anew(const CostModel& model, std::span<const Example> taught,
+                                    std::vector<Example> others) {
+  std::set<Shape> shapes;
+  for (const Example& one : taught) shapes.insert(one.candidate.problem.shape);
+  std::erase_if(others,
+                [&](const Example& one) { return shapes.contains(one.candidate.problem.shape); });
+  for (Example& one : others) {
+    const Prediction said = predict(&model, *one.candidate.variant, one.features);
+    one.predicted = said.seconds, one.sigma = said.sigma, one.behind = said.behind;
+  }
+  return others;
+}
+
 std::string model_report(const CostModel& model, bool markdown) {
   Table table{{{"variant"},
                {"direction"},
@@ -297,11 +310,7 @@ std::string model_report(const CostModel& model, bool markdown) {
                           format_percent(one.error.p90)});
   std::string text = markdown ? table.markdown() : table.text();
   text += "\nerrors are of shapes that the prediction has not seen\n";
-  if (model.regret.problems > 0)
-    text += "the predicted best of " + std::to_string(model.regret.problems) +
-            " such problems over the best of their records: median " +
-            format_percent(model.regret.median) + ", 90 % " + format_percent(model.regret.p90) +
-            ", worst " + format_percent(model.regret.worst) + "\n";
+  if (model.regret.problems > 0) text += regret_line(model.regret);
   return text;
 }
 

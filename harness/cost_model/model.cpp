@@ -57,13 +57,15 @@ const VariantModel* CostModel::find(std::string_view variant, Direction directio
 }
 
 Prediction predict(const CostModel* model, const Candidate& candidate, const DeviceRates& rates) {
-  Features features = features_of(candidate, rates);
+  return predict(model, *candidate.variant, features_of(candidate, rates));
+}
+
+Prediction predict(const CostModel* model, const Variant& variant, Features features) {
   const VariantModel* known =
-      model == nullptr ? nullptr
-                       : model->find(candidate.variant->name, candidate.variant->direction);
+      model == nullptr ? nullptr : model->find(variant.name, variant.direction);
   if (known == nullptr) return {features.bound * unknown_factor, unknown_sigma, false};
   // A search predicts thousands of candidates: their features are looked up once for all three.
-  const Features among_all = choice_features(std::move(features), *candidate.variant);
+  const Features among_all = choice_features(std::move(features), variant);
   const Known names = known_of(among_all);
   const double own = predict_by(known->factor, names);
   const double log_factor = mean_factor(own, predict_by(model->common, names));

@@ -92,5 +92,7 @@ constexpr double unknown_factor = 3;
 
 /// Without a model nothing is known of any variant.
 Prediction predict(const CostModel* model, const Candidate& candidate, const DeviceRates& rates);
+/// The same of a candidate's features (features_of()).
+Prediction predict(const CostModel* model, const Variant& variant, Features features);
 
 }  // namespace gla_bench::cost_model

@@ -1,6 +1,7 @@
 #include "harness/cost_model/regret.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -53,6 +54,24 @@ Regret regret_of(std::span<const ChoiceAmong> choices) {
   for (const ChoiceAmong& choice : choices) regrets.push_back(choice.regret());
   return {regrets.size(), quantile_of(regrets, 0.5), quantile_of(regrets, 0.9),
           quantile_of(regrets, 1)};
+}
+
+std::string judged_report(std::span<const Example> examples, std::span<const ChoiceAmong> choices,
+                          bool markdown) {
+  std::vector<double> errors;
+  for (const Example& one : examples)
+    errors.push_back(std::exp2(std::abs(std::log2(one.predicted / one.seconds))) - 1);
+  return "judged by " + std::to_string(examples.size()) +
+         " times of shapes that it was taught nothing of: half of them within " +
+         format_percent(quantile_of(errors, 0.5)) + ", 90 % within " +
+         format_percent(quantile_of(errors, 0.9)) + "\n" + regret_line(regret_of(choices)) + "\n" +
+         regret_report(choices, markdown);
+}
+
+std::string regret_line(const Regret& regret) {
+  return "the predicted best of " + std::to_string(regret.problems) +
+         " such problems over the best of their records: median " + format_percent(regret.median) +
+         ", 90 % " + format_percent(regret.p90) + ", worst " + format_percent(regret.worst) + "\n";
 }
 
 std::string regret_report(std::span<const ChoiceAmong> choices, bool markdown) {

@@ -26,8 +26,16 @@ std::vector<ChoiceAmong> choices_among(std::span<const Example> examples);
 
 Regret regret_of(std::span<const ChoiceAmong> choices);
 
+/// One sentence for people.
+std::string regret_line(const Regret& regret);
+
 /// For people: the regret by operator and direction, and the problems where it is largest.
 std::string regret_report(std::span<const ChoiceAmong> choices, bool markdown);
+
+/// The same of problems that a model was not made from, with how far its predictions are from their
+/// times. `choices`: choices_among() the examples.
+std::string judged_report(std::span<const Example> examples, std::span<const ChoiceAmong> choices,
+                          bool markdown);
 
 /// The value below which a share of all values lies; 0 where there are none.
 double quantile_of(std::vector<double> values, double share);

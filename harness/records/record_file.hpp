@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,8 @@ std::size_t place_in_file(const Results& results, std::size_t index);
 /// another run is left out, with the reason. @throws InputError for a file that is not a results
 /// file
 Results read_results(const std::string& path);
+/// All of them, in this order.
+std::vector<Results> read_results(std::span<const std::string> paths);
 
 /// True when the results file should be written again. The last write took `write_seconds` for
 /// `written` bytes and ended `seconds` ago; `fresh` bytes of records came since. At most 5 % of the

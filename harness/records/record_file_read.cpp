@@ -104,4 +104,10 @@ Results read_results(const std::string& path) {
   return results;
 }
 
+std::vector<Results> read_results(std::span<const std::string> paths) {
+  std::vector<Results> files;
+  for (const std::string& path : paths) files.push_back(read_results(path));
+  return files;
+}
+
 }  // namespace gla_bench

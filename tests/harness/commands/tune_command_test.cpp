@@ -85,6 +85,18 @@ TEST_F(TuneCommand, FitsAModelThatAutoGoesBy) {
   EXPECT_EQ(run("tune --fit " + model + " -o " + table_), 2) << printed_;
   EXPECT_EQ(run("tune --fit " + records + " -o " + records), 2) << printed_;
   EXPECT_NE(printed_.find("--fit"), std::string::npos) << printed_;
+  // Problems of other files, of which only new shapes count.
+  const std::string headline = std::string(places::source_dir) + "/results/h200/headline.json";
+  ASSERT_EQ(run("tune --fit " + records + " -o " + model + " --judge " + headline), 0) << printed_;
+  EXPECT_NE(printed_.find("times of shapes that it was taught nothing of"), std::string::npos)
+      << printed_;
+  EXPECT_EQ(
+      run("tune --fit " + records + " -o " + model + " --judge " + headline + " --most-worst -1"),
+      1)
+      << printed_;
+  EXPECT_EQ(run("tune --fit " + records + " -o " + model + " --judge " + records), 2) << printed_;
+  EXPECT_NE(printed_.find("--judge: no problem there has 5 times"), std::string::npos) << printed_;
+  EXPECT_EQ(run("tune --judge " + records), 2) << printed_;
   std::ofstream(config_) << R"({"sweeps": [{"operator": "gla", "variants": ["auto"],
       "dtypes": ["bfloat16"], "shapes": [[2, 5000, 8, 128, 128]]}]})";
   ASSERT_EQ(run("plan " + config_ + " --backend cuda --model " + model), 0) << printed_;
