@@ -53,6 +53,9 @@ struct Ceilings {
   double copy_gb_per_s = 0;       ///< bytes read plus bytes written, in 1e9 per second
   double matrix_tflop_per_s = 0;  ///< of a large matrix product, in 1e12 per second
   std::string matrix;             ///< which product: "bfloat16 8192^3 (cuBLAS)"
+  /// Microseconds that a cold call takes by the clock of the samples even where it does next to
+  /// nothing: one block that copies 16 bytes. 0: not measured.
+  double least_call_us = 0;
 };
 
 /// Where the device's own counts come from. All values except `cupti` say why there are none.

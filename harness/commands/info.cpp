@@ -25,7 +25,11 @@ void print_backend(Backend& backend, bool measure) {
   if (const auto ceilings = backend.measure_ceilings()) {
     std::cout << "  measured now: copy " << format_rate(ceilings->copy_gb_per_s)
               << " GB/s, matrix products " << format_rate(ceilings->matrix_tflop_per_s)
-              << " TFLOP/s (" << ceilings->matrix << ")\n";
+              << " TFLOP/s (" << ceilings->matrix << ")";
+    if (ceilings->least_call_us > 0)
+      std::cout << ", a cold call of next to nothing " << format_short(ceilings->least_call_us)
+                << " us";
+    std::cout << "\n";
   }
 }
 

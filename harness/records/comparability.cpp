@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <sstream>
 
 #include "core/error.hpp"
@@ -40,6 +41,9 @@ constexpr std::array rules{
     ComparabilityRule{"memory_bytes", label, "another device or machine"},
     ComparabilityRule{"uuid", label, "another GPU of the same kind: chips differ by some percent"},
     ComparabilityRule{"host", label, "another machine"},
+    ComparabilityRule{"least_call_us", label,
+                      "every cold call takes so much by the clock, even one that does nothing",
+                      0.5},
     ComparabilityRule{"git_dirty", label, "one program was built from uncommitted sources"},
     ComparabilityRule{"host_compiler", note, "another compiler of the host's code"},
     ComparabilityRule{"program_version", note, "another version of this program"},
@@ -60,6 +64,13 @@ std::string text_of(const Facts& facts, std::string_view key) {
   return text.str();
 }
 
+/// Of a fact that is measured: within its rule's distance, or known of one side alone.
+bool are_alike(const Facts& base, const Facts& fresh, const ComparabilityRule& rule) {
+  const std::string key(rule.key);
+  return !base.contains(key) || !fresh.contains(key) ||
+         std::abs(fact_number(base, key) - fact_number(fresh, key)) <= rule.alike;
+}
+
 }  // namespace
 
 std::string_view name(Severity severity) {
@@ -75,7 +86,7 @@ std::vector<Difference> differences(const Facts& base, const Facts& fresh,
   std::vector<Difference> list;
   for (const ComparabilityRule& rule : rules) {
     const std::string before = text_of(base, rule.key), now = text_of(fresh, rule.key);
-    if (before == now) continue;
+    if (before == now || (rule.alike > 0 && are_alike(base, fresh, rule))) continue;
     Severity severity = rule.severity;
     const bool lenient = before.empty() || now.empty() || allowed.contains(std::string(rule.key));
     if (severity == refuse && lenient) severity = label;

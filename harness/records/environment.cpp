@@ -75,6 +75,7 @@ void add_ceilings(Facts& environment, const Ceilings& ceilings) {
   environment["copy_gb_per_s"] = ceilings.copy_gb_per_s;
   environment["matrix_tflop_per_s"] = ceilings.matrix_tflop_per_s;
   environment["matrix"] = ceilings.matrix;
+  if (ceilings.least_call_us > 0) environment["least_call_us"] = ceilings.least_call_us;
 }
 
 double last_level_cache(const Facts& environment) {

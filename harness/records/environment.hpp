@@ -14,7 +14,7 @@ namespace gla_bench {
 /// (UTC), "command_line", what the backend knows of itself (sizes and counts as numbers), the clock
 /// now
 /// ("clock_mhz"), and the ceilings where they were measured ("copy_gb_per_s",
-/// "matrix_tflop_per_s", "matrix").
+/// "matrix_tflop_per_s", "matrix", "least_call_us").
 Facts make_environment(Backend& backend, const std::string& command_line,
                        const std::optional<Ceilings>& ceilings);
 

@@ -98,7 +98,9 @@ std::vector<const Record*> newest_records(std::span<const Results> files) {
 Facts comparable_facts(const Facts& environment) {
   Facts facts;
   for (const ComparabilityRule& rule : comparability_rules())
-    if (const auto found = environment.find(rule.key); found != environment.end())
+    // What is measured differs from run to run, and is no other place.
+    if (const auto found = environment.find(rule.key);
+        found != environment.end() && !(rule.alike > 0))
       facts.insert(*found);
   return facts;
 }

@@ -139,7 +139,8 @@ Json ceilings_message(const std::optional<Ceilings>& ceilings) {
   if (ceilings)
     json["ceilings"] = {{"copy_gb_per_s", number_to_json(ceilings->copy_gb_per_s)},
                         {"matrix_tflop_per_s", number_to_json(ceilings->matrix_tflop_per_s)},
-                        {"matrix", ceilings->matrix}};
+                        {"matrix", ceilings->matrix},
+                        {"least_call_us", number_to_json(ceilings->least_call_us)}};
   return json;
 }
 
@@ -147,7 +148,7 @@ std::optional<Ceilings> read_ceilings(const JsonNode& message) {
   const JsonNode node = message.at("ceilings");
   if (node.is_null()) return std::nullopt;
   return Ceilings{node.at("copy_gb_per_s").any_number(), node.at("matrix_tflop_per_s").any_number(),
-                  node.at("matrix").text()};
+                  node.at("matrix").text(), node.at("least_call_us").any_number()};
 }
 
 Json ahead_message(std::span<const NamedPoint> points) {

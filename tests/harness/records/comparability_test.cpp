@@ -31,8 +31,8 @@ TEST(Comparability, EachRuleStandsOnceAndTheSeverestFirst) {
     EXPECT_LE(rule.severity, before) << rule.key;
     before = rule.severity;
     Facts one, two;
-    one[std::string(rule.key)] = std::string("x");
-    two[std::string(rule.key)] = std::string("y");
+    one[std::string(rule.key)] = 1.0;
+    two[std::string(rule.key)] = 10.0;
     EXPECT_EQ(differences(one, two).size(), 1U) << rule.key;
     EXPECT_EQ(differences(one, two)[0].severity, rule.severity) << rule.key;
   }
@@ -43,6 +43,22 @@ TEST(Comparability, WhatIsMeasuredOrDatedDoesNotMatter) {
   other["started"] = std::string("2026-08-02");
   other["copy_gb_per_s"] = 4000.0;
   EXPECT_TRUE(differences(h200, other).empty());
+}
+
+TEST(Comparability, WhatACallTakesAtLeastMattersBeyondItsNoise) {
+  Facts base = h200, fresh = h200;
+  base["least_call_us"] = 2.4;
+  EXPECT_TRUE(differences(base, fresh).empty());  // older files do not say
+  EXPECT_TRUE(differences(fresh, base).empty());
+  fresh["least_call_us"] = 2.6;
+  EXPECT_TRUE(differences(base, fresh).empty());
+  fresh["least_call_us"] = 3.9;
+  const auto list = differences(base, fresh);
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_EQ(list[0].severity, Severity::label);
+  EXPECT_EQ(describe(list[0]),
+            "least_call_us: 2.4 before, 3.9 now (every cold call takes so much by the clock, even "
+            "one that does nothing)");
 }
 
 TEST(Comparability, TheUnknownAndTheAllowedAreLabels) {

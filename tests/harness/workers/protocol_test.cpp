@@ -109,9 +109,10 @@ TEST(Protocol, PointsEventsAndSamplesComeThroughWhole) {
   const Samples samples = through(samples_message({{1e-3, 1.25e-3}, 1980.0}), read_samples);
   EXPECT_EQ(samples.seconds, (std::vector{1e-3, 1.25e-3}));
   EXPECT_EQ(samples.clock_mhz, 1980.0);
-  const auto ceilings = through(ceilings_message(Ceilings{4280, 790, "bf16"}), read_ceilings);
+  const auto ceilings = through(ceilings_message(Ceilings{4280, 790, "bf16", 2.5}), read_ceilings);
   ASSERT_TRUE(ceilings);
   EXPECT_EQ(ceilings->matrix, "bf16");
+  EXPECT_EQ(ceilings->least_call_us, 2.5);
   EXPECT_FALSE(through(ceilings_message(std::nullopt), read_ceilings));
 }
 

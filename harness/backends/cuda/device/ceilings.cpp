@@ -11,12 +11,12 @@ namespace {
 
 constexpr int samples = 9;
 
-double median_seconds(Device& device, int calls, const std::function<void()>& call) {
+double median_seconds(Device& device, int calls, const std::function<void()>& call,
+                      CacheState cache = CacheState::hot) {
   call();
   device.synchronize();
   std::vector<double> seconds;
-  for (int i = 0; i < samples; ++i)
-    seconds.push_back(device.timer().sample(CacheState::hot, calls, 1, call));
+  for (int i = 0; i < samples; ++i) seconds.push_back(device.timer().sample(cache, calls, 1, call));
   std::nth_element(seconds.begin(), seconds.begin() + samples / 2, seconds.end());
   return seconds[samples / 2];
 }
@@ -60,6 +60,17 @@ double matrix_tflop_per_s(Device& device, std::int64_t extent) {
   return 2e-12 * n * n * n / seconds;
 }
 
+double least_call_us(Device& device) {
+  constexpr std::size_t bytes = 16;
+  const DeviceMemory from(bytes, "the least call"), to(bytes, "the least call");
+  check(cudaMemsetAsync(from.data(), 1, bytes, device.stream()), "cudaMemsetAsync");
+  return 1e6 *
+         median_seconds(
+             device, 1,
+             [&] { device.helpers().copy_buffer(from.data(), to.data(), bytes, device.stream()); },
+             CacheState::cold);
+}
+
 }  // namespace
 
 Ceilings measure_ceilings(Device& device) {
@@ -68,6 +79,7 @@ Ceilings measure_ceilings(Device& device) {
   result.copy_gb_per_s = copy_gb_per_s(device);
   result.matrix_tflop_per_s = matrix_tflop_per_s(device, extent);
   result.matrix = "bfloat16 " + std::to_string(extent) + "^3 (cuBLAS)";
+  result.least_call_us = least_call_us(device);
   return result;
 }
 

@@ -247,6 +247,8 @@ TEST_F(GpuBackend, CeilingsAndClockAreMeasured) {
   EXPECT_LT(ceilings->copy_gb_per_s, 20000);
   EXPECT_GT(ceilings->matrix_tflop_per_s, 10);
   EXPECT_LT(ceilings->matrix_tflop_per_s, 10000);
+  EXPECT_GT(ceilings->least_call_us, 1);
+  EXPECT_LT(ceilings->least_call_us, 20);
   if (const auto mhz = backend_->clock_mhz()) {
     EXPECT_GT(*mhz, 100);
     EXPECT_LT(*mhz, 5000);
