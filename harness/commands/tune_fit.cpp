@@ -35,6 +35,11 @@ int tune_fit(const std::vector<std::string>& paths, const std::vector<std::strin
   if (examples.empty())
     throw InputError(files.front().file +
                      ": no record is right and timed, so that nothing can be learnt");
+  auto fresh = cost_model::of_new_shapes(examples, cost_model::examples_of(others));
+  if (!judges.empty() && cost_model::choices_among(fresh).empty())
+    throw InputError("--judge: no problem there has " +
+                     std::to_string(cost_model::least_candidates) +
+                     " times and a shape that no file of --fit has");
   const cost_model::CostModel model = cost_model::learn(files, examples);
   if (output.empty()) output = default_path(model.device);
   std::cout << cost_model::model_report(model, markdown) << "\n";
@@ -42,12 +47,8 @@ int tune_fit(const std::vector<std::string>& paths, const std::vector<std::strin
   if (judges.empty()) {
     std::cout << cost_model::regret_report(cost_model::choices_among(examples), markdown);
   } else {
-    const auto fresh = cost_model::predicted_anew(model, examples, cost_model::examples_of(others));
+    cost_model::predict_by(model, fresh);
     const auto choices = cost_model::choices_among(fresh);
-    if (choices.empty())
-      throw InputError("--judge: no problem there has " +
-                       std::to_string(cost_model::least_candidates) +
-                       " times and a shape that no file of --fit has");
     regret = cost_model::regret_of(choices);
     std::cout << cost_model::judged_report(fresh, choices, markdown);
   }

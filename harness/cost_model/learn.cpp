@@ -283,17 +283,19 @@ CostModel learn(std::span<const Results> files, std::vector<Example>& examples) 
   return model;
 }
 
-std::vector<Example> predicted_anew(const CostModel& model, std::span<const Example> taught,
-                                    std::vector<Example> others) {
+std::vector<Example> of_new_shapes(std::span<const Example> taught, std::vector<Example> others) {
   std::set<Shape> shapes;
   for (const Example& one : taught) shapes.insert(one.candidate.problem.shape);
   std::erase_if(others,
                 [&](const Example& one) { return shapes.contains(one.candidate.problem.shape); });
-  for (Example& one : others) {
+  return others;
+}
+
+void predict_by(const CostModel& model, std::span<Example> examples) {
+  for (Example& one : examples) {
     const Prediction said = predict(&model, *one.candidate.variant, one.features);
     one.predicted = said.seconds, one.sigma = said.sigma, one.behind = said.behind;
   }
-  return others;
 }
 
 std::string model_report(const CostModel& model, bool markdown) {

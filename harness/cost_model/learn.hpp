@@ -36,10 +36,11 @@ std::vector<Example> examples_of(std::span<const Results> files);
 /// the first file's device; times on others teach it factors.
 CostModel learn(std::span<const Results> files, std::vector<Example>& examples);
 
-/// Of other examples those of shapes that the model was not taught, predicted by it. `taught`: what
-/// it has learnt from.
-std::vector<Example> predicted_anew(const CostModel& model, std::span<const Example> taught,
-                                    std::vector<Example> others);
+/// Of other examples those of shapes that none of the taught ones has.
+std::vector<Example> of_new_shapes(std::span<const Example> taught, std::vector<Example> others);
+
+/// Sets Example::predicted, sigma and behind by the model.
+void predict_by(const CostModel& model, std::span<Example> examples);
 
 /// For people: rows, problems and error by variant, and the regret of the predicted best.
 std::string model_report(const CostModel& model, bool markdown);

@@ -86,7 +86,7 @@ std::vector<Difference> differences(const Facts& base, const Facts& fresh,
   std::vector<Difference> list;
   for (const ComparabilityRule& rule : rules) {
     const std::string before = text_of(base, rule.key), now = text_of(fresh, rule.key);
-    if (before == now || (rule.alike > 0 && are_alike(base, fresh, rule))) continue;
+    if (before == now || (rule.measured() && are_alike(base, fresh, rule))) continue;
     Severity severity = rule.severity;
     const bool lenient = before.empty() || now.empty() || allowed.contains(std::string(rule.key));
     if (severity == refuse && lenient) severity = label;

@@ -24,6 +24,8 @@ struct ComparabilityRule {
   /// Numbers that differ by no more are alike, since they are measured; a fact that only one of the
   /// two has then says nothing. 0: the fact is compared as it stands.
   double alike = 0;
+
+  bool measured() const { return alike > 0; }
 };
 
 /// The table of facts, severest first. A fact that is not in it (date, command line, measured

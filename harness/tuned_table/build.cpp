@@ -100,7 +100,7 @@ Facts comparable_facts(const Facts& environment) {
   for (const ComparabilityRule& rule : comparability_rules())
     // What is measured differs from run to run, and is no other place.
     if (const auto found = environment.find(rule.key);
-        found != environment.end() && !(rule.alike > 0))
+        found != environment.end() && !rule.measured())
       facts.insert(*found);
   return facts;
 }

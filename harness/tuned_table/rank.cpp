@@ -24,7 +24,8 @@ struct Rival {
   bool failed = false;
   bool searched = true;  ///< no search left it before its end: its median is as sure as any
   double error = 0, workspace = 0;
-  double mean_log = 0;  ///< of its time over the problem's best, over all problems
+  std::map<Problem, double> logs;  ///< of its time over the problem's best
+  double mean_log = 0;             ///< of them over all problems
   std::string source_hash;
 
   void add(const Record& record) {
@@ -77,28 +78,28 @@ std::vector<Rival> rivals_of(std::span<const Record* const> rows, TunedEntry& en
   return list;
 }
 
-double log_over_best(const Record& record, const Best& best) {
-  return std::log(median_of(record) / median_of(*best.at(record.problem)));
-}
-
 /// Least squares of log time = a problem's share + a candidate's share. What a candidate would take
 /// where it was not timed follows from how it compares, where it was, with those that were timed
 /// there.
 class Shares {
  public:
-  Shares(const std::vector<Rival>& list, const Best& best) : of_rival_(list.size(), 0.0) {
-    constexpr int rounds = 100;
-    for (int round = 0; round < rounds; ++round) {
+  explicit Shares(const std::vector<Rival>& list) : of_rival_(list.size(), 0.0) {
+    constexpr int most_rounds = 100;
+    constexpr double still = 1e-12;
+    double moved = 1;
+    for (int round = 0; round < most_rounds && moved > still; ++round) {
       std::map<Problem, std::vector<double>> left;
       for (std::size_t i = 0; i < list.size(); ++i)
-        for (const auto& [problem, record] : list[i].timed)
-          left[problem].push_back(log_over_best(*record, best) - of_rival_[i]);
+        for (const auto& [problem, log] : list[i].logs) left[problem].push_back(log - of_rival_[i]);
       for (const auto& [problem, values] : left) of_problem_[problem] = mean_of(values);
+      moved = 0;
       for (std::size_t i = 0; i < list.size(); ++i) {
         std::vector<double> own;
-        for (const auto& [problem, record] : list[i].timed)
-          own.push_back(log_over_best(*record, best) - of_problem_.at(problem));
-        of_rival_[i] = mean_of(own);
+        for (const auto& [problem, log] : list[i].logs)
+          own.push_back(log - of_problem_.at(problem));
+        const double share = mean_of(own);
+        moved = std::max(moved, std::abs(share - of_rival_[i]));
+        of_rival_[i] = share;
       }
     }
   }
@@ -121,16 +122,17 @@ class Shares {
 /// Sorts candidates that were measured to the end first, and by time within that. Names and tiles
 /// decide between equals, so that the order is always the same.
 void sort_by_time(std::vector<Rival>& list, const Best& best) {
-  const Shares shares(list, best);
+  for (Rival& rival : list)
+    for (const auto& [problem, record] : rival.timed)
+      rival.logs[problem] = std::log(median_of(*record) / median_of(*best.at(problem)));
+  const Shares shares(list);
   for (std::size_t i = 0; i < list.size(); ++i) {
-    Rival& rival = list[i];
     double sum = 0;
     for (const auto& [problem, record] : best) {
-      const auto own = rival.timed.find(problem);
-      sum +=
-          own == rival.timed.end() ? shares.unknown(i, problem) : log_over_best(*own->second, best);
+      const auto own = list[i].logs.find(problem);
+      sum += own == list[i].logs.end() ? shares.unknown(i, problem) : own->second;
     }
-    rival.mean_log = sum / static_cast<double>(best.size());
+    list[i].mean_log = sum / static_cast<double>(best.size());
   }
   std::sort(list.begin(), list.end(), [](const Rival& a, const Rival& b) {
     return std::tuple(!a.searched, a.mean_log, a.variant, a.tile) <
