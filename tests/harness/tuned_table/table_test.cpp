@@ -46,6 +46,12 @@ TEST(TunedTable, HasAnEntryABucket) {
   EXPECT_FALSE(table.environments[0].contains("command_line"));
 }
 
+TEST(TunedTable, WhatIsMeasuredMakesNoOtherPlace) {
+  const Facts facts = comparable_facts({{"driver", std::string("580")}, {"least_call_us", 2.4}});
+  EXPECT_TRUE(facts.contains("driver"));
+  EXPECT_FALSE(facts.contains("least_call_us"));
+}
+
 TEST(TunedTable, OfTwoFilesTheNewerRowCounts) {
   const Results older = results_of(
       {timed_record(problem_at(4096), "a", {}, 1.0), timed_record(problem_at(4096), "b", {}, 1.5)},
