@@ -71,3 +71,9 @@ export function dashOf(variant) {
   if (isPeerName(variant)) return dashes[1 + hash(variant) % (dashes.length - 1)];
   return '';
 }
+
+/** The ink of place `i` of a list, for lines that are no variants: the ninth is as the first. */
+export function inkAt(i, dark) { return inks[order[i % order.length]][dark ? 1 : 0]; }
+
+/** The symbol of the place `i` of a list, likewise. */
+export function symbolAt(i) { return i % marks; }

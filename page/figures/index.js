@@ -6,6 +6,7 @@ import * as comparison from './comparison.js';
 import * as crossover from './crossover.js';
 import * as error from './error.js';
 import * as headroom from './headroom.js';
+import * as operators from './operators.js';
 import * as pareto from './pareto.js';
 import * as peers from './peers.js';
 import * as predicted from './predicted.js';
@@ -17,7 +18,7 @@ import * as time from './time.js';
 import * as wins from './wins.js';
 
 export const sections = {
-  wins: [tally, wins, time, crossover],
+  wins: [tally, wins, time, operators, crossover],
   why: [roofline, bytes, stages, tiles],
   cost: [pareto, error, predicted],
   peers: [peers, headroom],

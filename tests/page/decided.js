@@ -4,6 +4,7 @@
 import * as bytesFigure from '../../page/figures/bytes.js';
 import * as crossoverFigure from '../../page/figures/crossover.js';
 import * as headroomFigure from '../../page/figures/headroom.js';
+import * as operatorsFigure from '../../page/figures/operators.js';
 import * as paretoFigure from '../../page/figures/pareto.js';
 import * as peersFigure from '../../page/figures/peers.js';
 import * as predictedFigure from '../../page/figures/predicted.js';
@@ -77,5 +78,6 @@ export const roofline = withDecision(rooflineFigure);
 export const stages = withDecision(stagesFigure);
 export const tally = withDecision(tallyFigure);
 export const tiles = withDecision(tilesFigure);
+export const operators = withDecision(operatorsFigure);
 export const time = withDecision(timeFigure);
 export const wins = withDecision(winsFigure);

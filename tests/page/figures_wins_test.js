@@ -4,7 +4,9 @@ import assert from 'assert';
 import test from 'node:test';
 
 
-import {crossover, tally, time, wins} from './decided.js';
+import {crossingsOf} from '../../page/figures/operators.js';
+
+import {crossover, operators, tally, time, wins} from './decided.js';
 import {peerRow, refusedRow, row, softmaxRow} from './figure_rows.js';
 
 const plain = {
@@ -12,7 +14,7 @@ const plain = {
 };
 
 test('every figure says in a sentence why it shows nothing', () => {
-  for (const figure of [tally, wins, time, crossover]) {
+  for (const figure of [tally, wins, time, operators, crossover]) {
     assert.ok(figure.model([], plain).empty.length > 10, figure.id);
     assert.ok(figure.model([refusedRow({}), peerRow({})], plain).empty.length > 10, figure.id);
   }
@@ -181,4 +183,63 @@ test('what differs in more than length and width makes another map', () => {
 
 test('one problem is no tally', () => {
   assert.ok(tally.model([row({variant: 'a'}), row({variant: 'b'})]).empty);
+});
+
+/** Attention in T * T / 64 and `gla` in 4 T, in thousandths, at five lengths. */
+function twoOperators() {
+  const rows = [];
+  for (const seq of [64, 128, 256, 512, 1024]) {
+    rows.push(row({operator: 'attention', gate: 'normal', seq, cold_ms: seq * seq / 64e3}),
+      row({seq, cold_ms: 4 * seq / 1e3}), row({seq, variant: 'slow', cold_ms: 8 * seq / 1e3}));
+  }
+  return rows;
+}
+
+test('operators of one shape are lines of one panel, each by its fastest variant', () => {
+  const rows = twoOperators().concat([
+    row({operator: 'attention', gate: 'normal', batch: 2, seq: 64}),
+    row({operator: 'attention', gate: 'normal', seq: 64, key_seq: 999, cold_ms: 0.001}),
+    peerRow({operator: 'retention', gate: 'retnet', seq: 64}),
+    peerRow({operator: 'retention', gate: 'retnet', seq: 512})
+  ]);
+  const shown = operators.model(rows, plain);
+  assert.strictEqual(shown.panels.length, 1);
+  const [panel] = shown.panels;
+  assert.strictEqual(panel.name, 'forward bf16 B=1 H=16 K=V=128');
+  assert.deepStrictEqual(panel.lines.map(line => line.variant), ['attention', 'gla mild']);
+  assert.deepStrictEqual(panel.lengths, [64, 128, 256, 512, 1024]);
+  assert.deepStrictEqual(panel.lines[1].points.map(point => point.value),
+    [0.256, 0.512, 1.024, 2.048, 4.096]);
+  assert.deepStrictEqual(shown.names, ['attention', 'gla mild']);
+});
+
+test('where one operator overtakes another stands below the figure', () => {
+  const shown = operators.model(twoOperators(), plain);
+  assert.ok(shown.note.includes('gla mild overtakes attention at T = 260'), shown.note);
+  const [crossing] = shown.panels[0].crossings;
+  assert.ok(Math.abs(crossing.from - 256) < 1e-6, String(crossing.from));
+});
+
+test('a crossing lies between the lengths where the order changes, and ties decide nothing', () => {
+  const line = (variant, ...values) => ({variant, points: values.map(
+    (value, i) => ({length: 2 ** (i + 6), value}))});
+  const names = found => found.map(({faster, slower, from}) => [faster, slower, Math.round(from)]);
+  assert.deepStrictEqual(names(crossingsOf(line('a', 1, 4), line('b', 2, 2))), [['b', 'a', 91]]);
+  assert.deepStrictEqual(names(crossingsOf(line('b', 2, 2), line('a', 1, 4))), [['b', 'a', 91]]);
+  assert.deepStrictEqual(crossingsOf(line('a', 1, 2, 4), line('b', 2, 2, 8)), []);
+  assert.deepStrictEqual(names(crossingsOf(line('a', 1, 4, 1), line('b', 2, 2, 2))),
+    [['b', 'a', 91], ['a', 'b', 181]]);
+  assert.deepStrictEqual(crossingsOf(line('a', 1), {variant: 'b', points: []}), []);
+});
+
+test('regimes of one operator are named, and one operator alone is no panel', () => {
+  const rows = [];
+  for (const seq of [64, 256]) {
+    rows.push(row({seq}), row({operator: 'decay_attention', gate: 'none', seq}),
+      row({operator: 'decay_attention', gate: 'typical', seq, options: {lse: true}}));
+  }
+  assert.deepStrictEqual(operators.model(rows, plain).panels[0].lines.map(line => line.variant),
+    ['decay_attention none', 'decay_attention typical lse', 'gla mild']);
+  const alone = rows.filter(one => one.operator === 'decay_attention');
+  assert.ok(/No two operators/.test(operators.model(alone, plain).empty));
 });
