@@ -72,7 +72,7 @@ struct BackendOptions {
 
   void add_to(CLI::App& command);
   /// The option of commands that time nothing.
-  void add_emulation_to(CLI::App& command);
+  CLI::Option* add_emulation_to(CLI::App& command);
   /// The same options for a worker's command line.
   std::vector<std::string> arguments() const;
 };

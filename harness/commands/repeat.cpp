@@ -106,16 +106,18 @@ void add_repeat(CLI::App& program, Context& context) {
   CLI::App* command = program.add_subcommand(
       "repeat", "Verifies and measures one recorded candidate again, in this process");
   add_row_option(*command, options->row);
-  command->add_flag("--verify", options->verify_only, "verification alone");
+  auto* verify_only = command->add_flag("--verify", options->verify_only, "verification alone");
   command->add_flag("--json", options->json, "the record as JSON");
   command->add_option("--keep-wrong", options->keep_wrong,
                       "folder for inputs, outputs and reference where the result is wrong");
   command->add_flag("--profile", options->profile,
                     "one call and nothing else, marked for a profiler");
   options->backend.add_to(*command);
+  options->backend.add_emulation_to(*command)->needs(verify_only);
   options->candidates.add_to(*command);
   command->footer(
       "Examples:\n  gla-bench repeat results/h200/gla.json#12\n"
+      "  gla-bench repeat results/h200/gla.json#12 --verify --emulate\n"
       "  gla-bench repeat run.json#3 --verify --keep-wrong wrong/");
   command->callback([options, &context] { context.exit_code = execute(*options, context); });
 }

@@ -34,8 +34,8 @@ void BackendOptions::add_to(CLI::App& command) {
       ->check(CLI::ExistingDirectory);
 }
 
-void BackendOptions::add_emulation_to(CLI::App& command) {
-  command.add_flag(
+CLI::Option* BackendOptions::add_emulation_to(CLI::App& command) {
+  return command.add_flag(
       "--emulate", emulate,
       "run CUDA candidates on the host, thread by thread, as a GPU of sm_90a would: it takes "
       "the host's compiler and the CUDA toolkit's headers, and no GPU");

@@ -139,6 +139,9 @@ TEST(RandomCommand, BadUseIsRefused) {
   const Outcome op = verify("--random 3 --operators convolution");
   EXPECT_EQ(op.code, 2);
   EXPECT_TRUE(op.has("--operators: found \"convolution\"")) << op.text;
+  const Outcome timed = program("repeat {} --emulate");
+  EXPECT_EQ(timed.code, 2);
+  EXPECT_TRUE(timed.has("--emulate requires --verify")) << timed.text;
   const Outcome emulated = verify("--random 3 --emulate --backend host");
   EXPECT_EQ(emulated.code, 2);
   EXPECT_TRUE(emulated.has("found --backend host, expected --backend cuda")) << emulated.text;
