@@ -62,7 +62,8 @@ Lacking lacking_of(const ShardPart& part, const KeySet& rows) {
       for (const Tile& tile : tiles) {
         ++asked;
         const RecordKey key{point.problem, variant, backend, tile};
-        if (!rows.contains(&key)) lacking.candidates.push_back(describe(key));
+        if (!rows.contains(&key))
+          lacking.candidates.push_back(printable(describe(key), most_shown));
       }
   const bool ended_early =
       part.head.unfinished || !fact_text(part.head.environment, ended_by).empty();

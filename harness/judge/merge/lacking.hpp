@@ -1,12 +1,16 @@
 #pragma once
 // What is missing of a config whose shards are merged.
 
+#include <cstddef>
 #include <set>
 #include <vector>
 
 #include "harness/judge/merge/merge.hpp"
 
 namespace gla_bench {
+
+/// Bytes of a problem or a candidate in a message. Its options are a file's, and may be anything.
+constexpr std::size_t most_shown = 1000;
 
 /// Keys that lie elsewhere, in their order: a hundred thousand of them are large.
 struct KeyOrder {

@@ -112,7 +112,7 @@ Rows rows_of(std::vector<ShardPart>& parts) {
         ++rows.of_part.back();
       } else if (known->second.row->line != row.line) {
         refuse(part, *known->second.part,
-               "has a row that is different there: " + describe(row.key));
+               "has a row that is different there: " + printable(describe(row.key), most_shown));
       }
     }
   }
@@ -200,7 +200,8 @@ ShardPart shard_part(Results file) {
     // A run that was killed may have begun what its file does not say yet.
     if (place == places.end() && !file.unfinished)
       throw InputError(file.file + ": /records/" + std::to_string(i) + ": found a row of " +
-                       describe(record.problem) + ", expected one of the problems in /asked");
+                       printable(describe(record.problem), most_shown) +
+                       ", expected one of the problems in /asked");
     part.rows.push_back({key_of(record), record_line(record), record.source_hash,
                          record.verifier_hash, place == places.end() ? 0 : place->second});
   }

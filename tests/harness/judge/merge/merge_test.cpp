@@ -216,6 +216,12 @@ TEST(Merge, WhatIsNoShardsFileIsRefused) {
   EXPECT_EQ(after([](Results& file) { file.records.push_back(row(3, 64)); }),
             "part-2.json: /records/2: found a row of " + describe(sample_record(3).problem) +
                 ", expected one of the problems in /asked");
+  const std::string strange = after([](Results& file) {
+    file.records.push_back(row(1, 64));
+    file.records.back().problem.options["state_layout"] = "value\x7f\nfirst";
+  });
+  EXPECT_NE(strange.find("state_layout=value??first"), std::string::npos) << strange;
+  EXPECT_NE(strange.find("expected one of the problems in /asked"), std::string::npos) << strange;
 }
 
 TEST(Merge, EachKindOfDeviceMayHaveAFile) {
