@@ -32,10 +32,10 @@ function isComparable(row) {
     !(row.key_heads > 0 && row.key_heads !== row.heads);
 }
 
-/** An operator with what it was asked for, as a list of words: its regime of gates, its options. */
+/** An operator and what it was asked for besides its regime of gates, as a list of words. */
 function wordsOf(row) {
   return partsOf(row)
-    .filter(([what]) => what === 'operator' || what === 'initial_state' || what === 'scale' ||
+    .filter(([what]) => ['operator', 'initial_state', 'final_state', 'scale'].includes(what) ||
         what.startsWith('option '))
     .map(part => part[1]);
 }

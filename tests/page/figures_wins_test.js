@@ -240,6 +240,12 @@ test('regimes of one operator are named, and one operator alone is no panel', ()
   }
   assert.deepStrictEqual(operators.model(rows, plain).panels[0].lines.map(line => line.variant),
     ['decay_attention none', 'decay_attention typical lse', 'gla mild']);
+  // A state that is not asked for makes another line, not a second point at the same length.
+  const without = rows.concat([row({seq: 64, final_state: false, cold_ms: 0.5}),
+    row({seq: 256, final_state: false, cold_ms: 0.5})]);
+  assert.deepStrictEqual(operators.model(without, plain).panels[0].lines.map(
+    line => [line.variant, line.points.length]), [['decay_attention none', 2],
+    ['decay_attention typical lse', 2], ['gla mild', 2], ['gla mild no final state', 2]]);
   const alone = rows.filter(one => one.operator === 'decay_attention');
   assert.ok(/No two operators/.test(operators.model(alone, plain).empty));
 });
