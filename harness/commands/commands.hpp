@@ -49,6 +49,7 @@ void add_compare(CLI::App& program, Context& context);
 void add_report(CLI::App& program, Context& context);
 void add_export(CLI::App& program, Context& context);
 void add_merge(CLI::App& program, Context& context);
+void add_renew(CLI::App& program, Context& context);
 void add_emit(CLI::App& program, Context& context);
 void add_selftest(CLI::App& program, Context& context);
 void add_repeat(CLI::App& program, Context& context);

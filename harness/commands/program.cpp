@@ -81,6 +81,7 @@ int run_program(int argc, char** argv, BenchFunction bench) {
   add_report(program, context);
   add_export(program, context);
   add_merge(program, context);
+  add_renew(program, context);
   add_emit(program, context);
   add_selftest(program, context);
   add_repeat(program, context);

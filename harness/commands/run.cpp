@@ -6,7 +6,7 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
 #include "harness/commands/against.hpp"

@@ -24,6 +24,7 @@ struct Extension {
   std::int64_t records_kept = 0;
   std::int64_t records_dropped = 0;
   std::int64_t records_stale = 0;
+  std::int64_t records_renewed = 0;
 
   /// True where both were made by the same program on the same driver and GPU.
   bool same_program(const Extension& other) const;
@@ -32,8 +33,8 @@ struct Extension {
 template <class Visitor>
 void fields(Visitor& visit, Of<Extension>) {
   visit.of("extension",
-           "One continuation of the file under another config (--extend), or with other sources "
-           "(--resume).");
+           "One continuation of the file under another config (--extend), with other sources "
+           "(--resume), or by the verdicts of a newer verification (renew).");
   visit("git_commit", &Extension::git_commit, {"The program's commit."});
   visit("git_dirty", &Extension::git_dirty,
         {"Whether the program was built from uncommitted sources."});
@@ -51,8 +52,13 @@ void fields(Visitor& visit, Of<Extension>) {
         {.about = "How many records were tried before and are no longer asked for.", .least = 0});
   visit("records_stale", &Extension::records_stale,
         {.about = "How many records were tried before with sources that had changed, and so were "
-                  "made again.",
+                  "made again; of `renew`, how many could not take the newer verdict.",
          .least = 0});
+  visit("records_renewed", &Extension::records_renewed,
+        {.about = "How many of the kept records took the verdict of this program's verification "
+                  "and have the time of an earlier one (renew); missing where none did.",
+         .presence = Presence::sparse,
+         .least = 1});
 }
 
 /// An extension by the program and the driver that an environment names, without its counts.

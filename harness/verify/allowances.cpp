@@ -17,18 +17,19 @@ double rms_of_row(std::span<const double> row) {
 }  // namespace
 
 std::vector<float> allowances(const TensorSpec& spec, std::span<const double> expected,
-                              std::span<const float> sizes) {
+                              std::span<const float> sizes, std::int64_t products) {
   const auto count = static_cast<std::size_t>(spec.elements());
   if (expected.size() != count || sizes.size() != count)
     throw std::invalid_argument("'" + spec.name + "' does not have the size of its spec");
   std::vector<float> list(count);
+  const double roundings = roundings_of_cancelling_terms(products);
   const std::size_t width =
       spec.extents.empty() ? 1 : static_cast<std::size_t>(spec.extents.back());
   for (std::size_t first = 0; first < count; first += width) {
     const double left = terms_over_results * rms_of_row(expected.subspan(first, width));
     for (std::size_t i = first; i < first + width; ++i) {
       const double over = std::max(0.0, static_cast<double>(sizes[i]) - left);
-      list[i] = static_cast<float>(roundings_of_cancelling_terms * 0x1p-24 * over);
+      list[i] = static_cast<float>(roundings * 0x1p-24 * over);
     }
   }
   return list;

@@ -43,13 +43,48 @@ double rms_of(const ErrorSums& sum) {
   return sum.elements == 0 ? 0.0 : std::sqrt(sum.norm_squared / static_cast<double>(sum.elements));
 }
 
-double error_of_chunk(const ErrorSums& chunk, double rms, const TensorSpec& spec) {
-  const double elements = static_cast<double>(std::max<std::int64_t>(chunk.elements, 1));
-  const double share = std::max(chunk_norm_floor(spec.dtype), 1 / elements);
-  const double least = std::max(share * rms, spec.size_of_sums()) * std::sqrt(elements);
-  return error_ratio(std::sqrt(chunk.error_squared),
-                     std::max(std::sqrt(chunk.norm_squared), least));
-}
+// The errors of a tensor's chunks, each against its own norm or the least that it counts as.
+class ChunkRatios {
+ public:
+  ChunkRatios(const TensorSpec& spec, const std::vector<ErrorSums>& sums)
+      : spec_(spec), chunks_(chunks_of(spec)), sums_(sums), rms_(rms_of(total(sums))) {
+    if (!spec.running_sum) return;
+    const auto pieces = static_cast<std::size_t>(chunks_.pieces());
+    for (std::size_t first = 0; first < sums.size(); first += pieces)
+      rms_of_sequences_.push_back(
+          rms_of(total({sums.begin() + static_cast<std::ptrdiff_t>(first),
+                        sums.begin() + static_cast<std::ptrdiff_t>(first + pieces)})));
+  }
+
+  double rms() const { return rms_; }
+
+  double of(std::size_t index) const {
+    const ErrorSums& chunk = sums_[index];
+    const double elements = static_cast<double>(std::max<std::int64_t>(chunk.elements, 1));
+    double least = std::max(least_share(index, elements) * rms_, spec_.size_of_sums());
+    if (spec_.running_sum)
+      least =
+          std::max(least, rms_of_sequences_[index / static_cast<std::size_t>(chunks_.pieces())]);
+    return error_ratio(std::sqrt(chunk.error_squared),
+                       std::max(std::sqrt(chunk.norm_squared), least * std::sqrt(elements)));
+  }
+
+ private:
+  // The smallest share of the tensor's RMS that a chunk counts as (verify.hpp).
+  double least_share(std::size_t index, double elements) const {
+    const double share = std::max(chunk_norm_floor(spec_.dtype), 1 / elements);
+    if (!spec_.tokens || spec_.extents.size() <= 3) return share;
+    const auto piece = static_cast<std::int64_t>(index) % chunks_.pieces();
+    const std::int64_t rows = (chunks_.end(piece) - piece * chunks_.length) * chunks_.heads;
+    return rows < few_rows ? std::max(share, 1 / static_cast<double>(rows)) : share;
+  }
+
+  const TensorSpec& spec_;
+  Chunks chunks_;
+  const std::vector<ErrorSums>& sums_;
+  double rms_;
+  std::vector<double> rms_of_sequences_;
+};
 
 }  // namespace
 
@@ -81,11 +116,10 @@ ChunkErrors chunk_errors(const TensorSpec& spec, std::span<const float> got,
   if (got.empty()) return {{0, 0, 0}, {}};
   const Chunks chunks = chunks_of(spec);
   const std::vector<ErrorSums> sums = comparison.error_sums();
-  const double rms = rms_of(total(sums));
+  const ChunkRatios ratios(spec, sums);
   ChunkErrors errors{{chunks.outer, chunks.inner / chunks.heads, chunks.pieces()}, {}};
-  for (const ErrorSums& p : sums)
-    errors.rel_l2.push_back(p.elements == 0 ? 0.0f
-                                            : static_cast<float>(error_of_chunk(p, rms, spec)));
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    errors.rel_l2.push_back(sums[i].elements == 0 ? 0.0f : static_cast<float>(ratios.of(i)));
   return errors;
 }
 
@@ -105,15 +139,15 @@ ErrorMetrics tensor_errors(const TensorSpec& spec, OutputComparison& comparison,
     metrics.worst = element(spec, 0, comparison, expected);
     return metrics;
   }
-  const double rms = rms_of(sum);
+  const ChunkRatios ratios(spec, sums);
   metrics.elements = sum.elements;
   metrics.unwritten = sum.unwritten;
   metrics.not_finite = sum.not_finite;
   metrics.smallest_chunk = sum.elements;
-  for (const ErrorSums& p : sums) {
-    if (p.elements == 0) continue;
-    metrics.smallest_chunk = std::min(metrics.smallest_chunk, p.elements);
-    metrics.worst_chunk_rel_l2 = std::max(metrics.worst_chunk_rel_l2, error_of_chunk(p, rms, spec));
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i].elements == 0) continue;
+    metrics.smallest_chunk = std::min(metrics.smallest_chunk, sums[i].elements);
+    metrics.worst_chunk_rel_l2 = std::max(metrics.worst_chunk_rel_l2, ratios.of(i));
   }
   const double added = spec.size_of_sums() * std::sqrt(static_cast<double>(sum.elements));
   metrics.rel_l2 =
@@ -123,7 +157,8 @@ ErrorMetrics tensor_errors(const TensorSpec& spec, OutputComparison& comparison,
     metrics.worst = element(spec, sum.first_bad, comparison, expected);
     return metrics;
   }
-  const std::vector<WorstOfChunk> worsts = comparison.worsts(std::max(rms, spec.size_of_sums()));
+  const std::vector<WorstOfChunk> worsts =
+      comparison.worsts(std::max(ratios.rms(), spec.size_of_sums()));
   const auto worst = std::max_element(
       worsts.begin(), worsts.end(),
       [](const WorstOfChunk& a, const WorstOfChunk& b) { return a.error < b.error; });

@@ -28,6 +28,12 @@ constexpr std::int64_t chunk_tokens = 64;
 /// Fewer tokens than this do not make a chunk of one head: a chunk then spans all heads.
 constexpr std::int64_t few_tokens = 16;
 
+/// A chunk of fewer rows than this (tokens times heads) counts as one over their number, as a share
+/// of the norm at the tensor's RMS. All elements of a row have a factor in common, such as q·k in
+/// the output of a sequence of one token. It may be near zero by chance, and the row with it, where
+/// the error is that of the products which cancel.
+constexpr std::int64_t few_rows = 16;
+
 /// The smallest share of the norm at the tensor's RMS that a chunk's reference norm counts as, so
 /// that the error of a chunk near zero is not divided by almost nothing. Factors in float16, such
 /// as the weights of far keys, have fewer digits where they are that small. A chunk of n elements
@@ -54,7 +60,10 @@ struct ErrorMetrics {
 /// Compares a whole tensor. Where the tensor has token axes, a chunk is 64 tokens of one (sequence,
 /// head) pair; where it has no axis behind them, as lse, or fewer than 16 tokens, a chunk spans all
 /// heads. Without token
-/// axes a chunk is one pair's whole part ([K,V] of a state). Where the reference is infinite (lse
+/// axes a chunk is one pair's whole part ([K,V] of a state). A chunk near zero counts as a share of
+/// the tensor's RMS (chunk_norm_floor, few_rows). A chunk of a running sum counts as the RMS of its
+/// own sequence and head at least: the sum may pass zero, and the errors of all that was added
+/// before stay in it. Where the reference is infinite (lse
 /// of a row that sees nothing), the same infinity is right and is left out of all norms; so is a
 /// NaN where the reference is NaN (of inputs that are NaN). If any other element is not finite, or
 /// another value stands there, every error is NaN. Elements count as TensorSpec::sum_size at least.

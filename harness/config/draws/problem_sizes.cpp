@@ -64,6 +64,9 @@ constexpr std::int64_t least_columns_of_gradients = 7;
 /// large, and in any arithmetic rounding one of those moves its weight by a fifth of what float32's
 /// bound allows. It is also how far the largest of a few queries may be ahead in a backward.
 constexpr double most_float32_logits = 9;
+/// The same of a forward. Two roundings to tf32 of products that large err by 2^-11 of them: with 6,
+/// three quarters of tf32's cap are used up by any kernel, with 8.5 the whole.
+constexpr double most_forward_logits = 6;
 /// The same of gradients of few queries, and of gradients in regimes whose resets and strong gates
 /// leave each query few keys.
 constexpr double few_queries_logits = 2, few_keys_logits = 4.5;
@@ -350,7 +353,7 @@ bool ProblemSpace::has_bits_for_attention(const Problem& problem) const {
   // Where keys are fewer than queries, the first queries see none.
   const bool few = s.seq < least_rows || s.keys_seq() < s.seq;
   const bool weights_one_key = regime == "strong" || regime == "spikes" || regime == "resets";
-  if (!backward) return logits <= most_float32_logits;
+  if (!backward) return logits <= most_forward_logits;
   if (regime == "peaked") return false;
   if (few) return logits <= few_queries_logits && !weights_one_key && regime != "typical";
   return logits <= (weights_one_key               ? few_keys_logits

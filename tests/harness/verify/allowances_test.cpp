@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -15,13 +16,15 @@ namespace gla_bench {
 namespace {
 
 constexpr float one_rounding = 0x1p-24f;
-constexpr float largest_allowance = 32 * one_rounding;
+constexpr std::int64_t one_product = 1;
+constexpr float largest_allowance = 32.25f * one_rounding;
 
 const TensorSpec gradient{"dq", TensorSpec::Role::output, DType::float32, {1, 2, 1, 4}, true};
 
 ErrorMetrics errors_of_gradient(const std::vector<float>& got, const std::vector<double>& expected,
                                 const std::vector<float>& sizes) {
-  HostComparison comparison(gradient, got, expected, allowances(gradient, expected, sizes));
+  HostComparison comparison(gradient, got, expected,
+                            allowances(gradient, expected, sizes, one_product));
   return tensor_errors(gradient, comparison, expected);
 }
 
@@ -45,7 +48,7 @@ TEST(Allowances, AreOfRowsWhoseTermsCancelAlone) {
   // The first row has values of the terms' size, nothing is left of the second.
   const std::vector<double> expected{1, -1, 1, -1, 0, 0, 0, 0};
   const std::vector<float> sizes(8, 4.0f);
-  EXPECT_EQ(allowances(gradient, expected, sizes),
+  EXPECT_EQ(allowances(gradient, expected, sizes, one_product),
             (std::vector<float>{0, 0, 0, 0, 4 * largest_allowance, 4 * largest_allowance,
                                 4 * largest_allowance, 4 * largest_allowance}));
   std::vector<float> got(expected.begin(), expected.end());
@@ -54,6 +57,18 @@ TEST(Allowances, AreOfRowsWhoseTermsCancelAlone) {
   const ErrorMetrics m = errors_of_gradient(got, expected, sizes);
   EXPECT_NEAR(m.rel_l2, 5e-6, 1e-7) << "of the first row all, of the second nothing";
   EXPECT_EQ(m.worst.index, (std::vector<std::int64_t>{0, 0, 0, 0}));
+}
+
+// A tensor core drops bits in each step of 16 products.
+TEST(Allowances, GrowWithTheProductsOfATerm) {
+  const std::vector<double> nothing(8, 0.0);
+  const std::vector<float> of_one(8, 1.0f);
+  const auto roundings = [&](std::int64_t products) {
+    return allowances(gradient, nothing, of_one, products)[0] / one_rounding;
+  };
+  EXPECT_FLOAT_EQ(roundings(16), 36);
+  EXPECT_FLOAT_EQ(roundings(64), 48);
+  EXPECT_FLOAT_EQ(roundings(256), 96);
 }
 
 TEST(Allowances, LeaveWhatIsNotFinite) {
@@ -69,7 +84,8 @@ TEST(Allowances, LeaveWhatIsNotFinite) {
 // own.
 TEST(Allowances, DoNotChangeWhatTheCandidateLeft) {
   const std::vector<double> nothing(8, 0.0);
-  const std::vector<float> allowed = allowances(gradient, nothing, std::vector<float>(8, 1));
+  const std::vector<float> allowed =
+      allowances(gradient, nothing, std::vector<float>(8, 1), one_product);
   const std::vector<float> rounding(8, 0x1.8p-24f), error(8, 0x1.8p-3f);
   HostComparison within(gradient, rounding, nothing, allowed);
   EXPECT_EQ(within.output(3), 0x1.8p-24f);
@@ -92,6 +108,11 @@ TEST(Allowances, OfAProblemAreThoseOfItsLoneKeys) {
   const std::span<const float> list = truth.allowances("dq");
   ASSERT_EQ(list.size(), 2u * 70 * 3 * 16);
   for (std::size_t i = 0; i < 3 * 16; ++i) EXPECT_GT(list[i], 0) << "of the first query";
+  const TensorSpec& dq = *std::ranges::find(truth.outputs(), "dq", &TensorSpec::name);
+  const std::int64_t products = problem.shape.value_dim;
+  EXPECT_EQ(std::vector<float>(list.begin(), list.end()),
+            allowances(dq, truth.expected().at("dq"),
+                       op.cancelling_sizes(problem, truth.inputs()).at("dq"), products));
   std::size_t others = 0;
   for (std::size_t i = 10 * 3 * 16; i < 70 * 3 * 16; ++i) others += list[i] > 0 ? 1u : 0u;
   EXPECT_LT(others, 60 * 3 * 16 / 50) << "of queries that see several keys";

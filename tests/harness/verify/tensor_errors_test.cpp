@@ -178,6 +178,46 @@ TEST(TensorErrors, ANumberThatIsZeroByChanceCountsAsWhatWasAddedUp) {
   EXPECT_NEAR(tensor_errors(spec, got, expected).rel_l2, 1e-6 / 0.05, 1e-7);
 }
 
+// Of a sequence of one token an output is one product q·k, which may nearly cancel, times a row of
+// values.
+TEST(TensorErrors, AChunkOfFewRowsCountsAsOneOverTheirNumber) {
+  const auto chunk_error = [](std::int64_t tokens, std::int64_t heads) {
+    const auto spec = token_spec({2, tokens, heads, 100});
+    std::vector<double> expected(static_cast<std::size_t>(spec.elements()), 1.0);
+    const std::size_t half = expected.size() / 2;
+    std::fill(expected.begin() + static_cast<std::ptrdiff_t>(half), expected.end(), 0.01);
+    auto got = as_float(expected);
+    for (std::size_t i = half; i < got.size(); ++i) got[i] += 1e-3f;
+    return tensor_errors(spec, got, expected).worst_chunk_rel_l2;
+  };
+  const double rms = std::sqrt((1 + 0.01 * 0.01) / 2);
+  EXPECT_NEAR(chunk_error(1, 1), 1e-3 / rms, 1e-6);
+  EXPECT_NEAR(chunk_error(1, 3), 1e-3 / (rms / 3), 1e-6);
+  EXPECT_NEAR(chunk_error(15, 1), 1e-3 / (rms / 15), 1e-5);
+  EXPECT_NEAR(chunk_error(1, 16), 0.1, 1e-5) << "of 16 rows each counts as itself";
+  EXPECT_NEAR(chunk_error(64, 1), 0.1, 1e-5);
+}
+
+// The chunk in which a running sum passes zero has the error of all that was added before.
+TEST(TensorErrors, AChunkOfARunningSumCountsAsItsSequence) {
+  TensorSpec spec = token_spec({2, 192, 1, 2});
+  std::vector<double> expected(static_cast<std::size_t>(spec.elements()), 4.0);
+  const auto first_of = [](int batch, int chunk) { return (batch * 192 + chunk * 64) * 2; };
+  std::fill(expected.begin() + first_of(0, 1), expected.begin() + first_of(0, 2), 0.001);
+  std::fill(expected.begin() + first_of(1, 0), expected.end(), 0.5);
+  auto got = as_float(expected);
+  for (int i = first_of(0, 1); i < first_of(0, 2); ++i) got[static_cast<std::size_t>(i)] += 1e-5f;
+  const double of_all = std::sqrt((2.0 / 3 * 16 + 0.25) / 2);
+  EXPECT_NEAR(tensor_errors(spec, got, expected).worst_chunk_rel_l2, 1e-5 / (of_all / 128), 1e-5);
+  spec.running_sum = true;
+  const double rms = std::sqrt(2.0 / 3) * 4;
+  EXPECT_NEAR(tensor_errors(spec, got, expected).worst_chunk_rel_l2, 1e-5 / rms, 1e-7);
+  EXPECT_NEAR(chunk_errors(spec, got, expected).rel_l2[1], 1e-5 / rms, 1e-7);
+  // An error in the sequence of smaller numbers counts against those.
+  for (int i = first_of(1, 1); i < first_of(1, 2); ++i) got[static_cast<std::size_t>(i)] += 1e-4f;
+  EXPECT_NEAR(tensor_errors(spec, got, expected).worst_chunk_rel_l2, 1e-4 / 0.5, 1e-6);
+}
+
 TEST(TensorErrors, NothingOverNothing) {
   const auto spec = token_spec({1, 2, 1, 2});
   const std::vector<double> zero(4, 0.0);

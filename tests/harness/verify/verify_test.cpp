@@ -57,6 +57,28 @@ TEST(Verify, EverythingOffByATouchMoreThanTheBound) {
       check::rel_l2, "'o': rel_l2 2e-05 above its bound");
 }
 
+// No tf32 candidate can do better on logits that large, so the fault says what the problem asks
+// for.
+TEST(Verify, AFaultSaysWhereAPlainComputationHasNoRoomEither) {
+  Problem problem;
+  problem.op = "attention";
+  problem.dtype = DType::float32;
+  problem.gate = "normal";
+  problem.seed = 823130282;
+  problem.scale = 1;
+  problem.options = {{"causal", "false"}};
+  problem.shape = {.batch = 1, .seq = 76, .heads = 1, .key_dim = 72, .value_dim = 16};
+  const Operator& op = *find_operator(problem.op);
+  ProblemTruth truth(op, problem, op.draw(problem));
+  HostTensors outputs = op.baseline(problem, truth.inputs(), Arithmetic::tf32);
+  EXPECT_EQ(judge(truth, outputs, Arithmetic::tf32, default_tolerance()).fault,
+            "'o': rel_l2 0.00113 above its bound 0.001 (a plain computation has 0.00113)");
+  outputs = op.baseline(problem, truth.inputs(), Arithmetic::float32);
+  for (float& value : outputs.at("o")) value *= 1.01f;
+  EXPECT_EQ(judge(truth, outputs, Arithmetic::float32, default_tolerance()).fault.find("plain"),
+            std::string::npos);
+}
+
 TEST(Verify, LastChunkLeftOut) {
   expect_fault(
       [](const LinearRecurrenceParams& p) {

@@ -269,6 +269,8 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
       // of few queries on single keys.
       const bool of_decays = op == "decay_attention" && has_gradients(direction) &&
                              (of_wide_keys || second == "tokens");
+      // Keys of more than 36 channels have logits that tf32 does not resolve.
+      const bool of_logits = !has_gradients(direction) && pair == "dtype float32, scale 1";
       // Of a few peaked queries each may have all its weight on one key, and no gradient; logits of
       // 32 leave gradients in float32 too few bits.
       const bool of_peaks =
@@ -292,7 +294,7 @@ TEST(CoveringProblems, LeaveOutOnlyWhatCanNotBe) {
           (op == "attention" || op == "decay_attention") &&
           (pair.ends_with("tokens over 48 chunks") || pair.ends_with("tokens over 2048"));
       EXPECT_TRUE(known.contains(first) || known.contains(second) || of_softmax || of_decays ||
-                  of_peaks || of_constants || of_quotients || of_token_decays || of_one_sequence)
+                  of_logits || of_peaks || of_constants || of_quotients || of_token_decays || of_one_sequence)
           << op << member_of(direction) << ": " << pair;
     }
   }

@@ -33,6 +33,19 @@ TEST(WellPosedProblems, OfGradientsOfFewQueriesSpreadTheirWeights) {
   EXPECT_GT(few, 10);
 }
 
+/// A tf32 candidate of large logits errs by more than tf32's cap, however it computes.
+TEST(WellPosedProblems, OfAForwardInFloat32HaveLogitsThatTf32Resolves) {
+  int scaled = 0;
+  for (const Problem& p : free_problems("attention", 600, 11, R"(, "dtypes": ["float32"])")) {
+    ASSERT_EQ(p.dtype, DType::float32);
+    const double logits = std::abs(scale_of(*find_operator(p.op), p)) *
+                          std::sqrt(static_cast<double>(p.shape.key_dim));
+    EXPECT_LE(logits, 6) << describe(p);
+    scaled += p.scale == 1 ? 1 : 0;
+  }
+  EXPECT_GT(scaled, 10) << "the scale is drawn all the same";
+}
+
 /// What is far below float16's normal numbers keeps few bits in any arithmetic.
 TEST(WellPosedProblems, OfSoftmaxHaveOutputsThatFloat16Resolves) {
   int long_rows = 0;
