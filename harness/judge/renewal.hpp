@@ -31,8 +31,9 @@ struct Renewal {
 /// what is verified is what was timed. The outputs are the same where each has the same errors, to
 /// the last digit, and the same worst element. A row whose calls may differ from each other, or
 /// whose errors are measured in another way now, is left as it is: `run --resume` measures it
-/// again. Rows that another program measured, and rows without a time, are left out of account.
-/// `old.extended` gets an entry where a row was renewed.
+/// again. A row that is wrong in both takes the newer verdict. Rows that another program measured,
+/// and rows without a time, are left out of account. `old.extended` gets an entry where a row was
+/// renewed.
 /// @throws InputError naming both files, for another backend or device
 Renewal renew(Results& old, std::span<const Results> fresh);
 
