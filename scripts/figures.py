@@ -38,6 +38,7 @@ FIGURES = [
     ("time.svg", "time", f"{GLA}&gate=mild&theme=light", 1200),
     ("peers.svg", "peers", f"{GLA}&theme=light", 1200),
     ("roofline.svg", "roofline", f"{GLA}&gate=mild&theme=light", 1200),
+    ("operators.svg", "operators", "direction=forward&dtype=bfloat16&theme=light", 1200),
 ]
 # What a reader sees of it: file, section or figure at the top, state, width and height of the window.
 PICTURES = [

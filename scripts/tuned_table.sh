@@ -11,7 +11,7 @@ program=$(realpath "$1") table=$(realpath "$2")
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-for files in search/tuning decode softmax gla_layer attention_backward attention "linear_recurrence gla headline" training; do
+for files in search/tuning decode softmax gla_layer operators attention_backward attention "linear_recurrence gla headline" training; do
   set --
   for file in $files; do set -- "$@" "results/h200/$file.json"; done
   "$program" tune --from "$@" -o "$folder/table.json" > "$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }

@@ -18,6 +18,8 @@ export const question = 'From which length is another operator the faster one?';
 export const optional = true;
 
 const perPage = 2;
+/** Times nearer to each other than this are a tie: another run may turn them round. */
+const tie = Math.log(1.02);
 
 /** What two operators must have in common, so that a sequence of one could be one of the other. */
 function shapeKey(row) {
@@ -78,8 +80,8 @@ export function crossingsOf(a, b) {
     ahead: Math.log(other.get(point.length) / point.value)
   }));
   const found = [];
-  // A length at which both take the same time decides nothing: the next one does.
-  const clear = both.filter(point => point.ahead !== 0);
+  // A length at which both take about the same time decides nothing: the next one does.
+  const clear = both.filter(point => Math.abs(point.ahead) > tie);
   for (let i = 1; i < clear.length; ++i) {
     const [from, to] = [clear[i - 1], clear[i]];
     if (Math.sign(from.ahead) === Math.sign(to.ahead)) continue;

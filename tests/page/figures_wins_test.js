@@ -227,6 +227,7 @@ test('a crossing lies between the lengths where the order changes, and ties deci
   assert.deepStrictEqual(names(crossingsOf(line('a', 1, 4), line('b', 2, 2))), [['b', 'a', 91]]);
   assert.deepStrictEqual(names(crossingsOf(line('b', 2, 2), line('a', 1, 4))), [['b', 'a', 91]]);
   assert.deepStrictEqual(crossingsOf(line('a', 1, 2, 4), line('b', 2, 2, 8)), []);
+  assert.deepStrictEqual(crossingsOf(line('a', 1, 2, 4), line('b', 2, 1.97, 8)), []);
   assert.deepStrictEqual(names(crossingsOf(line('a', 1, 4, 1), line('b', 2, 2, 2))),
     [['b', 'a', 91], ['a', 'b', 181]]);
   assert.deepStrictEqual(crossingsOf(line('a', 1), {variant: 'b', points: []}), []);
