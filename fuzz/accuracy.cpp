@@ -1,12 +1,12 @@
 // Baselines of errors; what is taken is the same when written and read again.
 
-#include "harness/judge/accuracy.hpp"
+#include "harness/judge/accuracy/accuracy.hpp"
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/target.hpp"
-#include "harness/judge/accuracy_gate.hpp"
+#include "harness/judge/accuracy/accuracy_gate.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace gla_bench;

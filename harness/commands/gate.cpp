@@ -7,7 +7,7 @@
 #include "harness/backends/sources/source_hash.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/named_files.hpp"
-#include "harness/judge/accuracy_gate.hpp"
+#include "harness/judge/accuracy/accuracy_gate.hpp"
 #include "harness/judge/gate.hpp"
 #include "harness/judge/shares.hpp"
 #include "harness/support/output_file.hpp"

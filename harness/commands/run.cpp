@@ -37,7 +37,7 @@ struct RunOptions {
   std::string config, gpus, against, keep_wrong;
   OutputOptions output;
   bool quiet = false, measure = true, until_failure = false;
-  int seeds = 1, hand_out = -1;
+  int seeds = 1, hand_out = -1, workers = 1;
   double planted = 0, most_seconds = 0;
   BackendOptions backend;
   CandidateOptions candidates;
@@ -111,7 +111,9 @@ Session open_session(Supervisor& supervisor, const RunOptions& options, const Co
   Session session = open_session(
       supervisor.hello(), options.measure ? supervisor.first().measure_ceilings() : std::nullopt,
       config, options.backend, command_line, options.measure);
-  if (supervisor.size() > 1) session.environment["gpus"] = static_cast<double>(supervisor.size());
+  const auto count = static_cast<double>(supervisor.size());
+  if (count > 1) session.environment[options.workers > 1 ? "workers" : "gpus"] = count;
+  share_memory(session, options.workers);
   return session;
 }
 
@@ -191,7 +193,7 @@ int execute(RunOptions options, const std::string& command_line) {
   expect_output(options.output);
   const SignalWatch signals;  // from now on a signal finds something that can be kept, or says so
   Supervisor supervisor;
-  start_workers(supervisor, options.backend, config, options.gpus);
+  start_workers(supervisor, options.backend, config, {options.gpus, options.workers});
   const Hello& hello = supervisor.hello();
   // A metric that does not exist would leave every row without counts.
   if (options.measure && !config.policy.counters.metrics.empty())
@@ -311,10 +313,18 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
       ->needs(shard)
       ->excludes(extend)
       ->group("");  // the descriptor on which gla-bench-mpi hands out problems
-  command
-      ->add_option("--gpus", options->gpus,
-                   "a worker on each of these GPUs: numbers as in 0,1,2, or all")
-      ->excludes("--device");
+  auto* gpus = command
+                   ->add_option("--gpus", options->gpus,
+                                "a worker on each of these GPUs: numbers as in 0,1,2, or all")
+                   ->excludes("--device");
+  if (!measure)
+    command
+        ->add_option("--workers", options->workers,
+                     "so many workers on the host, each with a problem of its own; they share its "
+                     "memory")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str()
+        ->excludes(gpus);
   if (measure) {
     auto* against = command->add_option(
         "--against", options->against,

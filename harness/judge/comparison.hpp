@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/accuracy.hpp"
+#include "harness/judge/accuracy/accuracy.hpp"
 #include "harness/judge/change.hpp"
 #include "harness/judge/drift.hpp"
 #include "harness/records/comparability.hpp"

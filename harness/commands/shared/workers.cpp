@@ -1,6 +1,7 @@
 #include "harness/commands/shared/workers.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "core/error.hpp"
@@ -69,10 +70,23 @@ void add_workers(const AddWorker& add_one, const BackendOptions& options, const 
 }
 
 void start_workers(Supervisor& supervisor, const BackendOptions& options, const Config& config,
-                   const std::string& gpus) {
+                   const Beside& beside) {
+  // A thread that waits leaves its core to the other workers. Their OpenMP reads this once.
+  if (beside.on_host > 1) ::setenv("OMP_WAIT_POLICY", "passive", 0);
   add_workers([&](const std::string& label,
                   const WorkerCommand& command) { return supervisor.add(label, command); },
-              options, config, gpus);
+              options, config, beside.gpus);
+  if (beside.on_host <= 1) return;
+  if (supervisor.hello().backend == BackendId::cuda && !options.emulate)
+    throw InputError("--workers: found " + std::to_string(beside.on_host) +
+                     " for the backend cuda, expected 1 there, or --backend host or --emulate");
+  for (int i = 1; i < beside.on_host; ++i)
+    supervisor.add("worker " + std::to_string(i + 1), worker_command(options, config));
+}
+
+void share_memory(Session& session, int workers) {
+  session.conditions.memory /= workers;
+  session.conditions.place.host_memory /= workers;
 }
 
 }  // namespace gla_bench::commands

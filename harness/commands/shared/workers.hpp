@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/commands/commands.hpp"
+#include "harness/commands/shared/session.hpp"
 #include "harness/workers/supervisor.hpp"
 
 namespace gla_bench::commands {
@@ -23,8 +24,18 @@ void add_workers(const AddWorker& add, const BackendOptions& options, const Conf
 /// The threads on which all workers of these options compile, together.
 int compile_threads(const BackendOptions& options);
 
-/// add_workers() to a supervisor. @throws as it does, WorkerError
+/// Where workers run beside each other.
+struct Beside {
+  std::string gpus;  ///< as for add_workers()
+  int on_host = 1;   ///< workers on the host (backend host, or emulated), which nothing else is
+};
+
+/// add_workers() to a supervisor. @throws as it does, WorkerError, InputError for several workers
+/// on one GPU
 void start_workers(Supervisor& supervisor, const BackendOptions& options, const Config& config,
-                   const std::string& gpus);
+                   const Beside& beside);
+
+/// Of the host's memory each of so many workers has its share.
+void share_memory(Session& session, int workers);
 
 }  // namespace gla_bench::commands

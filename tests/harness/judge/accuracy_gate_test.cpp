@@ -1,4 +1,4 @@
-#include "harness/judge/accuracy_gate.hpp"
+#include "harness/judge/accuracy/accuracy_gate.hpp"
 
 #include <gtest/gtest.h>
 

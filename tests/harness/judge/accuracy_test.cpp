@@ -1,4 +1,4 @@
-#include "harness/judge/accuracy.hpp"
+#include "harness/judge/accuracy/accuracy.hpp"
 
 #include <gtest/gtest.h>
 

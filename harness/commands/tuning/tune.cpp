@@ -6,9 +6,9 @@
 #include "core/error.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/shared/session.hpp"
-#include "harness/commands/tune_fit.hpp"
-#include "harness/commands/tune_live.hpp"
-#include "harness/commands/tune_table.hpp"
+#include "harness/commands/tuning/tune_fit.hpp"
+#include "harness/commands/tuning/tune_live.hpp"
+#include "harness/commands/tuning/tune_table.hpp"
 #include "harness/records/record_file.hpp"
 #include "harness/search/replay.hpp"
 

@@ -1,6 +1,6 @@
 // The searches of `tune CONFIG`.
 
-#include "harness/commands/tune_live.hpp"
+#include "harness/commands/tuning/tune_live.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -12,7 +12,7 @@
 #include "harness/commands/shared/named_files.hpp"
 #include "harness/commands/shared/output_width.hpp"
 #include "harness/commands/shared/workers.hpp"
-#include "harness/commands/tune_table.hpp"
+#include "harness/commands/tuning/tune_table.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/search/regret.hpp"
 #include "harness/search/tune_on_all.hpp"

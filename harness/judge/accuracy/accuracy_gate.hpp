@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/judge/accuracy.hpp"
+#include "harness/judge/accuracy/accuracy.hpp"
 #include "harness/judge/gate.hpp"
 
 namespace gla_bench {

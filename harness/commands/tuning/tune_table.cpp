@@ -1,4 +1,4 @@
-#include "harness/commands/tune_table.hpp"
+#include "harness/commands/tuning/tune_table.hpp"
 
 #include <filesystem>
 #include <iostream>

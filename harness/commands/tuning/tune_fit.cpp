@@ -1,4 +1,4 @@
-#include "harness/commands/tune_fit.hpp"
+#include "harness/commands/tuning/tune_fit.hpp"
 
 #include <filesystem>
 #include <iostream>

@@ -3,7 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/judge/accuracy.hpp"
+#include "harness/judge/accuracy/accuracy.hpp"
 #include "harness/records/record_json.hpp"
 
 namespace gla_bench {
