@@ -37,7 +37,7 @@ struct RunOptions {
   std::string config, gpus, against, keep_wrong;
   OutputOptions output;
   bool quiet = false, measure = true, until_failure = false;
-  int seeds = 1, hand_out = -1, workers = 1;
+  int seeds = 1, hand_out = -1, workers = 0;
   double planted = 0, most_seconds = 0;
   BackendOptions backend;
   CandidateOptions candidates;
@@ -111,9 +111,10 @@ Session open_session(Supervisor& supervisor, const RunOptions& options, const Co
   Session session = open_session(
       supervisor.hello(), options.measure ? supervisor.first().measure_ceilings() : std::nullopt,
       config, options.backend, command_line, options.measure);
-  const auto count = static_cast<double>(supervisor.size());
-  if (count > 1) session.environment[options.workers > 1 ? "workers" : "gpus"] = count;
-  share_memory(session, options.workers);
+  if (supervisor.size() == 1) return session;
+  const bool on_gpus = !options.gpus.empty();
+  session.environment[on_gpus ? "gpus" : "workers"] = static_cast<double>(supervisor.size());
+  if (!on_gpus) share_memory(session, supervisor.size());
   return session;
 }
 
@@ -193,7 +194,9 @@ int execute(RunOptions options, const std::string& command_line) {
   expect_output(options.output);
   const SignalWatch signals;  // from now on a signal finds something that can be kept, or says so
   Supervisor supervisor;
-  start_workers(supervisor, options.backend, config, {options.gpus, options.workers});
+  const bool may_share = !options.measure && options.gpus.empty();
+  start_workers(supervisor, options.backend, config,
+                {options.gpus, may_share ? options.workers : 1});
   const Hello& hello = supervisor.hello();
   // A metric that does not exist would leave every row without counts.
   if (options.measure && !config.policy.counters.metrics.empty())
@@ -321,8 +324,8 @@ CLI::App* add_command(CLI::App& program, Context& context, const char* name, con
     command
         ->add_option("--workers", options->workers,
                      "so many workers on the host, each with a problem of its own; they share its "
-                     "memory")
-        ->check(CLI::Range(1, 256))
+                     "memory (0: two where it has several cores)")
+        ->check(CLI::Range(0, 256))
         ->capture_default_str()
         ->excludes(gpus);
   if (measure) {

@@ -72,19 +72,21 @@ void add_workers(const AddWorker& add_one, const BackendOptions& options, const 
 void start_workers(Supervisor& supervisor, const BackendOptions& options, const Config& config,
                    const Beside& beside) {
   // A thread that waits leaves its core to the other workers. Their OpenMP reads this once.
-  if (beside.on_host > 1) ::setenv("OMP_WAIT_POLICY", "passive", 0);
+  if (beside.on_host != 1) ::setenv("OMP_WAIT_POLICY", "passive", 0);
   add_workers([&](const std::string& label,
                   const WorkerCommand& command) { return supervisor.add(label, command); },
               options, config, beside.gpus);
-  if (beside.on_host <= 1) return;
-  if (supervisor.hello().backend == BackendId::cuda && !options.emulate)
+  const bool on_host = supervisor.hello().backend == BackendId::host || options.emulate;
+  if (beside.on_host > 1 && !on_host)
     throw InputError("--workers: found " + std::to_string(beside.on_host) +
                      " for the backend cuda, expected 1 there, or --backend host or --emulate");
-  for (int i = 1; i < beside.on_host; ++i)
+  const int wanted = beside.on_host > 0 ? beside.on_host : on_host && cores() > 1 ? 2 : 1;
+  for (int i = 1; i < wanted; ++i)
     supervisor.add("worker " + std::to_string(i + 1), worker_command(options, config));
 }
 
-void share_memory(Session& session, int workers) {
+void share_memory(Session& session, std::size_t count) {
+  const auto workers = static_cast<double>(count);
   session.conditions.memory /= workers;
   session.conditions.place.host_memory /= workers;
 }

@@ -27,7 +27,9 @@ int compile_threads(const BackendOptions& options);
 /// Where workers run beside each other.
 struct Beside {
   std::string gpus;  ///< as for add_workers()
-  int on_host = 1;   ///< workers on the host (backend host, or emulated), which nothing else is
+  /// Workers on the host (backend host, or emulated). 0: two where it has several cores, so that
+  /// one computes while threads of the other wait for each other.
+  int on_host = 1;
 };
 
 /// add_workers() to a supervisor. @throws as it does, WorkerError, InputError for several workers
@@ -36,6 +38,6 @@ void start_workers(Supervisor& supervisor, const BackendOptions& options, const 
                    const Beside& beside);
 
 /// Of the host's memory each of so many workers has its share.
-void share_memory(Session& session, int workers);
+void share_memory(Session& session, std::size_t workers);
 
 }  // namespace gla_bench::commands

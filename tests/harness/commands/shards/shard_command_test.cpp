@@ -51,9 +51,33 @@ class ShardCommand : public testing::Test {
   std::string config_ = folder_.file("c.json"), whole_ = folder_.file("whole.json");
 };
 
+TEST_F(ShardCommand, WorkersBesideEachOtherBringTheRowsOfOne) {
+  const std::string one = folder_.file("one.json"), two = folder_.file("two.json");
+  ASSERT_EQ(program("verify " + config_ + " -q --backend host --workers 1 -o " + one).code, 0);
+  const Outcome outcome = program("verify " + config_ + " -q --backend host --workers 3 -o " + two);
+  ASSERT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_TRUE(outcome.has(", 3 of them")) << outcome.text;
+  auto alone = rows_of(one), beside = rows_of(two);
+  std::sort(alone.begin(), alone.end());
+  std::sort(beside.begin(), beside.end());
+  EXPECT_EQ(alone, beside);
+  EXPECT_EQ(fact_number(read_results(two).environment, "workers"), 3);
+  EXPECT_FALSE(read_results(one).environment.contains("workers"));
+}
+
+TEST_F(ShardCommand, SeveralWorkersAreForTheHost) {
+  const Outcome outcome = program("verify " + config_ + " --backend cuda --workers 2");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(outcome.has("is not in this program") ||
+              outcome.has("--workers: found 2 for the backend cuda, expected 1 there"))
+      << outcome.text;
+  EXPECT_EQ(program("verify " + config_ + " --gpus 0 --workers 2").code, 2);
+  EXPECT_EQ(program("run " + config_ + " --workers 2").code, 2) << "what is timed needs the host";
+}
+
 TEST_F(ShardCommand, ShardsMergeToTheRowsOfOneRun) {
   const std::string one = folder_.file("one.json");
-  ASSERT_EQ(program("verify " + config_ + " -q -o " + one).code, 0);
+  ASSERT_EQ(program("verify " + config_ + " -q --workers 1 -o " + one).code, 0);
   for (const int number : {1, 2}) {
     const Outcome outcome = verify(number);
     EXPECT_EQ(outcome.code, 0) << outcome.text;
