@@ -17,6 +17,14 @@ Extension extension_by(const Facts& environment) {
   return extension;
 }
 
+std::string describe(const Extension& extension) {
+  const std::int64_t renewed = extension.records_renewed;
+  const std::string what = renewed == 0   ? "extended "
+                           : renewed == 1 ? "1 row verified anew "
+                                          : std::to_string(renewed) + " rows verified anew ";
+  return what + extension.started + " with " + describe_program(extension);
+}
+
 std::string describe_program(const Extension& extension) {
   std::string text = "commit " + extension.git_commit;
   if (extension.git_dirty) text += " (with changes)";

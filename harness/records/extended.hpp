@@ -64,6 +64,9 @@ void fields(Visitor& visit, Of<Extension>) {
 /// An extension by the program and the driver that an environment names, without its counts.
 Extension extension_by(const Facts& environment);
 
+/// "extended 2026-01-02T03:04:05Z with commit abc", or "196 rows verified anew ...", for people.
+std::string describe(const Extension& extension);
+
 /// "commit abc (with changes), driver 580.1, GPU-d898", for people.
 std::string describe_program(const Extension& extension);
 

@@ -84,7 +84,7 @@ Json file_json(const Results& results) {
   Json notes = Json::array();
   if (results.unfinished) notes.push_back(describe(*results.unfinished, results.file));
   for (const Extension& extension : results.extended)
-    notes.push_back("extended " + extension.started + " with " + describe_program(extension));
+    notes.push_back(describe(extension));
   Json json{{"name", results.file},
             {"environment", facts_to_json(results.environment)},
             {"count", results.records.size()},

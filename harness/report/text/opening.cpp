@@ -27,7 +27,7 @@ std::vector<std::string> notes_of(const Results& results) {
   if (const std::string peer = fact_text(results.environment, "peer"); !peer.empty())
     notes.push_back("peers: " + peer);
   for (const Extension& extension : results.extended)
-    notes.push_back("extended " + extension.started + " with " + describe_program(extension));
+    notes.push_back(describe(extension));
   if (results.unfinished) notes.push_back(describe(*results.unfinished, results.file));
   return notes;
 }

@@ -28,7 +28,7 @@ std::string origin_of(const Results& results) {
   if (const double copy = fact_number(results.environment, "copy_gb_per_s"); copy > 0)
     text += ", floor at the measured copy rate of " + format_rate(copy) + " GB/s";
   for (const Extension& extension : results.extended)
-    text += ", extended " + extension.started + " with " + describe_program(extension);
+    text += ", " + describe(extension);
   if (results.unfinished) text += " (" + describe(*results.unfinished, results.file) + ")";
   return text;
 }

@@ -62,6 +62,11 @@ TEST(Renewal, ARowTakesTheVerdictAndKeepsItsTime) {
   EXPECT_EQ(old.extended.front().git_commit, "def");
   EXPECT_EQ(old.extended.front().records_renewed, 1);
   EXPECT_EQ(old.extended.front().records_kept, 1);
+  EXPECT_EQ(describe(old.extended.front()), "1 row verified anew  with commit def");
+  Extension extended;
+  extended.git_commit = "a";
+  extended.started = "b";
+  EXPECT_EQ(describe(extended), "extended b with commit a");
 }
 
 struct Case {
