@@ -151,7 +151,8 @@ void judge_freshness(const Record& record, const GatePolicy& policy, Verdict& ve
       policy.verifier_hash ? policy.verifier_hash(record.backend, record.problem.op) : "";
   switch (match_verifier(record.verifier_hash, verifier)) {
     case VerifierMatch::other_verification:
-      stale.push_back("stale: what verifies it has changed since");
+      stale.push_back(std::string("stale: what verifies it has changed since") +
+                      (record.timing ? " (`renew` may keep its time)" : ""));
       break;
     case VerifierMatch::other_compiler:
       stale.push_back("stale: its compiler or the compiler's options have changed since");

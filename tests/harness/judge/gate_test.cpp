@@ -216,7 +216,8 @@ TEST(Gate, AnotherVerificationOrCompilerWarnsOrFails) {
   record.verifier_hash = fresh.verifier_hash(BackendId::host, record.problem.op);
   EXPECT_TRUE(judge(file({record}), fresh)[1].warnings.empty());
   for (const auto& [hash, words] :
-       {std::pair{"cccccccccccccccc-bbbbbbbbbbbbbbbb", "stale: what verifies it has changed"},
+       {std::pair{"cccccccccccccccc-bbbbbbbbbbbbbbbb",
+                  "stale: what verifies it has changed since (`renew` may"},
         std::pair{"aaaaaaaaaaaaaaaa-cccccccccccccccc", "stale: its compiler or"}}) {
     record.verifier_hash = hash;
     fresh.require_fresh = false;
