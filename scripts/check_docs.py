@@ -6,9 +6,9 @@
 
 Checked are the lengths of some pages, links, paths in the tree, examples in JSON, and console blocks. An
 example with "sweeps" or "policy" must be accepted as a config. In a block that is marked ```console each
-command must exist with the options and files that it is given. A block that is marked ```console run is
-executed in a copy of the tree's top level, and its output compared: a line of "..." stands for any lines,
-"..." within a line for any text. Nothing that measures may be marked so.
+command must exist with the options and files that it is given, and docs/commands.md must name each command.
+A block that is marked ```console run is executed in a copy of the tree's top level, and its output compared: a
+line of "..." stands for any lines, "..." within a line for any text. Nothing that measures may be marked so.
 """
 
 import argparse
@@ -27,6 +27,7 @@ def check(root, program):
     for path, text in texts.items():
         complaints += pages.dead_links(root, path, text, texts)
         complaints += pages.dead_paths(root, path, text)
+    complaints += consoles.unlisted(program, texts)
     return complaints + examples.wrong(program, texts) + consoles.wrong(root, program, texts)
 
 

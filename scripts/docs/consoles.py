@@ -186,6 +186,16 @@ def wrong(root, program, texts):
                 for complaint in wrong_block(root, program, run, kind, lines)]
 
 
+def unlisted(program, texts):
+    """Commands of the program that the page of commands does not name in a table."""
+    page = "docs/commands.md"
+    help_text = subprocess.run([program, "--help"], capture_output=True, text=True, check=False,
+                               timeout=SECONDS).stdout
+    names = re.findall(r"^  (\w+) ", help_text.partition("Subcommands:")[2], re.MULTILINE)
+    return [f"{page}: does not name the command {name}" for name in names
+            if page in texts and not re.search(rf"^\|.*`{name}\b", texts[page], re.MULTILINE)]
+
+
 def pieces(expected):
     """The runs of lines between the lines of "...", in order."""
     found = [[]]

@@ -5,6 +5,7 @@ with one fault planted fails with a complaint that names it.
     docs_test.py PROGRAM ROOT
 """
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -113,6 +114,13 @@ class Docs(unittest.TestCase):
         self.edit("README.md", "Another heading", "A heading")
         self.edit("docs/page.md", "`configs/quick.json`", "`configs/quicker.json`")
         self.expect("docs/page.md: names `configs/quicker.json`, which is not there")
+
+    def test_commands_that_the_page_of_commands_leaves_out(self):
+        shutil.copy(ROOT / "docs/commands.md", self.tree / "docs/commands.md")
+        self.edit("docs/commands.md", "| `renew ", "| renew ")
+        found = check_docs.check(self.tree, PROGRAM)  # its links lead out of this small tree
+        self.assertIn("docs/commands.md: does not name the command renew", found)
+        self.assertEqual(sum("does not name the command" in line for line in found), 1)
 
     def test_commands_options_and_files_that_are_not_there(self):
         for old, new, complaint in (
