@@ -33,13 +33,16 @@ constexpr std::int64_t least_token_decays = 64;
 /// pairs of tokens by their distance: over 1,000 tokens all four forms on the host came to 1.75e-5,
 /// and the plain computation with them, where float32 may have 1e-5.
 constexpr std::int64_t most_tokens_of_constants = 256;
-/// Tokens of a sequence where outputs are quotients. If it starts with nothing the first output is
-/// v itself, whatever q and k are, and their gradients there are differences of equal numbers.
+/// Tokens of a sequence where outputs are quotients. If it starts with nothing its first output is
+/// v itself, and gradients of q and k there are differences of equal numbers.
 constexpr std::int64_t least_tokens_of_quotients = 8;
 /// The same of ragged sequences on average, which start with a normalizer. Of a sequence of one
-/// token its gradient is q times a single number, do.o, which may be near zero by chance: one of
-/// them came to 1.76e-5 where the plain computation had 1e-6.
+/// token its gradient is q times a single do.o: one came to 1.76e-5, the plain one's to 1e-6.
 constexpr std::int64_t least_tokens_of_normalizers = 48;
+/// Values, over all heads and batches, where outputs are quotients that start with a normalizer.
+/// Its gradient is a sum of q do.o / n, and do.o of three values may be near zero by chance: chunk
+/// forms then had ten times the error of the plain computation, which adds up in another order.
+constexpr std::int64_t least_values_of_normalizers = 8;
 /// Channels of keys where outputs are quotients. With a single one the query is a factor of both
 /// parts of the quotient: the output does not depend on it, and its gradient is rounding alone.
 constexpr std::int64_t least_key_dim_of_quotients = 2;
@@ -64,8 +67,8 @@ constexpr std::int64_t least_columns_of_gradients = 7;
 /// large, and in any arithmetic rounding one of those moves its weight by a fifth of what float32's
 /// bound allows. It is also how far the largest of a few queries may be ahead in a backward.
 constexpr double most_float32_logits = 9;
-/// The same of a forward. Two roundings to tf32 of products that large err by 2^-11 of them: with 6,
-/// three quarters of tf32's cap are used up by any kernel, with 8.5 the whole.
+/// The same of a forward. Two roundings to tf32 of products that large err by 2^-11 of them: with
+/// 6, three quarters of tf32's cap are used up by any kernel, with 8.5 the whole.
 constexpr double most_forward_logits = 6;
 /// The same of gradients of few queries, and of gradients in regimes whose resets and strong gates
 /// leave each query few keys.
@@ -258,13 +261,14 @@ bool dims_have_gradients(const Problem& problem) {
   return !asked || problem.shape.key_dim >= least_key_dim_of_quotients;
 }
 
-/// Whether sequences have enough tokens for the gradients of quotients.
+/// Whether sequences have enough tokens, and tokens enough values, for the gradients of quotients.
 bool quotients_have_gradients(const Problem& problem) {
   const Shape& s = problem.shape;
+  if (problem.initial_state && s.batch * s.heads * s.value_dim < least_values_of_normalizers)
+    return false;
   if (s.sequences == 0) return s.seq >= least_tokens_of_quotients;
-  const std::int64_t least =
-      problem.initial_state ? least_tokens_of_normalizers : least_tokens_of_quotients;
-  return s.seq >= least * s.sequences;
+  return s.seq >= s.sequences * (problem.initial_state ? least_tokens_of_normalizers
+                                                       : least_tokens_of_quotients);
 }
 
 /// The root mean square of exp(scale x) over its sum, with x of a standard deviation of 1; of
@@ -326,8 +330,7 @@ bool ProblemSpace::has_bits_for_attention(const Problem& problem) const {
     if (spec.name == "dlog_decay" && spec.tokens && !decays_have_gradients(problem, few_seeing))
       return false;
     to_float32 |= spec.name != "lse";
-    // Of a single key it is one logit. A peaked one is a sum of large numbers, and may be near
-    // zero.
+    // Of a single key it is one logit. A peaked one sums large numbers and may be near zero.
     if (spec.name == "lse" && regime == "peaked" && s.keys_seq() < few_keys && s.seq < least_rows)
       return false;
   }

@@ -97,8 +97,8 @@ TEST(WellPosedProblems, OfShiftedGradientsHaveOtherChannels) {
 }
 
 /// With one channel q cancels in the output over the normaliser, and its gradient is zero.
-TEST(WellPosedProblems, OfNormalizedGradientsHaveTwoChannelsOfKeys) {
-  int normalized = 0, plain = 0;
+TEST(WellPosedProblems, OfNormalizedGradientsHaveTwoChannelsOfKeysAndValuesToAverage) {
+  int normalized = 0, plain = 0, few = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed)  // each has a dozen pairs of dimensions
     for (const Problem& p :
          free_problems("linear_attention", 40, seed, R"(, "direction": "backward")")) {
@@ -108,7 +108,11 @@ TEST(WellPosedProblems, OfNormalizedGradientsHaveTwoChannelsOfKeys) {
       }
       ++normalized;
       EXPECT_GE(p.shape.key_dim, 2) << describe(p);
+      const std::int64_t values = p.shape.batch * p.shape.heads * p.shape.value_dim;
+      EXPECT_TRUE(values >= 8 || !p.initial_state) << describe(p);
+      few += values < 8 && !p.initial_state;
     }
+  EXPECT_GT(few, 0) << "few values are drawn where no normalizer has a gradient";
   EXPECT_GT(normalized, 100);
   EXPECT_GT(plain, 0) << "single channels are drawn where they are no quotient's";
 }
