@@ -167,6 +167,18 @@ SupervisedEnd supervise(Supervisor& supervisor, std::span<const Assignment> work
   return end;
 }
 
+/// The rows of a run that one worker does, in their order.
+std::vector<RecordKey> keys_of(std::span<const Assignment> work) {
+  std::vector<RecordKey> keys;
+  for (const Assignment& point : work) {
+    for (const Record& record : point.refused) keys.push_back(key_of(record));
+    for (const Candidate& candidate : point.accepted)
+      keys.emplace_back(candidate.problem, candidate.variant->name, candidate.variant->backend,
+                        candidate.tile);
+  }
+  return keys;
+}
+
 std::chrono::steady_clock::duration duration_of(double seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double>(seconds));
@@ -250,6 +262,7 @@ int execute(RunOptions options, const std::string& command_line) {
                 .work_through(work, nominal_seconds_of(config, catalog, place, options.measure),
                               config_to_json(config).dump(), *file, results, do_all)
           : do_all(work);
+  if (file && supervisor.size() > 1) file->arrange(keys_of(work));
   if (file) finish_output(*file, config, why_ended(end), seconds_since(begun), results);
   end.summary.counts.clear();
   for (const Record& record : results.records) ++end.summary.counts[record.status];

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "core/error.hpp"
 #include "harness/records/record_json.hpp"
@@ -240,6 +241,30 @@ void RecordFile::finish(const Facts& environment, const Json& config) {
   head_.config = std::make_shared<const Json>(config);
   write_now();
   journal_.remove();
+}
+
+void RecordFile::arrange(std::span<const RecordKey> order) {
+  std::map<RecordKey, std::size_t> places;  // from 1
+  for (const RecordKey& key : order) places.emplace(key, places.size() + 1);
+  struct Row {
+    std::size_t place, line;
+    std::size_t* index;
+  };
+  std::vector<Row> rows;
+  for (auto& [key, line] : index_) {
+    const auto found = places.find(key);
+    rows.push_back({found == places.end() ? 0 : found->second, line, &line});
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::tie(a.place, a.line) < std::tie(b.place, b.line);
+  });
+  std::vector<std::string> lines;
+  for (const Row& row : rows) {
+    lines.push_back(std::move(lines_[row.line]));
+    *row.index = lines.size() - 1;
+  }
+  lines_ = std::move(lines);
+  stale_ = true;
 }
 
 void RecordFile::finish() {

@@ -120,6 +120,10 @@ class RecordFile {
   /// what is kept
   void append(const Record& record);
 
+  /// Puts the records that `order` names behind the others, in its order: where several workers
+  /// bring them, they come as problems end.
+  void arrange(std::span<const RecordKey> order);
+
   /// Writes the results file and removes the journal: the run has come to its end. If it is never
   /// called, both files stay as they are. Nothing else may be called after it. @throws OutputError
   void finish();
