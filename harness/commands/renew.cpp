@@ -1,5 +1,6 @@
 // gla-bench renew: rows take the verdicts of a newer verification and keep their times.
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 

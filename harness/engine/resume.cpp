@@ -20,14 +20,19 @@ bool was_begun(const std::string& path) {
   return std::filesystem::exists(path, error) || read_journal(journal_path(path)).has_value();
 }
 
+std::string_view other_place(const Facts& one, const Facts& other) {
+  for (const std::string_view key : {"backend", "device"})
+    if (fact_text(one, key) != fact_text(other, key)) return key;
+  return "";
+}
+
 void expect_same_place(const std::string& path, const Facts& here, const Facts& there,
                        std::string_view done) {
-  for (const std::string_view key : {"backend", "device"}) {
-    const std::string now = fact_text(here, key), then = fact_text(there, key);
-    if (now != then)
-      throw InputError(path + ": was made on another " + std::string(key) + " (\"" + then +
-                       "\", this is \"" + now + "\"), so it cannot be " + std::string(done));
-  }
+  const std::string_view key = other_place(here, there);
+  if (!key.empty())
+    throw InputError(path + ": was made on another " + std::string(key) + " (\"" +
+                     fact_text(there, key) + "\", this is \"" + fact_text(here, key) +
+                     "\"), so it cannot be " + std::string(done));
 }
 
 void expect_same_shard(const std::string& path, const Facts& here, const Facts& there,

@@ -38,6 +38,9 @@ std::size_t drop_stale(std::vector<Record>& records, const Catalog& catalog, con
 /// True where there is a file, or a journal of one.
 bool was_begun(const std::string& path);
 
+/// The first of backend and device that two environments differ in; empty: they are of one place.
+std::string_view other_place(const Facts& one, const Facts& other);
+
 /// @throws InputError "FILE: was made on another device ..., so it cannot be DONE", by backend and
 /// device
 void expect_same_place(const std::string& path, const Facts& here, const Facts& there,

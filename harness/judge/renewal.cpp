@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/error.hpp"
+#include "harness/engine/resume.hpp"
 
 namespace gla_bench {
 namespace {
@@ -61,14 +62,12 @@ void take_verdict(Record& row, const Record& fresh) {
 }
 
 void expect_same_device(const Results& old, const Results& fresh) {
-  for (const std::string_view key : {"backend", "device"}) {
-    const std::string then = fact_text(old.environment, key);
-    const std::string now = fact_text(fresh.environment, key);
-    if (then != now)
-      throw InputError(fresh.file + ": was made on another " + std::string(key) + " (\"" + now +
-                       "\", " + old.file + " has \"" + then +
-                       "\"), so its verdicts are not those of the same candidates");
-  }
+  const std::string_view key = other_place(old.environment, fresh.environment);
+  if (!key.empty())
+    throw InputError(fresh.file + ": was made on another " + std::string(key) + " (\"" +
+                     fact_text(fresh.environment, key) + "\", " + old.file + " has \"" +
+                     fact_text(old.environment, key) +
+                     "\"), so its verdicts are not those of the same candidates");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -67,6 +68,17 @@ TEST_F(RenewCommand, ReplacesNothingThatItWasNotToldTo) {
   EXPECT_EQ(program("renew " + old_ + " --verified " + config_ + " -o " + old_ + " --force").code,
             2);
   EXPECT_EQ(read_text_file(old_), before);
+}
+
+TEST_F(RenewCommand, TakesNoFileWhoseRunHasNotEnded) {
+  for (const std::string& path : {old_, verified_}) {
+    std::ofstream(path + ".journal") << "{}\n";
+    const Outcome outcome = renew("--force");
+    EXPECT_EQ(outcome.code, 2) << outcome.text;
+    EXPECT_TRUE(outcome.has(path + ": has a journal beside it")) << outcome.text;
+    std::filesystem::remove(path + ".journal");
+  }
+  EXPECT_EQ(renew("--force").code, 0);
 }
 
 }  // namespace
