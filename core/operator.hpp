@@ -80,8 +80,9 @@ struct Operator {
   /// their own size alone. May be empty.
   std::function<std::map<std::string, double>(const Problem&, const HostTensors&)> sum_sizes = {};
   /// Of outputs, by name, for each element the size of terms that every candidate forms in float32
-  /// and that may cancel. Each is a sum over the value channels. Their roundings are no error of the candidate, whatever is left of the
-  /// terms. Outputs that are not named have none. May be empty.
+  /// and that may cancel. Each is a sum over the value channels. Their roundings are no error of
+  /// the candidate, whatever is left of the terms. Outputs that are not named have none. May be
+  /// empty.
   std::function<HostTensors(const Problem&, const HostTensors&)> cancelling_sizes = {};
   /// The same result in another way (quadratic in seq), to check the reference itself.
   std::function<ReferenceTensors(const Problem&, const HostTensors&)> second_form;
