@@ -117,6 +117,28 @@ TEST(WellPosedProblems, OfNormalizedGradientsHaveTwoChannelsOfKeysAndValuesToAve
   EXPECT_GT(plain, 0) << "single channels are drawn where they are no quotient's";
 }
 
+/// Of a sequence that starts with nothing the first query's gradient is zero, and what tf32 leaves
+/// of the terms that cancel there is large beside gradients of later queries.
+TEST(WellPosedProblems, OfNormalizedGradientsInFloat32HaveFewTokensOrANormalizer) {
+  int few = 0, begun = 0, sixteen_bits = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const Problem& p :
+         free_problems("linear_attention", 100, seed, R"(, "direction": "backward")")) {
+      if (!flag(p, "normalize")) continue;
+      const bool many = p.shape.seq > 128;
+      if (p.dtype != DType::float32) {
+        sixteen_bits += many && !p.initial_state;
+        continue;
+      }
+      EXPECT_TRUE(!many || p.initial_state) << describe(p);
+      few += !many && !p.initial_state;
+      begun += many && p.initial_state;
+    }
+  EXPECT_GT(few, 10);
+  EXPECT_GT(begun, 10) << "a normalizer that is given leaves no query alone";
+  EXPECT_GT(sixteen_bits, 10) << "16-bit products of 16-bit inputs are exact";
+}
+
 /// Gradients that are zero are judged beside those of other heads, as chunks of few tokens are.
 TEST(WellPosedProblems, OfConstantResetsHaveGradientsOfFewTokens) {
   int constant = 0;
