@@ -25,6 +25,11 @@ constexpr std::int64_t least_tokens_of_normalizers = 48;
 /// comes to 85 % of the bound of a single element with 64 tokens (the median of 24 seeds), to twice
 /// the bound with 784. Candidates had a third of that.
 constexpr std::int64_t most_tokens_of_tf32_quotients = 128;
+/// Channels of keys of quotients in float32 behind the gradient of a final state in bfloat16. What
+/// each token adds to that gradient is less than half a unit of tf32's last place, and is lost in
+/// all keys alike. The plain computation comes to 0.6 of tf32's cap with 128 channels, and to 1.2
+/// times the cap with 511.
+constexpr std::int64_t most_keys_of_tf32_quotients = 128;
 /// Values, over all heads and batches, where outputs are quotients that start with a normalizer.
 /// Its gradient is a sum of q do.o / n, and do.o of three values may be near zero by chance: chunk
 /// forms then had ten times the error of the plain computation, which adds up in another order.
@@ -76,14 +81,24 @@ bool decays_have_gradients(const Problem& problem, bool few_seeing) {
          (problem.gate != "none" || std::max(s.seq, s.keys_seq()) < most_running_sum);
 }
 
+/// Whether the gradients of quotients are within what tf32 resolves.
+bool tf32_resolves_quotients(const Problem& problem) {
+  const Shape& s = problem.shape;
+  if (!problem.initial_state && s.seq > most_tokens_of_tf32_quotients) return false;
+  return !problem.final_state || option(problem, "state_dtype") != "bfloat16" ||
+         s.key_dim <= most_keys_of_tf32_quotients;
+}
+
 /// Whether sequences have enough tokens and not too many, and tokens enough values, for the
 /// gradients of quotients.
 bool quotients_have_gradients(const Problem& problem) {
   const Shape& s = problem.shape;
+  if (problem.dtype == DType::float32 && !tf32_resolves_quotients(problem)) return false;
+  // The gradient of an initial normalizer is one sum of q do.o / n over the tokens, which all keys
+  // share and which may be near zero by chance. That of a final one keeps it from zero. Without it
+  // the plain computation in tf32 came to four times its cap.
+  if (problem.initial_state && !problem.final_state) return false;
   if (problem.initial_state && s.batch * s.heads * s.value_dim < least_values_of_normalizers)
-    return false;
-  if (problem.dtype == DType::float32 && !problem.initial_state &&
-      s.seq > most_tokens_of_tf32_quotients)
     return false;
   if (s.sequences == 0) return s.seq >= least_tokens_of_quotients;
   return s.seq >= s.sequences * (problem.initial_state ? least_tokens_of_normalizers
