@@ -1,5 +1,6 @@
 // Records out of JSON.
 
+#include "core/operator.hpp"
 #include "harness/records/extended.hpp"
 #include "harness/records/journal.hpp"
 #include "harness/records/problem_fields.hpp"
@@ -24,10 +25,24 @@ void complete(std::optional<Verification>& verification, const JsonNode& owner, 
   if (!arithmetic || arithmetic->is_null()) verification->arithmetic = plain_arithmetic(dtype);
 }
 
+/// Whoever asks an operator about the problem may rely on its values. An option that the operator
+/// does not have, as in records of other versions, says nothing to it.
+void check_options(const Problem& problem, const JsonNode& node) {
+  const Operator* op = find_operator(problem.op);
+  if (op == nullptr) return;
+  for (const OptionAxis& axis : op->options) {
+    const auto chosen = problem.options.find(axis.name);
+    if (chosen != problem.options.end() && !option_value(axis, chosen->second))
+      node.at("options").at(axis.name).one_of(axis.values, "a value of " + axis.name);
+  }
+}
+
 }  // namespace
 
 Problem read_problem(const JsonNode& node) {
-  return read_members<Problem>(node, Nulls::missing);
+  auto problem = read_members<Problem>(node, Nulls::missing);
+  check_options(problem, node);
+  return problem;
 }
 
 Started read_started(const JsonNode& node) {
@@ -69,6 +84,7 @@ Facts read_facts(const JsonNode& node) {
 
 Record read_record(const JsonNode& node) {
   auto record = read_fields<Record>(node, Nulls::missing);
+  check_options(record.problem, node);
   complete(record.verification, node, record.problem.dtype);
   if (record.against)
     complete(record.against->verification, node.at("against"), record.problem.dtype);

@@ -135,6 +135,21 @@ TEST(RecordJson, UnknownAndMissingMembersAreErrors) {
   EXPECT_NE(error_of([&] { read_record(JsonNode(json, "r")); }).find("variant"), std::string::npos);
 }
 
+// Who asks an operator about the problem, as `gate` does for its outputs, turns values into
+// numbers.
+TEST(RecordJson, AnOptionHasAValueThatTheOperatorKnows) {
+  Json json = record_to_json(sample_record(1));
+  json["operator"] = "linear_attention";
+  json["options"] = {{"states_every", "16"}, {"of_another_version", "whatever"}};
+  EXPECT_EQ(read_record(JsonNode(json, "r")).problem.options.at("states_every"), "16");
+  json["options"]["states_every"] = "value_first";
+  EXPECT_EQ(error_of([&] { read_record(JsonNode(json, "r")); }),
+            "r: /options/states_every: found \"value_first\", expected a value of states_every: "
+            "0, 16, 32, 48, 64, 128, 256, 512");
+  json["operator"] = "of_somebody";
+  EXPECT_EQ(read_record(JsonNode(json, "r")).problem.options.size(), 2u);
+}
+
 TEST(RecordJson, RoundsAndTheirTimesMustFit) {
   Json json = record_to_json(sample_record(1));
   json["against"]["new_ms"].push_back(1.0);
