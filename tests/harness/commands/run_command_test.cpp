@@ -73,7 +73,8 @@ TEST_F(RunCommand, AResumedRunThatCameToItsEndSaysNothingOfTheSignal) {
   std::ofstream(config_) << R"({"backend": "host", "sweeps": [{"operator": "gla",
     "variants": ["recurrent", "chunk_fused"], "dtypes": ["float32"],
     "shapes": [[1, 20, 2, 8, 4], [1, 9, 1, 8, 4]], "max_tiles": 1}],
-    "policy": {"timing": {"max_noise": 0, "max_samples": 1000000, "min_seconds": 0.5}}})";
+    "policy": {"timing": {"max_noise": 0, "max_samples": 1000000, "min_seconds": 0.5,
+      "max_seconds": 0.5}}})";
   end_by(SIGINT);
   EXPECT_NE(fact_text(read_results(out_).environment, "ended_by"), "");
   const Outcome resumed = program("run " + config_ + " --resume -q -o " + out_);
