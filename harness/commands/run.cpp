@@ -172,9 +172,7 @@ std::vector<RecordKey> keys_of(std::span<const Assignment> work) {
   std::vector<RecordKey> keys;
   for (const Assignment& point : work) {
     for (const Record& record : point.refused) keys.push_back(key_of(record));
-    for (const Candidate& candidate : point.accepted)
-      keys.emplace_back(candidate.problem, candidate.variant->name, candidate.variant->backend,
-                        candidate.tile);
+    for (const Candidate& candidate : point.accepted) keys.push_back(key_of(candidate));
   }
   return keys;
 }

@@ -222,8 +222,7 @@ std::size_t drop_recorded(std::vector<Assignment>& assignments, std::span<const 
   std::size_t dropped = 0;
   for (Assignment& work : assignments) {
     dropped += std::erase_if(work.accepted, [&](const Candidate& candidate) {
-      return done.contains(RecordKey{candidate.problem, candidate.variant->name,
-                                     candidate.variant->backend, candidate.tile});
+      return done.contains(key_of(candidate));
     });
     dropped += std::erase_if(work.refused,
                              [&](const Record& record) { return done.contains(key_of(record)); });

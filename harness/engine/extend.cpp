@@ -19,9 +19,7 @@ class Lookup {
     for (const std::span<const Assignment> list : {asked.work, std::span(asked.roomy)})
       for (const Assignment& point : list)
         for (const Candidate& candidate : point.accepted)
-          variants_.emplace(RecordKey{candidate.problem, candidate.variant->name,
-                                      candidate.variant->backend, candidate.tile},
-                            candidate.variant);
+          variants_.emplace(key_of(candidate), candidate.variant);
     for (const Assignment& point : asked.work) {
       points_.emplace(point.problem, &point);
       for (const Record& record : point.refused) refused_.emplace(key_of(record), &record);

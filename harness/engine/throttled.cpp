@@ -20,9 +20,7 @@ std::vector<Assignment> throttled_work(std::span<const Assignment> work,
     left.refused.clear();
     left.narrowed = 0;
     std::erase_if(left.accepted, [&](const Candidate& candidate) {
-      const Variant& variant = *candidate.variant;
-      return !throttled.contains(
-          RecordKey{candidate.problem, variant.name, variant.backend, candidate.tile});
+      return !throttled.contains(key_of(candidate));
     });
     if (!left.accepted.empty()) again.push_back(std::move(left));
   }

@@ -68,6 +68,11 @@ RecordKey key_of(const Record& record) {
   return {record.problem, record.variant, record.backend, record.tile};
 }
 
+RecordKey key_of(const Candidate& candidate) {
+  const Variant& variant = *candidate.variant;
+  return {candidate.problem, variant.name, variant.backend, candidate.tile};
+}
+
 bool was_tried(const Record& record) {
   return record.status != Status::rejected && record.status != Status::left_out;
 }

@@ -160,6 +160,8 @@ void fields(Visitor& visit, Of<Record>) {
 /// What identifies a record. No two records of a results file have the same key.
 using RecordKey = std::tuple<Problem, std::string, BackendId, Tile>;
 RecordKey key_of(const Record& record);
+/// The key that the candidate's record has.
+RecordKey key_of(const Candidate& candidate);
 
 /// "chunk_fused [cuda] block_v=32 on gla forward ...": a name that stays the same from run to run.
 std::string describe(const RecordKey& key);

@@ -201,11 +201,7 @@ void RecordFile::journal(const std::string& line, bool durable) {
 
 void RecordFile::starting(const Candidate& candidate, std::string_view step,
                           std::string_view where) {
-  const Variant& variant = *candidate.variant;
-  journal(journal_starting(
-              {std::string(step), std::string(where),
-               RecordKey{candidate.problem, variant.name, variant.backend, candidate.tile}}),
-          true);
+  journal(journal_starting({std::string(step), std::string(where), key_of(candidate)}), true);
 }
 
 void RecordFile::append(const Record& record) {

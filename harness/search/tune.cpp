@@ -237,7 +237,7 @@ std::size_t drop_searched(std::vector<Assignment>& work, std::span<const Record>
   std::map<RecordKey, const Record*> known;
   for (const Record& record : recorded) known[key_of(record)] = &record;
   const auto record_of = [&](const Candidate& c) -> const Record* {
-    const auto found = known.find({c.problem, c.variant->name, c.variant->backend, c.tile});
+    const auto found = known.find(key_of(c));
     return found == known.end() ? nullptr : found->second;
   };
   const auto is_settled = [&](const Candidate& candidate) {
