@@ -9,6 +9,7 @@
 #include "harness/config/candidates/candidates.hpp"
 #include "harness/config/candidates/describe_function.hpp"
 #include "harness/engine/run.hpp"
+#include "harness/engine/wrong/other_bits.hpp"
 #include "harness/records/environment.hpp"
 #include "harness/records/record_file.hpp"
 #include "harness/records/record_json.hpp"
@@ -22,6 +23,7 @@ namespace {
 struct RepeatOptions {
   std::string row, keep_wrong;
   bool verify_only = false, profile = false, json = false;
+  int calls = 0;
   BackendOptions backend;
   CandidateOptions candidates;
 };
@@ -37,6 +39,19 @@ void call_once(Backend& backend, const Operator& op, const Candidate& candidate)
   backend.profiled([&] { plan->run(); });
   for (const auto& damage : {workset->damage(), plan->damage()})
     if (damage) throw RunError(describe(candidate) + ": " + *damage);
+}
+
+/// Many calls with the same inputs. Other bits are an error where the variant promises the same.
+int call_often(Backend& backend, const Operator& op, const Candidate& candidate, int calls) {
+  const auto plan = backend.build(candidate);
+  const auto workset = backend.stage(op, candidate.problem, inputs_of(op, candidate.problem));
+  plan->prepare(*workset);
+  const RepeatedCalls result = call_repeatedly(op, candidate.problem, *workset, *plan, calls);
+  std::cout << describe(candidate) << "\n";
+  for (const OtherBits& other : result.told) std::cout << describe(other) << "\n";
+  std::cout << result.calls << " calls with the same inputs: " << result.others
+            << " left other bits than the first\n";
+  return result.others > 0 && candidate.variant->reproducible ? check_failed : done;
 }
 
 Results run_one(Backend& backend, const Candidate& candidate, const RepeatOptions& options,
@@ -87,6 +102,9 @@ int execute(const RepeatOptions& options, const Context& context) {
     call_once(*backend, *catalog.find_operator(candidate.problem.op), candidate);
     return done;
   }
+  if (options.calls > 0)
+    return call_often(*backend, *catalog.find_operator(candidate.problem.op), candidate,
+                      options.calls);
   const Results results = run_one(*backend, candidate, options, context.command_line);
   if (results.records.size() != 1) throw RunError(describe(candidate) + ": it has no record");
   const Record& record = results.records.front();
@@ -107,18 +125,25 @@ void add_repeat(CLI::App& program, Context& context) {
       "repeat", "Verifies and measures one recorded candidate again, in this process");
   add_row_option(*command, options->row);
   auto* verify_only = command->add_flag("--verify", options->verify_only, "verification alone");
-  command->add_flag("--json", options->json, "the record as JSON");
+  auto* json = command->add_flag("--json", options->json, "the record as JSON");
   command->add_option("--keep-wrong", options->keep_wrong,
                       "folder for inputs, outputs and reference where the result is wrong");
-  command->add_flag("--profile", options->profile,
-                    "one call and nothing else, marked for a profiler");
+  auto* profile = command->add_flag("--profile", options->profile,
+                                    "one call and nothing else, marked for a profiler");
+  command
+      ->add_option("--calls", options->calls,
+                   "so many calls with the same inputs, and nothing else: tells which of them left "
+                   "other bits than the first, as a race does")
+      ->check(CLI::Range(2, 1000000))
+      ->excludes(verify_only, json, profile);
   options->backend.add_to(*command);
   options->backend.add_emulation_to(*command)->needs(verify_only);
   options->candidates.add_to(*command);
   command->footer(
       "Examples:\n  gla-bench repeat results/h200/gla.json#12\n"
       "  gla-bench repeat results/h200/gla.json#12 --verify --emulate\n"
-      "  gla-bench repeat run.json#3 --verify --keep-wrong wrong/");
+      "  gla-bench repeat run.json#3 --verify --keep-wrong wrong/\n"
+      "  gla-bench repeat run.json#3 --calls 10000");
   command->callback([options, &context] { context.exit_code = execute(*options, context); });
 }
 

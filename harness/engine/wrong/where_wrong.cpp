@@ -81,15 +81,6 @@ std::int64_t element_of(const Chunks& chunks, std::int64_t index, double bound,
   return of_first_row >= 0 ? of_first_row : largest;
 }
 
-std::string index_text(const TensorSpec& spec, std::int64_t at) {
-  std::string text;
-  for (std::size_t axis = spec.extents.size(); axis-- > 0;) {
-    text = std::to_string(at % spec.extents[axis]) + (text.empty() ? "" : ",") + text;
-    at /= spec.extents[axis];
-  }
-  return "[" + text + "]";
-}
-
 std::string place_text(const TensorSpec& spec, const Chunks& chunks, const ChunkPlace& place) {
   std::string text;
   if (spec.tokens)
@@ -101,6 +92,15 @@ std::string place_text(const TensorSpec& spec, const Chunks& chunks, const Chunk
 }
 
 }  // namespace
+
+std::string index_text(const TensorSpec& spec, std::int64_t at) {
+  std::string text;
+  for (std::size_t axis = spec.extents.size(); axis-- > 0;) {
+    text = std::to_string(at % spec.extents[axis]) + (text.empty() ? "" : ",") + text;
+    at /= spec.extents[axis];
+  }
+  return "[" + text + "]";
+}
 
 std::string where_wrong(const TensorSpec& spec, double bound, std::span<const float> got,
                         std::span<const double> expected) {

@@ -9,6 +9,9 @@
 
 namespace gla_bench {
 
+/// The axes' numbers of an element in logical order, "[0,64,1,3]".
+std::string index_text(const TensorSpec& spec, std::int64_t at);
+
 /// "'o' is wrong in 6 of 32 chunks, first in tokens 64 to 127 of batch 0, head 1: [0,64,1,3] is
 /// 0.5, expected 1.25". Empty where no chunk is beyond the bound.
 ///
