@@ -19,6 +19,20 @@ __device__ __forceinline__ float feature_slope(float feature) {
   return trait::elu_features == 0 || feature > 1.0f ? 1.0f : feature;
 }
 
+/// The scale in two factors: one for queries that are then rounded, and one for what is a sum over
+/// queries, in float32. Where nothing decays, queries are multiplied by nothing else, and a scale
+/// that is no power of two would round them to 16 bits in a way that has a common sign for all of
+/// them: 1e-4 for 112 keys. Thus queries take the power of two alone.
+struct SplitScale {
+  float of_queries, of_sums;
+
+  __device__ __forceinline__ explicit SplitScale(float scale) : of_queries(scale), of_sums(1.0f) {
+    const float power = __uint_as_float(__float_as_uint(scale) & 0x7f800000u);
+    if (trait::decay != no_decay || power == 0.0f) return;
+    of_queries = power, of_sums = scale / power;
+  }
+};
+
 /// One sequence and head. Tokens are counted from the sequence's first.
 struct Sequence {
   const GradientParams& g;

@@ -81,6 +81,7 @@ __device__ inline void go_back(const Sequence& of, int slice, unsigned char* sha
   const long long slot = slots.first_slot(of.pair);
   const Change change{reinterpret_cast<float*>(shared + layout.change), slice};
   change.for_each([&](float& x, int key, int c) { x = of.final_gradient(key, c); });
+  const float factor = SplitScale(g.inputs.scale).of_sums;
   OwnSums sums;
   for (long long number = slots.count(of.pair); number-- > 0;) {
     const Chunk at = chunk_of(of, slice, number, shared);
@@ -92,7 +93,7 @@ __device__ inline void go_back(const Sequence& of, int slice, unsigned char* sha
                         [&](int n, int c, float sum) {
                           if (at.key_of(n) >= keys || first + c >= width) return;
                           float& x = change.at(n, first + c);
-                          x = fmaf(at.whole(n), x, sum);
+                          x = fmaf(at.whole(n), x, factor * sum);
                         });
         },
         sums);

@@ -56,6 +56,7 @@ __device__ inline void store_map(const GradientParams& g, unsigned char* shared)
     if (block_of_warp() == 0 && key < keys) work_decays(g, place.slot)[key] = at.whole(own_key());
   }
   float* to = work_state(g, backwards ? work::changes : work::chunk_states, place.slot);
+  const float factor = backwards ? SplitScale(g.inputs.scale).of_sums : 1.0f;
   operand_t* columns = at.operands(backwards ? layout.d_o : layout.v);
   for (int first = 0; first < width; first += panel) {
     load_panel<backwards>(at, first, columns);
@@ -64,7 +65,7 @@ __device__ inline void store_map(const GradientParams& g, unsigned char* shared)
                   [&](int n, int c, float sum) {
                     const int key = at.key_of(n), column = first + c;
                     if (key < keys && column < width)
-                      to[static_cast<long long>(key) * width + column] = sum;
+                      to[static_cast<long long>(key) * width + column] = factor * sum;
                   });
     __syncthreads();
   }

@@ -237,6 +237,23 @@ struct Outputs {
   __device__ __forceinline__ void store(int first) const {
     const int row = 16 * block_of_warp(), column = panel / groups * group_of_warp();
     float sum[tiles][4] = {};
+#pragma unroll 2
+    for (int key = 0; key < block_k; key += Ops::depth) {
+      const Ops::A a = Ops::load_rows(at.operands(layout.prefixed) + row * key_ld + key, key_ld);
+#pragma unroll
+      for (int n = 0; n < tiles; n += 2) {
+        Ops::B b[2];
+        Ops::load_paired_columns(b, at.operands(layout.state) + key * panel_ld + column + 8 * n,
+                                 panel_ld);
+        Ops::multiply(sum[n], a, b[0]);
+        Ops::multiply(sum[n + 1], a, b[1]);
+      }
+    }
+    const SplitScale scale(at.of.g.inputs.scale);
+#pragma unroll
+    for (int n = 0; n < tiles; ++n)
+#pragma unroll
+      for (int x = 0; x < 4; ++x) sum[n][x] *= scale.of_sums;
     others.add_columns(first, sum);
     for (int j = 0; j < row + 16; j += Ops::depth) {
       Ops::A a[2];
@@ -248,18 +265,6 @@ struct Outputs {
         Ops::load_raw_columns(b, at.operands(layout.v) + j * panel_ld + column + 8 * n, panel_ld);
         multiply_scores(sum[n], a, b[0]);
         multiply_scores(sum[n + 1], a, b[1]);
-      }
-    }
-#pragma unroll 2
-    for (int key = 0; key < block_k; key += Ops::depth) {
-      const Ops::A a = Ops::load_rows(at.operands(layout.prefixed) + row * key_ld + key, key_ld);
-#pragma unroll
-      for (int n = 0; n < tiles; n += 2) {
-        Ops::B b[2];
-        Ops::load_paired_columns(b, at.operands(layout.state) + key * panel_ld + column + 8 * n,
-                                 panel_ld);
-        Ops::multiply(sum[n], a, b[0]);
-        Ops::multiply(sum[n + 1], a, b[1]);
       }
     }
 #pragma unroll

@@ -144,7 +144,7 @@ struct Column {
 #pragma unroll
     for (int t = 0; t < 16; ++t) x[t] = q[t] * x[t] * before;
   }
-  /// Writes them as operands, q with the scale.
+  /// Writes them as operands, q with the scale or, without decays, with a part of it (SplitScale).
   __device__ __forceinline__ void store_suffixed(const Chunk& at) const {
     float x[16];
     suffixed(at, x);
@@ -152,7 +152,7 @@ struct Column {
   }
   __device__ __forceinline__ void store_prefixed(const Chunk& at) const {
     float x[16];
-    prefixed(at, at.of.g.inputs.scale, x);
+    prefixed(at, SplitScale(at.of.g.inputs.scale).of_queries, x);
     store_keys(at.operands(layout.prefixed), x);
   }
   /// Writes this thread's tokens and key to a tile [chunk, key_ld] of operands.

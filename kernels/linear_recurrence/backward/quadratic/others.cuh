@@ -172,13 +172,14 @@ struct OtherColumns {
   __device__ __forceinline__ void add_columns(int first, float (&sum)[tiles][4]) const {
     Column own;
     own.load(at);
+    const SplitScale scale(at.of.g.inputs.scale);
     float x[16], between = at.key_of(own_key()) < keys ? 1.0f : 0.0f;
     if constexpr (outputs) {
-      own.prefixed(at, at.of.g.inputs.scale, x);
+      own.prefixed(at, scale.of_queries, x);
     } else {
       own.suffixed(at, x);
 #pragma unroll
-      for (int t = 0; t < 16; ++t) x[t] *= at.of.g.inputs.scale;
+      for (int t = 0; t < 16; ++t) x[t] *= scale.of_queries;
     }
     const auto reached = [&](long long n) { return outputs ? n >= 0 : n < pieces.count; };
     constexpr int step = outputs ? -1 : 1;
@@ -196,7 +197,7 @@ struct OtherColumns {
       scores.add<Ops>(
           block_k, key_ld,
           RoundedRows{at.operands(layout.own_keys), at.operands(layout.other_keys), key_ld});
-      scores.store(at.operands(layout.other_scores), 1.0f);
+      scores.store(at.operands(layout.other_scores), scale.of_sums);
       __syncthreads();
       multiply_pair(sum, at.operands(layout.other_scores),
                     at.operands(layout.other_columns) + panel / groups * group_of_warp(), panel_ld);

@@ -74,6 +74,8 @@ class ScalarWalk : GradientWalk {
     const auto to_begin = [&](int n, int e) {
       return decays ? scale * device::exp2_fast(own.sum(n, 0, e)) : scale;
     };
+    const SplitScale split(scale);
+    const auto of_query = [&](int n, int e) { return decays ? to_begin(n, e) : split.of_queries; };
     if constexpr (decays) {
       multiply_states(state, before);
       before[0] *= end, before[1] *= end;
@@ -88,7 +90,7 @@ class ScalarWalk : GradientWalk {
       for (int n = 0; n < 8; ++n)
 #pragma unroll
         for (int r = 0; r < 2; ++r)
-          q.set(n, r, to_begin(n, 0) * q.at(n, r, 0), to_begin(n, 1) * q.at(n, r, 1));
+          q.set(n, r, of_query(n, 0) * q.at(n, r, 0), of_query(n, 1) * q.at(n, r, 1));
     };
     // With a constant decay there are no registers for them yet.
     if constexpr (!constant_decay) scale_queries();
@@ -97,14 +99,12 @@ class ScalarWalk : GradientWalk {
     products_wait<0>();
     pin(y), pin(z);
     const auto to_end = [&](int n, int e) {
-      return device::exp2_fast(own.end(0) - own.sum(n, 0, e));
+      return decays ? device::exp2_fast(own.end(0) - own.sum(n, 0, e)) : split.of_sums;
     };
-    if constexpr (decays) {
-      scale_tokens(y, to_end);
-      scale_tokens(z, to_end);
-      if constexpr (token_decays) add_keys(own_k, y, before);
-      scale_keys(change_, {end, end});
-    }
+    scale_tokens(y, to_end);
+    scale_tokens(z, to_end);
+    if constexpr (token_decays) add_keys(own_k, y, before);
+    if constexpr (decays) scale_keys(change_, {end, end});
 
     if constexpr (constant_decay) add_tokens(own_q, own_k, x, y, before, valid);
 
@@ -150,7 +150,7 @@ class ScalarWalk : GradientWalk {
       products_commit();
       products_wait<0>();
       pin(z);
-      if constexpr (decays) scale_tokens(z, to_end);
+      scale_tokens(z, to_end);
       pin(z);
       products_fence();
       multiply_outputs(stage, own_tile(t), z);

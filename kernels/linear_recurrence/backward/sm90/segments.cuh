@@ -93,7 +93,7 @@ class SegmentSums : StateWalk<pass> {
     if constexpr (sizes.inputs) this->add_keys(stage, own, state_);
     Columns q;
     q.load(this->own_columns(stage.begin + sizes.q));
-    const float scale = p_.base.inputs.scale;
+    const float scale = SplitScale(p_.base.inputs.scale).of_queries;
 #pragma unroll
     for (int n = 0; n < 8; ++n)
 #pragma unroll

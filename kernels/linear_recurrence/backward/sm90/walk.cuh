@@ -15,6 +15,9 @@
 //
 // In the last line, pairs of tokens that are both from t on appear twice, with opposite signs. They
 // cancel to float32's resolution, because the same rounded operands form both.
+//
+// Without decays D is kept without a part of the scale (SplitScale in rows.cuh), by which dk, dv and
+// the gradient of the initial state are then multiplied.
 
 #include "linear_recurrence/backward/sm90/scores.cuh"
 #include "linear_recurrence/backward/sm90/segments.cuh"
@@ -62,7 +65,10 @@ class GradientWalk : protected OwnKeys<Pass::gradients> {
 
   __device__ __forceinline__ void begin() {
     for_each_element(
-        [&](int i, int row, int column) { change_[i] = of_.final_gradient(row, column); });
+        [&](int i, int row, int column) {
+          change_[i] = of_.final_gradient(row, column);
+          if constexpr (!decays) change_[i] /= SplitScale(p_.base.inputs.scale).of_sums;
+        });
     for (int n = segments - 1; n > block_.segment; --n)
       pass_segment(p_.base, block_, n, true, key(0), change_);
   }
@@ -249,7 +255,11 @@ class GradientWalk : protected OwnKeys<Pass::gradients> {
   __device__ __forceinline__ void store_initial_gradients() const {
     if (block_.segment > 0) return;
     for_each_element(
-        [&](int i, int row, int column) { of_.store_initial_gradient(row, column, change_[i]); });
+        [&](int i, int row, int column) {
+          float change = change_[i];
+          if constexpr (!decays) change *= SplitScale(p_.base.inputs.scale).of_sums;
+          of_.store_initial_gradient(row, column, change);
+        });
   }
 
   float change_[width64 / 2] = {};  // D
