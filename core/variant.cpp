@@ -1,6 +1,8 @@
 #include "core/variant.hpp"
 
 #include "core/catalog.hpp"
+#include "core/error.hpp"
+#include "core/operator.hpp"
 
 namespace gla_bench {
 
@@ -26,6 +28,19 @@ const Variant* find_variant(std::string_view op, std::string_view name, BackendI
 std::string describe(const Candidate& candidate) {
   return candidate.variant->name + " [" + std::string(name(candidate.variant->backend)) + "] " +
          describe(candidate.tile) + " on " + describe(candidate.problem);
+}
+
+std::vector<Region> workspace_of(const Candidate& candidate) {
+  std::vector<Region> regions = candidate.variant->workspace(candidate.problem, candidate.tile);
+  if (regions.empty()) return regions;
+  const Operator* op = find_operator(candidate.problem.op);
+  if (op == nullptr) return regions;
+  for (const TensorSpec& tensor : op->tensors(candidate.problem))
+    for (const Region& region : regions)
+      if (region.name == tensor.name)
+        throw BuildError(describe(candidate) + ": workspace region '" + region.name +
+                         "' has the name of a tensor");
+  return regions;
 }
 
 std::size_t workspace_bytes(const Candidate& candidate) {

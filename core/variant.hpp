@@ -245,6 +245,10 @@ struct Candidate {
 /// "chunk_fused [cuda] block_v=32,chunk=64 on gla forward ...", for messages.
 std::string describe(const Candidate& candidate);
 
+/// The regions of a candidate's workspace.
+/// @throws BuildError where one has the name of a tensor, as a kernel asks for both by name
+std::vector<Region> workspace_of(const Candidate& candidate);
+
 std::size_t workspace_bytes(const Candidate& candidate);
 
 /// Of the workspace, what a training step keeps from its forward to its backward.

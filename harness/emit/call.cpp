@@ -174,7 +174,7 @@ Call<std::int64_t> call_of(const Operator& op, const Candidate& given) {
   for (const TensorMap& map : recipe.tensor_maps)
     call.maps.push_back({map, map.extents, map.strides});
   const Variant& variant = *candidate.variant;
-  for (const Region& region : variant.workspace(candidate.problem, candidate.tile))
+  for (const Region& region : workspace_of(candidate))
     call.regions.push_back({region.name, static_cast<std::int64_t>(region.bytes)});
   Markers markers;
   for (const TensorSpec& tensor : op.tensors(candidate.problem)) {

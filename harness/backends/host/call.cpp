@@ -14,9 +14,7 @@ class CallOnHost final : public DirectCall {
 
   BuildInfo info() const override { return {}; }
 
-  std::vector<Region> workspace() const override {
-    return candidate_.variant->workspace(candidate_.problem, candidate_.tile);
-  }
+  std::vector<Region> workspace() const override { return workspace_of(candidate_); }
 
   void run(const Address& address, void*) const override {
     const Threads scope(threads_);

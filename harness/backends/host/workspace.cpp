@@ -4,7 +4,7 @@ namespace gla_bench {
 
 void HostWorkspace::allocate(const Candidate& candidate) {
   regions_.clear();
-  for (const Region& region : candidate.variant->workspace(candidate.problem, candidate.tile))
+  for (const Region& region : workspace_of(candidate))
     regions_.emplace_back(region.name, region.bytes);
 }
 

@@ -80,7 +80,7 @@ std::size_t normalizer_elements(const Problem& problem) {
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   if (!normalizers_apart(problem, tile)) return {};
-  return {{"normalizers", normalizer_elements(problem) * 4}};
+  return {{"last_normalizers", normalizer_elements(problem) * 4}};
 }
 
 /// The slices of a sequence are neighbours in the grid and walk it together, so the L2 cache serves

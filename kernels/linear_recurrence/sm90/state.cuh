@@ -82,7 +82,8 @@ class StateGroup {
       bool last = false;
       if constexpr (!outputs) {
         last = is_last(stage);
-        __syncwarp();  // all lanes have read it
+        publish_shared();  // as above
+        __syncwarp();      // all lanes have read it
       }
       if (lane_ == 0) barrier_arrive(stage.freed());
       if (last) break;
@@ -143,7 +144,8 @@ class StateGroup {
     if constexpr (key_gates && on_chip) {
 #pragma unroll
       for (TileState& state : states_) state.scale(stage.begin + layout.after_update);
-      __syncwarp();  // all lanes have read the table
+      publish_shared();  // and no copy of gates overtakes loads that are on their way
+      __syncwarp();      // all lanes have read the table
     }
   }
 
@@ -316,7 +318,8 @@ class StateGroup {
         const float2 bits = load_floats(table + 4 * TileState::key_of(n));
         return float2{device::exp2_fast(bits.x), device::exp2_fast(bits.y)};
       });
-      __syncwarp();  // all lanes have read the table
+      publish_shared();  // and no copy of gates overtakes loads that are on their way
+      __syncwarp();      // all lanes have read the table
     } else {
       keep_state_before(c + 1, [](int) { return float2{1.0f, 1.0f}; });
     }

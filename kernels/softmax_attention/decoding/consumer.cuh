@@ -66,6 +66,9 @@ struct Consumer {
       if constexpr (biased)
 #pragma unroll
         for (int h = 0; h < 2; ++h) offset[h] += memory.total(bias_row[h], step);
+      // An arrival overtakes loads from shared memory that are still on their way. Without a fence
+      // a copy into the stage may, too.
+      publish_shared();
       if constexpr (biased) {
         barrier_arrive(memory.free(step));
       } else {

@@ -79,16 +79,20 @@ struct Consumer {
     pin(outputs);
     pin_packed(packed);
   }
-  /// A lane that has read biases arrives for itself: of what others have read, a lane that arrives
-  /// for them knows only by a barrier of the warp, which racecheck does not take for enough.
+  /// An arrival overtakes loads of biases that are still on their way, and without a fence so may a
+  /// copy into their place. A lane that has read biases arrives for itself: of what others have
+  /// read, a lane that arrives for them knows only by a barrier of the warp, which racecheck does
+  /// not take for enough.
   template <bool decays>
   __device__ __forceinline__ void release_keys(const Stage& stage) const {
-    if constexpr (decays)
+    if constexpr (decays) {
+      publish_shared();
       barrier_arrive(stage.keys_free());
-    else if constexpr (biased)
+    } else if constexpr (biased) {
       arrive_for_lanes(stage.keys_free());
-    else
+    } else {
       arrive_as_warp(stage.keys_free());
+    }
   }
   /// Clears the values behind the last key of a ragged sequence, where those of the next one lie:
   /// their weights are zero, but zero times NaN is NaN.

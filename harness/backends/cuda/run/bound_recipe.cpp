@@ -64,8 +64,7 @@ constexpr std::uintptr_t no_memory = 4096;
 BoundRecipe::BoundRecipe(const Candidate& candidate, const Recipe& recipe,
                          std::vector<LibraryPtr> libraries)
     : candidate_(candidate), recipe_(recipe), libraries_(std::move(libraries)) {
-  for (const Region& region : candidate.variant->workspace(candidate.problem, candidate.tile))
-    regions_[region.name] = region.bytes;
+  for (const Region& region : workspace_of(candidate)) regions_[region.name] = region.bytes;
   multiplies_ = std::any_of(recipe.steps.begin(), recipe.steps.end(), [](const Step& step) {
     return std::holds_alternative<MatrixProduct>(step);
   });

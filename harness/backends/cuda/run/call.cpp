@@ -57,7 +57,7 @@ CudaCall::CudaCall(Candidate candidate, Recipe recipe, std::span<const CodePtr> 
 }
 
 std::vector<Region> CudaCall::workspace() const {
-  std::vector<Region> regions = candidate_.variant->workspace(candidate_.problem, candidate_.tile);
+  std::vector<Region> regions = workspace_of(candidate_);
   if (bound_->multiplies()) regions.push_back({cublas_region, cublas_workspace_bytes});
   return regions;
 }

@@ -64,13 +64,12 @@ void CudaPlan::prepare(Workset& workset) {
     CudaWorkset& tensors = staged_here(workset);
     Device& on = device();
     workset_ = &tensors;
-    const Variant& variant = *candidate_.variant;
     if (!workspace_) {
       std::vector<LibraryPtr> libraries;
       for (const CodePtr& code : codes_) libraries.push_back(std::make_shared<Library>(code));
       recipe_on_device_ = std::make_unique<BoundRecipe>(candidate_, recipe_, std::move(libraries));
-      workspace_ = std::make_unique<GuardedBuffers>(
-          on.helpers(), on.stream(), variant.workspace(candidate_.problem, candidate_.tile));
+      workspace_ =
+          std::make_unique<GuardedBuffers>(on.helpers(), on.stream(), workspace_of(candidate_));
     }
     workspace_->poison_all();
     bound_ = bind(tensors);
