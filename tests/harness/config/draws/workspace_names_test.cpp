@@ -15,10 +15,10 @@ namespace {
 
 /// Every variant of a backend for drawn problems of every operator and direction.
 std::size_t names_of_drawn_problems(BackendId backend, const Limits& limits) {
-  const Place place{.backend = backend,
-                    .limits = limits,
-                    .device = "",
-                    .source_hash = [](const Variant&) { return std::string(); }};
+  const Place place{
+      .backend = backend, .limits = limits, .device = "", .source_hash = [](const Variant&) {
+        return std::string();
+      }};
   std::size_t count = 0;
   for (const Operator& op : operators())
     for (const Direction direction : op.directions) {
@@ -41,6 +41,19 @@ TEST(WorkspaceNames, NoRegionOfACudaVariantIsNamedAsATensor) {
 
 TEST(WorkspaceNames, NoRegionOfAHostVariantIsNamedAsATensor) {
   EXPECT_GT(names_of_drawn_problems(BackendId::host, {}), 500u);
+}
+
+// Its normalizers between once lay in a region that was named as they are.
+TEST(WorkspaceNames, RecurrentsNormalizersAreNotThoseBetween) {
+  Problem problem;
+  problem.op = "linear_attention";
+  problem.shape = {1, 64, 1, 32, 104};
+  problem.gate = "none";
+  problem.initial_state = true;
+  problem.options = {{"normalize", "true"}, {"in_place", "true"}, {"states_every", "16"}};
+  const Variant& variant = *find_variant("linear_attention", "recurrent", BackendId::cuda);
+  const Tile tile{{"block_v", 16}, {"columns", 2}, {"lanes", 8}, {"stages", 3}, {"tokens", 8}};
+  EXPECT_EQ(workspace_of({&variant, problem, tile}).size(), 1u);
 }
 
 TEST(WorkspaceNames, ARegionNamedAsATensorIsAnError) {
