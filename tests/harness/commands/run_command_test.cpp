@@ -6,6 +6,8 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 #include <thread>
 
 #include "harness/records/record_file.hpp"
@@ -23,6 +25,22 @@ constexpr const char* slow_config = R"({"backend": "host", "sweeps": [{"operator
     "variants": ["recurrent", "chunk_fused"], "dtypes": ["float32"],
     "shapes": [[1, 20, 2, 8, 4], [1, 9, 1, 8, 4]], "max_tiles": 1}],
     "policy": {"timing": {"max_noise": 0, "max_samples": 1000000, "min_seconds": 2}}})";
+
+/// Waits until a process answers a signal itself, which it has blocked then. Before it the process
+/// still loads or reads its config, which takes as long as a busy machine likes.
+void wait_for_readiness(pid_t pid, int signal) {
+  const std::string status = "/proc/" + std::to_string(pid) + "/status", field = "SigBlk:";
+  for (int i = 0; i < 6000; ++i) {
+    std::ifstream file(status);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t at = text.find(field);
+    if (at != std::string::npos &&
+        (std::stoull(text.substr(at + field.size()), nullptr, 16) >> (signal - 1) & 1) != 0)
+      return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  FAIL() << "process " << pid << " has not blocked signal " << signal;
+}
 
 class RunCommand : public testing::Test {
  protected:
@@ -85,8 +103,9 @@ TEST_F(RunCommand, AResumedRunThatCameToItsEndSaysNothingOfTheSignal) {
 
 // Before the first candidate there is a worker to start, and ceilings to measure.
 TEST_F(RunCommand, ASignalInTheFirstSecondsStillLeavesAFileAndAMessage) {
-  for (const int milliseconds : {300, 1200}) {
+  for (const int milliseconds : {0, 1000}) {
     WorkerProcess run({places::program, {"run", config_, "-q", "-o", out_}});
+    wait_for_readiness(run.pid(), SIGINT);
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     ::kill(run.pid(), SIGINT);
     const Death death = run.bury(60);
@@ -102,7 +121,8 @@ TEST_F(RunCommand, ASignalInTheFirstSecondsStillLeavesAFileAndAMessage) {
 
 TEST_F(RunCommand, ASignalIsAnsweredWhereNoFileWasAskedFor) {
   WorkerProcess run({places::program, {"verify", config_, "-q", "--seeds", "1000"}});
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  wait_for_readiness(run.pid(), SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1000));
   ::kill(run.pid(), SIGINT);
   const Death death = run.bury(60);
   EXPECT_EQ(death.cause, "exit code 130") << death.last_words;
