@@ -8,7 +8,9 @@
 
 namespace gla_bench {
 
-/// While this object exists, both signals wait at descriptor() until they are read.
+/// While this object exists, both signals wait at descriptor() until they are read, by the thread
+/// that has made it. Threads that libraries started before may be the ones that get a signal; they
+/// hand it over.
 class SignalWatch {
  public:
   SignalWatch();
@@ -22,6 +24,8 @@ class SignalWatch {
 
  private:
   sigset_t before_{};
+  struct sigaction interrupt_before_ {
+  }, terminate_before_{};
   int descriptor_ = -1;
 };
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -27,16 +28,18 @@ constexpr const char* slow_config = R"({"backend": "host", "sweeps": [{"operator
     "policy": {"timing": {"max_noise": 0, "max_samples": 1000000, "min_seconds": 2}}})";
 
 /// Waits until a process answers a signal itself, which it has blocked then. Before it the process
-/// still loads or reads its config, which takes as long as a busy machine likes.
+/// still loads or reads its config, which takes as long as a busy machine likes. While it is forked
+/// all signals are blocked, also the one that nobody answers.
 void wait_for_readiness(pid_t pid, int signal) {
   const std::string status = "/proc/" + std::to_string(pid) + "/status", field = "SigBlk:";
   for (int i = 0; i < 6000; ++i) {
     std::ifstream file(status);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const std::size_t at = text.find(field);
-    if (at != std::string::npos &&
-        (std::stoull(text.substr(at + field.size()), nullptr, 16) >> (signal - 1) & 1) != 0)
-      return;
+    const std::uint64_t blocked =
+        at == std::string::npos ? 0 : std::stoull(text.substr(at + field.size()), nullptr, 16);
+    const auto blocks = [&](int number) { return (blocked >> (number - 1) & 1) != 0; };
+    if (blocks(signal) && !blocks(SIGHUP)) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   FAIL() << "process " << pid << " has not blocked signal " << signal;
