@@ -1,6 +1,7 @@
 // gla-bench repeat: runs one candidate again, in this process. A record's "command" names it.
 
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -8,6 +9,7 @@
 #include "harness/commands/commands.hpp"
 #include "harness/config/candidates/candidates.hpp"
 #include "harness/config/candidates/describe_function.hpp"
+#include "harness/engine/damage.hpp"
 #include "harness/engine/run.hpp"
 #include "harness/engine/wrong/other_bits.hpp"
 #include "harness/records/environment.hpp"
@@ -28,25 +30,33 @@ struct RepeatOptions {
   CandidateOptions candidates;
 };
 
+/// A candidate that is ready to be called.
+struct Ready {
+  std::unique_ptr<Plan> plan;
+  std::unique_ptr<Workset> workset;
+};
+
+Ready make_ready(Backend& backend, const Operator& op, const Candidate& candidate) {
+  Ready ready{backend.build(candidate),
+              backend.stage(op, candidate.problem, inputs_of(op, candidate.problem))};
+  ready.plan->prepare(*ready.workset);
+  return ready;
+}
+
 /// One call and nothing else, inside the range that profilers look at. Another call comes before
 /// it, so that nothing is loaded within the range.
 void call_once(Backend& backend, const Operator& op, const Candidate& candidate) {
-  const auto plan = backend.build(candidate);
-  const auto workset = backend.stage(op, candidate.problem, inputs_of(op, candidate.problem));
-  plan->prepare(*workset);
+  const auto [plan, workset] = make_ready(backend, op, candidate);
   plan->run();
   poison_before_timing(*workset, *plan);
-  backend.profiled([&] { plan->run(); });
-  for (const auto& damage : {workset->damage(), plan->damage()})
-    if (damage) throw RunError(describe(candidate) + ": " + *damage);
+  backend.profiled([&plan = *plan] { plan.run(); });
+  expect_no_damage(candidate, *workset, *plan);
 }
 
 /// Many calls with the same inputs. Other bits are an error where the variant promises the same.
 int call_often(Backend& backend, const Operator& op, const Candidate& candidate, int calls) {
-  const auto plan = backend.build(candidate);
-  const auto workset = backend.stage(op, candidate.problem, inputs_of(op, candidate.problem));
-  plan->prepare(*workset);
-  const RepeatedCalls result = call_repeatedly(op, candidate.problem, *workset, *plan, calls);
+  const auto [plan, workset] = make_ready(backend, op, candidate);
+  const RepeatedCalls result = call_repeatedly(op, candidate, *workset, *plan, calls);
   std::cout << describe(candidate) << "\n";
   for (const OtherBits& other : result.told) std::cout << describe(other) << "\n";
   std::cout << result.calls << " calls with the same inputs: " << result.others
@@ -126,8 +136,9 @@ void add_repeat(CLI::App& program, Context& context) {
   add_row_option(*command, options->row);
   auto* verify_only = command->add_flag("--verify", options->verify_only, "verification alone");
   auto* json = command->add_flag("--json", options->json, "the record as JSON");
-  command->add_option("--keep-wrong", options->keep_wrong,
-                      "folder for inputs, outputs and reference where the result is wrong");
+  auto* keep_wrong =
+      command->add_option("--keep-wrong", options->keep_wrong,
+                          "folder for inputs, outputs and reference where the result is wrong");
   auto* profile = command->add_flag("--profile", options->profile,
                                     "one call and nothing else, marked for a profiler");
   command
@@ -135,7 +146,7 @@ void add_repeat(CLI::App& program, Context& context) {
                    "so many calls with the same inputs, and nothing else: tells which of them left "
                    "other bits than the first, as a race does")
       ->check(CLI::Range(2, 1000000))
-      ->excludes(verify_only, json, profile);
+      ->excludes(verify_only, json, profile, keep_wrong);
   options->backend.add_to(*command);
   options->backend.add_emulation_to(*command)->needs(verify_only);
   options->candidates.add_to(*command);

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "harness/backends/sources/source_hash.hpp"
+#include "harness/engine/damage.hpp"
 #include "harness/tensors/safetensors.hpp"
 #include "harness/tensors/staging.hpp"
 #include "harness/tensors/tensor_file.hpp"
@@ -55,8 +56,7 @@ HostTensors run_once(Backend& backend, const Operator& op, const Candidate& cand
   workset->poison_outputs();
   plan->poison_workspace();
   plan->run();
-  for (const std::optional<std::string>& damage : {workset->damage(), plan->damage()})
-    if (damage) throw RunError(describe(candidate) + ": " + *damage);
+  expect_no_damage(candidate, *workset, *plan);
   return workset->download_outputs();
 }
 

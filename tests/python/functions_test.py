@@ -216,6 +216,25 @@ class CommandLine(unittest.TestCase):
         listed = command("list", "gla", "--candidates", self.example)
         self.assertIn("numpy_gla [host] Token by token", listed.stdout)
 
+    def test_many_calls_tell_which_left_other_bits(self):
+        mine = pathlib.Path(self.folder.name) / "mine.py"
+        text = (source / "examples" / "numpy_gla.py").read_text()
+        text = text.replace("@gla_bench", "CALLS = []\n\n\n@gla_bench", 1)
+        for step, code, others in (("0", 0, 0), ("1e-3", 1, 3)):
+            mine.write_text(text.replace(
+                "return o, state", f"CALLS.append(0)\n    return o + {step} * len(CALLS), state"))
+            command("verify", str(self.config), "-o", str(self.results), "--force", "--candidates",
+                    f"{mine}:numpy_gla")
+            row = 1 + [record.variant for record in gla_bench.load(self.results)].index("numpy_gla")
+            called = command("repeat", f"{self.results}#{row}", "--calls", "4")
+            self.assertEqual(called.returncode, code, called.stderr)
+            self.assertIn(f"4 calls with the same inputs: {others} left other bits than the first",
+                          called.stdout)
+            self.assertEqual(called.stdout.count("'o' has other bits in "), others)
+        refused = command("repeat", f"{self.results}#{row}", "--calls", "4", "--keep-wrong", "wrong")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--keep-wrong", refused.stderr)
+
     def test_an_edit_makes_its_records_stale(self):
         copy = pathlib.Path(self.folder.name) / "mine.py"
         text = (source / "examples" / "numpy_gla.py").read_text()

@@ -6,7 +6,7 @@
 #include <optional>
 #include <sstream>
 
-#include "core/error.hpp"
+#include "harness/engine/damage.hpp"
 #include "harness/engine/wrong/where_wrong.hpp"
 #include "harness/verify/verify.hpp"
 
@@ -42,7 +42,7 @@ std::uint64_t call_poisoned(Workset& workset, Plan& plan) {
 
 }  // namespace
 
-RepeatedCalls call_repeatedly(const Operator& op, const Problem& problem, Workset& workset,
+RepeatedCalls call_repeatedly(const Operator& op, const Candidate& candidate, Workset& workset,
                               Plan& plan, int calls, int at_most) {
   const std::uint64_t expected = call_poisoned(workset, plan);
   const HostTensors first_call = workset.download_outputs();
@@ -53,7 +53,7 @@ RepeatedCalls call_repeatedly(const Operator& op, const Problem& problem, Workse
     if (fingerprint == expected) continue;
     if (result.others++ >= at_most) continue;
     const HostTensors& outputs = workset.download_outputs();
-    for (const TensorSpec& spec : op.tensors(problem)) {
+    for (const TensorSpec& spec : op.tensors(candidate.problem)) {
       if (spec.role != TensorSpec::Role::output) continue;
       if (auto other = compare_bits(spec, first_call.at(spec.name), outputs.at(spec.name))) {
         other->call = result.calls;
@@ -61,8 +61,7 @@ RepeatedCalls call_repeatedly(const Operator& op, const Problem& problem, Workse
       }
     }
   }
-  for (const auto& damage : {workset.damage(), plan.damage()})
-    if (damage) throw RunError(*damage);
+  expect_no_damage(candidate, workset, plan);
   return result;
 }
 

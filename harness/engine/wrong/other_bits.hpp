@@ -32,7 +32,7 @@ struct RepeatedCalls {
 /// @param calls at least 2
 /// @param at_most how many of the calls with other bits are described
 /// @throws RunError where a call fails, or damages inputs or guard zones
-RepeatedCalls call_repeatedly(const Operator& op, const Problem& problem, Workset& workset,
+RepeatedCalls call_repeatedly(const Operator& op, const Candidate& candidate, Workset& workset,
                               Plan& plan, int calls, int at_most = 8);
 
 /// "call 17: 'o' has other bits in 128 elements of 4 rows, from [0,64,1,3] to [0,64,1,95], by up to

@@ -15,8 +15,8 @@ RepeatedCalls calls_of(const Fault& fault, int calls, int at_most = 8) {
   Bench bench(small_problem());
   const Variant variant = faulty(fault);
   bench.stage(variant);
-  return call_repeatedly(bench.truth.op(), bench.truth.problem(), *bench.workset, *bench.plan,
-                         calls, at_most);
+  return call_repeatedly(bench.truth.op(), {&variant, bench.truth.problem(), {}}, *bench.workset,
+                         *bench.plan, calls, at_most);
 }
 
 TEST(OtherBits, TheSameBitsInEveryCall) {
