@@ -82,7 +82,7 @@ class StateGroup {
       bool last = false;
       if constexpr (!outputs) {
         last = is_last(stage);
-        publish_shared();  // as above
+        publish_shared();  // and no copy overtakes the load
         __syncwarp();      // all lanes have read it
       }
       if (lane_ == 0) barrier_arrive(stage.freed());
