@@ -121,7 +121,7 @@ TEST(WellPosedProblems, OfNormalizedGradientsHaveTwoChannelsOfKeysAndValuesToAve
 /// of many later queries, and of a final state's gradient in bfloat16 it hides what tokens add.
 TEST(WellPosedProblems, OfNormalizedGradientsInFloat32AreWhatTf32Resolves) {
   int few = 0, begun = 0, coarse = 0, sixteen_bits = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+  for (std::uint64_t seed = 1; seed <= 30; ++seed)
     for (const Problem& p :
          free_problems("linear_attention", 100, seed, R"(, "direction": "backward")")) {
       if (!flag(p, "normalize")) continue;
@@ -157,6 +157,30 @@ TEST(WellPosedProblems, OfGradientsOfNormalizersHaveThatOfTheFinalOne) {
     }
   EXPECT_GT(normalizers, 10);
   EXPECT_GT(without, 10) << "drawn where no normalizer has a gradient";
+}
+
+/// Beside the outputs of a large state the gradient of a final normalizer is too small to keep that
+/// of the initial one from zero. Among those of several heads it may be.
+TEST(WellPosedProblems, OfNormalizersBesideLargeStatesHaveSeveralHeads) {
+  int many = 0, few_of_small = 0, few_without = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const Problem& p :
+         free_problems("linear_attention", 100, seed, R"(, "direction": "backward")")) {
+      if (!p.initial_state) continue;
+      const bool large = option(p, "state_size") != "1";
+      const bool few = std::max(p.shape.batch, p.shape.sequences) * p.shape.heads < 8;
+      if (!flag(p, "normalize")) {
+        few_without += large && few;
+        continue;
+      }
+      EXPECT_FALSE(large && few) << describe(p);
+      many += large;
+      few_of_small += few;
+    }
+  EXPECT_GT(many, 5);
+  EXPECT_GT(few_of_small, 10)
+      << "a state of size 1 leaves the gradient of a final normalizer its part";
+  EXPECT_GT(few_without, 10) << "drawn where no normalizer has a gradient";
 }
 
 /// Gradients that are zero are judged beside those of other heads, as chunks of few tokens are.
