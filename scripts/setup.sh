@@ -79,16 +79,19 @@ if [[ $what != program ]]; then
   install_missing "${page_packages[@]}"
   install_missing "${mpi_packages[@]}"
 fi
-if [[ "$*" != *-DGLA_BENCH_TESTS=OFF* ]]; then
-  install_missing "${test_packages[@]}"
-  install_missing "${page_test_packages[@]}"
-  install_missing "${sweep_test_packages[@]}"
-fi
+if [[ "$*" != *-DGLA_BENCH_TESTS=OFF* ]]; then install_missing "${test_packages[@]}"; fi
 if [[ $what != program ]]; then
   install_for_python
   install_for_flashinfer
 fi
 if [[ $what == fuzz ]]; then install_missing "${fuzz_packages[@]}"; fi
+# A browser and Slurm are for tests alone, and large: they are installed while the build runs.
+if [[ "$*" != *-DGLA_BENCH_TESTS=OFF* ]]; then
+  {
+    install_missing "${page_test_packages[@]}"
+    install_missing "${sweep_test_packages[@]}"
+  } &
+fi
 
 # A toolkit in the usual place counts even when nvcc is not on the PATH.
 if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
@@ -96,3 +99,4 @@ if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
 fi
 cmake -S . -B build -G Ninja "$@"
 cmake --build build --parallel "$(nproc)"
+wait
