@@ -9,5 +9,5 @@ ctest --test-dir build --output-on-failure --parallel "$(nproc)" "$@"
 
 # The same seed each time: what CI says of a commit is not left to chance.
 status=0
-scripts/fuzz.sh --quick all 5 -seed=1 || status=$?
+scripts/fuzz.sh --quick all 3 -seed=1 || status=$?
 if ((status != 0 && status != 77)); then exit "$status"; fi
