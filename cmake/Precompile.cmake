@@ -3,19 +3,19 @@
 set(GLA_BENCH_READ_MOST <algorithm> <filesystem> <fstream> <functional> <map> <optional> <set> <sstream> <string>
                         <vector> <nlohmann/json.hpp>)
 
-# gla_bench_precompile(target [header...]): what is read most, and these headers besides. Targets without headers of
-# their own share what the first of them has compiled, and have to have the same options.
-function(gla_bench_precompile target)
+# gla_bench_precompile(target kind [header...]): what is read most, and these headers besides. Targets without headers of
+# their own share what the first of their kind has compiled, and have to have the same options.
+function(gla_bench_precompile target kind)
   if(CMAKE_CXX_COMPILER_LAUNCHER)
     return()
   endif()
-  get_property(first GLOBAL PROPERTY GLA_BENCH_FIRST_PRECOMPILED)
+  get_property(first GLOBAL PROPERTY GLA_BENCH_FIRST_PRECOMPILED_${kind})
   if(ARGN)
     target_precompile_headers(${target} PRIVATE ${GLA_BENCH_READ_MOST} ${ARGN})
   elseif(first)
     target_precompile_headers(${target} REUSE_FROM ${first})
   else()
     target_precompile_headers(${target} PRIVATE ${GLA_BENCH_READ_MOST})
-    set_property(GLOBAL PROPERTY GLA_BENCH_FIRST_PRECOMPILED ${target})
+    set_property(GLOBAL PROPERTY GLA_BENCH_FIRST_PRECOMPILED_${kind} ${target})
   endif()
 endfunction()

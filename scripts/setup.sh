@@ -85,7 +85,9 @@ if [[ $what != program ]]; then
   install_for_flashinfer
 fi
 if [[ $what == fuzz ]]; then install_missing "${fuzz_packages[@]}"; fi
-# A browser and Slurm are for tests alone, and large: they are installed while the build runs.
+# A browser and Slurm are for tests alone, and large: they are installed while the build runs. A build that fails
+# waits for them too, so that nothing holds the packages' lock afterwards.
+trap wait EXIT
 if [[ "$*" != *-DGLA_BENCH_TESTS=OFF* ]]; then
   {
     install_missing "${page_test_packages[@]}"
@@ -99,4 +101,3 @@ if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
 fi
 cmake -S . -B build -G Ninja "$@"
 cmake --build build --parallel "$(nproc)"
-wait

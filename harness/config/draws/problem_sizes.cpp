@@ -160,10 +160,12 @@ std::int64_t ProblemSpace::least_heads(const Problem& problem) const {
   const std::int64_t sums = sums_of_a_head(tensors, problem);
   const std::int64_t heads_of_sums = sums > 0 ? (least_constants - 1) / sums + 1 : 1;
   if (!has("key_seq")) {
+    std::int64_t least = heads_of_sums;
     if (has_normalizers_of_large_states(problem))
-      return std::max(heads_of_sums, (least_normalizers - 1) / std::max(s.batch, s.sequences) + 1);
-    if (!has_gradients_of_token_decays(tensors)) return heads_of_sums;
-    return std::max(heads_of_sums, (least_token_decays - 1) / decayed_tokens(problem) + 1);
+      least = std::max(least, (least_normalizers - 1) / std::max(s.batch, s.sequences) + 1);
+    if (has_gradients_of_token_decays(tensors))
+      least = std::max(least, (least_token_decays - 1) / decayed_tokens(problem) + 1);
+    return least;
   }
   const auto heads_of_rows = [](std::int64_t tokens) { return (least_rows - 1) / tokens + 1; };
   const std::int64_t group = s.heads / s.keys_heads();
