@@ -21,6 +21,8 @@ ATTENTION = ["attention", "decay_attention", "attention"]
 SOFTMAX_VARIANTS = ["three_pass", "online", "online_blocked", "cluster"]
 LINEAR_VARIANTS = ["chunk_sm90", "chunk_fused", "chunk_materialized", "recurrent"]
 LINEAR_DIRECTIONS = ["forward"] * 4 + ["backward", "training", "training"]
+DIRECTIONS = {**dict.fromkeys(LINEAR, {"forward", "backward", "training"}), "gla_layer": {"forward"},
+              **dict.fromkeys([*ATTENTION, "softmax"], {"forward", "backward"})}
 LINEAR_GATES = {"gla": ["mild", "typical", "strong"], "simple_gla": ["mild", "typical"]}
 DIMS = [32, 48, 64, 80, 96, 112, 128, 160, 192, 256]
 DTYPES = ["bfloat16"] * 8 + ["float16", "float32"]
@@ -125,6 +127,8 @@ def sweep_of(draws, operator, drawn, limits):
     sweep = {"operator": operator, "refusals_allowed": True, "dtypes": [draws.choice(DTYPES)], "max_tiles": 0}
     count = range(limits.problems)
     if operator == "softmax":
+        if limits.directions:  # Without them the draws are those of earlier seeds, which had the forward alone.
+            sweep["direction"] = draws.choice(["forward", "backward"])
         return {**sweep, "variants": SOFTMAX_VARIANTS, "shapes": [rows_of(draws, limits) for _ in count]}
     dims = dims_of(draws, operator, drawn)
     drawn.add(dims)
@@ -159,20 +163,29 @@ def main():
     parser.add_argument("--judged", type=float, default=1 / 3, help="share of the pairs that judge")
     parser.add_argument("--part", choices=["fit", "judge"], required=True)
     parser.add_argument("--operators", nargs="+", default=[*LINEAR, *ATTENTION, "softmax", "gla_layer"])
+    parser.add_argument("--directions", nargs="+", default=[], choices=["forward", "backward", "training"],
+                        help="draw again what has another one (default: all of them)")
     parser.add_argument("--most-gigabytes", type=float, default=1)
     parser.add_argument("--most-teraflop", type=float, default=0.7)
     options = parser.parse_args()
+    wanted = set(options.directions)
+    for operator in options.operators:
+        if wanted and not wanted & DIRECTIONS[operator]:
+            parser.error(f"--directions: {operator} has none of {', '.join(options.directions)}")
     draws = random.Random(options.seed)
     sweeps = {"fit": [], "judge": []}
     drawn = set()
     for number in range(options.pairs):
         operator = options.operators[number % len(options.operators)]
         sweep = sweep_of(draws, operator, drawn, options)
+        while wanted and sweep.get("direction", "forward") not in wanted:
+            sweep = sweep_of(draws, operator, drawn, options)
         part = "judge" if draws.random() < options.judged else "fit"
         sweeps[part].append(sweep)
     what = {"fit": "that a cost model is fitted on", "judge": "that choices are judged by"}[options.part]
+    chosen = " --directions " + " ".join(options.directions) if wanted else ""
     json.dump({"description": f"Problems {what}, drawn by scripts/draw_tuning.py --seed {options.seed} "
-                              f"--pairs {options.pairs} --problems {options.problems} --part {options.part}.",
+                              f"--pairs {options.pairs} --problems {options.problems} --part {options.part}{chosen}.",
                "backend": "cuda", "policy": POLICY, "sweeps": sweeps[options.part]}, sys.stdout, indent=1)
     print()
 

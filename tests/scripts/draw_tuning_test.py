@@ -48,6 +48,16 @@ class DrawTuning(unittest.TestCase):
         self.assertGreater(max(lengths), 50000)
         self.assertTrue(any(shape["key_dim"] & (shape["key_dim"] - 1) for shape in shapes))
 
+    def test_directions_that_were_asked_for_are_the_only_ones(self):
+        config = drawn("--seed", 3, "--pairs", 20, "--part", "fit", "--judged", 0, "--directions", "backward",
+                       "training", "--operators", "gla", "attention", "softmax")
+        self.assertEqual({(sweep["operator"], sweep["direction"]) for sweep in config["sweeps"]},
+                         {("gla", "backward"), ("gla", "training"), ("attention", "backward"), ("softmax", "backward")})
+        self.assertIn("--directions backward training", config["description"])
+        with self.assertRaises(subprocess.CalledProcessError) as refused:
+            drawn("--seed", 3, "--part", "fit", "--directions", "training", "--operators", "softmax")
+        self.assertIn("softmax has none of training", refused.exception.stderr)
+
     def test_every_operator_and_direction_is_drawn(self):
         sweeps = [sweep for seed in range(4) for part in ("fit", "judge")
                   for sweep in drawn("--seed", seed, "--pairs", 36, "--part", part)["sweeps"]]
