@@ -18,7 +18,8 @@ import sys
 
 LINEAR = ["gla", "rwkv6", "simple_gla", "retention", "linear_attention"]
 ATTENTION = ["attention", "decay_attention", "attention"]
-SOFTMAX_VARIANTS = ["three_pass", "online", "online_blocked", "cluster"]
+SOFTMAX_VARIANTS = {"forward": ["three_pass", "online", "online_blocked", "cluster"],
+                    "backward": ["two_pass", "blocked", "cluster"]}
 LINEAR_VARIANTS = ["chunk_sm90", "chunk_fused", "chunk_materialized", "recurrent"]
 LINEAR_DIRECTIONS = ["forward"] * 4 + ["backward", "training", "training"]
 DIRECTIONS = {**dict.fromkeys(LINEAR, {"forward", "backward", "training"}), "gla_layer": {"forward"},
@@ -129,7 +130,8 @@ def sweep_of(draws, operator, drawn, limits):
     if operator == "softmax":
         if limits.directions:  # Without them the draws are those of earlier seeds, which had the forward alone.
             sweep["direction"] = draws.choice(["forward", "backward"])
-        return {**sweep, "variants": SOFTMAX_VARIANTS, "shapes": [rows_of(draws, limits) for _ in count]}
+        return {**sweep, "variants": SOFTMAX_VARIANTS[sweep.get("direction", "forward")],
+                "shapes": [rows_of(draws, limits) for _ in count]}
     dims = dims_of(draws, operator, drawn)
     drawn.add(dims)
     if operator == "gla_layer":
