@@ -42,11 +42,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="the gla-bench that decides who wins")
     parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when stale")
+    parser.add_argument("--only", nargs="+", default=list(TABLES), choices=list(TABLES), metavar="FILE",
+                        help="of these documents (default: of all that have tables)")
     options = parser.parse_args()
-    folders = {folder for tables in TABLES.values() for *_, of in tables for folder in of}
+    chosen = {path: TABLES[path] for path in options.only}
+    folders = {folder for tables in chosen.values() for *_, of in tables for folder in of}
     records = {folder: load(options.program, folder) for folder in sorted(folders)}
     stale = []
-    for path, tables in TABLES.items():
+    for path, tables in chosen.items():
         text = (ROOT / path).read_text()
         new = text
         for name, table, of in tables:
