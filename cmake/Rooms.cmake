@@ -42,10 +42,12 @@ endfunction()
 # Of the kernels, those that run on a GPU are described here and compiled elsewhere: their sources only say what is
 # launched with what, and take longer to optimise than they ever run. Those of the host lie in folders `host`, or in
 # files that are named so.
-function(gla_bench_descriptions variable)
-  set(list ${${variable}})
-  list(FILTER list EXCLUDE REGEX "/kernels/.*host")
-  set_property(SOURCE ${list} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+function(gla_bench_optimise_kernels target sources)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  list(FILTER sources INCLUDE REGEX "/kernels/.*host")
+  set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
+  # Headers that were precompiled at another level of optimisation cannot be read.
+  set_property(SOURCE ${sources} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 function(gla_bench_add_rooms)
@@ -77,7 +79,8 @@ function(gla_bench_add_rooms)
       gla_bench_precompile(${target} rooms ${GLA_BENCH_READ_BESIDES_BY_${target}})
     endif()
     if(room STREQUAL kernels)
-      gla_bench_descriptions(sources)
+      gla_bench_optimise_kernels(${target} "${sources}")
+      gla_bench_precompile(${target} kernels)
     endif()
     if(NOT room IN_LIST GLA_BENCH_ROOMS_WITHOUT_UNITY)
       gla_bench_unity(${target})

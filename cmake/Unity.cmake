@@ -1,6 +1,7 @@
 # Compiles the sources of a folder as a few large files, since most of a small source's time goes to
 # the headers that it shares with its neighbours. Sources of one folder may therefore not define two
-# different things by one name, even in unnamed namespaces; those of different folders may.
+# different things by one name, even in unnamed namespaces; those of different folders may. Tests of one
+# room count as of one folder: each of its folders has few.
 option(GLA_BENCH_UNITY "Compile the sources of a folder together (faster from nothing)" ON)
 
 # The most sources that become one: more would save little, and keep one core waiting for the other.
@@ -15,11 +16,19 @@ function(gla_bench_unity target)
   set(folders "")
   foreach(source IN LISTS sources)
     get_source_file_property(alone ${source} SKIP_UNITY_BUILD_INCLUSION)
-    if(source MATCHES "^${CMAKE_SOURCE_DIR}/(.+)/[^/]+$" AND NOT alone)
-      string(MAKE_C_IDENTIFIER ${CMAKE_MATCH_1} folder)
-      list(APPEND folders ${folder})
-      list(APPEND sources_${folder} ${source})
+    if(alone)
+      continue()
     endif()
+    if(source MATCHES "^${CMAKE_SOURCE_DIR}/(tests/(harness/[^/]+|[^/]+))/")
+      set(folder ${CMAKE_MATCH_1})
+    elseif(source MATCHES "^${CMAKE_SOURCE_DIR}/(.+)/[^/]+$")
+      set(folder ${CMAKE_MATCH_1})
+    else()
+      continue()
+    endif()
+    string(MAKE_C_IDENTIFIER ${folder} folder)
+    list(APPEND folders ${folder})
+    list(APPEND sources_${folder} ${source})
   endforeach()
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)

@@ -16,7 +16,7 @@ namespace {
 
 const std::string folder = std::string(places::source_dir) + "/tests/harness/config";
 
-KnownAxes known() {
+KnownAxes known_axes() {
   return {{{"chunk", {16, 32, 64, 128}}, {"block_v", {32, 64, 128, 256}}, {"stages", {1, 2}}},
           {{"chunk", {32}}, {"block_v", {128}}, {"stages", {2}}}};
 }
@@ -26,7 +26,7 @@ Json space() {
 }
 
 Narrowing read_sweep(const Json& document) {
-  return read_t1(JsonNode(document, "s.json"), known());
+  return read_t1(JsonNode(document, "s.json"), known_axes());
 }
 
 /// The complaint about the good document with one member replaced.

@@ -9,7 +9,7 @@
 namespace gla_bench {
 namespace {
 
-Results file(std::vector<Record> records) {
+Results t4_results(std::vector<Record> records) {
   Results results;
   results.file = "r.json";
   results.environment = {{"device", "toy"},
@@ -21,7 +21,7 @@ Results file(std::vector<Record> records) {
 }
 
 Json exported(const Record& record) {
-  const std::vector<Results> files{file({record})};
+  const std::vector<Results> files{t4_results({record})};
   return t4_document(files).at("results").at(0);
 }
 
@@ -115,12 +115,12 @@ TEST(T4, WhatWasNotTriedAndPeersHaveNoResult) {
   peer.peer = true;
   built.status = Status::built;
   left_out.status = Status::left_out;
-  const std::vector<Results> files{file({peer, built, left_out, sample_record(4)})};
+  const std::vector<Results> files{t4_results({peer, built, left_out, sample_record(4)})};
   EXPECT_EQ(t4_document(files).at("results").size(), 1u);
 }
 
 TEST(T4, MetadataNamesTheDeviceAndFilesOfTwoAreRefused) {
-  std::vector<Results> files{file({sample_record(1)}), file({sample_record(2)})};
+  std::vector<Results> files{t4_results({sample_record(1)}), t4_results({sample_record(2)})};
   files[1].file = "newer.json";
   files[1].environment["started"] = std::string("2026-11-21T11:00:00Z");
   const Json metadata = t4_document(files).at("metadata");
@@ -130,7 +130,7 @@ TEST(T4, MetadataNamesTheDeviceAndFilesOfTwoAreRefused) {
   EXPECT_EQ(metadata.at("timestamp"), "2026-11-21T11:00:00Z");
   Record peer = sample_record(3);
   peer.peer = true;
-  files.push_back(file({peer}));
+  files.push_back(t4_results({peer}));
   files[2].environment.clear();
   EXPECT_EQ(t4_document(files).at("results").size(), 2u) << "a file of peers has no say";
   files[1].environment["device"] = std::string("other");

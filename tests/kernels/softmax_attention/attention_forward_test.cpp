@@ -16,7 +16,7 @@ std::vector<Variant> flash() {
           flash_decoding("decay_attention")};
 }
 
-std::vector<Variant> all() {
+std::vector<Variant> all_forward() {
   std::vector<Variant> list = flash();
   list.push_back(materialized("attention"));
   list.push_back(materialized("decay_attention"));
@@ -32,7 +32,7 @@ const KernelLaunch* launch_of(const Recipe& recipe, std::string_view entry) {
 }
 
 TEST(AttentionForward, RejectsByNameAndNeverThrows) {
-  for (const Variant& variant : all()) {
+  for (const Variant& variant : all_forward()) {
     const Tile usual = forward_default(variant);
     const Problem problem = forward_problem(variant.op, DType::bfloat16, {1, 4096, 2, 64, 64});
     EXPECT_EQ(variant.reject(problem, usual, forward_h200()), std::nullopt) << variant.name;
@@ -51,7 +51,7 @@ TEST(AttentionForward, RejectsByNameAndNeverThrows) {
 }
 
 TEST(AttentionForward, RefusesTf32WhereLogitsAreLarge) {
-  for (const Variant& variant : all())
+  for (const Variant& variant : all_forward())
     for (const char* gate : {"peaked", "shifted"}) {
       Problem problem = forward_problem(variant.op, DType::float32, {1, 300, 2, 64, 64});
       problem.gate = gate;
@@ -74,15 +74,15 @@ TEST(AttentionForward, RefusesAScaleThatTurnsMaximaIntoMinima) {
 }
 
 TEST(AttentionForward, AcceptedTilesFitTheLimits) {
-  for (const Variant& variant : all()) expect_forward_launches(variant);
+  for (const Variant& variant : all_forward()) expect_forward_launches(variant);
 }
 
 TEST(AttentionForward, DoesAtLeastTheOperatorsWork) {
-  for (const Variant& variant : all()) expect_forward_work(variant);
+  for (const Variant& variant : all_forward()) expect_forward_work(variant);
 }
 
 TEST(AttentionForward, EveryDimensionAndDtypeHasATile) {
-  for (const Variant& variant : all())
+  for (const Variant& variant : all_forward())
     for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
       for (const std::int64_t k : {1, 16, 17, 64, 100, 128, 200, 256})
         for (const std::int64_t v : {1, 33, 128, 256})
@@ -220,7 +220,7 @@ TEST(AttentionForward, LaunchesPlacesForAllBlocksOfRaggedSequences) {
 
 /// How many keys a sequence has only the device knows: launches are those of the longest.
 TEST(AttentionForward, DecodesPagedKeysAndOthersRefuseThem) {
-  for (const Variant& variant : all()) {
+  for (const Variant& variant : all_forward()) {
     const Tile usual = forward_default(variant);
     Problem problem = forward_problem(variant.op, DType::bfloat16, {3, 1, 4, 64, 64, 5000, 2});
     const auto grid = [&](const char* entry) {

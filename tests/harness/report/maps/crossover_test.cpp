@@ -37,7 +37,7 @@ Record timed(const std::string& variant, double ms, Where where = {}) {
   return record;
 }
 
-Results file(std::vector<Record> records, const std::string& name = "r.json") {
+Results results_named(std::vector<Record> records, const std::string& name = "r.json") {
   Results results;
   results.file = name;
   results.environment["device"] = std::string("toy");
@@ -74,7 +74,8 @@ std::string line_of(const std::string& text, const std::string& start) {
 TEST(Crossover, TheFastestTileOfEachVariantContends) {
   Record slower_tile = timed("fast", 0.3);
   slower_tile.tile["chunk"] = 32;
-  const auto point = point_of({file({slower_tile, timed("slow", 0.4), timed("fast", 0.2)})});
+  const auto point =
+      point_of({results_named({slower_tile, timed("slow", 0.4), timed("fast", 0.2)})});
   ASSERT_EQ(point.entrants.size(), 2u);
   EXPECT_EQ(point.winners(), std::vector<std::string>{"fast"});
   EXPECT_EQ(point.entrants[0].record->tile.at("chunk"), 64);
@@ -87,20 +88,22 @@ TEST(Crossover, TheFastestTileOfEachVariantContends) {
 }
 
 TEST(Crossover, TimesThatCanNotBeToldApartAreTies) {
-  const auto point = point_of({file({timed("a", 1), timed("b", 1.005), timed("c", 1.2)})});
+  const auto point = point_of({results_named({timed("a", 1), timed("b", 1.005), timed("c", 1.2)})});
   EXPECT_EQ(point.winners(), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(point.runner_up()->record->variant, "c");
   // Far enough for one run, and not for two.
-  EXPECT_EQ(point_of({file({timed("a", 1), timed("b", 1.025)})}).winners().size(), 1u);
+  EXPECT_EQ(point_of({results_named({timed("a", 1), timed("b", 1.025)})}).winners().size(), 1u);
   EXPECT_EQ(
-      point_of({file({timed("a", 1)}), file({timed("b", 1.025)}, "other.json")}).winners().size(),
+      point_of({results_named({timed("a", 1)}), results_named({timed("b", 1.025)}, "other.json")})
+          .winners()
+          .size(),
       2u);
 }
 
 TEST(Crossover, WhatCanNotBeEstimatedIsATieAndNoWin) {
   Record nan = timed("b", 1.5);
   nan.timing->cold.samples_ms[3] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(point_of({file({timed("a", 1), nan})}).winners().size(), 2u);
+  EXPECT_EQ(point_of({results_named({timed("a", 1), nan})}).winners().size(), 2u);
 }
 
 TEST(Crossover, WrongSuspectUnverifiedAndPeersTakeNoPart) {
@@ -116,8 +119,8 @@ TEST(Crossover, WrongSuspectUnverifiedAndPeersTakeNoPart) {
   Record peer = timed("peer", 0.1);
   peer.peer = true;
   Record untimed = timed("untimed", std::numeric_limits<double>::quiet_NaN());
-  const auto point =
-      point_of({file({wrong, unverified, suspect, crashed, peer, untimed, timed("right", 0.4)})});
+  const auto point = point_of(
+      {results_named({wrong, unverified, suspect, crashed, peer, untimed, timed("right", 0.4)})});
   ASSERT_EQ(point.entrants.size(), 1u);
   EXPECT_EQ(point.entrants[0].record->variant, "right");
   EXPECT_EQ(point.runner_up(), nullptr);
@@ -129,7 +132,8 @@ TEST(Crossover, APlaceWhereNothingIsRightIsNotAnEmptyOne) {
   Record refused = timed("refused", 0.1, {2, 64, 4});
   refused.status = Status::rejected;
   refused.timing.reset();
-  const std::string text = text_of({file({wrong, refused, timed("right", 1, {1, 128, 8})})});
+  const std::string text =
+      text_of({results_named({wrong, refused, timed("right", 1, {1, 128, 8})})});
   EXPECT_NE(line_of(text, "4 ").find("none"), std::string::npos) << text;
   EXPECT_EQ(line_of(text, "8 ").find("none"), std::string::npos) << text;
   EXPECT_NE(line_of(text, "8 ").find("right"), std::string::npos) << text;
@@ -139,8 +143,8 @@ TEST(Crossover, AxesAreLengthAndBatchTimesHeads) {
   Record seed = timed("fast", 0.2, {2, 64, 2});
   seed.problem.seed = 2;
   const auto maps = crossover_maps(std::vector<Results>{
-      file({timed("fast", 0.2, {2, 64, 2}), seed, timed("fast", 0.2, {1, 64, 4}),
-            timed("fast", 0.2, {1, 128, 8})})});
+      results_named({timed("fast", 0.2, {2, 64, 2}), seed, timed("fast", 0.2, {1, 64, 4}),
+                     timed("fast", 0.2, {1, 128, 8})})});
   ASSERT_EQ(maps.size(), 1u);
   EXPECT_EQ(maps[0].lengths, (std::vector<std::int64_t>{64, 128}));
   EXPECT_EQ(maps[0].widths, (std::vector<std::int64_t>{4, 8}));
@@ -166,9 +170,9 @@ TEST(Crossover, WhatIsNoAxisMakesAMapOfItsOwn) {
   another([](Record& r) { r.problem.shape.key_seq = 512; });
   another([](Record& r) { r.problem.shape.sequences = 3; });
   another([](Record& r) { r.backend = BackendId::host; });
-  Results other = file({timed("a", 1)}, "o.json");
+  Results other = results_named({timed("a", 1)}, "o.json");
   other.environment["device"] = std::string("another");
-  const auto maps = crossover_maps(std::vector<Results>{file(records), other});
+  const auto maps = crossover_maps(std::vector<Results>{results_named(records), other});
   EXPECT_EQ(maps.size(), records.size() + 1);
   std::set<std::string> headings;
   for (const CrossoverMap& map : maps) headings.insert(describe(map.subject));
@@ -185,7 +189,7 @@ TEST(Crossover, KeysAndColumnsAreLengthsToo) {
   rows.problem.shape = {};
   rows.problem.shape.batch = 300;
   rows.problem.shape.columns = 1000;
-  const auto maps = crossover_maps(std::vector<Results>{file({decoding, rows})});
+  const auto maps = crossover_maps(std::vector<Results>{results_named({decoding, rows})});
   ASSERT_EQ(maps.size(), 2u);
   EXPECT_EQ(maps[0].length_axis + " " + std::to_string(maps[0].lengths[0]), "keys 4096");
   EXPECT_EQ(maps[0].widths[0], 64);
@@ -196,10 +200,11 @@ TEST(Crossover, KeysAndColumnsAreLengthsToo) {
 }
 
 std::vector<Results> trade_off() {
-  return {file({timed("recurrent", 1, {1, 64, 4}), timed("chunk_fused", 1.5, {1, 64, 4}),
-                timed("recurrent", 4, {1, 256, 4}), timed("chunk_fused", 4.01, {1, 256, 4}),
-                timed("recurrent", 16, {1, 1024, 4}), timed("chunk_fused", 8, {1, 1024, 4}),
-                timed("recurrent", 64, {1, 4096, 4}), timed("chunk_fused", 32, {1, 4096, 4})})};
+  return {results_named(
+      {timed("recurrent", 1, {1, 64, 4}), timed("chunk_fused", 1.5, {1, 64, 4}),
+       timed("recurrent", 4, {1, 256, 4}), timed("chunk_fused", 4.01, {1, 256, 4}),
+       timed("recurrent", 16, {1, 1024, 4}), timed("chunk_fused", 8, {1, 1024, 4}),
+       timed("recurrent", 64, {1, 4096, 4}), timed("chunk_fused", 32, {1, 4096, 4})})};
 }
 
 TEST(CrossoverText, NamesWinnerMarginAndTies) {
@@ -234,9 +239,9 @@ TEST(CrossoverText, FitsTheWidthByInitialsAndThenByMoreTables) {
 }
 
 TEST(CrossoverText, ProblemsOfOnePlaceThatDifferAreBothTold) {
-  const std::string text = text_of(
-      {file({timed("a", 1, {1, 64, 4}), timed("b", 2, {1, 64, 4}), timed("a", 3, {2, 64, 2}),
-             timed("b", 1, {2, 64, 2}), timed("a", 1, {4, 64, 1}), timed("b", 1.5, {4, 64, 1})})});
+  const std::string text = text_of({results_named(
+      {timed("a", 1, {1, 64, 4}), timed("b", 2, {1, 64, 4}), timed("a", 3, {2, 64, 2}),
+       timed("b", 1, {2, 64, 2}), timed("a", 1, {4, 64, 1}), timed("b", 1.5, {4, 64, 1})})});
   EXPECT_NE(text.find("a (b 1.50x) / b (a 3.00x)"), std::string::npos) << text;
 }
 
@@ -272,7 +277,7 @@ TEST(CrossoverJson, HasEveryVariantsTimeAndInterval) {
 }
 
 TEST(CrossoverText, NothingMeasuredIsSaid) {
-  EXPECT_EQ(text_of({file({})}), "no measured records\n");
+  EXPECT_EQ(text_of({results_named({})}), "no measured records\n");
 }
 
 }  // namespace

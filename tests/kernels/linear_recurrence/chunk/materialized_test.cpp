@@ -99,7 +99,8 @@ TEST(ChunkMaterialized, KeepsPerChunkWhatItsMemberNeeds) {
   };
   using List = std::vector<std::pair<std::string, std::size_t>>;
   EXPECT_EQ(names("linear_attention", false), (List{{"chunk_states", 7200}}));
-  EXPECT_EQ(names("linear_attention", true), (List{{"chunk_states", 7200}, {"chunk_normalizers", 100}}));
+  EXPECT_EQ(names("linear_attention", true),
+            (List{{"chunk_states", 7200}, {"chunk_normalizers", 100}}));
   EXPECT_EQ(names("retention", false), (List{{"chunk_states", 7200}, {"chunk_decays", 1}}));
   EXPECT_EQ(names("simple_gla", false), (List{{"chunk_states", 7200}, {"chunk_decays", 1}}));
   EXPECT_EQ(names("rwkv6", false), (List{{"chunk_states", 7200}, {"chunk_decays", 100}}));

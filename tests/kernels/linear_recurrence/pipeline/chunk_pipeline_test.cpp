@@ -7,22 +7,22 @@
 namespace gla_bench::linear_recurrence {
 namespace {
 
-const Variant& variant() {
+const Variant& chunk_pipeline_gla() {
   static const Variant v = chunk_pipeline(gla_member());
   return v;
 }
 
 TEST(ChunkPipeline, StartsFromTheSourcesChunkOf16) {
-  EXPECT_EQ(default_tile(variant().space).at("chunk"), 16);
+  EXPECT_EQ(default_tile(chunk_pipeline_gla().space).at("chunk"), 16);
 }
 
 TEST(ChunkPipeline, FiveLaunchesCoverChunksAndBlocks) {
   int accepted = 0;
   for (const Problem& problem : assorted_problems())
-    for (const Tile& tile : all_tiles(variant().space)) {
-      if (variant().reject(problem, tile, h200())) continue;
+    for (const Tile& tile : all_tiles(chunk_pipeline_gla().space)) {
+      if (chunk_pipeline_gla().reject(problem, tile, h200())) continue;
       ++accepted;
-      const Recipe recipe = std::get<0>(variant().code)(problem, tile);
+      const Recipe recipe = std::get<0>(chunk_pipeline_gla().code)(problem, tile);
       ASSERT_EQ(recipe.steps.size(), 5u);
       const auto launch = [&](std::size_t i) { return std::get<KernelLaunch>(recipe.steps[i]); };
       const std::int64_t chunks = ceil_div(problem.shape.seq, tile.at("chunk"));
@@ -40,10 +40,10 @@ TEST(ChunkPipeline, FiveLaunchesCoverChunksAndBlocks) {
 }
 
 TEST(ChunkPipeline, WorkspaceHoldsPaddedTokensAndKeys) {
-  Tile tile = default_tile(variant().space);
+  Tile tile = default_tile(chunk_pipeline_gla().space);
   tile["block_k"] = 64;
   const Problem problem = gla(DType::bfloat16, {2, 17, 3, 100, 72});  // 32 tokens, 112 keys
-  const std::vector<Region> regions = variant().workspace(problem, tile);
+  const std::vector<Region> regions = chunk_pipeline_gla().workspace(problem, tile);
   ASSERT_EQ(regions.size(), 5u);
   EXPECT_EQ(regions[0].bytes, 6u * 32 * 112 * 4);
   EXPECT_EQ(regions[1].bytes, 6u * 32 * 112 * 2);
@@ -53,32 +53,34 @@ TEST(ChunkPipeline, WorkspaceHoldsPaddedTokensAndKeys) {
 }
 
 TEST(ChunkPipeline, SumsGatesInFloat64WhereItDeclaresFloat32) {
-  Tile tile = default_tile(variant().space);
+  Tile tile = default_tile(chunk_pipeline_gla().space);
   const Problem problem = gla(DType::float32, {1, 64, 1, 64, 64});
-  const std::size_t bytes = variant().workspace(problem, tile)[0].bytes;
+  const std::size_t bytes = chunk_pipeline_gla().workspace(problem, tile)[0].bytes;
   tile["terms"] = 3;
-  EXPECT_EQ(variant().workspace(problem, tile)[0].bytes, 2 * bytes);
+  EXPECT_EQ(chunk_pipeline_gla().workspace(problem, tile)[0].bytes, 2 * bytes);
 }
 
 TEST(ChunkPipeline, EveryShapeAndDtypeHasATile) {
-  expect_a_tile_for_all_sizes(variant());
+  expect_a_tile_for_all_sizes(chunk_pipeline_gla());
 }
 
 TEST(ChunkPipeline, RejectsByNameAndNeverThrows) {
-  expect_total_reject(variant());
+  expect_total_reject(chunk_pipeline_gla());
 }
 
 TEST(ChunkPipeline, AcceptedTilesFitTheLimits) {
-  expect_launches_within(variant(), h200());
+  expect_launches_within(chunk_pipeline_gla(), h200());
 }
 
 TEST(ChunkPipeline, MovesAtLeastTheFloor) {
-  expect_traffic_above_floor(variant());
+  expect_traffic_above_floor(chunk_pipeline_gla());
 }
 
 TEST(ChunkPipeline, RefusesByNameWhatItLacks) {
   const auto reason = [](const Problem& problem) {
-    return variant().reject(problem, default_tile(variant().space), h200()).value_or("accepted");
+    return chunk_pipeline_gla()
+        .reject(problem, default_tile(chunk_pipeline_gla().space), h200())
+        .value_or("accepted");
   };
   Problem problem = gla(DType::bfloat16, {1, 100, 3, 64, 72});
   problem.options = {{"state_layout", "value_first"}};

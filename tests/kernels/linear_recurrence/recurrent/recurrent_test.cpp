@@ -9,7 +9,7 @@
 namespace gla_bench::linear_recurrence {
 namespace {
 
-const Variant& variant() {
+const Variant& recurrent_gla() {
   static const Variant v = recurrent(gla_member());
   return v;
 }
@@ -17,10 +17,10 @@ const Variant& variant() {
 TEST(Recurrent, LaunchCoversEveryColumnAndKey) {
   int accepted = 0;
   for (const Problem& problem : assorted_problems())
-    for (const Tile& tile : all_tiles(variant().space)) {
-      if (variant().reject(problem, tile, h200())) continue;
+    for (const Tile& tile : all_tiles(recurrent_gla().space)) {
+      if (recurrent_gla().reject(problem, tile, h200())) continue;
       ++accepted;
-      const Recipe recipe = std::get<0>(variant().code)(problem, tile);
+      const Recipe recipe = std::get<0>(recurrent_gla().code)(problem, tile);
       ASSERT_EQ(recipe.steps.size(), 1u);
       const auto& launch = std::get<KernelLaunch>(recipe.steps[0]);
       const std::int64_t slices = launch.grid.x / sequences(problem);
@@ -49,44 +49,45 @@ TEST(Recurrent, LanesCoverTheKeysInQuads) {
 TEST(Recurrent, DefaultTileServesCommonShapes) {
   for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
     for (const std::int64_t dim : {1, 64, 100, 128, 256, 512})
-      EXPECT_EQ(variant().reject(gla(dtype, {2, 1000, 3, dim, dim}), default_tile(variant().space),
-                                 h200()),
+      EXPECT_EQ(recurrent_gla().reject(gla(dtype, {2, 1000, 3, dim, dim}),
+                                       default_tile(recurrent_gla().space), h200()),
                 std::nullopt)
           << dim;
 }
 
 TEST(Recurrent, EveryShapeAndDtypeHasATile) {
-  expect_a_tile_for_all_sizes(variant());
+  expect_a_tile_for_all_sizes(recurrent_gla());
 }
 
 TEST(Recurrent, RejectsByNameAndNeverThrows) {
-  expect_total_reject(variant());
+  expect_total_reject(recurrent_gla());
 }
 
 TEST(Recurrent, NamesTheStateThatDoesNotFitRegisters) {
-  Tile tile = default_tile(variant().space);
+  Tile tile = default_tile(recurrent_gla().space);
   tile["block_v"] = 64;
   tile["lanes"] = 2;
   tile["columns"] = 4;
-  const auto reason = variant().reject(gla(DType::bfloat16, {1, 64, 1, 128, 64}), tile, h200());
+  const auto reason =
+      recurrent_gla().reject(gla(DType::bfloat16, {1, 64, 1, 128, 64}), tile, h200());
   ASSERT_TRUE(reason);
   EXPECT_NE(reason->find("256 registers of state"), std::string::npos) << *reason;
 }
 
 TEST(Recurrent, AcceptedTilesFitTheLimits) {
-  expect_launches_within(variant(), h200());
+  expect_launches_within(recurrent_gla(), h200());
 }
 
 TEST(Recurrent, MovesAtLeastTheFloor) {
-  expect_traffic_above_floor(variant());
+  expect_traffic_above_floor(recurrent_gla());
 }
 
 TEST(Recurrent, DecodingReadsAndWritesTheStateOnce) {
   Problem problem = gla(DType::bfloat16, {4, 1, 2, 64, 32});
-  const Tile tile = default_tile(variant().space);
-  const Traffic without = variant().traffic(problem, tile);
+  const Tile tile = default_tile(recurrent_gla().space);
+  const Traffic without = recurrent_gla().traffic(problem, tile);
   problem.initial_state = true;
-  const Traffic with = variant().traffic(problem, tile);
+  const Traffic with = recurrent_gla().traffic(problem, tile);
   EXPECT_EQ(with.read_bytes - without.read_bytes, 4 * 2 * 64 * 32 * 4.0);
   EXPECT_EQ(with.write_bytes, 4 * 2 * 32 * 2.0 + 4 * 2 * 64 * 32 * 4.0);
 }
@@ -151,7 +152,7 @@ TEST(Recurrent, StagesGatesOnlyWhereThereIsOnePerKey) {
 
 TEST(Recurrent, DeclaresFloat32) {
   for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
-    EXPECT_EQ(variant().arithmetic(gla(dtype, {}), default_tile(variant().space)),
+    EXPECT_EQ(recurrent_gla().arithmetic(gla(dtype, {}), default_tile(recurrent_gla().space)),
               Arithmetic::float32);
 }
 

@@ -8,7 +8,7 @@
 namespace gla_bench::linear_recurrence {
 namespace {
 
-const Variant& variant() {
+const Variant& chunk_sm90_gla() {
   static const Variant v = chunk_sm90(gla_member());
   return v;
 }
@@ -31,7 +31,7 @@ Tile on_chip(int preparers, int stages, int segments, int value_groups = 1) {
 }
 
 std::string refusal(const Problem& problem, const Tile& tile, const Limits& limits = h200()) {
-  return variant().reject(problem, tile, limits).value_or("taken");
+  return chunk_sm90_gla().reject(problem, tile, limits).value_or("taken");
 }
 
 TEST(ChunkSm90, TakesWhatItsInstructionsAndRegistersTake) {
@@ -83,10 +83,10 @@ TEST(ChunkSm90, BlocksOfAClusterShareKeysAndAddTilesOfTheirOwnUp) {
 TEST(ChunkSm90, AClusterIsSideBySideInTheGridAndItsStatesInTheWorkspace) {
   const Problem problem = wide({2, 4096, 3, 200, 300});  // 256 keys and 512 columns, padded
   const Tile parted = tile(2, 1, 2, 4, 2, 2);
-  const Recipe recipe = std::get<0>(variant().code)(problem, parted);
+  const Recipe recipe = std::get<0>(chunk_sm90_gla().code)(problem, parted);
   ASSERT_EQ(recipe.steps.size(), 2u);
   EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[1]).grid.x, 6u * 4 * 2 * 2);
-  const std::vector<Region> regions = variant().workspace(problem, parted);
+  const std::vector<Region> regions = chunk_sm90_gla().workspace(problem, parted);
   ASSERT_EQ(regions.size(), 2u);
   EXPECT_EQ(regions[0].bytes, 6u * 3 * 256 * 512 * 4);
   EXPECT_EQ(regions[1].bytes, 6u * 3 * 256 * 4);
@@ -109,8 +109,8 @@ TEST(ChunkSm90, SegmentsHaveTwoChunksAtLeast) {
 
 TEST(ChunkSm90, KeepsStatesAndDecaysOfAllSegmentsButTheLast) {
   const Problem problem = wide({2, 4096, 3, 100, 72});  // 128 keys and columns, padded
-  EXPECT_TRUE(variant().workspace(problem, tile(2, 1, 3, 1)).empty());
-  const std::vector<Region> regions = variant().workspace(problem, tile(2, 1, 3, 8));
+  EXPECT_TRUE(chunk_sm90_gla().workspace(problem, tile(2, 1, 3, 1)).empty());
+  const std::vector<Region> regions = chunk_sm90_gla().workspace(problem, tile(2, 1, 3, 8));
   ASSERT_EQ(regions.size(), 2u);
   EXPECT_EQ(regions[0].bytes, 6u * 7 * 128 * 128 * 4);
   EXPECT_EQ(regions[1].bytes, 6u * 7 * 128 * 4);
@@ -118,7 +118,9 @@ TEST(ChunkSm90, KeepsStatesAndDecaysOfAllSegmentsButTheLast) {
 
 TEST(ChunkSm90, LaunchesABlockForEachSegmentAndSliceOfValues) {
   const Problem problem = wide({2, 4096, 3, 128, 200});
-  const auto recipe = [&](const Tile& tile) { return std::get<0>(variant().code)(problem, tile); };
+  const auto recipe = [&](const Tile& tile) {
+    return std::get<0>(chunk_sm90_gla().code)(problem, tile);
+  };
   const auto blocks = [](const Step& step) { return std::get<KernelLaunch>(step).grid.x; };
   const Recipe whole = recipe(tile(2, 1, 3, 1)), parted = recipe(tile(1, 2, 3, 4));
   ASSERT_EQ(whole.steps.size(), 1u);
@@ -133,10 +135,10 @@ TEST(ChunkSm90, LaunchesABlockForEachSegmentAndSliceOfValues) {
 TEST(ChunkSm90, ReadsAndWritesEachTensorOnceWithoutSegments) {
   const Problem problem = wide({2, 4096, 3, 128, 128});
   const double row = 2.0 * 4096 * 3 * 128 * 2, state = 2.0 * 3 * 128 * 128 * 4;
-  const Traffic whole = variant().traffic(problem, tile(2, 1, 3, 1));
+  const Traffic whole = chunk_sm90_gla().traffic(problem, tile(2, 1, 3, 1));
   EXPECT_EQ(whole.read_bytes, 4 * row);  // q, k, v, gates
   EXPECT_EQ(whole.write_bytes, row + (problem.final_state ? state : 0));
-  const Traffic parted = variant().traffic(problem, tile(2, 1, 3, 4));
+  const Traffic parted = chunk_sm90_gla().traffic(problem, tile(2, 1, 3, 4));
   EXPECT_GT(parted.read_bytes, whole.read_bytes + 3 * row * 0.75 - 1);
 }
 
@@ -162,28 +164,28 @@ TEST(ChunkSm90, TheLastSequencesAloneMayBeInSegments) {
 TEST(ChunkSm90, OnlySequencesInSegmentsHaveBlocksForThemAndAreReadTwice) {
   const Problem problem = wide({2, 4096, 3, 128, 128});
   const Tile two = last_in_segments(8, 2), all = last_in_segments(8, 0), none = tile(2, 1, 3, 1);
-  const Recipe recipe = std::get<0>(variant().code)(problem, two);
+  const Recipe recipe = std::get<0>(chunk_sm90_gla().code)(problem, two);
   ASSERT_EQ(recipe.steps.size(), 2u);
   EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[0]).grid.x, 2u * 7);
   EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[1]).grid.x, 4u + 2 * 8);
-  EXPECT_EQ(variant().workspace(problem, two)[0].bytes, 2u * 7 * 128 * 128 * 4);
+  EXPECT_EQ(chunk_sm90_gla().workspace(problem, two)[0].bytes, 2u * 7 * 128 * 128 * 4);
   const auto more = [&](const Tile& tile) {
-    return variant().traffic(problem, tile).read_bytes -
-           variant().traffic(problem, none).read_bytes;
+    return chunk_sm90_gla().traffic(problem, tile).read_bytes -
+           chunk_sm90_gla().traffic(problem, none).read_bytes;
   };
   EXPECT_NEAR(more(two), more(all) / 3, 1.0);
   const auto work = [&](const Tile& tile) {
-    return variant().flops(problem, tile) - variant().flops(problem, none);
+    return chunk_sm90_gla().flops(problem, tile) - chunk_sm90_gla().flops(problem, none);
   };
   EXPECT_NEAR(work(two), work(all) / 3, 1.0);
 }
 
 TEST(ChunkSm90, OutputsBeginWhileTheStatesOfSegmentsAreMade) {
   const Problem problem = wide({2, 4096, 3, 128, 128});
-  const Recipe two = std::get<0>(variant().code)(problem, tile(2, 1, 3, 4));
+  const Recipe two = std::get<0>(chunk_sm90_gla().code)(problem, tile(2, 1, 3, 4));
   EXPECT_FALSE(std::get<KernelLaunch>(two.steps[0]).overlaps);
   EXPECT_TRUE(std::get<KernelLaunch>(two.steps[1]).overlaps);
-  const Recipe one = std::get<0>(variant().code)(problem, tile(2, 1, 3, 1));
+  const Recipe one = std::get<0>(chunk_sm90_gla().code)(problem, tile(2, 1, 3, 1));
   EXPECT_FALSE(std::get<KernelLaunch>(one.steps[0]).overlaps);
 }
 
@@ -234,22 +236,23 @@ TEST(ChunkSm90, GroupsThatPrepareApartAreAsManyAsTheRegistersHold) {
 
 TEST(ChunkSm90, JoinedSegmentsTakeOneLaunchNoWorkspaceAndEachTensorOnce) {
   const Problem problem = wide({2, 1024, 16, 64, 64});
-  const Recipe recipe = std::get<0>(variant().code)(problem, on_chip(3, 5, 3));
+  const Recipe recipe = std::get<0>(chunk_sm90_gla().code)(problem, on_chip(3, 5, 3));
   ASSERT_EQ(recipe.steps.size(), 1u);
   const auto& launch = std::get<KernelLaunch>(recipe.steps[0]);
   EXPECT_EQ(launch.entry, "chunk_sm90");
   EXPECT_EQ(launch.grid.x, 32u * 3);
   EXPECT_EQ(launch.block.x, 640u);
-  EXPECT_TRUE(variant().workspace(problem, on_chip(3, 5, 3)).empty());
-  const Traffic once = variant().traffic(problem, tile(1, 1, 3, 1));
-  const Traffic joined = variant().traffic(problem, on_chip(3, 5, 3));
+  EXPECT_TRUE(chunk_sm90_gla().workspace(problem, on_chip(3, 5, 3)).empty());
+  const Traffic once = chunk_sm90_gla().traffic(problem, tile(1, 1, 3, 1));
+  const Traffic joined = chunk_sm90_gla().traffic(problem, on_chip(3, 5, 3));
   EXPECT_EQ(joined.read_bytes, once.read_bytes);
   EXPECT_EQ(joined.write_bytes, once.write_bytes);
   // Of three segments one is walked twice.
-  const double twice =
-      variant().flops(problem, on_chip(3, 5, 3)) - variant().flops(problem, tile(1, 1, 3, 1));
+  const double twice = chunk_sm90_gla().flops(problem, on_chip(3, 5, 3)) -
+                       chunk_sm90_gla().flops(problem, tile(1, 1, 3, 1));
   EXPECT_NEAR(twice, 2.0 * 1024 * 16 * 2 * 64 * 64 / 3, 1.0);
-  EXPECT_EQ(variant().flops(problem, on_chip(3, 5, 2)), variant().flops(problem, tile(1, 1, 3, 1)));
+  EXPECT_EQ(chunk_sm90_gla().flops(problem, on_chip(3, 5, 2)),
+            chunk_sm90_gla().flops(problem, tile(1, 1, 3, 1)));
 }
 
 TEST(ChunkSm90, AStateThatIsPassedOnAndTheGroupsOwnScratchHaveTheirPlaces) {
@@ -285,7 +288,7 @@ TEST(ChunkSm90, MapsFollowTheDtypeOfTheGatesAndTheRowsOfAProjection) {
   problem.options = {{"gate_dtype", "float32"}, {"packed", "true"}};
   const Tile chosen = tile(1, 1, 2, 1);
   EXPECT_EQ(refusal(problem, chosen), "taken");
-  const Recipe recipe = std::get<0>(variant().code)(problem, chosen);
+  const Recipe recipe = std::get<0>(chunk_sm90_gla().code)(problem, chosen);
   const auto map = [&](const std::string& name) {
     return *std::find_if(recipe.tensor_maps.begin(), recipe.tensor_maps.end(),
                          [&](const TensorMap& one) { return one.buffer == name; });
@@ -302,9 +305,9 @@ TEST(ChunkSm90, MapsFollowTheDtypeOfTheGatesAndTheRowsOfAProjection) {
   EXPECT_EQ(map("g").strides, (std::vector<std::int64_t>{3 * 128, 128, 4096 * 3 * 128}));
   EXPECT_EQ(map("g").box, (std::vector<int>{32, 64, 1, 1}));
   problem.options.erase("packed");
-  const Traffic with = variant().traffic(problem, chosen);
+  const Traffic with = chunk_sm90_gla().traffic(problem, chosen);
   problem.options.clear();
-  EXPECT_EQ(with.read_bytes - variant().traffic(problem, chosen).read_bytes,
+  EXPECT_EQ(with.read_bytes - chunk_sm90_gla().traffic(problem, chosen).read_bytes,
             2.0 * 4096 * 3 * 128 * 2);
 }
 

@@ -7,7 +7,7 @@
 namespace gla_bench::softmax_attention {
 namespace {
 
-std::vector<Variant> all() {
+std::vector<Variant> all_flash2_backward() {
   return {backward_flash2("attention"), backward_flash2_deterministic("attention"),
           backward_flash2("decay_attention"), backward_flash2_deterministic("decay_attention")};
 }
@@ -20,19 +20,19 @@ std::vector<std::string> entries(const Recipe& recipe) {
 }
 
 TEST(BackwardFlash2, RejectsByNameAndNeverThrows) {
-  for (const Variant& variant : all()) expect_backward_reject(variant);
+  for (const Variant& variant : all_flash2_backward()) expect_backward_reject(variant);
 }
 
 TEST(BackwardFlash2, AcceptedTilesFitTheLimits) {
-  for (const Variant& variant : all()) expect_backward_launches(variant);
+  for (const Variant& variant : all_flash2_backward()) expect_backward_launches(variant);
 }
 
 TEST(BackwardFlash2, DoesAtLeastTheOperatorsWork) {
-  for (const Variant& variant : all()) expect_backward_work(variant);
+  for (const Variant& variant : all_flash2_backward()) expect_backward_work(variant);
 }
 
 TEST(BackwardFlash2, DefaultTileServesCommonShapes) {
-  for (const Variant& variant : all())
+  for (const Variant& variant : all_flash2_backward())
     for (const std::int64_t dim : {32, 64, 100, 128})
       EXPECT_EQ(variant.reject(
                     backward_problem(variant.op, DType::bfloat16, {2, 1000, 4, dim, dim, 0, 2}),
@@ -42,7 +42,7 @@ TEST(BackwardFlash2, DefaultTileServesCommonShapes) {
 }
 
 TEST(BackwardFlash2, EveryDimensionAndDtypeHasATile) {
-  for (const Variant& variant : all())
+  for (const Variant& variant : all_flash2_backward())
     for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
       for (const std::int64_t k : {1, 16, 17, 64, 100, 128, 200, 256})
         for (const std::int64_t v : {1, 33, 128, 256}) {
@@ -76,7 +76,7 @@ TEST(BackwardFlash2, OnlyTheOtherOrderAddsUpInDeviceMemory) {
 }
 
 TEST(BackwardFlash2, BlocksCoverEveryKeyOfEveryKeyHead) {
-  for (const Variant& variant : all())
+  for (const Variant& variant : all_flash2_backward())
     for_each_accepted(variant, [&](const Problem& problem, const Tile& tile) {
       const Shape& s = problem.shape;
       for (const Step& step : std::get<0>(variant.code)(problem, tile).steps) {

@@ -6,12 +6,12 @@
 namespace gla_bench::softmax_attention {
 namespace {
 
-std::vector<Variant> all() {
+std::vector<Variant> all_rows() {
   return {three_pass("softmax"), online("softmax"), online_blocked("softmax")};
 }
 
 TEST(SoftmaxRows, RejectByNameAndNeverThrow) {
-  for (const Variant& variant : all()) {
+  for (const Variant& variant : all_rows()) {
     expect_forward_reject(variant, softmax_problem(DType::bfloat16, 100, 4096));
     expect_reason(variant, softmax_problem(DType::bfloat16, 1, 131073), forward_default(variant),
                   forward_h200(), "columns=131073");
@@ -21,11 +21,11 @@ TEST(SoftmaxRows, RejectByNameAndNeverThrow) {
 }
 
 TEST(SoftmaxRows, AcceptedTilesFitTheLimits) {
-  for (const Variant& variant : all()) expect_forward_launches(variant);
+  for (const Variant& variant : all_rows()) expect_forward_launches(variant);
 }
 
 TEST(SoftmaxRows, DoAtLeastTheOperatorsWork) {
-  for (const Variant& variant : all()) expect_forward_work(variant);
+  for (const Variant& variant : all_rows()) expect_forward_work(variant);
 }
 
 TEST(SoftmaxRows, ReadTheRowsAsOftenAsTheirNamesSay) {
@@ -82,7 +82,7 @@ TEST(SoftmaxRows, LaunchesCoverEveryRowAndColumn) {
 }
 
 TEST(SoftmaxRows, AccessesAreAlignedInEveryRow) {
-  for (const Variant& variant : all())
+  for (const Variant& variant : all_rows())
     for_each_forward(variant, [&](const Problem& problem, const Tile& tile) {
       for (const Constant& constant : std::get<0>(variant.code)(problem, tile).constants)
         if (constant.name == "width") {
