@@ -123,7 +123,9 @@ std::string tune_report(const TuneEnd& end) {
                  {candidate_name(best.variant, best.tile), format_ms(best.timing->cold.median_ms),
                   interval, std::to_string(tuned.ties)});
     } else {
-      row.insert(row.end(), {"none that is right", "-", "-", "-"});
+      // A signal or a budget can end a search before its race.
+      row.insert(row.end(),
+                 {tuned.right > 0 ? "none is measured yet" : "none that is right", "-", "-", "-"});
     }
     table.rows.push_back(std::move(row));
   }

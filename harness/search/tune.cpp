@@ -183,10 +183,11 @@ class ProblemSearch {
 };
 
 SearchedProblem searched_problem(const Assignment& work, const std::vector<Record>& records) {
-  SearchedProblem tuned{work.problem, work.accepted.size(), 0, {}, 0, 0};
+  SearchedProblem tuned{work.problem, work.accepted.size(), 0, {}, 0, 0, 0};
   std::size_t stayed = 0;
   for (const Record& record : records) {
     tuned.tried += was_tried(record) ? 1 : 0;
+    tuned.right += record.verification && record.verification->ok ? 1 : 0;
     if (record.status != Status::measured || record.timing->suspect) continue;
     stayed += record.search->left == name(Left::end) ? 1 : 0;
     const auto rank = [](const Record& r) {

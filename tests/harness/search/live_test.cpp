@@ -223,6 +223,24 @@ TEST_F(LiveTest, WithoutACandidateThatIsRightThereIsNoBest) {
   EXPECT_NE(tune_report(tuned.end).find("none that is right"), std::string::npos);
 }
 
+TEST_F(LiveTest, ASearchThatIsCutShortDoesNotSayThatNoneIsRight) {
+  std::size_t cut_short = 0;
+  for (int most = 1; most <= 12; ++most) {
+    int looks = 0;
+    const Tuned tuned =
+        tune_these(R"(["good", "also_good"])", Strategy::exhaustive, [&](TuneRequest& request) {
+          request.signal = [&]() -> std::optional<int> {
+            return ++looks > most ? std::optional(SIGINT) : std::nullopt;
+          };
+        });
+    ASSERT_EQ(tuned.end.problems.size(), 1u);
+    if (tuned.end.problems[0].best || tuned.end.problems[0].right == 0) continue;
+    ++cut_short;
+    EXPECT_NE(tune_report(tuned.end).find("none is measured yet"), std::string::npos);
+  }
+  EXPECT_GE(cut_short, 1u);
+}
+
 TEST_F(LiveTest, ABudgetOfCandidatesLeavesTheOthersOutAndSaysSo) {
   const Tuned tuned = tune_these(R"(["good", "also_good"])", Strategy::guided,
                                  [](TuneRequest& request) { request.budget.candidates = 2; });
