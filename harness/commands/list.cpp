@@ -178,6 +178,21 @@ Json catalog_to_json(const Catalog& catalog) {
   return list;
 }
 
+/// What an operator computes, and the names of its variants.
+void print_overview(const Catalog& catalog, const Operator& op) {
+  std::cout << op.name << ": " << op.summary << "\n";
+  for (const Direction direction : op.directions)
+    for (const BackendId backend : {BackendId::cuda, BackendId::host}) {
+      std::vector<std::string> names;
+      for (const Variant& variant : catalog.variants)
+        if (variant.op == op.name && variant.direction == direction && variant.backend == backend)
+          names.push_back(variant.name);
+      if (!names.empty())
+        std::cout << "  " << name(direction) << ", " << name(backend) << ": " << join(names)
+                  << "\n";
+    }
+}
+
 void list(const ListOptions& options) {
   const Catalog catalog = options.candidates.catalog();
   if (options.json) {
@@ -189,13 +204,16 @@ void list(const ListOptions& options) {
   if (!options.op.empty() && !catalog.find_operator(options.op))
     throw InputError("unknown operator \"" + options.op + "\", expected one of " +
                      join(catalog.operator_names()));
-  std::optional<cost_model::Predictor> predictor;  // asked for one operator alone
-  if (!options.op.empty() || !options.model.empty())
-    predictor = predictor_for(options.model, BackendId::cuda, {});
+  if (options.op.empty()) {  // All of it has two thousand lines, and counts draws for seconds.
+    for (const Operator& op : catalog.operators) print_overview(catalog, op);
+    std::cout << "\ngla-bench list OPERATOR shows its options, and each variant with its tiles.\n";
+    return;
+  }
+  const auto predictor = predictor_for(options.model, BackendId::cuda, {});
   Problem problem;
   problem.dtype = *parse_dtype(options.dtype);
   for (const Operator& op : catalog.operators) {
-    if (!options.op.empty() && op.name != options.op) continue;
+    if (op.name != options.op) continue;
     problem.op = op.name;
     problem.shape = shape_for(op, options.shape);
     problem.gate = default_gate(op);
@@ -214,7 +232,7 @@ void list(const ListOptions& options) {
       print_variant(variant, problem,
                     variant.backend == BackendId::cuda ? limits_of(*arch) : Limits{});
     }
-    if (!predictor || options.op.empty()) continue;
+    if (!predictor) continue;
     for (const Direction direction : op.directions) {
       problem.direction = direction;
       print_predicted(*predictor, catalog, problem, limits_of(*arch));
@@ -227,8 +245,13 @@ void list(const ListOptions& options) {
 void add_list(CLI::App& program, Context&) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = program.add_subcommand(
-      "list", "Operators, variants and tiles, and which tiles a variant refuses and why");
-  command->add_option("operator", options->op, "only this operator")->type_name("OPERATOR");
+      "list",
+      "Operators and variants, and of one operator the tiles, and which a variant refuses and why");
+  CLI::Option* const op =
+      command
+          ->add_option("operator", options->op,
+                       "all of this operator: options, variants, tiles (default: names of all)")
+          ->type_name("OPERATOR");
   for (const std::string& extent : Operator{}.extents)
     options->common.push_back(extent_axis(extent).usual);
   command
@@ -236,25 +259,30 @@ void add_list(CLI::App& program, Context&) {
                    join(Operator{}.extents, " ") + " of the problem that tiles are tried on")
       ->expected(static_cast<int>(options->common.size()))
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(op);
   for (const ExtentAxis& axis : other_extents()) {
     std::int64_t& value = options->shape.*axis.extent = axis.usual;
     command
         ->add_option(option_name(axis), value,
                      std::string(axis.name) + ", " + std::string(axis.meaning))
         ->check(CLI::Range(std::int64_t{1}, axis.most))
-        ->capture_default_str();
+        ->capture_default_str()
+        ->needs(op);
   }
   command->add_option("--dtype", options->dtype, "its dtype")
       ->transform(dtype_argument())
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(op);
   command->add_option("--arch", options->arch, "the architecture that CUDA tiles are tried on")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(op);
   command
       ->add_option("--model", options->model,
-                   "the cost model of the times that are predicted for one operator (default: the "
-                   "first that is found)")
-      ->type_name("MODEL");
+                   "the cost model of the times that are predicted (default: the first that is "
+                   "found)")
+      ->type_name("MODEL")
+      ->needs(op);
   options->candidates.add_to(*command);
   command->add_flag("--json", options->json,
                     "operators, options, variants and axes as JSON, whatever the problem");

@@ -52,7 +52,7 @@ class Descriptions(unittest.TestCase):
                               env={**os.environ, "GLA_BENCH_PYTHON": sys.executable})
         self.assertEqual(done.returncode, 0, done.stderr)
         for _, _, description in PEERS:
-            self.assertIn(f"{description.variant} [cuda", done.stdout)
+            self.assertRegex(done.stdout, rf"cuda: .*\b{description.variant}\b")
 
     def test_a_kernel_that_does_not_compile_is_said_and_counted(self):
         def refuses():

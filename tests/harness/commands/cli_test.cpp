@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/catalog.hpp"
 #include "harness/records/record_file.hpp"
 #include "harness/support/json.hpp"
 #include "harness/tensors/safetensors.hpp"
@@ -64,6 +66,20 @@ TEST_F(Cli, BadUsageIsTwo) {
     EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.text;
     EXPECT_FALSE(outcome.text.empty()) << arguments;
   }
+}
+
+TEST_F(Cli, ListHasAPageOfNamesAndOfOneOperatorAll) {
+  const Outcome names = program("list");
+  EXPECT_EQ(names.code, 0) << names.text;
+  for (const Operator& op : operators())
+    EXPECT_NE(("\n" + names.text).find("\n" + op.name + ": "), std::string::npos);
+  EXPECT_TRUE(has(names, "  backward, cuda: recurrent, "));
+  EXPECT_FALSE(has(names, "accepted"));
+  EXPECT_LT(std::count(names.text.begin(), names.text.end(), '\n'), 60);
+  EXPECT_TRUE(has(program("list gla"), " accepted"));
+  const Outcome no_operator = program("list --dtype float32");
+  EXPECT_EQ(no_operator.code, 2);
+  EXPECT_TRUE(has(no_operator, "requires operator")) << no_operator.text;
 }
 
 TEST_F(Cli, ListTakesOtherNamesOfDtypes) {
