@@ -109,7 +109,7 @@ NamedRegression cross_validate(std::span<Example* const> examples, const Lessons
                      [&](const Example* one) { return round_of(*one) == left_out; }))
       continue;
     const NamedRegression fitted = lessons.fit_without(left_out, options);
-    const bool empty = fitted.regression.weights.empty();
+    const bool empty = fitted.regression().weights.empty();
     for (Example* example : examples)
       if (round_of(*example) == left_out)
         say(*example, empty ? std::nullopt : std::optional(fitted.predict(features(*example))));

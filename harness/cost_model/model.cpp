@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 #include <utility>
 
 namespace gla_bench::cost_model {
@@ -12,36 +11,27 @@ constexpr double unknown_sigma = 1.5;
 /// Records are of one run on one device. Another run has another drift.
 constexpr double least_sigma = 0.02;
 
-/// A candidate's features by their names, which must outlive it.
-using Known = std::unordered_map<std::string_view, double>;
-
-Known known_of(const Features& features) {
-  Known known(2 * features.list.size());
-  for (const Feature& one : features.list) known.try_emplace(one.name, one.value);
-  return known;
-}
-
-/// A regression over all variants has many features that a candidate lacks.
-double predict_by(const NamedRegression& named, const Known& known) {
-  std::vector<double> row;
-  row.reserve(named.features.size());
-  for (const std::string& name : named.features) {
-    const auto found = known.find(name);
-    row.push_back(found != known.end() ? found->second : missing_feature);
-  }
-  return named.regression.predict(row);
-}
-
 }  // namespace
 
+NamedRegression::NamedRegression(std::vector<std::string> features, Regression regression)
+    : features_(std::move(features)), regression_(std::move(regression)) {
+  for (std::size_t i = 0; i < features_.size(); ++i) places_.emplace(features_[i], i);
+}
+
 double NamedRegression::predict(const Features& of_candidate) const {
-  return predict_by(*this, known_of(of_candidate));
+  // By the candidate's names, of which there are fewer than a regression over all variants has.
+  std::vector<double> row(features_.size(), missing_feature);
+  for (const Feature& one : of_candidate.list)
+    if (const auto place = places_.find(one.name); place != places_.end())
+      row[place->second] = one.value;
+  return regression_.predict(row);
 }
 
 double Prediction::rank() const {
   // The least of several predictions is too low by chance, and more so where they are less sure.
   constexpr double doubt = 0.25;
-  // Both say how good a candidate is. How far behind it is knows less of the problem: all of it chooses worse.
+  // Both say how good a candidate is. How far behind it is knows less of the problem: all of it
+  // chooses worse.
   constexpr double trust = 0.5;
   return seconds * std::exp2(trust * behind + doubt * sigma);
 }
@@ -66,13 +56,11 @@ Prediction predict(const CostModel* model, const Variant& variant, Features feat
   const VariantModel* known =
       model == nullptr ? nullptr : model->find(variant.name, variant.direction);
   if (known == nullptr) return {features.bound * unknown_factor, unknown_sigma, false};
-  // A search predicts thousands of candidates: their features are looked up once for all three.
   const Features among_all = choice_features(std::move(features), variant);
-  const Known names = known_of(among_all);
-  const double own = predict_by(known->factor, names);
-  const double log_factor = mean_factor(own, predict_by(model->common, names));
+  const double log_factor =
+      mean_factor(known->factor.predict(among_all), model->common.predict(among_all));
   return {among_all.bound * std::exp2(log_factor), std::max(known->sigma, least_sigma), true,
-          std::max(0.0, predict_by(model->behind, names))};
+          std::max(0.0, model->behind.predict(among_all))};
 }
 
 }  // namespace gla_bench::cost_model

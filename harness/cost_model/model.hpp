@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/variant.hpp"
@@ -25,11 +26,19 @@ struct PredictionError {
 };
 
 /// A regression and the names of its features, in its order.
-struct NamedRegression {
-  std::vector<std::string> features;
-  Regression regression;
+class NamedRegression {
+ public:
+  NamedRegression() = default;
+  NamedRegression(std::vector<std::string> features, Regression regression);
 
+  const std::vector<std::string>& features() const { return features_; }
+  const Regression& regression() const { return regression_; }
   double predict(const Features& features_of_candidate) const;
+
+ private:
+  std::vector<std::string> features_;
+  Regression regression_;
+  std::unordered_map<std::string, std::size_t> places_;  ///< of the features by name
 };
 
 /// The regression of one variant, for all operators that have it.

@@ -75,22 +75,22 @@ std::set<Tile> read_tiles(const JsonNode& node) {
 
 Json regression_to_json(const NamedRegression& one) {
   Json trees = Json::array();
-  for (const Tree& tree : one.regression.trees) trees.push_back(tree_to_json(tree));
-  return {{"features", one.features},
-          {"constant", one.regression.constant},
-          {"weights", numbers_to_json(one.regression.weights)},
-          {"low", numbers_to_json(one.regression.low)},
-          {"high", numbers_to_json(one.regression.high)},
+  for (const Tree& tree : one.regression().trees) trees.push_back(tree_to_json(tree));
+  return {{"features", one.features()},
+          {"constant", one.regression().constant},
+          {"weights", numbers_to_json(one.regression().weights)},
+          {"low", numbers_to_json(one.regression().low)},
+          {"high", numbers_to_json(one.regression().high)},
           {"trees", std::move(trees)}};
 }
 
 NamedRegression read_regression(const JsonNode& node, std::size_t least_features) {
   node.expect_keys({"features", "constant", "weights", "low", "high", "trees"});
-  NamedRegression one;
+  std::vector<std::string> features;
   for (const JsonNode& item : node.at("features").items(least_features))
-    one.features.push_back(item.text());
-  const std::size_t count = one.features.size();
-  Regression& regression = one.regression;
+    features.push_back(item.text());
+  const std::size_t count = features.size();
+  Regression regression;
   regression.constant = node.at("constant").number(-1e30, 1e30);
   regression.weights = read_numbers(node.at("weights"), count);
   regression.low = read_numbers(node.at("low"), count);
@@ -100,7 +100,7 @@ NamedRegression read_regression(const JsonNode& node, std::size_t least_features
       node.at("high").items()[i].fail("a number that is not below that of \"low\"");
   for (const JsonNode& item : node.at("trees").items())
     regression.trees.push_back(read_tree(item, count));
-  return one;
+  return {std::move(features), std::move(regression)};
 }
 
 Json variant_to_json(const VariantModel& one) {

@@ -115,7 +115,7 @@ TEST(Model, SaysWhichCandidatesAreFarBehind) {
       surer.sigma /= 2;
       EXPECT_LT(surer.rank(), prediction.rank());
       surer.sigma = 0;
-      EXPECT_DOUBLE_EQ(surer.rank(), prediction.seconds * std::exp2(prediction.behind));
+      EXPECT_DOUBLE_EQ(surer.rank(), prediction.seconds * std::exp2(prediction.behind / 2));
       said.push_back({made_up_seconds(candidate, made_up_environment()), prediction.behind});
     }
   const double best = std::min_element(said.begin(), said.end())->first;
@@ -129,7 +129,7 @@ TEST(Model, LearnsNothingOfChoicesFromProblemsWithOneCandidate) {
   std::erase_if(results.records,
                 [&](const Record& record) { return !seen.insert(record.problem).second; });
   const CostModel model = learnt(results);
-  EXPECT_TRUE(model.behind.features.empty());
+  EXPECT_TRUE(model.behind.features().empty());
   const TemporaryFolder folder;
   write_model(model, folder.file("m.json"));
   const CostModel again = load_model(folder.file("m.json"));
@@ -325,7 +325,7 @@ TEST(Predictor, WithoutAModelGoesByTheRates) {
 TEST(ModelFile, SeedOfTheFuzzerIsRead) {
   const CostModel seed = load_model(std::string(places::source_dir) + "/fuzz/corpus/model/small");
   EXPECT_FALSE(seed.variants.empty());
-  EXPECT_FALSE(seed.common.features.empty());
+  EXPECT_FALSE(seed.common.features().empty());
 }
 
 }  // namespace
