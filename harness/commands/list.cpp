@@ -193,50 +193,53 @@ void print_overview(const Catalog& catalog, const Operator& op) {
     }
 }
 
+/// All of an operator. Tiles are tried on the problem, those of CUDA within the limits.
+void print_operator(const Catalog& catalog, const Operator& op, Problem problem,
+                    const Limits& cuda_limits, const std::string& arch) {
+  std::vector<std::string> directions;
+  for (const Direction direction : op.directions) directions.emplace_back(name(direction));
+  std::cout << op.name << ": " << op.summary << "\n  directions: " << join(directions)
+            << "\n  extents: " << extents_of(op) << "\n  gates: " << join(op.gates) << "\n";
+  for (const OptionAxis& axis : op.options)
+    std::cout << "  " << axis.name << ": " << join(axis.values) << "  (" << axis.meaning << ")\n";
+  for (const Direction direction : op.directions) std::cout << drawn_axes(catalog, op, direction);
+  std::cout << "  variants, with their tiles for " << describe(problem) << " on the host and "
+            << arch << ":\n";
+  for (const Variant& variant : catalog.variants) {
+    if (variant.op != op.name) continue;
+    problem.direction = variant.direction;
+    print_variant(variant, problem, variant.backend == BackendId::cuda ? cuda_limits : Limits{});
+  }
+}
+
 void list(const ListOptions& options) {
   const Catalog catalog = options.candidates.catalog();
   if (options.json) {
     std::cout << catalog_to_json(catalog).dump(1) << "\n";
     return;
   }
-  const auto arch = parse_architecture(options.arch);
-  if (!arch) throw InputError("--arch: found \"" + options.arch + "\", expected one like sm_90a");
-  if (!options.op.empty() && !catalog.find_operator(options.op))
-    throw InputError("unknown operator \"" + options.op + "\", expected one of " +
-                     join(catalog.operator_names()));
   if (options.op.empty()) {  // All of it has two thousand lines, and counts draws for seconds.
     for (const Operator& op : catalog.operators) print_overview(catalog, op);
     std::cout << "\ngla-bench list OPERATOR shows its options, and each variant with its tiles.\n";
     return;
   }
+  const auto arch = parse_architecture(options.arch);
+  if (!arch) throw InputError("--arch: found \"" + options.arch + "\", expected one like sm_90a");
+  const Operator* const op = catalog.find_operator(options.op);
+  if (op == nullptr)
+    throw InputError("unknown operator \"" + options.op + "\", expected one of " +
+                     join(catalog.operator_names()));
   const auto predictor = predictor_for(options.model, BackendId::cuda, {});
   Problem problem;
+  problem.op = op->name;
   problem.dtype = *parse_dtype(options.dtype);
-  for (const Operator& op : catalog.operators) {
-    if (op.name != options.op) continue;
-    problem.op = op.name;
-    problem.shape = shape_for(op, options.shape);
-    problem.gate = default_gate(op);
-    std::vector<std::string> directions;
-    for (const Direction direction : op.directions) directions.emplace_back(name(direction));
-    std::cout << op.name << ": " << op.summary << "\n  directions: " << join(directions)
-              << "\n  extents: " << extents_of(op) << "\n  gates: " << join(op.gates) << "\n";
-    for (const OptionAxis& axis : op.options)
-      std::cout << "  " << axis.name << ": " << join(axis.values) << "  (" << axis.meaning << ")\n";
-    for (const Direction direction : op.directions) std::cout << drawn_axes(catalog, op, direction);
-    std::cout << "  variants, with their tiles for " << describe(problem) << " on the host and "
-              << options.arch << ":\n";
-    for (const Variant& variant : catalog.variants) {
-      if (variant.op != op.name) continue;
-      problem.direction = variant.direction;
-      print_variant(variant, problem,
-                    variant.backend == BackendId::cuda ? limits_of(*arch) : Limits{});
-    }
-    if (!predictor) continue;
-    for (const Direction direction : op.directions) {
-      problem.direction = direction;
-      print_predicted(*predictor, catalog, problem, limits_of(*arch));
-    }
+  problem.shape = shape_for(*op, options.shape);
+  problem.gate = default_gate(*op);
+  print_operator(catalog, *op, problem, limits_of(*arch), options.arch);
+  if (!predictor) return;
+  for (const Direction direction : op->directions) {
+    problem.direction = direction;
+    print_predicted(*predictor, catalog, problem, limits_of(*arch));
   }
 }
 
