@@ -134,6 +134,12 @@ bool may_win(const Record& record) {
   return !record.peer && is_right_and_timed(record);
 }
 
+bool left_early(const Record& record) {
+  return record.status == Status::verified && record.search && record.timing &&
+         record.verification && record.verification->ok && !record.timing->suspect &&
+         record.timing->cold.median_ms > 0;
+}
+
 bool measured_to_end(const Record& record) {
   return !record.search || record.search->left == "end";
 }

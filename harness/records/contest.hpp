@@ -27,6 +27,10 @@ bool is_right_and_timed(const Record& record);
 /// True for a time that may win: it can be believed, and it is not a peer's.
 bool may_win(const Record& record);
 
+/// True for a candidate that is right, and was timed by a search that then dropped it. It has few
+/// samples, but a time.
+bool left_early(const Record& record);
+
 /// False for a candidate that a search left before its end. It has few samples, so that its median
 /// may be low by chance.
 bool measured_to_end(const Record& record);

@@ -79,6 +79,9 @@ struct SearchOptions {
   double least_improvement = 0.01;  ///< and ends where none is expected to be so much faster
   /// `exhaustive` takes samples of each until its noise is small enough by this, 100 at most
   TimingPolicy timing;
+  /// `exhaustive` takes a few samples first, and no more where a candidate is then slower than the
+  /// best by more than this share; nothing: it samples all alike
+  std::optional<double> clearly_slower;
 };
 
 /// How many candidates a search has compiled ahead of its looks, where so many threads compile for
@@ -118,7 +121,7 @@ class Searcher {
 /// Makes a searcher for the candidates of one problem. guided: looks at those that predictions
 /// promise most of, corrects the predictions by what it sees, then races those that are not clearly
 /// slower than the best. exhaustive: samples all by the timing policy, in an order that the seed
-/// draws.
+/// draws, or all but those that a first look shows to be clearly slower.
 std::unique_ptr<Searcher> make_searcher(Strategy strategy, std::vector<SearchCandidate> candidates,
                                         const SearchOptions& options);
 

@@ -26,6 +26,7 @@ constexpr std::array<std::pair<Left, std::string_view>, 7> left_names{
      {Left::stopped, "stopped"}}};
 
 constexpr int most_samples_of_all = 100;  // of each, when all are measured
+constexpr int samples_of_a_first_look = 3;
 constexpr std::size_t block_length = 16;  // whose tensors' workspaces are there at the same time
 
 }  // namespace
@@ -44,7 +45,8 @@ std::optional<Strategy> parse_strategy(std::string_view text) {
 
 std::size_t compiled_ahead(int threads, std::size_t searches) {
   const SearchOptions usual;
-  const auto each = static_cast<std::size_t>(std::max(1, threads)) / std::max<std::size_t>(1, searches);
+  const auto each =
+      static_cast<std::size_t>(std::max(1, threads)) / std::max<std::size_t>(1, searches);
   return std::clamp(each, usual.compiled_ahead, 3 * usual.looks_at_once);
 }
 
@@ -98,14 +100,28 @@ std::vector<std::size_t> Exhaustive::unsettled() const {
   return list;
 }
 
+void Exhaustive::drop_the_clearly_slower(double share) {
+  for (const std::size_t i : block_)
+    if (pool_.is_open(i) && pool_.is_measured(i) &&
+        pool_.seconds(i) > (1 + share) * pool_.seconds(*pool_.best()))
+      pool_.leave(i, Left::slower);
+}
+
 Batch Exhaustive::next() {
+  const auto& share = pool_.options().clearly_slower;
   while (true) {
+    if (!looked_) {
+      looked_ = true;
+      return batch(block_, samples_of_a_first_look, false);
+    }
+    if (share) drop_the_clearly_slower(*share);
     const auto list = unsettled();
     if (!list.empty()) return batch(list, std::max(1, pool_.options().timing.min_samples), true);
     if (waiting_.empty()) break;
     const auto count = static_cast<std::ptrdiff_t>(std::min(block_length, waiting_.size()));
     block_.assign(waiting_.begin(), waiting_.begin() + count);
     waiting_.erase(waiting_.begin(), waiting_.begin() + count);
+    looked_ = !share;
   }
   pool_.close(Left::end, Left::unvisited);
   return {};

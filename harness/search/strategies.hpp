@@ -34,8 +34,9 @@ class PoolSearcher : public Searcher {
   bool joint_ = false;  ///< whether the present batch is joint
 };
 
-/// Takes candidates in blocks and samples each in turns until the timing policy is satisfied. Their
-/// order is drawn, so that what a budget lets through is a sample of the space.
+/// Takes candidates in blocks and samples each in turns until the timing policy is satisfied, or a
+/// first look shows that it is clearly slower than the best, where options say so. Their order is
+/// drawn, so that what a budget lets through is a sample of the space.
 class Exhaustive final : public PoolSearcher {
  public:
   Exhaustive(std::vector<SearchCandidate> candidates, const SearchOptions& options);
@@ -44,7 +45,9 @@ class Exhaustive final : public PoolSearcher {
 
  private:
   std::vector<std::size_t> unsettled() const;
+  void drop_the_clearly_slower(double share);
   std::vector<std::size_t> waiting_, block_;
+  bool looked_ = true;  ///< whether the block needs no first look any more
 };
 
 /// Looks at the candidates that promise most, once each, until nothing better is expected. Then

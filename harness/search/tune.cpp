@@ -50,14 +50,15 @@ SearchOptions search_options(const TuneRequest& request) {
   return options;
 }
 
-/// The candidates whose times may be compared in the end: all that went beyond the screening, the
-/// fastest first.
+/// The candidates whose times may be compared in the end, the fastest first: those that went beyond
+/// the screening, or that an exhaustive search sampled to the end.
 std::vector<std::size_t> contenders(const Searcher& searcher, Strategy strategy) {
   const auto& findings = searcher.findings();
   std::vector<std::size_t> list;
   for (std::size_t i = 0; i < findings.size(); ++i)
     if (findings[i].left != Left::failed && !findings[i].samples.empty() &&
-        (strategy == Strategy::exhaustive || findings[i].rounds > 1 || searcher.best() == i))
+        (strategy == Strategy::exhaustive ? findings[i].left != Left::slower
+                                          : findings[i].rounds > 1 || searcher.best() == i))
       list.push_back(i);
   std::stable_sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) {
     return median(findings[a].samples) < median(findings[b].samples);

@@ -38,7 +38,7 @@ struct SearchedProblem {
   std::optional<Record> best;  ///< the fastest that is right and measured; nothing where none is
   std::size_t ties = 0;        ///< number of other candidates that stayed to the end
   double seconds = 0;          ///< that the search took, with reference, compiling and verifying
-  std::size_t right = 0;       ///< that were verified, whether the search came to measure them or not
+  std::size_t right = 0;  ///< that were verified, whether the search came to measure them or not
 };
 
 struct TuneEnd {

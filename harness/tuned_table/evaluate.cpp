@@ -40,13 +40,6 @@ std::vector<Problem> in_order(std::span<const Results> files, const ByProblem& k
   return list;
 }
 
-/// The candidate is right, and was timed by a search that then dropped it: few samples, but a time.
-bool left_early(const Record& record) {
-  return record.status == Status::verified && record.search && record.timing &&
-         record.verification && record.verification->ok && !record.timing->suspect &&
-         record.timing->cold.median_ms > 0;
-}
-
 void judge_choice(EvaluatedProblem& row, const std::vector<const Record*>& records) {
   if (!row.choice.candidate) {
     row.unknown = row.choice.by.note;

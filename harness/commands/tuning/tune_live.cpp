@@ -23,6 +23,10 @@
 namespace gla_bench::commands {
 namespace {
 
+/// In a judgement, a candidate that a few samples show to be slower than the best by more than this
+/// share is not sampled further: neighbours of the best, and what people choose, are far closer.
+constexpr double clearly_slower = 0.5;
+
 /// A config that takes its candidates from a table cannot be searched: tables are made from
 /// searches.
 void refuse_auto(const std::string& path) {
@@ -101,14 +105,16 @@ struct Judgement {
   std::vector<search::JudgedProblem> problems;
 };
 
-/// Measures every candidate of the problems that were searched by `request`, and holds against the
-/// best of them what `auto` takes and what the search found.
+/// Measures every candidate of the problems that were searched by `request`, in a few samples where
+/// these show that it cannot be the best, and holds against the best of them what `auto` takes and
+/// what the search found.
 Judgement judge(const search::WorkerClients& clients, std::span<const Assignment> work,
                 search::TuneRequest request, std::span<const search::SearchedProblem> searched,
                 search::LiveHooks journal) {
   std::vector<std::optional<Candidate>> choices;
   for (const Assignment& point : work) choices.push_back(request.start(point));
   request.strategy = search::Strategy::exhaustive;
+  request.search.clearly_slower = clearly_slower;
   request.budget = {};
   request.start = nullptr;
   search::MeasuredAll all;

@@ -81,6 +81,19 @@ TEST_F(RegretTest, IsTheTimeOverTheBestOfThoseThatAreRight) {
   EXPECT_NE(report.find("0 of 1 within 2 %"), std::string::npos) << report;
 }
 
+TEST_F(RegretTest, ACandidateThatLeftEarlyHasATimeButIsNeverTheBest) {
+  for (auto& [key, record] : records_) {
+    if (record.tile.at("chunk") != 32) continue;
+    record.status = Status::verified;
+    record.search.emplace();
+  }
+  const std::vector<SearchedProblem> searched{found(64)};
+  const auto rows = judge_searches(searched, std::vector{chosen(32)}, 1, records_);
+  EXPECT_EQ(rows.at(0).candidates, 3u);
+  EXPECT_DOUBLE_EQ(rows[0].best_ms, 1.5);
+  EXPECT_DOUBLE_EQ(rows[0].by_auto.regret.value(), 1 / 1.5 - 1);
+}
+
 TEST_F(RegretTest, AWrongOrMissingChoiceIsUnknownAndNeverGood) {
   SearchedProblem none = found(32);
   none.best.reset();

@@ -110,6 +110,37 @@ TEST(Race, ManyThatAreAlikeAreCrowdedOut) {
   EXPECT_EQ(crowded, 196u);
 }
 
+TEST(Exhaustive, SamplesWhatIsClearlySlowerThanTheBestNoFurther) {
+  std::vector<double> times;
+  for (int i = 0; i < 40; ++i) times.push_back(1e-3 * (1 + 0.1 * i));
+  SearchOptions options;
+  options.timing.min_samples = 10;
+  options.timing.max_noise = 0.01;
+  const auto all = make_searcher(Strategy::exhaustive, line(40), options);
+  EXPECT_EQ(run(*all, times, {39}), 390u);
+  EXPECT_EQ(all->findings()[38].left, Left::end);
+  options.clearly_slower = 0.5;
+  const auto searcher = make_searcher(Strategy::exhaustive, line(40), options);
+  const std::size_t samples = run(*searcher, times, {39});
+  EXPECT_EQ(searcher->best(), 0u);
+  const auto& findings = searcher->findings();
+  std::size_t few = 0;
+  for (std::size_t i = 0; i < 39; ++i) {
+    EXPECT_GE(findings[i].samples.size(), 3u) << i;
+    if (findings[i].left != Left::slower) {
+      EXPECT_GE(findings[i].samples.size(), 13u) << i;
+      continue;
+    }
+    ++few;
+    EXPECT_GT(i, 5u);
+    EXPECT_EQ(findings[i].rounds, 1) << i;
+    EXPECT_EQ(findings[i].samples.size(), 3u) << i;
+  }
+  EXPECT_GE(few, 20u);
+  EXPECT_LT(samples, 300u);
+  EXPECT_EQ(findings[39].left, Left::failed);
+}
+
 TEST(AllStrategies, FailuresNeverWinAndEverybodyIsAccountedFor) {
   std::vector<double> times(30, 2e-3);
   times[3] = 1e-4;  // fast and wrong
