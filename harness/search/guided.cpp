@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "harness/search/strategies.hpp"
 #include "harness/support/statistics/statistics.hpp"
@@ -33,6 +36,22 @@ std::size_t Guided::first() const {
   return best;
 }
 
+/// How likely a variant's next candidate is to be right. What is wrong in one tile of a variant is
+/// mostly wrong in all: the share of those that were right so far, and of one more, counts squared.
+std::map<std::string, double> Guided::chances_of_being_right() const {
+  std::map<std::string, std::pair<double, double>> counts;
+  for (std::size_t i = 0; i < pool_.size(); ++i) {
+    auto& [right, all] = counts[pool_.candidates()[i].variant];
+    const bool failed = pool_.findings()[i].left == Left::failed;
+    right += !failed && pool_.is_measured(i) ? 1 : 0;
+    all += failed || pool_.is_measured(i) ? 1 : 0;
+  }
+  std::map<std::string, double> chances;
+  for (const auto& [variant, count] : counts)
+    chances[variant] = std::pow((count.first + 1) / (count.second + 1), 2);
+  return chances;
+}
+
 /// The candidates with the greatest expected improvement, one after the other. Each is then taken
 /// to be as fast as it is believed to be, so that the next is not its twin.
 std::vector<std::size_t> Guided::most_promising(std::size_t count, double least) const {
@@ -48,13 +67,16 @@ std::vector<std::size_t> Guided::most_promising(std::size_t count, double least)
   };
   if (pool_.size() == 0) return list;
   if (!std::isfinite(best) && !visited_[first()]) take(first(), surrogate_.predicted(first()));
+  if (!std::isfinite(best)) return next_after_failures(count);
+  const auto right = chances_of_being_right();
   while (list.size() < count) {
     const auto beliefs = assumed.beliefs();
     std::size_t next = pool_.size();
     double most = least > 0 ? least : -1;
     for (std::size_t i = 0; i < pool_.size(); ++i) {
       if (taken[i] || !pool_.is_open(i)) continue;
-      const double expected = expected_improvement(beliefs[i], best);
+      const double expected =
+          right.at(pool_.candidates()[i].variant) * expected_improvement(beliefs[i], best);
       if (expected > most) {
         most = expected;
         next = i;
@@ -62,6 +84,30 @@ std::vector<std::size_t> Guided::most_promising(std::size_t count, double least)
     }
     if (next == pool_.size()) break;
     take(next, beliefs[next].mean);
+  }
+  return list;
+}
+
+/// While all that was looked at has failed: the predicted best of those variants that were looked
+/// at least.
+std::vector<std::size_t> Guided::next_after_failures(std::size_t count) const {
+  std::map<std::string, std::size_t> seen;
+  std::vector<std::size_t> waiting, list;
+  for (std::size_t i = 0; i < pool_.size(); ++i) {
+    std::size_t& of_variant = seen[pool_.candidates()[i].variant];
+    of_variant += visited_[i] ? 1 : 0;
+    if (!visited_[i] && pool_.is_open(i)) waiting.push_back(i);
+  }
+  const auto place = [&](std::size_t i) {
+    return std::pair(seen[pool_.candidates()[i].variant], surrogate_.predicted(i));
+  };
+  while (list.size() < count && !waiting.empty()) {
+    const auto next =
+        std::min_element(waiting.begin(), waiting.end(),
+                         [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+    ++seen[pool_.candidates()[*next].variant];
+    list.push_back(*next);
+    waiting.erase(next);
   }
   return list;
 }

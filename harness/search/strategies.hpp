@@ -2,6 +2,9 @@
 // The strategies behind make_searcher().
 
 #include <limits>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "harness/search/pool.hpp"
 #include "harness/search/surrogate.hpp"
@@ -64,6 +67,8 @@ class Guided final : public PoolSearcher {
   std::vector<std::size_t> look();
   std::size_t first() const;
   std::vector<std::size_t> most_promising(std::size_t count, double least) const;
+  std::vector<std::size_t> next_after_failures(std::size_t count) const;
+  std::map<std::string, double> chances_of_being_right() const;
   Batch race();
   bool is_settled(const std::vector<std::size_t>& field) const;
 

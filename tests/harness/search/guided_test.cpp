@@ -155,6 +155,39 @@ TEST(Guided, FailuresNeverWinAndTheSearchGoesOn) {
   EXPECT_EQ(searcher->findings()[0].left, Left::failed);
 }
 
+/// Forty tiles of a variant that are predicted to be fast, and forty of one that are slower.
+std::vector<SearchCandidate> two_variants() {
+  std::vector<SearchCandidate> list;
+  for (int i = 0; i < 80; ++i)
+    list.push_back(
+        {i < 40 ? "fast" : "slow", {{"a", i % 40}}, 1e9, i < 40 ? 1e-3 : 3e-3, 0.2, i == 0});
+  return list;
+}
+
+TEST(Guided, WhereAllOfAVariantIsWrongTheOtherIsFound) {
+  std::vector<double> times;
+  for (int i = 0; i < 80; ++i) times.push_back(i < 40 ? 1.0 : 3.0 + 0.1 * std::abs(i - 70));
+  std::set<std::size_t> wrong;
+  for (std::size_t i = 0; i < 40; ++i) wrong.insert(i);
+  const auto searcher = make_searcher(Strategy::guided, two_variants(), {});
+  const std::size_t looked_at = search_through(*searcher, times, wrong);
+  ASSERT_TRUE(searcher->best());
+  EXPECT_LT(times[*searcher->best()], 3.5);
+  EXPECT_LT(looked_at, 45u);
+  std::size_t failed = 0;
+  for (const Finding& finding : searcher->findings())
+    failed += finding.left == Left::failed ? 1 : 0;
+  EXPECT_LT(failed, 20u);
+}
+
+TEST(Guided, GoesOnUntilOneIsRight) {
+  std::set<std::size_t> wrong;
+  for (std::size_t i = 0; i < 79; ++i) wrong.insert(i);
+  const auto searcher = make_searcher(Strategy::guided, two_variants(), {});
+  EXPECT_EQ(search_through(*searcher, std::vector<double>(80, 1.0), wrong), 80u);
+  EXPECT_EQ(searcher->best(), 79u);
+}
+
 TEST(Guided, AUsedUpBudgetGoesToTheRace) {
   std::vector<double> predicted(200, 1.0);
   const auto searcher = make_searcher(Strategy::guided, predicted_line(predicted, 1.0), {});
