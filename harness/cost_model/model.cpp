@@ -30,10 +30,7 @@ double NamedRegression::predict(const Features& of_candidate) const {
 double Prediction::rank() const {
   // The least of several predictions is too low by chance, and more so where they are less sure.
   constexpr double doubt = 0.25;
-  // Both say how good a candidate is. How far behind it is knows less of the problem: all of it
-  // chooses worse.
-  constexpr double trust = 0.5;
-  return seconds * std::exp2(trust * behind + doubt * sigma);
+  return seconds * std::exp2(behind + doubt * sigma);
 }
 
 double mean_factor(double own, double common) {

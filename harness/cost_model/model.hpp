@@ -74,7 +74,7 @@ struct CostModel {
   /// Another one over all variants: the root of log2 of the time over that of the problem's
   /// best candidate. What it says of a time is little; what it says of which candidates are close
   /// to the best is more than the times' regressions, which spend their questions on how long
-  /// problems take.
+  /// problems take. It has more trees, and deeper ones.
   NamedRegression behind;
 
   const VariantModel* find(std::string_view variant, Direction direction) const;

@@ -200,8 +200,11 @@ class Boosting {
       sums[leaf_[i]] += left_[i];
       ++counts[leaf_[i]];
     }
+    // Few digits are enough for one of hundreds of trees, and make a model's file a third as long.
     for (std::size_t l = 0; l < sums.size(); ++l)
-      tree.leaves.push_back(options_.learning_rate * sums[l] / (counts[l] + options_.leaf_weight));
+      tree.leaves.push_back(
+          std::round(1e5 * options_.learning_rate * sums[l] / (counts[l] + options_.leaf_weight)) /
+          1e5);
     for (std::size_t i = 0; i < left_.size(); ++i) left_[i] -= tree.leaves[leaf_[i]];
     return tree;
   }

@@ -115,7 +115,7 @@ TEST(Model, SaysWhichCandidatesAreFarBehind) {
       surer.sigma /= 2;
       EXPECT_LT(surer.rank(), prediction.rank());
       surer.sigma = 0;
-      EXPECT_DOUBLE_EQ(surer.rank(), prediction.seconds * std::exp2(prediction.behind / 2));
+      EXPECT_DOUBLE_EQ(surer.rank(), prediction.seconds * std::exp2(prediction.behind));
       said.push_back({made_up_seconds(candidate, made_up_environment()), prediction.behind});
     }
   const double best = std::min_element(said.begin(), said.end())->first;
