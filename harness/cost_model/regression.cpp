@@ -310,8 +310,11 @@ double Regression::predict(const std::vector<double>& features) const {
     value += weights[j] * std::clamp(features[j], low[j], high[j]);
   for (const Tree& tree : trees) {
     std::size_t leaf = 0;
-    for (std::size_t i = 0; i < tree.splits.size(); ++i)
-      if (features[tree.splits[i].feature] > tree.splits[i].threshold) leaf |= std::size_t{1} << i;
+    for (std::size_t i = 0; i < tree.splits.size(); ++i) {
+      const auto [feature, threshold] = tree.splits[i];
+      leaf |= std::size_t{features[feature] > threshold}
+              << i;  // either answer is likely: no branch
+    }
     value += tree.leaves[leaf];
   }
   return value;
