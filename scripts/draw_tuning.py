@@ -25,6 +25,7 @@ LINEAR_DIRECTIONS = ["forward"] * 4 + ["backward", "training", "training"]
 DIRECTIONS = {**dict.fromkeys(LINEAR, {"forward", "backward", "training"}), "gla_layer": {"forward"},
               **dict.fromkeys([*ATTENTION, "softmax"], {"forward", "backward"})}
 LINEAR_GATES = {"gla": ["mild", "typical", "strong"], "simple_gla": ["mild", "typical"]}
+GATES = {**LINEAR_GATES, "decay_attention": ["none", "mild", "typical"]}
 DIMS = [32, 48, 64, 80, 96, 112, 128, 160, 192, 256]
 DTYPES = ["bfloat16"] * 8 + ["float16", "float32"]
 ATTENTION_VARIANTS = {"forward": ["flash1", "flash2", "flash_decoding", "flash_sm90", "flash_decoding_sm90"],
@@ -151,7 +152,7 @@ def sweep_of(draws, operator, drawn, limits):
         return {**sweep, "options": {"causal": ["false"]},
                 "shapes": [decoding_of(draws, *dims, limits) for _ in count]}
     if operator == "decay_attention":
-        sweep["gates"] = [draws.choice(["none", "mild", "typical"])]
+        sweep["gates"] = [draws.choice(GATES["decay_attention"])]
     else:
         sweep["options"] = {"causal": [draws.choice(["true", "true", "false"])]}
     return {**sweep, "shapes": [shape_of(draws, operator, *dims, limits) for _ in count]}
@@ -167,6 +168,8 @@ def main():
     parser.add_argument("--operators", nargs="+", default=[*LINEAR, *ATTENTION, "softmax", "gla_layer"])
     parser.add_argument("--directions", nargs="+", default=[], choices=["forward", "backward", "training"],
                         help="draw again what has another one (default: all of them)")
+    parser.add_argument("--gates", nargs="+", default=[], choices=["none", "mild", "typical", "strong"],
+                        help="draw again what has another regime (default: all; for operators that have several)")
     parser.add_argument("--most-gigabytes", type=float, default=1)
     parser.add_argument("--most-teraflop", type=float, default=0.7)
     options = parser.parse_args()
@@ -174,18 +177,22 @@ def main():
     for operator in options.operators:
         if wanted and not wanted & DIRECTIONS[operator]:
             parser.error(f"--directions: {operator} has none of {', '.join(options.directions)}")
+        if options.gates and not set(options.gates) & set(GATES.get(operator, [])):
+            parser.error(f"--gates: {operator} is drawn with none of {', '.join(options.gates)}")
     draws = random.Random(options.seed)
     sweeps = {"fit": [], "judge": []}
     drawn = set()
     for number in range(options.pairs):
         operator = options.operators[number % len(options.operators)]
         sweep = sweep_of(draws, operator, drawn, options)
-        while wanted and sweep.get("direction", "forward") not in wanted:
+        while (wanted and sweep.get("direction", "forward") not in wanted or
+               options.gates and sweep["gates"][0] not in options.gates):
             sweep = sweep_of(draws, operator, drawn, options)
         part = "judge" if draws.random() < options.judged else "fit"
         sweeps[part].append(sweep)
     what = {"fit": "that a cost model is fitted on", "judge": "that choices are judged by"}[options.part]
     chosen = " --directions " + " ".join(options.directions) if wanted else ""
+    chosen += " --gates " + " ".join(options.gates) if options.gates else ""
     json.dump({"description": f"Problems {what}, drawn by scripts/draw_tuning.py --seed {options.seed} "
                               f"--pairs {options.pairs} --problems {options.problems} --part {options.part}{chosen}.",
                "backend": "cuda", "policy": POLICY, "sweeps": sweeps[options.part]}, sys.stdout, indent=1)

@@ -58,6 +58,17 @@ class DrawTuning(unittest.TestCase):
             drawn("--seed", 3, "--part", "fit", "--directions", "training", "--operators", "softmax")
         self.assertIn("softmax has none of training", refused.exception.stderr)
 
+    def test_regimes_that_were_asked_for_are_the_only_ones(self):
+        config = drawn("--seed", 3, "--pairs", 12, "--part", "fit", "--judged", 0, "--gates", "typical", "strong",
+                       "--directions", "training", "backward", "--operators", "gla", "simple_gla", "decay_attention")
+        self.assertEqual({(sweep["operator"], *sweep["gates"]) for sweep in config["sweeps"]},
+                         {("gla", "typical"), ("gla", "strong"), ("simple_gla", "typical"),
+                          ("decay_attention", "typical")})
+        self.assertIn("--gates typical strong", config["description"])
+        with self.assertRaises(subprocess.CalledProcessError) as refused:
+            drawn("--seed", 3, "--part", "fit", "--gates", "strong", "--operators", "gla", "rwkv6")
+        self.assertIn("rwkv6 is drawn with none of strong", refused.exception.stderr)
+
     def test_every_operator_and_direction_is_drawn(self):
         sweeps = [sweep for seed in range(4) for part in ("fit", "judge")
                   for sweep in drawn("--seed", seed, "--pairs", 36, "--part", part)["sweeps"]]
