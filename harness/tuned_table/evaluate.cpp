@@ -100,7 +100,9 @@ Evaluation evaluate(std::span<const Results> files, const Chooser& chooser) {
   const Refusal refuse = [&](const Candidate& candidate) {
     return candidate.variant->reject(candidate.problem, candidate.tile, limits);
   };
-  const std::set<Problem> tuned = tuned_problems(chooser.table());
+  const bool own_device = chooser.table().device == fact_text(files.front().environment, "device");
+  const std::set<Problem> tuned =
+      own_device ? tuned_problems(chooser.table()) : std::set<Problem>{};
   std::vector<double> regrets;
   for (const Problem& problem : in_order(files, known)) {
     EvaluatedProblem row;

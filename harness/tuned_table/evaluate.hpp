@@ -15,7 +15,9 @@ namespace gla_bench {
 
 struct EvaluatedProblem {
   Problem problem;
-  bool tuned = false;  ///< the table has an entry that was made from this problem
+  /// The table has an entry that was made from this problem, on the device of these records. What
+  /// another device's table says of it is judged like any choice.
+  bool tuned = false;
   Choice choice;
   std::size_t candidates = 0;  ///< how many were right and timed in the records
   std::string best_variant;    ///< the fastest of them

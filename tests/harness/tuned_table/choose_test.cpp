@@ -283,6 +283,16 @@ TEST(Evaluate, RegretIsTheChoiceOverTheBest) {
       << text;
 }
 
+TEST(Evaluate, WhatAnotherDeviceWasTunedForIsJudged) {
+  std::vector<Results> others{
+      results_of({toy_record(64, "fast", chunk_16, 1.2), toy_record(64, "slow", {}, 1)})};
+  others.front().environment["device"] = std::string("NVIDIA H100");
+  const Evaluation evaluation = evaluate(others, chooser_of(toy_table()));
+  EXPECT_EQ(evaluation.tuned, 0u);
+  ASSERT_EQ(evaluation.judged, 1u);
+  EXPECT_NEAR(evaluation.worst_regret, 0.2, 1e-9);
+}
+
 TEST(Evaluate, AChoiceThatIsWrongIsAFailure) {
   const std::vector<Results> others{
       results_of({failed_record(toy_at(60), "fast", chunk_16), toy_record(60, "slow", {}, 1.0)})};
