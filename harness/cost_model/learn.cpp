@@ -26,6 +26,17 @@ constexpr int rounds = 10;  // of the cross-validation
 constexpr int all_rounds = -1;
 /// With fewer rows there is nothing to learn from, and their mean is taken.
 constexpr std::size_t least_rows = 8;
+/// Of the regressions over all variants. A tree asks of few features, since most of them are ratios
+/// of which few matter for one variant. How far behind the best a candidate is depends on what its
+/// rivals do in the same problem: on more features at once than its time does.
+constexpr RegressionOptions of_common{
+    .trees = 400, .depth = 6, .rows_per_tree = 0.6, .features_per_tree = 0.3};
+constexpr RegressionOptions of_behind{.trees = 800,
+                                      .depth = 8,
+                                      .learning_rate = 0.07,
+                                      .leaf_weight = 1,
+                                      .rows_per_tree = 0.6,
+                                      .features_per_tree = 0.15};
 
 /// What a model keeps of the environment of its records: what its rates come from, and what times
 /// depend on.
@@ -146,38 +157,13 @@ Features features_among_all(const Example& example) {
   return choice_features(example.features, *example.candidate.variant);
 }
 
-/// The regression of times over all variants helps those of each variant.
-RegressionOptions options_of_common() {
-  RegressionOptions options;
-  options.trees = 400;
-  options.depth = 6;
-  // Most of the features are ratios of which few matter for one variant.
-  options.features_per_tree = 0.3;
-  options.rows_per_tree = 0.6;
-  return options;
-}
-
-/// How far behind the best a candidate is depends on what its rivals do in the same problem: on
-/// more features at once than its time does.
-RegressionOptions options_of_behind() {
-  RegressionOptions options;
-  options.trees = 800;
-  options.depth = 8;
-  options.learning_rate = 0.07;
-  options.leaf_weight = 1;
-  options.features_per_tree = 0.15;
-  options.rows_per_tree = 0.6;
-  return options;
-}
-
 /// The regression of times over all variants. Example::predicted becomes the mean with it.
 NamedRegression learn_common(const Group& all) {
   Lessons lessons;
   for (const Example* one : all)
     lessons.add(features_among_all(*one), log_factor_of(*one), round_of(*one));
   return cross_validate(
-      all, lessons, options_of_common(), features_among_all,
-      [](Example& one, std::optional<double> said) {
+      all, lessons, of_common, features_among_all, [](Example& one, std::optional<double> said) {
         if (said)
           one.predicted =
               one.features.bound *
@@ -205,7 +191,7 @@ NamedRegression learn_behind(const Group& all) {
       lessons.add(features_among_all(*one), std::sqrt(std::log2(one->seconds / known.best)),
                   round_of(*one));
   }
-  return cross_validate(all, lessons, options_of_behind(), features_among_all,
+  return cross_validate(all, lessons, of_behind, features_among_all,
                         [](Example& one, std::optional<double> said) {
                           one.behind = std::max(0.0, said.value_or(0));
                         });

@@ -310,10 +310,10 @@ double Regression::predict(const std::vector<double>& features) const {
     value += weights[j] * std::clamp(features[j], low[j], high[j]);
   for (const Tree& tree : trees) {
     std::size_t leaf = 0;
+    // Either answer is likely, and a branch would often be mispredicted.
     for (std::size_t i = 0; i < tree.splits.size(); ++i) {
       const auto [feature, threshold] = tree.splits[i];
-      leaf |= std::size_t{features[feature] > threshold}
-              << i;  // either answer is likely: no branch
+      leaf |= std::size_t{features[feature] > threshold} << i;
     }
     value += tree.leaves[leaf];
   }

@@ -134,7 +134,8 @@ bool may_win(const Record& record) {
   return !record.peer && is_right_and_timed(record);
 }
 
-bool left_early(const Record& record) {
+bool may_be_compared(const Record& record) {
+  if (may_win(record)) return true;
   return record.status == Status::verified && record.search && record.timing &&
          record.verification && record.verification->ok && !record.timing->suspect &&
          record.timing->cold.median_ms > 0;

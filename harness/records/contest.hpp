@@ -27,9 +27,9 @@ bool is_right_and_timed(const Record& record);
 /// True for a time that may win: it can be believed, and it is not a peer's.
 bool may_win(const Record& record);
 
-/// True for a candidate that is right, and was timed by a search that then dropped it. It has few
-/// samples, but a time.
-bool left_early(const Record& record);
+/// True for a time that may win, and for one of a candidate that is right and that a search dropped
+/// after a few samples. Such a time is compared with the best, but is not the best.
+bool may_be_compared(const Record& record);
 
 /// False for a candidate that a search left before its end. It has few samples, so that its median
 /// may be low by chance.

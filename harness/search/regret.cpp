@@ -24,7 +24,7 @@ Cost cost_of(const std::string& variant, const Tile& tile,
   const auto found = rows.find({variant, tile});
   if (found == rows.end())
     cost.unknown = "it is none of the candidates";
-  else if (!may_win(*found->second) && !left_early(*found->second))
+  else if (!may_be_compared(*found->second))
     cost.unknown = std::string(name(found->second->status));
   else
     cost.regret = found->second->timing->cold.median_ms / best_ms - 1;
@@ -79,7 +79,7 @@ std::vector<JudgedProblem> judge_searches(std::span<const SearchedProblem> searc
     judged.search_seconds = one.seconds;
     judged.best_ms = std::numeric_limits<double>::infinity();
     for (const auto& [name, record] : rows) {
-      judged.candidates += may_win(*record) || left_early(*record) ? 1 : 0;
+      judged.candidates += may_be_compared(*record) ? 1 : 0;
       if (!may_win(*record)) continue;
       const double ms = record->timing->cold.median_ms;
       if (!(ms < judged.best_ms)) continue;

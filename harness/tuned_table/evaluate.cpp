@@ -50,7 +50,7 @@ void judge_choice(EvaluatedProblem& row, const std::vector<const Record*>& recor
     if (record->variant != chosen.variant->name ||
         with_later_axes(record->tile, chosen.variant->space) != chosen.tile)
       continue;
-    if (may_win(*record) || left_early(*record)) {
+    if (may_be_compared(*record)) {
       row.chosen_ms = record->timing->cold.median_ms;
       row.regret = row.chosen_ms / row.best_ms - 1;
       return;

@@ -206,6 +206,26 @@ TEST_F(LiveTest, ExhaustiveMeasuresEachInTurnsAndVerifiesAllLastLaunches) {
   }
 }
 
+TEST_F(LiveTest, ExhaustiveChecksNoLastLaunchOfWhatAFirstLookDropped) {
+  const Tuned tuned = tune_these(R"(["good", "also_good"])", Strategy::exhaustive,
+                                 [](TuneRequest& request) { request.search.clearly_slower = 0; });
+  ASSERT_EQ(tuned.records.size(), 4u);
+  std::size_t dropped = 0;
+  for (const auto& [key, record] : tuned.records) {
+    if (record.search->left == "end") {
+      EXPECT_EQ(record.status, Status::measured) << record.reason;
+      EXPECT_EQ(record.verification->last_timed_ok, true);
+      continue;
+    }
+    ++dropped;
+    EXPECT_EQ(record.search->left, "slower");
+    EXPECT_EQ(record.status, Status::verified) << record.reason;
+    EXPECT_EQ(record.timing->cold.samples_ms.size(), 3u);
+    EXPECT_EQ(record.verification->last_timed_ok, std::nullopt);
+  }
+  EXPECT_GE(dropped, 1u);
+}
+
 TEST_F(LiveTest, ACrashWhileSamplesAreTakenCostsARowToo) {
   const Tuned tuned = tune_these(R"(["good", "late"])", Strategy::exhaustive);
   for (const int chunk : {16, 32}) {
