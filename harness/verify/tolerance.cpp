@@ -64,6 +64,8 @@ OutputErrors by_size(const Tolerance& tolerance, Arithmetic arithmetic, DType ou
   const Tolerance::PerArithmetic& policy = tolerance.of(coarser);
   const double u = unit_roundoff(coarser);
   const double most = cap(tolerance, arithmetic, output);
+  const double rounded_once = baseline.rounding.max_abs * u / unit_roundoff(stored);
+  const double most_of_one = std::max(tolerance.max_abs * most, roundings_of_one * rounded_once);
   const auto floor = [&](std::int64_t elements) {
     return u * (policy.steady + policy.small * per_root(elements));
   };
@@ -73,9 +75,8 @@ OutputErrors by_size(const Tolerance& tolerance, Arithmetic arithmetic, DType ou
   result.worst_chunk_rel_l2 = clamp_to(
       tolerance.worst_chunk * most,
       std::max(policy.chunk_factor * plain.worst_chunk_rel_l2, floor(baseline.smallest_chunk)));
-  result.max_abs = clamp_to(
-      tolerance.max_abs * most,
-      std::max(policy.max_factor * plain.max_abs, floor(1) * largest_of(baseline.elements)));
+  result.max_abs = clamp_to(most_of_one, std::max(policy.max_factor * plain.max_abs,
+                                                  floor(1) * largest_of(baseline.elements)));
   return result;
 }
 

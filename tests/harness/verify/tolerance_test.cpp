@@ -70,6 +70,23 @@ TEST(Tolerance, BoundIsNeverAboveTheCap) {
   }
 }
 
+// The gradient of strong gates is near zero almost everywhere, and its largest values are a hundred
+// root mean squares: one rounding of them to bfloat16 alone is more than the cap.
+TEST(Tolerance, TheCapOfOneErrorIsNoLessThanTwoRoundingsOfTheLargestValue) {
+  const double cap = 4e-3 * policy().max_abs;
+  BaselineError gradient = large_tensor(2.3e-3, 3e-3, 0.2);
+  gradient.rounding = {3e-8, 3e-8, 0.18 * 0x1p-16};  // in float32, which stores it
+  EXPECT_DOUBLE_EQ(bounds_of(Arithmetic::bfloat16, DType::float32, gradient).max_abs, 2 * 0.18);
+  gradient.rounding.max_abs = 0.18;
+  EXPECT_DOUBLE_EQ(bounds_of(Arithmetic::bfloat16, DType::bfloat16, gradient).max_abs, 2 * 0.18);
+  gradient.stored.max_abs = 0.03;  // A small error of the plain computation counts as ever.
+  EXPECT_DOUBLE_EQ(bounds_of(Arithmetic::bfloat16, DType::bfloat16, gradient).max_abs, 4 * 0.03);
+  gradient.stored.max_abs = 0.2, gradient.rounding.max_abs = 0.02;
+  EXPECT_DOUBLE_EQ(bounds_of(Arithmetic::bfloat16, DType::bfloat16, gradient).max_abs, cap);
+  gradient.rounding.max_abs = std::nan("");
+  EXPECT_DOUBLE_EQ(bounds_of(Arithmetic::bfloat16, DType::bfloat16, gradient).max_abs, cap);
+}
+
 TEST(Tolerance, AnExactPlainComputationLeavesAFloor) {
   const auto& p = policy().of(Arithmetic::float32);
   const Bounds large = bounds_of(Arithmetic::float32, DType::float32, large_tensor(0, 0, 0));
