@@ -56,6 +56,24 @@ void multiply(const BoundProduct& product, cublasHandle_t handle) {
         "cublasGemmStridedBatchedEx");
 }
 
+void* operand_address(const Address& address, const MatrixOperand& operand) {
+  auto* begin = static_cast<std::byte*>(address(operand.buffer));
+  if (begin == nullptr)
+    throw RunError("matrix product: no tensor or workspace region '" + operand.buffer + "'");
+  return begin + operand.offset * static_cast<std::int64_t>(size_of(operand.dtype));
+}
+
+BoundProducts bound_products(const MatrixProduct& product, const Address& address) {
+  BoundProducts list;
+  for (const MatrixProduct& part : whole_products(product)) {
+    const ColumnMajorProduct call = column_major(part);
+    list.push_back({call, operand_address(address, call.a), operand_address(address, call.b),
+                    operand_address(address, call.c), part.batch, static_cast<float>(part.alpha),
+                    static_cast<float>(part.beta), part.arithmetic});
+  }
+  return list;
+}
+
 // Stands for every address where only the sizes of parameters matter.
 constexpr std::uintptr_t no_memory = 4096;
 
@@ -92,29 +110,13 @@ void BoundRecipe::load() {
   loaded_ = kernels(params(anywhere));
 }
 
-void* BoundRecipe::operand_address(const Address& address, const MatrixOperand& operand) const {
-  auto* begin = static_cast<std::byte*>(address(operand.buffer));
-  if (begin == nullptr)
-    throw RunError("matrix product: no tensor or workspace region '" + operand.buffer + "'");
-  return begin + operand.offset * static_cast<std::int64_t>(size_of(operand.dtype));
-}
-
 BoundStep BoundRecipe::bind(const Step& step, const Address& address,
                             const BoundKernel* kernel) const {
   if (const auto* launch = std::get_if<KernelLaunch>(&step))
     return BoundLaunch{*kernel, static_cast<std::size_t>(launch->module),
                        bytes_of(launch->arguments, address)};
-  if (const auto* product = std::get_if<MatrixProduct>(&step)) {
-    const ColumnMajorProduct call = column_major(*product);
-    return BoundProduct{call,
-                        operand_address(address, call.a),
-                        operand_address(address, call.b),
-                        operand_address(address, call.c),
-                        product->batch,
-                        static_cast<float>(product->alpha),
-                        static_cast<float>(product->beta),
-                        product->arithmetic};
-  }
+  if (const auto* product = std::get_if<MatrixProduct>(&step))
+    return bound_products(*product, address);
   if (const auto* call = std::get_if<StreamCall>(&step)) return *call;
   const auto& zero = std::get<Zero>(step);
   const auto region = regions_.find(zero.buffer);
@@ -150,8 +152,8 @@ void enqueue(const Binding& binding, const BoundStep& step, cudaStream_t stream,
     launch(kernel->kernel,
            (kernel->arguments.empty() ? binding.params[kernel->module] : kernel->arguments).data(),
            stream);
-  else if (const auto* product = std::get_if<BoundProduct>(&step))
-    multiply(*product, cublas);
+  else if (const auto* products = std::get_if<BoundProducts>(&step))
+    for (const BoundProduct& product : *products) multiply(product, cublas);
   else if (const auto* call = std::get_if<StreamCall>(&step))
     call->call(binding.params.front(), stream);
   else if (const auto& zero = std::get<BoundZero>(step); zero.bytes > 0)

@@ -31,12 +31,15 @@ struct BoundProduct {
   Arithmetic arithmetic = Arithmetic::float32;
 };
 
+/// What one product of a recipe is issued as (whole_products), in this order.
+using BoundProducts = std::vector<BoundProduct>;
+
 struct BoundZero {
   void* data = nullptr;
   std::size_t bytes = 0;
 };
 
-using BoundStep = std::variant<BoundLaunch, BoundProduct, BoundZero, StreamCall>;
+using BoundStep = std::variant<BoundLaunch, BoundProducts, BoundZero, StreamCall>;
 
 /// The launches of one call.
 struct Binding {
@@ -66,7 +69,6 @@ class BoundRecipe {
   std::vector<ParamBytes> params(const Address& address) const;
   std::vector<BoundKernel> kernels(std::span<const ParamBytes> params) const;
   BoundStep bind(const Step& step, const Address& address, const BoundKernel* kernel) const;
-  void* operand_address(const Address& address, const MatrixOperand& operand) const;
 
   const Candidate& candidate_;
   const Recipe& recipe_;

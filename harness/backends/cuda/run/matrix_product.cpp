@@ -22,6 +22,18 @@ void check_rows(const MatrixOperand& operand, std::int64_t columns) {
 
 }  // namespace
 
+std::vector<MatrixProduct> whole_products(const MatrixProduct& product) {
+  const std::int64_t rest = product.k % terms_of_block;
+  if (product.a.dtype == DType::float32 || product.k < long_sum || rest == 0) return {product};
+  MatrixProduct last = product, first = product;
+  first.k = product.k - rest;
+  last.k = rest;
+  last.a.offset += first.k * (last.a.transposed ? last.a.ld : 1);
+  last.b.offset += first.k * (last.b.transposed ? 1 : last.b.ld);
+  first.beta = 1;
+  return {last, first};
+}
+
 ColumnMajorProduct column_major(const MatrixProduct& product) {
   if (product.m < 0 || product.n < 0 || product.k < 0 || product.batch < 0)
     refuse("an extent is negative");

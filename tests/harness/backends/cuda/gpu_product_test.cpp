@@ -85,5 +85,33 @@ TEST_F(GpuMatrixProduct, AgreesWithPlainLoops) {
         }
 }
 
+// Each of these lengths is a multiple of 64 and a few more, of which cuBLAS 13.1 leaves out the
+// rest where it is asked for one product on an H200.
+TEST_F(GpuMatrixProduct, LeavesOutNoTermOfALongSum) {
+  constexpr std::int64_t width = 128;
+  for (DType dtype : {DType::bfloat16, DType::float16})
+    for (std::int64_t terms : {2561, 3073, 6147, 12104}) {
+      problem_.dtype = dtype;
+      Operator op;
+      op.name = "product";
+      op.tensors = [=](const Problem& p) {
+        using Role = TensorSpec::Role;
+        return std::vector<TensorSpec>{{"a", Role::input, p.dtype, {terms, width}, false},
+                                       {"b", Role::input, p.dtype, {terms, width}, false},
+                                       {"c", Role::output, DType::float32, {width, width}, false}};
+      };
+      MatrixProduct p;
+      p.m = p.n = width, p.k = terms;
+      p.a = {"a", dtype, 0, width, 0, true};
+      p.b = {"b", dtype, 0, width, 0, false};
+      p.c = {"c", DType::float32, 0, width, 0, false};
+      p.arithmetic = Arithmetic::bfloat16;
+      const std::vector<float> ones(static_cast<std::size_t>(terms * width), 1.0f);
+      const auto c = run(p, op, {{"a", ones}, {"b", ones}});
+      EXPECT_EQ(c, std::vector<float>(width * width, static_cast<float>(terms)))
+          << name(dtype) << " " << terms;
+    }
+}
+
 }  // namespace
 }  // namespace gla_bench::cuda

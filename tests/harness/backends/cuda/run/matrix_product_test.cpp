@@ -53,6 +53,44 @@ MatrixProduct product(bool transpose_a, bool transpose_b) {
   return p;
 }
 
+// A product over so many terms, in 16 bits, that begins somewhere in its buffers.
+MatrixProduct long_product(std::int64_t terms, bool transpose_a, bool transpose_b) {
+  MatrixProduct p;
+  p.m = 2, p.n = 3, p.k = terms;
+  p.alpha = 0.5, p.beta = -2;
+  p.a = {"a", DType::bfloat16, 5, transpose_a ? 4 : terms + 1, 0, transpose_a};
+  p.b = {"b", DType::bfloat16, 7, transpose_b ? terms + 2 : 6, 0, transpose_b};
+  p.c = {"c", DType::float32, 0, 3, 0, false};
+  return p;
+}
+
+TEST(WholeProducts, TheLastTermsOfALongSumAreAProductOfTheirOwn) {
+  const std::int64_t terms = 64 * 40 + 3;
+  for (bool transpose_a : {false, true})
+    for (bool transpose_b : {false, true}) {
+      const MatrixProduct p = long_product(terms, transpose_a, transpose_b);
+      const std::vector<MatrixProduct> parts = whole_products(p);
+      ASSERT_EQ(parts.size(), 2u);
+      EXPECT_EQ(parts[0].k, 3);  // Their rounding to a short result is small.
+      EXPECT_EQ(parts[1].k, terms - 3);
+      const Memory a = numbers(6 * terms, 0.1), b = numbers(8 * terms, 0.7);
+      Memory expected = numbers(9, 1.3), got = expected;
+      row_major_product(p, a.data() + p.a.offset, b.data() + p.b.offset, expected.data());
+      for (const MatrixProduct& part : parts)
+        row_major_product(part, a.data() + part.a.offset, b.data() + part.b.offset, got.data());
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_NEAR(got[i], expected[i], 1e-10) << transpose_a << transpose_b << " at " << i;
+    }
+}
+
+TEST(WholeProducts, AreOneWhereNoTermIsLeftOut) {
+  EXPECT_EQ(whole_products(long_product(64 * 40, true, false)).size(), 1u);
+  EXPECT_EQ(whole_products(long_product(64 * 31 + 1, true, false)).size(), 1u);
+  MatrixProduct p = long_product(64 * 40 + 3, true, false);
+  p.a.dtype = p.b.dtype = DType::float32;
+  EXPECT_EQ(whole_products(p).size(), 1u);
+}
+
 TEST(MatrixProduct, TheColumnMajorCallComputesTheRowMajorProduct) {
   for (bool transpose_a : {false, true})
     for (bool transpose_b : {false, true}) {
