@@ -141,6 +141,7 @@ ErrorMetrics tensor_errors(const TensorSpec& spec, OutputComparison& comparison,
   }
   const ChunkRatios ratios(spec, sums);
   metrics.elements = sum.elements;
+  metrics.rms = ratios.rms();
   metrics.unwritten = sum.unwritten;
   metrics.not_finite = sum.not_finite;
   metrics.smallest_chunk = sum.elements;

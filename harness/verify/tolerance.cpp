@@ -64,8 +64,7 @@ OutputErrors by_size(const Tolerance& tolerance, Arithmetic arithmetic, DType ou
   const Tolerance::PerArithmetic& policy = tolerance.of(coarser);
   const double u = unit_roundoff(coarser);
   const double most = cap(tolerance, arithmetic, output);
-  const double rounded_once = baseline.rounding.max_abs * u / unit_roundoff(stored);
-  const double most_of_one = std::max(tolerance.max_abs * most, roundings_of_one * rounded_once);
+  const double most_of_one = std::max(tolerance.max_abs * most, u * baseline.largest_of_sum);
   const auto floor = [&](std::int64_t elements) {
     return u * (policy.steady + policy.small * per_root(elements));
   };

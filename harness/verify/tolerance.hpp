@@ -39,6 +39,9 @@ struct BaselineError {
   std::int64_t smallest_chunk = 1;  ///< elements of the smallest chunk
   SignedMeans signs = {};           ///< of the plain computation before it is rounded
   CoarseShares coarse = {};         ///< of the plain computation before it is rounded
+  /// The largest value over the root mean square, of a running sum (TensorSpec::running_sum); else
+  /// 0. What rounds off at a large value stays in the sum where it passes zero again.
+  double largest_of_sum = 0;
 };
 
 /// The bounds of one output.
@@ -65,20 +68,14 @@ struct Bounds : OutputErrors {
   double outwards = 0, inwards = 0;
 };
 
-/// How many roundings of the largest value its error may always be worth: one of the result, and as
-/// much again for what was rounded before.
-constexpr double roundings_of_one = 2;
-
 /// The policy of configs/tolerance.json. Two bounds are computed, and the smaller one counts.
 ///
 /// The first one knows only the sizes of the errors. The error of an output is governed by the
 /// coarser of the arithmetic and the output's dtype, so the numbers of the coarser one apply:
 ///
 ///   cap   = the larger of cap(arithmetic) and cap(dtype of the output), for rel_l2;
-///           times `worst_chunk` for a chunk, times `max_abs` for the largest single error, but
-///           then no less than `roundings_of_one` times the largest error of rounding the exact
-///           result to the coarser format: errors are counted in root mean squares, and where a
-///           tensor is near zero almost everywhere its largest values are a hundred of them
+///           times `worst_chunk` for a chunk, times `max_abs` for the largest single error, which
+///           in a running sum may always be one rounding of the largest value (largest_of_sum)
 ///   floor = u (steady + small / sqrt(n)), u the unit roundoff, n the elements of the tensor or of
 ///           its smallest chunk; for max_abs u (steady + small) max(1, sqrt(2 ln n)), what the
 ///           largest of n normal errors is expected to be

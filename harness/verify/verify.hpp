@@ -50,6 +50,7 @@ struct ErrorMetrics {
   /// of one head, where a tensor has such rows), |expected| and the spec's sum_size
   double max_abs = 0;
   double worst_chunk_rel_l2 = 0;    ///< largest rel_l2 of a chunk (see tensor_errors)
+  double rms = 0;                   ///< of the reference, over these elements
   std::int64_t elements = 0;        ///< without those that are the infinity that is expected
   std::int64_t smallest_chunk = 0;  ///< elements of the smallest chunk that has any
   std::int64_t unwritten = 0;       ///< elements that still hold the poison

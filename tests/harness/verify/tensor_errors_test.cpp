@@ -366,5 +366,16 @@ TEST(TensorErrors, NothingButExpectedInfinities) {
   EXPECT_TRUE(m.rel_l2 <= bound.rel_l2 && m.max_abs <= bound.max_abs);
 }
 
+TEST(BaselineError, KnowsTheLargestValueOfARunningSumAlone) {
+  auto spec = token_spec({1, 100, 1, 1});
+  std::vector<double> expected(100, 0.0);
+  expected[40] = -8;
+  EXPECT_EQ(baseline_error(spec, as_float(expected), expected).largest_of_sum, 0);
+  spec.running_sum = true;
+  EXPECT_NEAR(baseline_error(spec, as_float(expected), expected).largest_of_sum, 10, 1e-12);
+  expected.assign(100, 0.0);
+  EXPECT_EQ(baseline_error(spec, as_float(expected), expected).largest_of_sum, 0);
+}
+
 }  // namespace
 }  // namespace gla_bench
