@@ -138,6 +138,8 @@ auto reverse(const Problem& problem, const HostTensors& inputs, Operand operand,
 
 std::vector<TensorSpec> backward_tensors(const Problem& problem,
                                          const std::vector<TensorSpec>& forward) {
+  const Sizes n = sizes(problem);
+  const std::int64_t longest_product = std::max({n.model, n.keys, n.values});
   std::vector<TensorSpec> list, made;
   for (TensorSpec spec : forward) {
     if (spec.role == Role::input) list.push_back(spec);
@@ -148,7 +150,8 @@ std::vector<TensorSpec> backward_tensors(const Problem& problem,
     spec.rounded_factors = 3;
     spec.decayed_factors = 0;
     if (spec.role == Role::output) {
-      spec.longest_sum = state ? problem.shape.seq : problem.shape.batch * problem.shape.seq;
+      spec.longest_sum = std::max(
+          longest_product, state ? problem.shape.seq : problem.shape.batch * problem.shape.seq);
       spec.decayed_factors = 2;
     }
     spec.name = "d" + spec.name;

@@ -76,7 +76,7 @@ std::vector<TensorSpec> forward_tensors(const Problem& problem) {
   }
   for (TensorSpec& spec : list) {
     if (spec.role != Role::output) continue;
-    spec.longest_sum = s.seq;
+    spec.longest_sum = std::max({s.seq, n.model, n.values});
     spec.decayed_factors = spec.name == "y" ? 2 : 1;
   }
   return list;
