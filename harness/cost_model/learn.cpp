@@ -12,6 +12,7 @@
 #include "core/catalog.hpp"
 #include "core/error.hpp"
 #include "core/tile_space.hpp"
+#include "harness/cost_model/ranking.hpp"
 #include "harness/cost_model/regret.hpp"
 #include "harness/records/contest.hpp"
 #include "harness/support/hash.hpp"
@@ -27,16 +28,16 @@ constexpr int all_rounds = -1;
 /// With fewer rows there is nothing to learn from, and their mean is taken.
 constexpr std::size_t least_rows = 8;
 /// Of the regressions over all variants. A tree asks of few features, since most of them are ratios
-/// of which few matter for one variant. How far behind the best a candidate is depends on what its
-/// rivals do in the same problem: on more features at once than its time does.
+/// of which few matter for one variant. Whether a candidate is ahead depends on what its rivals do
+/// in the same problem: on more features at once than its time does.
 constexpr RegressionOptions of_common{
     .trees = 400, .depth = 6, .rows_per_tree = 0.6, .features_per_tree = 0.3};
-constexpr RegressionOptions of_behind{.trees = 800,
-                                      .depth = 8,
-                                      .learning_rate = 0.07,
-                                      .leaf_weight = 1,
-                                      .rows_per_tree = 0.6,
-                                      .features_per_tree = 0.15};
+constexpr RegressionOptions of_order{.trees = 800,
+                                     .depth = 8,
+                                     .learning_rate = 0.07,
+                                     .leaf_weight = 0.05,
+                                     .rows_per_tree = 0.8,
+                                     .features_per_tree = 0.2};
 
 /// What a model keeps of the environment of its records: what its rates come from, and what times
 /// depend on.
@@ -67,9 +68,10 @@ struct Lessons {
   std::vector<std::string> names;  ///< of the features
   Rows rows;
   std::vector<double> targets;
+  std::vector<std::size_t> contests;  ///< the numbers of their problems
   std::vector<int> rounds;
 
-  void add(const Features& features, double target, int round) {
+  void add(const Features& features, double target, int round, std::size_t contest = 0) {
     std::vector<double> row(names.size(), missing_feature);
     for (const Feature& feature : features.list) {
       const auto [place, fresh] = places_.try_emplace(feature.name, names.size());
@@ -82,42 +84,62 @@ struct Lessons {
     }
     rows.push_back(std::move(row));
     targets.push_back(target);
+    contests.push_back(contest);
     rounds.push_back(round);
   }
 
-  /// Fits all examples but those of the round that is left out.
+  /// Fits the targets of all examples but those of the round that is left out.
   NamedRegression fit_without(int left_out, RegressionOptions options) const {
-    Rows kept;
-    std::vector<double> kept_targets;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rounds[i] == left_out) continue;
-      kept.push_back(rows[i]);
-      kept_targets.push_back(targets[i]);
+    const Lessons kept = without(left_out);
+    if (kept.rows.size() < least_rows) options.trees = 0;
+    return {names, fit(kept.rows, kept.targets, options)};
+  }
+
+  /// The same for the order of each problem's examples. The targets say how far behind they are.
+  NamedRegression order_without(int left_out, RegressionOptions options) const {
+    const Lessons kept = without(left_out);
+    if (kept.rows.size() < least_rows) options.trees = 0;
+    std::map<std::size_t, Contest> problems;
+    for (std::size_t i = 0; i < kept.rows.size(); ++i) {
+      problems[kept.contests[i]].examples.push_back(i);
+      problems[kept.contests[i]].behind.push_back(kept.targets[i]);
     }
-    if (kept.size() < least_rows) options.trees = 0;
-    return {names, fit(kept, kept_targets, options)};
+    std::vector<Contest> list;
+    for (auto& [number, contest] : problems) list.push_back(std::move(contest));
+    return {names, fit_trees(kept.rows, Ranking(std::move(list)), options)};
   }
 
  private:
+  Lessons without(int left_out) const {
+    Lessons kept;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rounds[i] == left_out) continue;
+      kept.rows.push_back(rows[i]);
+      kept.targets.push_back(targets[i]);
+      kept.contests.push_back(contests[i]);
+    }
+    return kept;
+  }
+
   std::map<std::string, std::size_t, std::less<>> places_;
 };
 
-/// Fits to all but the shapes of each round in turn, and says of each example what such a fit
-/// predicts for it: `say(example, prediction)`. Returns the fit to all.
-template <typename FeaturesOf, typename Say>
-NamedRegression cross_validate(std::span<Example* const> examples, const Lessons& lessons,
-                               const RegressionOptions& options, FeaturesOf features, Say say) {
+/// Fits to all but the shapes of each round in turn, `fit_without(round)`, and says of each example
+/// what such a fit predicts for it: `say(example, prediction)`. Returns the fit to all.
+template <typename FitWithout, typename FeaturesOf, typename Say>
+NamedRegression cross_validate(std::span<Example* const> examples, FitWithout fit_without,
+                               FeaturesOf features, Say say) {
   NamedRegression of_all;
 #pragma omp parallel for schedule(dynamic)
   for (int left_out = all_rounds; left_out < rounds; ++left_out) {
     if (left_out == all_rounds) {  // the longest fit: first, and beside the others
-      of_all = lessons.fit_without(all_rounds, options);
+      of_all = fit_without(all_rounds);
       continue;
     }
     if (std::none_of(examples.begin(), examples.end(),
                      [&](const Example* one) { return round_of(*one) == left_out; }))
       continue;
-    const NamedRegression fitted = lessons.fit_without(left_out, options);
+    const NamedRegression fitted = fit_without(left_out);
     const bool empty = fitted.regression().weights.empty();
     for (Example* example : examples)
       if (round_of(*example) == left_out)
@@ -146,7 +168,8 @@ VariantModel learn_variant(const Group& group) {
   model.rows = group.size();
   model.problems = problems.size();
   model.factor = cross_validate(
-      group, lessons, {}, [](const Example& one) -> const Features& { return one.features; },
+      group, [&](int left_out) { return lessons.fit_without(left_out, {}); },
+      [](const Example& one) -> const Features& { return one.features; },
       [](Example& one, std::optional<double> said) {
         one.predicted = one.features.bound * (said ? std::exp2(*said) : unknown_factor);
       });
@@ -163,7 +186,9 @@ NamedRegression learn_common(const Group& all) {
   for (const Example* one : all)
     lessons.add(features_among_all(*one), log_factor_of(*one), round_of(*one));
   return cross_validate(
-      all, lessons, of_common, features_among_all, [](Example& one, std::optional<double> said) {
+      all, [&](int left_out) { return lessons.fit_without(left_out, of_common); },
+      features_among_all,
+      [](Example& one, std::optional<double> said) {
         if (said)
           one.predicted =
               one.features.bound *
@@ -171,15 +196,17 @@ NamedRegression learn_common(const Group& all) {
       });
 }
 
-/// The regression of how far behind candidates are. Sets Example::behind.
-NamedRegression learn_behind(const Group& all) {
+/// The regression of the order of candidates. Sets Example::score.
+NamedRegression learn_order(const Group& all) {
   struct Known {
-    std::size_t candidates = 0;
+    std::size_t number = 0, candidates = 0;
     double best = std::numeric_limits<double>::infinity();
   };
   std::map<std::pair<Problem, std::string>, Known> problems;  // of each device
   for (const Example* one : all) {
-    Known& known = problems[{one->candidate.problem, one->device}];
+    const auto [place, fresh] =
+        problems.try_emplace({one->candidate.problem, one->device}, Known{problems.size()});
+    Known& known = place->second;
     known.best = std::min(known.best, one->seconds);
     ++known.candidates;
   }
@@ -188,13 +215,13 @@ NamedRegression learn_behind(const Group& all) {
     const Known& known = problems[{one->candidate.problem, one->device}];
     // The only candidate of a problem is its best, and says nothing.
     if (known.candidates > 1)
-      lessons.add(features_among_all(*one), std::sqrt(std::log2(one->seconds / known.best)),
-                  round_of(*one));
+      lessons.add(features_among_all(*one), std::log2(one->seconds / known.best), round_of(*one),
+                  known.number);
   }
-  return cross_validate(all, lessons, of_behind, features_among_all,
-                        [](Example& one, std::optional<double> said) {
-                          one.behind = std::max(0.0, said.value_or(0));
-                        });
+  return cross_validate(
+      all, [&](int left_out) { return lessons.order_without(left_out, of_order); },
+      features_among_all,
+      [](Example& one, std::optional<double> said) { one.score = said.value_or(0); });
 }
 
 void judge_variant(VariantModel& model, const Group& group) {
@@ -274,7 +301,7 @@ CostModel learn(std::span<const Results> files, std::vector<Example>& examples) 
   }
   for (const auto& [key, group] : groups) model.variants.push_back(learn_variant(group));
   model.common = learn_common(all);
-  model.behind = learn_behind(all);
+  model.order = learn_order(all);
   std::size_t place = 0;
   for (const auto& [key, group] : groups) judge_variant(model.variants[place++], group);
   model.regret = regret_of(choices_among(examples));
@@ -292,7 +319,7 @@ std::vector<Example> of_new_shapes(std::span<const Example> taught, std::vector<
 void predict_by(const CostModel& model, std::span<Example> examples) {
   for (Example& one : examples) {
     const Prediction said = predict(&model, *one.candidate.variant, one.features);
-    one.predicted = said.seconds, one.sigma = said.sigma, one.behind = said.behind;
+    one.predicted = said.seconds, one.sigma = said.sigma, one.score = said.score;
   }
 }
 

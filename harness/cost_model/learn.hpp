@@ -17,7 +17,7 @@ struct Example {
   double seconds = 0;
   double predicted = 0;  ///< seconds, by a regression that saw no problem of the same shape
   double sigma = 0;      ///< of log2 of it, as of all times of its variant
-  double behind = 0;     ///< the same for CostModel::behind
+  double score = 0;      ///< the same for CostModel::order
 };
 
 /// A problem without what no time depends on: the seed, scale and source of its inputs. Their
@@ -39,7 +39,7 @@ CostModel learn(std::span<const Results> files, std::vector<Example>& examples);
 /// Of other examples those of shapes that none of the taught ones has.
 std::vector<Example> of_new_shapes(std::span<const Example> taught, std::vector<Example> others);
 
-/// Sets Example::predicted, sigma and behind by the model.
+/// Sets Example::predicted, sigma and score by the model.
 void predict_by(const CostModel& model, std::span<Example> examples);
 
 /// For people: rows, problems and error by variant, and the regret of the predicted best.

@@ -30,7 +30,9 @@ double NamedRegression::predict(const Features& of_candidate) const {
 double Prediction::rank() const {
   // The least of several predictions is too low by chance, and more so where they are less sure.
   constexpr double doubt = 0.25;
-  return seconds * std::exp2(behind + doubt * sigma);
+  // Scores differ by about as much as log2 of times do, times four.
+  constexpr double trust = 0.25;
+  return seconds * std::exp2(doubt * sigma - trust * score);
 }
 
 double mean_factor(double own, double common) {
@@ -57,7 +59,7 @@ Prediction predict(const CostModel* model, const Variant& variant, Features feat
   const double log_factor =
       mean_factor(known->factor.predict(among_all), model->common.predict(among_all));
   return {among_all.bound * std::exp2(log_factor), std::max(known->sigma, least_sigma), true,
-          std::max(0.0, model->behind.predict(among_all))};
+          model->order.predict(among_all)};
 }
 
 }  // namespace gla_bench::cost_model

@@ -71,11 +71,11 @@ struct CostModel {
   /// A regression over all variants of what VariantModel::factor is for one: what is alike in them
   /// is learnt from all. A predicted time is a mean of both (mean_factor()).
   NamedRegression common;
-  /// Another one over all variants: the root of log2 of the time over that of the problem's
-  /// best candidate. What it says of a time is little; what it says of which candidates are close
-  /// to the best is more than the times' regressions, which spend their questions on how long
+  /// Another one over all variants: a score by which candidates of one problem come in order
+  /// (ranking.hpp), the highest first. It says nothing of a time, and more of which candidates are
+  /// close to the best than the times' regressions, which spend their questions on how long
   /// problems take. It has more trees, and deeper ones.
-  NamedRegression behind;
+  NamedRegression order;
 
   const VariantModel* find(std::string_view variant, Direction direction) const;
 };
@@ -84,10 +84,10 @@ struct Prediction {
   double seconds = 0;
   double sigma = 1;     ///< of log2 of the time
   bool learnt = false;  ///< false: no record of the variant was at hand
-  double behind = 0;    ///< CostModel::behind; 0 where nothing is known
+  double score = 0;     ///< by CostModel::order; 0 where nothing is known
 
-  /// What candidates of one problem are ranked by, the least first: the predicted time, more the
-  /// farther it seems to be behind the best and the less sure it is. In seconds, but no time.
+  /// What candidates of one problem are ranked by, the least first: the predicted time, less the
+  /// higher the score and more the less sure it is. In seconds, but no time.
   double rank() const;
 };
 

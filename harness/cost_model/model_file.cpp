@@ -150,7 +150,7 @@ Json model_to_json(const CostModel& model) {
                     {"p90", model.regret.p90},
                     {"worst", model.regret.worst}};
   json["common"] = regression_to_json(model.common);
-  json["behind"] = regression_to_json(model.behind);
+  json["order"] = regression_to_json(model.order);
   json["variants"] = Json::array();
   for (const VariantModel& one : model.variants) json["variants"].push_back(variant_to_json(one));
   return json;
@@ -158,7 +158,7 @@ Json model_to_json(const CostModel& model) {
 
 CostModel read_model(const JsonNode& node) {
   node.expect_keys({"model_version", "device", "backend", "environment", "sources", "regret",
-                    "common", "behind", "variants"});
+                    "common", "order", "variants"});
   if (const JsonNode version = node.at("model_version");
       version.integer(0, 1000000) != model_version)
     version.fail("version " + std::to_string(model_version) + " of the cost model");
@@ -173,7 +173,7 @@ CostModel read_model(const JsonNode& node) {
   model.regret = {read_count(regret.at("problems")), regret.at("median").number(0, 1e30),
                   regret.at("p90").number(0, 1e30), regret.at("worst").number(0, 1e30)};
   model.common = read_regression(node.at("common"), 0);
-  model.behind = read_regression(node.at("behind"), 0);
+  model.order = read_regression(node.at("order"), 0);
   for (const JsonNode& item : node.at("variants").items()) {
     model.variants.push_back(read_variant(item));
     const VariantModel& fresh = model.variants.back();
@@ -253,12 +253,12 @@ std::optional<CostModel> find_model(const std::string& device, BackendId backend
 void write_model(const CostModel& model, const std::string& path) {
   Json head = model_to_json(model);
   const Json variants = std::move(head["variants"]);
-  const Json common = std::move(head["common"]), behind = std::move(head["behind"]);
-  for (const char* key : {"variants", "common", "behind"}) head.erase(key);
+  const Json common = std::move(head["common"]), order = std::move(head["order"]);
+  for (const char* key : {"variants", "common", "order"}) head.erase(key);
   // Each regression is on its own line.
   std::string text = head.dump(1);
   text.resize(text.size() - 2);  // the closing "\n}"
-  text += ",\n \"common\": " + common.dump() + ",\n \"behind\": " + behind.dump();
+  text += ",\n \"common\": " + common.dump() + ",\n \"order\": " + order.dump();
   text += ",\n \"variants\": [";
   for (std::size_t i = 0; i < variants.size(); ++i)
     text += (i == 0 ? "\n  " : ",\n  ") + variants[i].dump();

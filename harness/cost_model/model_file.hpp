@@ -9,7 +9,7 @@
 
 namespace gla_bench::cost_model {
 
-constexpr int model_version = 2;
+constexpr int model_version = 3;
 
 Json model_to_json(const CostModel& model);
 

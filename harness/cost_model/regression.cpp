@@ -103,11 +103,31 @@ std::vector<double> thresholds_of(std::vector<double> values, int most) {
   return list;
 }
 
+/// The least squares to what a linear part leaves.
+class LeastSquares : public Objective {
+ public:
+  explicit LeastSquares(std::vector<double> targets) : targets_(std::move(targets)) {}
+
+  void look(const std::vector<double>& predicted, std::vector<double>& slopes,
+            std::vector<double>& weights) const override {
+    for (std::size_t i = 0; i < targets_.size(); ++i) slopes[i] = targets_[i] - predicted[i];
+    std::fill(weights.begin(), weights.end(), 1.0);
+  }
+
+ private:
+  std::vector<double> targets_;
+};
+
 /// Examples with their features as numbers of intervals between thresholds.
 class Boosting {
  public:
-  Boosting(const Rows& rows, std::vector<double> left, const RegressionOptions& options)
-      : options_(options), left_(std::move(left)), random_(options.seed) {
+  Boosting(const Rows& rows, const Objective& objective, const RegressionOptions& options)
+      : options_(options),
+        objective_(objective),
+        predicted_(rows.size()),
+        slopes_(rows.size()),
+        weights_(rows.size()),
+        random_(options.seed) {
     const std::size_t features = rows.front().size();
     thresholds_.resize(features);
     columns_.resize(features);
@@ -126,23 +146,25 @@ class Boosting {
 
   std::vector<Tree> run() {
     std::vector<Tree> trees;
-    for (int t = 0; t < options_.trees; ++t)
+    for (int t = 0; t < options_.trees; ++t) {
+      objective_.look(predicted_, slopes_, weights_);
       if (Tree tree = grow(); !tree.splits.empty()) trees.push_back(std::move(tree));
+    }
     return trees;
   }
 
  private:
   /// Of the examples of one leaf in one interval of a feature.
   struct Cell {
-    float sum = 0, count = 0;
+    float slope = 0, weight = 0;  ///< sums
 
     void add(const Cell& other) {
-      sum += other.sum;
-      count += other.count;
+      slope += other.slope;
+      weight += other.weight;
     }
     void take(const Cell& other) {
-      sum -= other.sum;
-      count -= other.count;
+      slope -= other.slope;
+      weight -= other.weight;
     }
   };
 
@@ -176,14 +198,14 @@ class Boosting {
 
   Tree grow() {
     std::vector<std::uint32_t> sample;
-    for (std::size_t i = 0; i < left_.size(); ++i)
+    for (std::size_t i = 0; i < predicted_.size(); ++i)
       if (share() < options_.rows_per_tree) sample.push_back(static_cast<std::uint32_t>(i));
     asked_.clear();
     for (std::size_t j = 0; j < columns_.size(); ++j)
       if (!thresholds_[j].empty() && share() < options_.features_per_tree)
         asked_.push_back({j, thresholds_[j].size() + 1, {}});
     Tree tree;
-    leaf_.assign(left_.size(), 0);
+    leaf_.assign(predicted_.size(), 0);
     all_.clear();
     count(sample, 0);
     for (int depth = 0; depth < options_.depth; ++depth) {
@@ -191,21 +213,21 @@ class Boosting {
       if (!best) break;
       const auto [feature, bin] = *best;
       tree.splits.push_back({feature, thresholds_[feature][bin]});
-      for (std::size_t i = 0; i < left_.size(); ++i)
+      for (std::size_t i = 0; i < predicted_.size(); ++i)
         leaf_[i] |= (columns_[feature].bins[i] > bin ? 1u : 0u) << depth;
       if (depth + 1 < options_.depth) divide(sample, depth);
     }
-    std::vector<double> sums(std::size_t{1} << tree.splits.size()), counts(sums.size());
+    std::vector<double> slopes(std::size_t{1} << tree.splits.size()), weights(slopes.size());
     for (const std::uint32_t i : sample) {
-      sums[leaf_[i]] += left_[i];
-      ++counts[leaf_[i]];
+      slopes[leaf_[i]] += slopes_[i];
+      weights[leaf_[i]] += weights_[i];
     }
     // Few digits are enough for one of hundreds of trees, and make a model's file a third as long.
-    for (std::size_t l = 0; l < sums.size(); ++l)
-      tree.leaves.push_back(
-          std::round(1e5 * options_.learning_rate * sums[l] / (counts[l] + options_.leaf_weight)) /
-          1e5);
-    for (std::size_t i = 0; i < left_.size(); ++i) left_[i] -= tree.leaves[leaf_[i]];
+    for (std::size_t l = 0; l < slopes.size(); ++l)
+      tree.leaves.push_back(std::round(1e5 * options_.learning_rate * slopes[l] /
+                                       (weights[l] + options_.leaf_weight)) /
+                            1e5);
+    for (std::size_t i = 0; i < predicted_.size(); ++i) predicted_[i] += tree.leaves[leaf_[i]];
     return tree;
   }
 
@@ -214,9 +236,9 @@ class Boosting {
   void count(const std::vector<std::uint32_t>& examples, std::uint32_t clear) {
     const std::size_t before = all_.size(), fresh = std::max<std::size_t>(before, 1);
     all_.resize(before + fresh);
-    counted_.assign(left_.size(), {});
+    counted_.assign(predicted_.size(), {});
     for (const std::uint32_t i : examples) {
-      counted_[i] = {static_cast<float>(left_[i]), 1};
+      counted_[i] = {static_cast<float>(slopes_[i]), static_cast<float>(weights_[i])};
       all_[before + (leaf_[i] & ~clear)].add(counted_[i]);
     }
     for (Asked& one : asked_) {
@@ -263,23 +285,23 @@ class Boosting {
     std::optional<std::pair<std::size_t, std::size_t>> best;
     const auto weight = static_cast<float>(options_.leaf_weight);
     float before = 0, most = 1e-9f;
-    for (const Cell& cell : all_) before += cell.sum * cell.sum / (cell.count + weight);
+    for (const Cell& cell : all_) before += cell.slope * cell.slope / (cell.weight + weight);
     for (const Asked& one : asked_) {
-      std::array<float, 256> sums, counts, after{};
+      std::array<float, 256> slopes, weights, after{};
       for (std::size_t l = 0; l < all_.size(); ++l) {
         const Cell* const cells = one.cells.data() + l * one.bins;
         const Cell whole = all_[l];
-        if (whole.count < 0.5f) continue;
+        if (whole.weight < least_weight) continue;
         Cell low;  // up to each threshold
         for (std::size_t b = 0; b + 1 < one.bins; ++b) {
           low.add(cells[b]);
-          sums[b] = low.sum;
-          counts[b] = low.count;
+          slopes[b] = low.slope;
+          weights[b] = low.weight;
         }
         for (std::size_t b = 0; b + 1 < one.bins; ++b) {
-          const float rest = whole.sum - sums[b];
-          after[b] += sums[b] * sums[b] / (counts[b] + weight) +
-                      rest * rest / (whole.count - counts[b] + weight);
+          const float rest = whole.slope - slopes[b];
+          after[b] += slopes[b] * slopes[b] / (weights[b] + weight) +
+                      rest * rest / (whole.weight - weights[b] + weight);
         }
       }
       for (std::size_t b = 0; b + 1 < one.bins; ++b)
@@ -291,8 +313,13 @@ class Boosting {
     return best;
   }
 
+  /// A leaf with less has no example.
+  static constexpr float least_weight = 1e-6f;
+
   RegressionOptions options_;
-  std::vector<double> left_;  ///< what is not explained yet, by example
+  const Objective& objective_;
+  std::vector<double> predicted_;         ///< by example: what the trees say so far
+  std::vector<double> slopes_, weights_;  ///< by example: what the objective says of it
   std::mt19937_64 random_;
   std::vector<std::uint32_t> leaf_;  ///< by example
   std::vector<Cell> all_;            ///< by leaf
@@ -327,7 +354,17 @@ Regression fit(const Rows& rows, const std::vector<double>& targets,
   fit_linear(rows, targets, options.linear_weight, regression);
   std::vector<double> left = targets;
   for (std::size_t i = 0; i < rows.size(); ++i) left[i] -= regression.predict(rows[i]);
-  regression.trees = Boosting(rows, std::move(left), options).run();
+  regression.trees = Boosting(rows, LeastSquares(std::move(left)), options).run();
+  return regression;
+}
+
+Regression fit_trees(const Rows& rows, const Objective& objective,
+                     const RegressionOptions& options) {
+  Regression regression;
+  if (rows.empty()) return regression;
+  regression.weights.resize(rows.front().size());
+  regression.low = regression.high = regression.weights;
+  regression.trees = Boosting(rows, objective, options).run();
   return regression;
 }
 

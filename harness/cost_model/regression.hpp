@@ -23,6 +23,16 @@ struct Tree {
   std::vector<double> leaves;  ///< 2^splits: bit i of the index is the answer to splits[i]
 };
 
+/// What trees are grown towards, from what they say so far.
+class Objective {
+ public:
+  virtual ~Objective() = default;
+  /// By example: which way and how strongly its prediction should move, and how much that counts.
+  /// A leaf moves by the sum of `slopes` over that of `weights`. Both have the examples' number.
+  virtual void look(const std::vector<double>& predicted, std::vector<double>& slopes,
+                    std::vector<double>& weights) const = 0;
+};
+
 struct RegressionOptions {
   int trees = 200;
   int depth = 5;
@@ -47,5 +57,9 @@ struct Regression {
 /// arithmetic. Without examples it predicts 0.
 Regression fit(const Rows& rows, const std::vector<double>& targets,
                const RegressionOptions& options = {});
+
+/// The same by trees alone, towards an objective that is of these rows.
+Regression fit_trees(const Rows& rows, const Objective& objective,
+                     const RegressionOptions& options);
 
 }  // namespace gla_bench::cost_model

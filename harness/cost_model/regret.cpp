@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t shown_problems = 10;
 
 double rank_of(const Example& one) {
-  return Prediction{one.predicted, one.sigma, true, one.behind}.rank();
+  return Prediction{one.predicted, one.sigma, true, one.score}.rank();
 }
 
 std::string name_of(const Example& one) {

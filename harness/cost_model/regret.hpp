@@ -21,7 +21,7 @@ struct ChoiceAmong {
 /// Problems with fewer candidates say nothing about a choice.
 constexpr std::size_t least_candidates = 5;
 
-/// Of every problem and device with enough candidates, by Example::predicted and Example::behind.
+/// Of every problem and device with enough candidates, by Example::predicted and Example::score.
 std::vector<ChoiceAmong> choices_among(std::span<const Example> examples);
 
 Regret regret_of(std::span<const ChoiceAmong> choices);

@@ -216,8 +216,8 @@ def check_model():
     expect(True, model_schema, model, "a cost model")
     first = "/variants/0/"
     planted = {
-        "a model of another version": {"change": {"/model_version": 1}},
-        "a model that ranks by nothing": {"remove": ["/behind"]},
+        "a model of another version": {"change": {"/model_version": 2}},
+        "a model that ranks by nothing": {"remove": ["/order"]},
         "a variant of no direction": {"change": {first + "direction": "up"}},
         "a variant without tiles": {"remove": [first + "tiles"]},
         "a variant without features": {"change": {first + "factor/features": []}},

@@ -102,25 +102,33 @@ TEST(Model, PredictsShapesThatItHasNotSeen) {
     }
 }
 
-TEST(Model, SaysWhichCandidatesAreFarBehind) {
+TEST(Model, SaysWhichCandidatesAreAhead) {
   const DeviceRates rates = device_rates(made_up_environment());
   const Problem problem = made_up_problem(3, 2000, 10);
-  std::vector<std::pair<double, double>> said;  // time, and how far behind
+  std::vector<std::pair<double, double>> said;  // time and score
   for (const VariantModel& one : model().variants)
     for (const Tile& tile : one.tiles) {
       const Candidate candidate{find_variant("gla", one.variant, BackendId::cuda), problem, tile};
       const Prediction prediction = predict(&model(), candidate, rates);
-      EXPECT_GE(prediction.behind, 0);
       Prediction surer = prediction;
       surer.sigma /= 2;
       EXPECT_LT(surer.rank(), prediction.rank());
       surer.sigma = 0;
-      EXPECT_DOUBLE_EQ(surer.rank(), prediction.seconds * std::exp2(prediction.behind));
-      said.push_back({made_up_seconds(candidate, made_up_environment()), prediction.behind});
+      EXPECT_DOUBLE_EQ(surer.rank(), prediction.seconds * std::exp2(-0.25 * prediction.score));
+      said.push_back({made_up_seconds(candidate, made_up_environment()), prediction.score});
     }
-  const double best = std::min_element(said.begin(), said.end())->first;
-  for (const auto& [seconds, behind] : said)
-    EXPECT_NEAR(behind, std::sqrt(std::log2(seconds / best)), 0.6) << seconds / best;
+  const auto highest = std::max_element(
+      said.begin(), said.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  EXPECT_LT(highest->first / std::min_element(said.begin(), said.end())->first, 1.1);
+  std::size_t right = 0, pairs = 0;
+  for (const auto& [seconds, score] : said)
+    for (const auto& [more_seconds, other_score] : said) {
+      if (!(more_seconds > 1.2 * seconds)) continue;
+      ++pairs;
+      right += score > other_score ? 1 : 0;
+    }
+  EXPECT_GT(pairs, 50u);
+  EXPECT_GT(right, pairs * 9 / 10);
 }
 
 TEST(Model, LearnsNothingOfChoicesFromProblemsWithOneCandidate) {
@@ -129,7 +137,7 @@ TEST(Model, LearnsNothingOfChoicesFromProblemsWithOneCandidate) {
   std::erase_if(results.records,
                 [&](const Record& record) { return !seen.insert(record.problem).second; });
   const CostModel model = learnt(results);
-  EXPECT_TRUE(model.behind.features().empty());
+  EXPECT_TRUE(model.order.features().empty());
   const TemporaryFolder folder;
   write_model(model, folder.file("m.json"));
   const CostModel again = load_model(folder.file("m.json"));
@@ -137,7 +145,7 @@ TEST(Model, LearnsNothingOfChoicesFromProblemsWithOneCandidate) {
   const Candidate candidate{&variant, made_up_problem(3, 2000, 10),
                             *model.variants.front().tiles.begin()};
   Prediction prediction = predict(&again, candidate, device_rates(made_up_environment()));
-  EXPECT_EQ(prediction.behind, 0);
+  EXPECT_EQ(prediction.score, 0);
   prediction.sigma = 0;
   EXPECT_EQ(prediction.rank(), prediction.seconds);
 }
@@ -241,7 +249,7 @@ TEST(ModelFile, IsReadAsItWasWritten) {
     const Prediction read = predict(&again, candidate, rates);
     const Prediction written = predict(&model(), candidate, rates);
     EXPECT_NEAR(read.seconds / written.seconds, 1, 1e-3);
-    EXPECT_NEAR(read.behind, written.behind, 1e-3);
+    EXPECT_NEAR(read.score, written.score, 1e-2);
   }
 }
 
@@ -277,7 +285,7 @@ TEST(ModelFile, ErrorsSayWhatStoodWhere) {
   };
   EXPECT_EQ(error_of("/device", "NVIDIA H200"), "");
   for (const auto& [pointer, value] : std::vector<std::pair<std::string, Json>>{
-           {"/model_version", 1},
+           {"/model_version", 2},
            {"/backend", "rocm"},
            {"/regret/median", -1},
            {"/variants/0/direction", "sideways"},
@@ -288,7 +296,7 @@ TEST(ModelFile, ErrorsSayWhatStoodWhere) {
            {"/variants/1/factor/trees/0/leaves", Json::array({1, 2, 3})},
            {"/variants/0/factor/high/0", -1e20},
            {"/common/trees/0/features/0", 1000},
-           {"/behind/constant", "much"},
+           {"/order/constant", "much"},
            {"/variants/1/variant", good["variants"][0]["variant"]}}) {
     const std::string error = error_of(pointer, value);
     EXPECT_NE(error.find("m.json: " + pointer), std::string::npos) << pointer << ": " << error;

@@ -31,7 +31,7 @@ TEST(Regret, IsThatOfTheFirstByRank) {
   ASSERT_EQ(choices.size(), 1u);
   EXPECT_EQ(choices.front().candidates, least_candidates);
   EXPECT_DOUBLE_EQ(choices.front().regret(), 2);  // 3 s, where 1 s was to be had
-  examples[2].behind = 1.5;                       // ranks behind those that are predicted at 2
+  examples[2].score = -6;                         // ranks behind those that are predicted at 2
   EXPECT_DOUBLE_EQ(choices_among(examples).front().regret(), 0);
 }
 
