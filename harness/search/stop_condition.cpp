@@ -39,6 +39,16 @@ class Candidates final : public StopCondition {
 
 }  // namespace
 
+Budget guided_budget(const Budget& asked, bool replayed) {
+  constexpr double usual_seconds = 20;
+  // Where more promise to be faster, predictions are far off, and compiling costs most of the time.
+  constexpr std::size_t usual_candidates = 40;
+  Budget budget = asked;
+  if (!asked.seconds && !asked.candidates) budget.candidates = usual_candidates;
+  if (!asked.seconds && !replayed) budget.seconds = usual_seconds;
+  return budget;
+}
+
 std::vector<std::unique_ptr<StopCondition>> stop_conditions(const Budget& budget) {
   std::vector<std::unique_ptr<StopCondition>> list;
   if (budget.seconds) list.push_back(std::make_unique<Seconds>(*budget.seconds));

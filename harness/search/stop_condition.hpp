@@ -32,6 +32,11 @@ struct Budget {
   std::optional<std::size_t> candidates;
 };
 
+/// The budget of a guided search of which `asked` says what the user gave: where that is nothing,
+/// 20 seconds and 40 candidates. Given seconds leave the candidates open. A replay counts measuring
+/// alone, and has no limit of seconds by itself.
+Budget guided_budget(const Budget& asked, bool replayed);
+
 std::vector<std::unique_ptr<StopCondition>> stop_conditions(const Budget& budget);
 
 }  // namespace gla_bench::search

@@ -15,8 +15,6 @@
 namespace gla_bench::commands {
 namespace {
 
-constexpr double usual_seconds = 20;  // of the search of a problem that is guided
-
 struct TuneOptions {
   TuneTableOptions table;
   LiveTuneOptions live;
@@ -29,13 +27,11 @@ struct TuneOptions {
 };
 
 search::Budget budget_of(const TuneOptions& options) {
-  search::Budget budget;
-  if (options.seconds)
-    budget.seconds = *options.seconds;
-  else if (options.replay.empty() && options.strategy == "guided")
-    budget.seconds = usual_seconds;
-  if (options.candidates > 0) budget.candidates = options.candidates;
-  return budget;
+  search::Budget asked;
+  asked.seconds = options.seconds;
+  if (options.candidates > 0) asked.candidates = options.candidates;
+  const bool guided = *search::parse_strategy(options.strategy) == search::Strategy::guided;
+  return guided ? search::guided_budget(asked, !options.replay.empty()) : asked;
 }
 
 int replay_files(const TuneOptions& options) {
@@ -154,7 +150,8 @@ void add_tune(CLI::App& program, Context& context) {
       ->check(CLI::PositiveNumber);
   command
       ->add_option("--budget-candidates", options->candidates,
-                   "of each problem: so many candidates are tried at most")
+                   "of each problem: so many candidates are tried at most (default: 40 where it "
+                   "is guided and no seconds are given, else no limit)")
       ->check(CLI::PositiveNumber);
   command->add_option("--seeds", options->seeds, "--replay: searches of each problem")
       ->check(CLI::Range(1, 10000))

@@ -234,6 +234,19 @@ TEST(StopConditions, SecondsKeepATenthForTheRace) {
   EXPECT_TRUE(stop_conditions({}).empty());
 }
 
+TEST(GuidedBudget, IsWhatIsAskedForAndElseTwentySecondsAndFortyCandidates) {
+  EXPECT_EQ(guided_budget({}, false).seconds, 20);
+  EXPECT_EQ(guided_budget({}, false).candidates, 40u);
+  EXPECT_EQ(guided_budget({}, true).seconds, std::nullopt);
+  EXPECT_EQ(guided_budget({}, true).candidates, 40u);
+  const Budget long_one = guided_budget({600.0, {}}, false);  // as many as there is time for
+  EXPECT_EQ(long_one.seconds, 600);
+  EXPECT_EQ(long_one.candidates, std::nullopt);
+  const Budget wide = guided_budget({{}, 100}, false);
+  EXPECT_EQ(wide.seconds, 20);
+  EXPECT_EQ(wide.candidates, 100u);
+}
+
 TEST(StopConditions, SkippedCandidatesAreStoppedAndTheSearchSaysWhy) {
   const auto searcher = make_searcher(Strategy::guided, line(5), {});
   Budget budget;
