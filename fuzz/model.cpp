@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!std::isfinite(one.predict(features))) std::abort();
   };
   predicts_a_number(model.common);
-  predicts_a_number(model.behind);
+  predicts_a_number(model.order);
   for (const cost_model::VariantModel& one : model.variants) predicts_a_number(one.factor);
   return 0;
 }
