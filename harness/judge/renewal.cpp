@@ -16,7 +16,7 @@ namespace {
 constexpr double another_order = 1e-14;
 
 bool are_close(double one, double other, double size = 1) {
-  return std::abs(one - other) <= another_order * size;
+  return one == other || std::abs(one - other) <= another_order * size;  // also infinities
 }
 
 bool is_same(const std::optional<double>& one, const std::optional<double>& other) {
@@ -27,7 +27,8 @@ bool has_same_outputs(const TensorVerdict& then, const TensorVerdict& now) {
   return are_close(then.rel_l2, now.rel_l2) && are_close(then.max_abs, now.max_abs) &&
          is_same(then.signed_mean, now.signed_mean) && then.worst.index == now.worst.index &&
          then.worst.got == now.worst.got &&
-         are_close(then.worst.expected, now.worst.expected, std::abs(then.worst.expected));
+         are_close(then.worst.expected, now.worst.expected,
+                   std::min(std::abs(then.worst.expected), std::abs(now.worst.expected)));
 }
 
 bool have_same_outputs(const Verification& then, const Verification& now) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "tests/support/sample_record.hpp"
@@ -130,6 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"other outputs", [](Record&, Record& r) { output(r).signed_mean = 1e-9; }},
         Case{"other outputs", [](Record&, Record& r) { output(r).worst.got += 1e-9; }},
         Case{"other outputs", [](Record&, Record& r) { output(r).worst.expected += 1e-9; }},
+        Case{"other outputs", [](Record& r, Record&) { output(r).worst.expected = INFINITY; }},
         Case{"other outputs", [](Record&, Record& r) { output(r).worst.index[1] = 2; }},
         Case{"other outputs",
              [](Record&, Record& r) { r.verification->tensors["state"] = output(r); }}));
@@ -141,6 +143,15 @@ TEST(Renewal, AnotherOrderOfTheReferenceIsNoOtherOutput) {
   output(fresh).rel_l2 += 4e-16;
   output(fresh).max_abs -= 4e-16;
   output(fresh).worst.expected *= 1 + 4e-16;
+  EXPECT_EQ(renewed(old, {fresh}).renewed, 1);
+}
+
+// As where no row of lse sees a key.
+TEST(Renewal, TheSameInfinityIsNoOtherOutput) {
+  Record row = measured(1), fresh = verified(1);
+  for (Record* one : {&row, &fresh})
+    output(*one).worst.got = output(*one).worst.expected = -INFINITY;
+  Results old = file({row});
   EXPECT_EQ(renewed(old, {fresh}).renewed, 1);
 }
 
