@@ -362,7 +362,7 @@ Regression fit_trees(const Rows& rows, const Objective& objective,
                      const RegressionOptions& options) {
   Regression regression;
   if (rows.empty()) return regression;
-  regression.weights.resize(rows.front().size());
+  regression.weights.resize(rows.front().size());  // predict() adds a linear part of nothing
   regression.low = regression.high = regression.weights;
   regression.trees = Boosting(rows, objective, options).run();
   return regression;

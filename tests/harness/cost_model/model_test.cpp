@@ -249,7 +249,7 @@ TEST(ModelFile, IsReadAsItWasWritten) {
     const Prediction read = predict(&again, candidate, rates);
     const Prediction written = predict(&model(), candidate, rates);
     EXPECT_NEAR(read.seconds / written.seconds, 1, 1e-3);
-    EXPECT_NEAR(read.score, written.score, 1e-2);
+    EXPECT_NEAR(read.score, written.score, 1e-3);
   }
 }
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 #include <random>
 #include <vector>
 
@@ -47,9 +47,12 @@ TEST(Ranking, CountsTheFirstPlacesAlone) {
   EXPECT_GT(pull(Ranking({contest}, 30), predicted).slopes[1], 0);
 }
 
-// Problems last between a second and a million of them, and which of three kinds is fastest depends
-// on a feature of the problem: an order is learnt whatever the times are.
-TEST(Ranking, IsLearntWhateverTheProblemsTake) {
+// Which of three kinds is fastest depends on a feature of the problem.
+std::size_t fastest_of(double size) {
+  return size > 13 ? 2 : size > 6 ? 1 : 0;
+}
+
+TEST(Ranking, IsLearntWhereItDependsOnTheProblem) {
   std::mt19937_64 random(5);
   const auto draw = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
   Rows rows;
@@ -57,9 +60,9 @@ TEST(Ranking, IsLearntWhateverTheProblemsTake) {
   for (int problem = 0; problem < 60; ++problem) {
     const double size = 20 * draw();
     Contest contest;
-    for (int kind = 0; kind < 3; ++kind) {
+    for (std::size_t kind = 0; kind < 3; ++kind) {
       contest.examples.push_back(rows.size());
-      contest.behind.push_back(kind == (size > 13 ? 2 : size > 6 ? 1 : 0) ? 0 : 0.3);
+      contest.behind.push_back(kind == fastest_of(size) ? 0 : 0.3);
       rows.push_back({size, static_cast<double>(kind), draw()});
     }
     contests.push_back(contest);
@@ -68,11 +71,9 @@ TEST(Ranking, IsLearntWhateverTheProblemsTake) {
       fit_trees(rows, Ranking(contests), {.trees = 100, .depth = 4, .leaf_weight = 0.05});
   for (const double size : {2.0, 9.0, 17.0}) {
     std::vector<double> scores;
-    for (int kind = 0; kind < 3; ++kind)
-      scores.push_back(order.predict({size, static_cast<double>(kind), 0.5}));
-    EXPECT_EQ(std::max_element(scores.begin(), scores.end()) - scores.begin(), size > 13  ? 2
-                                                                               : size > 6 ? 1
-                                                                                          : 0);
+    for (const double kind : {0.0, 1.0, 2.0}) scores.push_back(order.predict({size, kind, 0.5}));
+    const auto highest = std::max_element(scores.begin(), scores.end()) - scores.begin();
+    EXPECT_EQ(static_cast<std::size_t>(highest), fastest_of(size)) << size;
   }
 }
 
