@@ -123,11 +123,14 @@ std::optional<Explanation> test_values(const Expected& expected, OutputCompariso
   return std::nullopt;
 }
 
-double largest_of(std::span<const double> values) {
+/// An infinite value is left out: its error is judged by itself, and as the largest value it would
+/// allow any error elsewhere.
+double largest_finite(std::span<const double> values) {
   double largest = 0;
   const auto count = static_cast<std::int64_t>(values.size());
 #pragma omp parallel for schedule(static) reduction(max : largest) if (count > 65536)
-  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(values[i]));
+  for (std::int64_t i = 0; i < count; ++i)
+    if (std::isfinite(values[i])) largest = std::max(largest, std::abs(values[i]));
   return largest;
 }
 
@@ -153,7 +156,7 @@ BaselineError baseline_error(const TensorSpec& spec, std::vector<float> plain,
   result.signs = signed_means(spec, DType::float32, plain, expected);
   result.coarse = coarse_shares(plain);
   if (spec.running_sum && computed.rms > 0)
-    result.largest_of_sum = largest_of(expected) / computed.rms;
+    result.largest_of_sum = largest_finite(expected) / computed.rms;
   if (spec.dtype == DType::float32) return result;
   const auto count = static_cast<std::int64_t>(plain.size());
 #pragma omp parallel for schedule(static) if (count > 65536)

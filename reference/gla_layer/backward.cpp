@@ -139,7 +139,9 @@ auto reverse(const Problem& problem, const HostTensors& inputs, Operand operand,
 std::vector<TensorSpec> backward_tensors(const Problem& problem,
                                          const std::vector<TensorSpec>& forward) {
   const Sizes n = sizes(problem);
-  const std::int64_t longest_product = std::max({n.model, n.keys, n.values});
+  std::int64_t longest_product = n.keys;  // of dk with W_k transposed; the others are the forward's
+  for (const TensorSpec& spec : forward)
+    longest_product = std::max(longest_product, spec.longest_sum);
   std::vector<TensorSpec> list, made;
   for (TensorSpec spec : forward) {
     if (spec.role == Role::input) list.push_back(spec);

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "harness/verify/verify.hpp"
 
@@ -373,6 +374,9 @@ TEST(BaselineError, KnowsTheLargestValueOfARunningSumAlone) {
   EXPECT_EQ(baseline_error(spec, as_float(expected), expected).largest_of_sum, 0);
   spec.running_sum = true;
   EXPECT_NEAR(baseline_error(spec, as_float(expected), expected).largest_of_sum, 10, 1e-12);
+  expected[60] = -std::numeric_limits<double>::infinity();  // neither a value nor an element
+  EXPECT_NEAR(baseline_error(spec, as_float(expected), expected).largest_of_sum, std::sqrt(99.0),
+              1e-12);
   expected.assign(100, 0.0);
   EXPECT_EQ(baseline_error(spec, as_float(expected), expected).largest_of_sum, 0);
 }
