@@ -50,6 +50,15 @@ struct Work {
   double least_bytes() const { return floor_bytes - skippable_bytes - repeated_bytes; }
 };
 
+struct Operator;
+
+/// Ways to compute an operator's `reference` and `baseline`, for another that contains it.
+struct References {
+  std::function<ReferenceTensors(const Operator&, const Problem&, const HostTensors&)> reference;
+  std::function<HostTensors(const Operator&, const Problem&, const HostTensors&, Arithmetic)>
+      baseline;
+};
+
 struct Operator {
   std::string name;
   std::string summary;  ///< one line for `gla-bench list`
@@ -91,6 +100,13 @@ struct Operator {
   std::function<HostTensors(const Problem&, const HostTensors&, Arithmetic)> baseline;
   /// `reference` and `baseline` on a CUDA device. Without it they run on the host.
   std::optional<DeviceReference> device_reference = {};
+  /// Of an operator that contains another: `reference` and `baseline` with those of the other by
+  /// the given functions, of which a device may have faster ones. Empty where it contains none.
+  std::function<ReferenceTensors(const Problem&, const HostTensors&, const References& inner)>
+      reference_around = {};
+  std::function<HostTensors(const Problem&, const HostTensors&, Arithmetic,
+                            const References& inner)>
+      baseline_around = {};
 };
 
 /// The only list of operators (reference/operators.cpp).

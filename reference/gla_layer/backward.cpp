@@ -190,19 +190,17 @@ std::optional<std::string> refuse_backward(const Problem& problem) {
   return std::nullopt;
 }
 
-ReferenceTensors backward(const Problem& problem, const HostTensors& inputs) {
+ReferenceTensors backward(const Problem& problem, const HostTensors& inputs,
+                          const References& inner) {
   return reverse<double>(
-      problem, inputs, [](double x) { return x; },
-      [](const Problem& inner, const HostTensors& tensors) {
-        return find_operator("gla")->reference(inner, tensors);
-      });
+      problem, inputs, [](double x) { return x; }, exact_recurrence(inner));
 }
 
-HostTensors plain_backward(const Problem& problem, const HostTensors& inputs,
-                           Arithmetic arithmetic) {
-  const auto inner = plain_recurrence(arithmetic);
-  return with_operand_rounding(
-      arithmetic, [&](auto operand) { return reverse<float>(problem, inputs, operand, inner); });
+HostTensors plain_backward(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic,
+                           const References& inner) {
+  return with_operand_rounding(arithmetic, [&](auto operand) {
+    return reverse<float>(problem, inputs, operand, plain_recurrence(inner, arithmetic));
+  });
 }
 
 }  // namespace gla_bench::gla_layer_forms

@@ -36,12 +36,14 @@ double backward_flops(const Problem& problem);
 /// Why there is no backward of the problem, which has a forward; or nothing.
 std::optional<std::string> refuse_backward(const Problem& problem);
 
-ReferenceTensors backward(const Problem& problem, const HostTensors& inputs);
+/// With gla as `inner` computes it.
+ReferenceTensors backward(const Problem& problem, const HostTensors& inputs,
+                          const References& inner);
 
 /// The same in float32, with the operands of products rounded to what the arithmetic keeps, and
 /// with all tensors between the stages but dg in the dtype.
-HostTensors plain_backward(const Problem& problem, const HostTensors& inputs,
-                           Arithmetic arithmetic);
+HostTensors plain_backward(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic,
+                           const References& inner);
 
 /// The gradients in plain loops from the end, by the second forms of gla, with the norm's matrix
 /// of derivatives written out.

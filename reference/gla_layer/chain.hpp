@@ -19,11 +19,18 @@
 
 namespace gla_bench::gla_layer_forms {
 
+/// gla's float64 reference.
+inline auto exact_recurrence(const References& references) {
+  return [&references](const Problem& recurrence, const HostTensors& tensors) {
+    return references.reference(*find_operator("gla"), recurrence, tensors);
+  };
+}
+
 /// gla's plain computation, with its outputs as they are stored between the layer's stages.
-inline auto plain_recurrence(Arithmetic arithmetic) {
-  return [arithmetic](const Problem& recurrence, const HostTensors& tensors) {
+inline auto plain_recurrence(const References& references, Arithmetic arithmetic) {
+  return [&references, arithmetic](const Problem& recurrence, const HostTensors& tensors) {
     const Operator& gla = *find_operator("gla");
-    HostTensors outputs = gla.baseline(recurrence, tensors, arithmetic);
+    HostTensors outputs = references.baseline(gla, recurrence, tensors, arithmetic);
     round_outputs(gla.tensors(recurrence), outputs);
     return outputs;
   };
@@ -95,8 +102,9 @@ class Chain {
   Values gate_sums(const std::vector<float>& low) const {
     Values z = multiply<Real>(n_.rows, gla_layer_rank, n_.keys, {operands(low)}, {input("w_2")});
     const std::vector<float>& bias = inputs_.at("b_g");
-    for (std::int64_t i = 0; i < n_.rows * n_.keys; ++i)
-      z[i] += static_cast<Real>(bias[i % n_.keys]);
+    const auto count = static_cast<std::int64_t>(z.size());
+#pragma omp parallel for schedule(static) if (count > 65536)
+    for (std::int64_t i = 0; i < count; ++i) z[i] += static_cast<Real>(bias[i % n_.keys]);
     return z;
   }
 
@@ -143,8 +151,10 @@ class Chain {
   }
 
   Values operands(const std::vector<float>& values) const {
-    Values result(values.begin(), values.end());
-    for (Real& value : result) value = operand_(value);
+    Values result(values.size());
+    const auto count = static_cast<std::int64_t>(values.size());
+#pragma omp parallel for schedule(static) if (count > 65536)
+    for (std::int64_t i = 0; i < count; ++i) result[i] = operand_(static_cast<Real>(values[i]));
     return result;
   }
 

@@ -181,28 +181,40 @@ std::map<std::string, std::vector<Real>> forward(const Problem& problem, const H
   return outputs;
 }
 
-ReferenceTensors reference(const Problem& problem, const HostTensors& inputs) {
+ReferenceTensors reference(const Problem& problem, const HostTensors& inputs,
+                           const References& inner) {
   return outputs_of_passes(
       problem,
       [&](const Problem& pass) {
         return forward<double>(
-            pass, inputs, [](double x) { return x; }, find_operator("gla")->reference);
+            pass, inputs, [](double x) { return x; }, exact_recurrence(inner));
       },
-      [&](const Problem& pass) { return backward(pass, inputs); });
+      [&](const Problem& pass) { return backward(pass, inputs, inner); });
 }
 
 // The plain computation. Sums are float32. The operands of every product are rounded to what the
 // arithmetic keeps (10 explicit mantissa bits for tf32 and float16, 7 for bfloat16). gla is its own
 // plain computation. Every tensor between the stages is stored in the problem's dtype.
-HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic) {
-  const auto inner = plain_recurrence(arithmetic);
+HostTensors baseline(const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic,
+                     const References& inner) {
   return outputs_of_passes(
       problem,
       [&](const Problem& pass) {
-        return with_operand_rounding(
-            arithmetic, [&](auto operand) { return forward<float>(pass, inputs, operand, inner); });
+        return with_operand_rounding(arithmetic, [&](auto operand) {
+          return forward<float>(pass, inputs, operand, plain_recurrence(inner, arithmetic));
+        });
       },
-      [&](const Problem& pass) { return plain_backward(pass, inputs, arithmetic); });
+      [&](const Problem& pass) { return plain_backward(pass, inputs, arithmetic, inner); });
+}
+
+const References& on_the_host() {
+  static const References references{
+      [](const Operator& op, const Problem& problem, const HostTensors& inputs) {
+        return op.reference(problem, inputs);
+      },
+      [](const Operator& op, const Problem& problem, const HostTensors& inputs,
+         Arithmetic arithmetic) { return op.baseline(problem, inputs, arithmetic); }};
+  return references;
 }
 
 ReferenceTensors second_form(const Problem& problem, const HostTensors& inputs) {
@@ -240,9 +252,15 @@ Operator gla_layer_operator() {
     if (has_gradients(problem.direction)) list.insert(list.end(), {"dy", "dfinal_state"});
     return list;
   };
-  op.reference = reference;
+  op.reference_around = reference;
+  op.baseline_around = baseline;
+  op.reference = [](const Problem& problem, const HostTensors& inputs) {
+    return reference(problem, inputs, on_the_host());
+  };
+  op.baseline = [](const Problem& problem, const HostTensors& inputs, Arithmetic arithmetic) {
+    return baseline(problem, inputs, arithmetic, on_the_host());
+  };
   op.second_form = second_form;
-  op.baseline = baseline;
   return op;
 }
 
