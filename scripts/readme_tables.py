@@ -17,7 +17,7 @@ from tables.first_look import first_look
 from tables.gla import gla
 from tables.headline import headline_short, headline_table
 from tables.measured import measured
-from tables.peers import peers_table
+from tables.peers import drawn_peers_table, peers_table
 from tables.records import ROOT, load, with_stale_note
 from tables.variants import mission
 
@@ -25,7 +25,8 @@ from tables.variants import mission
 TABLES = {
     "README.md": [("headline_short", headline_short, ["h200"])],
     "docs/headline.md": [("headline", headline_table, ["h200"])],
-    "docs/peers.md": [("peers_h200", peers_table, ["h200/peers"]), ("peers_h100", peers_table, ["h100/peers"])],
+    "docs/peers.md": [("peers_h200", peers_table, ["h200/peers"]), ("peers_drawn", drawn_peers_table, ["h200/peers"]),
+                      ("peers_h100", peers_table, ["h100/peers"])],
     "docs/devices.md": [("devices", devices_table, ["h200", "h100"])],
     "docs/first_look.md": [("first_look", first_look, ["h200"])],
     "docs/measured.md": [("mission", mission, ["h200"]), ("gla", gla, ["h200"]), ("measured", measured, ["h200"])],

@@ -45,8 +45,20 @@ def peers_row(rows):
     return cells
 
 
+DRAWN = "drawn.json"  # the file of problems that nobody chose, where ours is what `auto` takes
+
+
 def peers_table(records):
-    """One row for each problem of a device's files of peers, by direction and operator."""
+    """One row for each problem that was chosen to be compared, by direction and operator."""
+    return table_of([record for record in records if record["file"] != DRAWN])
+
+
+def drawn_peers_table(records):
+    """The same for the problems that a seed has drawn."""
+    return table_of([record for record in records if record["file"] == DRAWN])
+
+
+def table_of(records):
     if not records:
         return "Not measured yet: `gla-bench run examples/peers/headline.json` makes such records."
     problems = {}

@@ -107,6 +107,15 @@ class Headline(unittest.TestCase):
         self.assertEqual(row[:2] + row[3:5], ["forward", "gla, `mild`", "`chunk_sm90`", "1.000"])
         self.assertEqual(row[7:], ["`fla_right`", "3.000", "3.00", f"`fla_fast`: 1.500, `{output}` 3.00"])
 
+    def test_drawn_problems_stand_in_a_table_of_their_own(self):
+        for name, ms in (("headline.json", 1.0), ("drawn.json", 2.0)):
+            self.put(name, [record("chunk_sm90", ms), peer("fla_right", 3.0)], "2026-01-01T10:00:00Z",
+                     folder="h200/peers")
+        for name, ms, ratio in (("peers_h200", "1.000", "3.00"), ("peers_drawn", "2.000", "1.50")):
+            row = self.table("docs/peers.md", name)[2:]
+            self.assertEqual([cells[4] for cells in row], [ms])
+            self.assertEqual([cells[9] for cells in row], [ratio])
+
     def test_without_records_it_says_so_and_is_up_to_date(self):
         self.assertEqual(self.table(), [])
         self.assertIn("Not measured yet", (self.copy / "docs/headline.md").read_text())
