@@ -28,20 +28,24 @@ References references_of(Backend& backend) {
 
 std::optional<ReferenceTensors> reference_around(Backend& backend, const Operator& op,
                                                  const Problem& problem,
-                                                 const HostTensors& inputs) try {
+                                                 const HostTensors& inputs) {
   if (!op.reference_around) return std::nullopt;
-  return op.reference_around(problem, inputs, references_of(backend));
-} catch (const NotThere&) {
-  return std::nullopt;
+  try {
+    return op.reference_around(problem, inputs, references_of(backend));
+  } catch (const NotThere&) {
+    return std::nullopt;
+  }
 }
 
 std::optional<HostTensors> baseline_around(Backend& backend, const Operator& op,
                                            const Problem& problem, const HostTensors& inputs,
-                                           Arithmetic arithmetic) try {
+                                           Arithmetic arithmetic) {
   if (!op.baseline_around) return std::nullopt;
-  return op.baseline_around(problem, inputs, arithmetic, references_of(backend));
-} catch (const NotThere&) {
-  return std::nullopt;
+  try {
+    return op.baseline_around(problem, inputs, arithmetic, references_of(backend));
+  } catch (const NotThere&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace gla_bench
