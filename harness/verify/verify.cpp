@@ -123,8 +123,8 @@ std::optional<Explanation> test_values(const Expected& expected, OutputCompariso
   return std::nullopt;
 }
 
-/// An infinite value is left out: its error is judged by itself, and as the largest value it would
-/// allow any error elsewhere.
+// An infinite value is left out: its error is judged by itself, and as the largest value it would
+// allow any error elsewhere.
 double largest_finite(std::span<const double> values) {
   double largest = 0;
   const auto count = static_cast<std::int64_t>(values.size());

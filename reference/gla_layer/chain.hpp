@@ -1,7 +1,7 @@
 #pragma once
 // The layer in the arithmetic of Real, with its products through BLAS: the definition in float64
 // and the plain computation in float32 are the same code. gla_layer.cpp runs it forwards,
-// gla_layer_backward.hpp backwards.
+// backward.cpp backwards.
 
 #include <cblas.h>
 

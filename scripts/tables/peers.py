@@ -50,17 +50,17 @@ DRAWN = "drawn.json"  # the file of problems that nobody chose, where ours is wh
 
 def peers_table(records):
     """One row for each problem that was chosen to be compared, by direction and operator."""
-    return table_of([record for record in records if record["file"] != DRAWN])
+    return table_of([record for record in records if record["file"] != DRAWN], "headline.json")
 
 
 def drawn_peers_table(records):
     """The same for the problems that a seed has drawn."""
-    return table_of([record for record in records if record["file"] == DRAWN])
+    return table_of([record for record in records if record["file"] == DRAWN], DRAWN)
 
 
-def table_of(records):
+def table_of(records, config):
     if not records:
-        return "Not measured yet: `gla-bench run examples/peers/headline.json` makes such records."
+        return f"Not measured yet: `gla-bench run examples/peers/{config}` makes such records."
     problems = {}
     for record in records:
         key = (record["file"], record["direction"], record["operator"], problem_of(record))

@@ -120,6 +120,7 @@ class Headline(unittest.TestCase):
         self.assertEqual(self.table(), [])
         self.assertIn("Not measured yet", (self.copy / "docs/headline.md").read_text())
         self.assertIn("Not measured yet", (self.copy / "README.md").read_text())
+        self.assertIn("examples/peers/drawn.json` makes such", (self.copy / "docs/peers.md").read_text())
         self.assertEqual(self.script("--check").returncode, 0)
 
     def test_our_best_beside_the_best_peer(self):

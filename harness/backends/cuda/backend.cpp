@@ -126,16 +126,16 @@ class CudaBackend : public Backend {
   std::optional<ReferenceTensors> reference(const Operator& op, const Problem& problem,
                                             const HostTensors& inputs) override {
     if (!can_run()) return std::nullopt;
-    if (op.reference_around) return reference_around(*this, op, problem, inputs);
-    if (!has_device_reference(op, problem, std::nullopt)) return std::nullopt;
+    if (!has_device_reference(op, problem, std::nullopt))
+      return reference_around(*this, op, problem, inputs);
     return ReferenceRunner(device(), compiler_).reference(op, problem, inputs);
   }
 
   std::optional<HostTensors> baseline(const Operator& op, const Problem& problem,
                                       const HostTensors& inputs, Arithmetic arithmetic) override {
     if (!can_run()) return std::nullopt;
-    if (op.baseline_around) return baseline_around(*this, op, problem, inputs, arithmetic);
-    if (!has_device_reference(op, problem, arithmetic)) return std::nullopt;
+    if (!has_device_reference(op, problem, arithmetic))
+      return baseline_around(*this, op, problem, inputs, arithmetic);
     return ReferenceRunner(device(), compiler_).baseline(op, problem, inputs, arithmetic);
   }
 
