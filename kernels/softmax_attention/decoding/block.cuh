@@ -53,9 +53,9 @@ struct Item {
     const int all_rows = static_cast<int>(p.seq) * group;
     const int row_tiles = (all_rows + layout.rows - 1) / layout.rows;
     int rest = static_cast<int>(blockIdx.x);
-    split = rest % splits, rest /= splits;
     first_row = rest % row_tiles * layout.rows, rest /= row_tiles;
-    key_head = rest % static_cast<int>(p.key_heads), batch = rest / static_cast<int>(p.key_heads);
+    key_head = rest % static_cast<int>(p.key_heads), rest /= static_cast<int>(p.key_heads);
+    split = rest % splits, batch = rest / splits;
     first_key = split * tile::split;
     rows = all_rows - first_row < layout.rows ? all_rows - first_row : layout.rows;
     tiles = (limit(rows - 1) + block_n - 1) / block_n;

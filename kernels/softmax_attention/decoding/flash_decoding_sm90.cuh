@@ -11,10 +11,12 @@
 // tiles. A block finds out how far back its rows look: keys behind a reset are not read, and the
 // values of keys whose weights cannot be seen are not read either.
 //
-// Grid: batch * key heads * tiles of rows * splits blocks, with splits fastest; for the merge, one
-// block for each row. Shared memory: layout.h. Workspace: the parts, and with a decay 4 bytes for
-// each split and row. Bytes moved: q once per split, k once, v once or, with a decay, as far as it
-// is needed; log decays once; the parts written once and read once.
+// Grid: batch * splits * key heads * tiles of rows blocks, with tiles of rows fastest and then key
+// heads: heads' rows lie side by side, and what memory hands out at a time has parts of several
+// where rows are no multiple of 128 bytes. For the merge, one block for each row. Shared memory:
+// layout.h. Workspace: the parts, and with a decay 4 bytes for each split and row. Bytes moved: q
+// once per split, k once, v once or, with a decay, as far as it is needed; log decays once; the
+// parts written once and read once.
 
 #include "softmax_attention/decoding/consumer.cuh"
 #include "softmax_attention/decoding/reach.cuh"
