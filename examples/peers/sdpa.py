@@ -28,7 +28,7 @@ def attention(variant, **description):
     return peer(operator="attention", variant=variant, options=["causal"], dtypes=DTYPES, **description)
 
 
-@attention("sdpa_cudnn", requires=ALIGNED)
+@attention("sdpa_cudnn", requires=ALIGNED, reproducible=False)
 def cudnn(q, k, v, scale, causal, seq):
     """PyTorch's attention by cuDNN."""
     return _attend("CUDNN_ATTENTION", q, k, v, scale, causal, seq)
