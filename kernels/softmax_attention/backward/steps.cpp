@@ -37,15 +37,16 @@ KernelLaunch backward_launch(std::string_view entry, double blocks, int threads,
           static_cast<std::size_t>(shared)};
 }
 
-std::vector<Region> backward_regions(const Problem& problem, DecayScan scan) {
+std::vector<Region> backward_regions(const Problem& problem, Preparation preparation) {
   const Shape& s = problem.shape;
   const Decay decay = decay_of(problem);
   const std::size_t queries = count(s.batch, s.heads, s.seq);
   const std::size_t keys = count(s.batch, s.heads, s.keys_seq());
-  std::vector<Region> list{{"pairs", 8 * queries}};
+  std::vector<Region> list;
+  if (preparation == Preparation::shared) list.push_back({"pairs", 8 * queries});
   if (scaled(problem)) list.push_back({"largest", 8 * count(s.batch, s.keys_heads(), 1)});
   if (decay == Decay::per_token) {
-    if (scan == DecayScan::shared) list.push_back({"decays", 16 * keys});
+    if (preparation == Preparation::shared) list.push_back({"decays", 16 * keys});
     list.push_back({"query_sums", 8 * queries});
   }
   if (decay != Decay::none) list.push_back({"key_sums", 8 * keys});
@@ -64,11 +65,13 @@ std::vector<Constant> backward_places(const std::vector<Region>& regions) {
   return list;
 }
 
-std::vector<Step> steps_before(const Problem& problem, DecaySums sums, DecayScan scan) {
+std::vector<Step> steps_before(const Problem& problem, DecaySums sums, Preparation preparation) {
   const Shape& s = problem.shape;
   const bool varies = decay_of(problem) == Decay::per_token;
-  std::vector<Step> list{backward_launch("attention_backward_prepare", prepare_blocks(problem),
-                                         BackwardRows::threads)};
+  std::vector<Step> list;
+  if (preparation == Preparation::shared)
+    list.push_back(backward_launch("attention_backward_prepare", prepare_blocks(problem),
+                                   BackwardRows::threads));
   if (scaled(problem)) {
     KernelLaunch launch =
         backward_launch("attention_backward_largest", static_cast<double>(s.batch * s.keys_heads()),
@@ -78,7 +81,7 @@ std::vector<Step> steps_before(const Problem& problem, DecaySums sums, DecayScan
     list.push_back(launch);
   }
   if (!varies) return list;
-  if (scan == DecayScan::shared)
+  if (preparation == Preparation::shared)
     list.push_back(backward_launch("attention_backward_sum_decays",
                                    static_cast<double>(sequences(problem) * s.heads),
                                    backward_scan_threads));
@@ -95,17 +98,18 @@ std::vector<Step> steps_after(const Problem& problem) {
   return {backward_launch("attention_backward_decay", blocks, backward_scan_threads)};
 }
 
-Traffic traffic_beside(const Problem& problem, DecaySums sums, DecayScan scan) {
+Traffic traffic_beside(const Problem& problem, DecaySums sums, Preparation preparation) {
   const Decay decay = decay_of(problem);
   const double queries = lse_bytes(problem) / 4;
   const double keys = queries / static_cast<double>(problem.shape.seq) *
                       static_cast<double>(problem.shape.keys_seq());
-  Traffic bytes{2 * output_bytes(problem) + lse_bytes(problem), 8 * queries};
+  Traffic bytes{2 * output_bytes(problem) + lse_bytes(problem),
+                preparation == Preparation::shared ? 8 * queries : 0};
   if (scaled(problem)) bytes.read_bytes += output_bytes(problem) + value_bytes(problem);
   if (decay == Decay::none) return bytes;
   bytes.read_bytes += 8 * keys;
   bytes.write_bytes += decay_gradient_bytes(problem);
-  const bool scanned = scan == DecayScan::shared && decay == Decay::per_token;
+  const bool scanned = preparation == Preparation::shared && decay == Decay::per_token;
   if (scanned || decay == Decay::constant) bytes.read_bytes += decay_bytes(problem);
   if (decay == Decay::constant) return bytes;
   bytes.read_bytes += 8 * queries;

@@ -15,12 +15,13 @@ namespace gla_bench::softmax_attention {
 /// added: blocks add to the sums over keys, which are zeroed first.
 enum class DecaySums { ordered, added };
 
-/// Who sums the log decays along the keys, where each token has its own. shared: sums.cuh. own: the
-/// variant brings a region and a launch for it.
-enum class DecayScan { shared, own };
+/// Who forms lse and D of each query, and sums the log decays along the keys where each token has
+/// its own. shared: sums.cuh. own: the variant brings regions and launches for both.
+enum class Preparation { shared, own };
 
 /// The workspace regions of sums.cuh that the problem needs.
-std::vector<Region> backward_regions(const Problem& problem, DecayScan scan = DecayScan::shared);
+std::vector<Region> backward_regions(const Problem& problem,
+                                     Preparation preparation = Preparation::shared);
 
 /// Defines work::<name> for every region that any backward kernel names. The value is the region's
 /// place in the list, or 0 for a region that is not in it.
@@ -28,13 +29,14 @@ std::vector<Constant> backward_places(const std::vector<Region>& regions);
 
 /// The launches before the quadratic part.
 std::vector<Step> steps_before(const Problem& problem, DecaySums sums,
-                               DecayScan scan = DecayScan::shared);
+                               Preparation preparation = Preparation::shared);
 
 /// The launches after the quadratic part: the gradient of the decay, where there is one.
 std::vector<Step> steps_after(const Problem& problem);
 
 /// Bytes moved by the launches before and after the quadratic part.
-Traffic traffic_beside(const Problem& problem, DecaySums sums, DecayScan scan = DecayScan::shared);
+Traffic traffic_beside(const Problem& problem, DecaySums sums,
+                       Preparation preparation = Preparation::shared);
 
 /// Says why no backward kernel serves these sizes (K or V over 256, more than 2^30 tokens, too many
 /// blocks). Returns nothing if they are served.

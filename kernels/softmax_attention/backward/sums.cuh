@@ -12,8 +12,7 @@
 
 #include "device/math.cuh"
 #include "device/types.cuh"
-#include "softmax_attention/backward/gains.cuh"
-#include "softmax_attention/backward/layout.h"
+#include "softmax_attention/backward/pairs.cuh"
 #include "softmax_attention/params.h"
 #include "softmax_attention/ragged.cuh"
 #include "softmax_attention/traits.cuh"
@@ -26,11 +25,6 @@ struct alignas(16) DecaySum {
   double sum;
   long long resets;
 };
-
-/// Whether exponents are in natural units. Units of log2 save a multiplication, but in float32 the
-/// rounding of -lse log2 e and scale log2 e would show where logits are large.
-inline constexpr bool natural = device::is_same<io_t, float>;
-inline constexpr float exponent_unit = natural ? 1.0f : device::log2_e;
 
 /// A log decay below this value cuts like -inf does, because no float32 logits can make up for it.
 inline constexpr float reset_below = -1048576.0f;
@@ -46,7 +40,6 @@ __device__ __forceinline__ float decay_of_head(const AttentionParams& p, long lo
   return fmaxf(p.constant_log_decay[head], -1e30f) * exponent_unit;  // 0 * -inf would be NaN
 }
 
-inline constexpr BackwardRows row_layout{dim::value_dim, static_cast<int>(sizeof(io_t))};
 inline constexpr int prepare_threads = BackwardRows::threads;
 inline constexpr int scan_threads = backward_scan_threads;
 
@@ -83,39 +76,14 @@ __device__ __forceinline__ QueryRow query_row(const AttentionParams& p, long lon
   return {row / p.seq / p.heads, row / p.seq % p.heads, row % p.seq};
 }
 
-/// Fills `pairs`. For each query: -lse in exponent_unit (including the gain of P), and D = do . o.
+/// Fills `pairs`.
 __device__ __forceinline__ void prepare(const AttentionParams& p) {
-  constexpr int row_width = row_layout.access / row_layout.io_bytes;
-  constexpr int row_lanes = row_layout.lanes;
-  using Pack = device::Pack<io_t, row_width>;
-  constexpr int rows = row_layout.rows;
-  const long long row = 1LL * blockIdx.x * rows + threadIdx.x / row_lanes;
+  constexpr int lanes = row_layout.lanes;
+  const long long row = 1LL * blockIdx.x * row_layout.rows + threadIdx.x / lanes;
   if (row >= p.batch * p.heads * p.seq) return;  // all lanes of a row return together
   const auto [b, h, t] = query_row(p, row);
-  const TokenStrides& s = p.output_strides;
-  const long long at = b * s.batch + h * s.heads + t * s.seq;
-  const auto* o = reinterpret_cast<const Pack*>(static_cast<const io_t*>(p.o) + at);
-  const auto* d_o = reinterpret_cast<const Pack*>(static_cast<const io_t*>(p.d_o) + at);
-  const int lane = threadIdx.x % row_lanes;
-  float sum = 0.0f;
-  for (int n = lane; n < dim::value_dim / row_width; n += row_lanes) {
-    const Pack x = o[n], y = d_o[n];
-#pragma unroll
-    for (int e = 0; e < row_width; ++e)
-      sum = fmaf(device::to_float(x.value[e]), device::to_float(y.value[e]), sum);
-  }
-  const unsigned lanes = row_lanes == 32 ? 0xffffffffu
-                                         : ((1u << row_lanes % 32) - 1)
-                                               << threadIdx.x % 32 / row_lanes * row_lanes;
-  for (int n = row_lanes / 2; n > 0; n /= 2) sum += __shfl_xor_sync(lanes, sum, n);
-  if (lane != 0) return;
-  const TokenStrides& l = p.lse_strides;
-  const float lse = p.lse[b * l.batch + h * l.heads + t * l.seq];
-  const float exponent =
-      lse == device::minus_infinity()
-          ? device::minus_infinity()
-          : log2_score_gain - lse * exponent_unit;  // P = 0 for a query that sees no key
-  static_cast<float2*>(p.work[work::pairs])[row] = make_float2(exponent, sum);
+  const float2 pair = pair_of(p, b, h, t);
+  if (threadIdx.x % lanes == 0) static_cast<float2*>(p.work[work::pairs])[row] = pair;
 }
 
 /// Fills `largest` with the largest |do| and |v| of a sequence and key head. gridDim.y blocks share

@@ -22,9 +22,13 @@ struct BackwardSm90Params {
 
 inline constexpr int block_m = tile::block_m, stages = tile::stages;
 inline constexpr bool biased = trait::decay != 0, per_token = trait::decay == 2;
-inline constexpr bool ordered = tile::deterministic != 0;  ///< parts of dq are added in order
-inline constexpr BackwardSm90Layout layout{dim::key_dim, dim::value_dim, block_m,
-                                           stages,       trait::decay,   ordered};
+inline constexpr bool whole = launch::whole != 0;      ///< a block has all keys of its head
+inline constexpr int parts = launch::parts;            ///< blocks that have the same keys
+inline constexpr bool divided = parts > 1;
+/// Whether parts of dq are added in order.
+inline constexpr bool ordered = tile::deterministic != 0 && !whole;
+inline constexpr BackwardSm90Layout layout{
+    dim::key_dim, dim::value_dim, block_m, stages, trait::decay, ordered, whole};
 static_assert(layout.bytes == launch::shared_bytes);
 
 /// Key heads whose blocks are at work at a time. Eight blocks of each then run beside one another on
@@ -34,20 +38,25 @@ static_assert(layout.bytes == launch::shared_bytes);
 /// memory is not the limit, probably since 40 blocks or more add to the sums of one head.
 inline constexpr int heads_together = 16;
 
-/// The keys of a block, and the queries that see some of them.
+/// The keys of a block, and the queries that see some of them, or a part of these queries.
 struct Range : Positions {
   int batch, key_head;
   int first_key, last_key;
   int first_step, all_steps;  ///< of each query head
+  /// Of the steps that see the keys, counted over the query heads of the group, those of this
+  /// block, where several have the same keys.
+  int first_of_part, end_of_part;
+  long long result;  ///< the number of the block's part of dk and dv
 
   __device__ __forceinline__ explicit Range(const AttentionParams& params) : Positions{params} {
     const int heads = static_cast<int>(p.batch * p.key_heads), keys = static_cast<int>(p.key_seq);
     const int blocks = (keys + layout.block_n - 1) / layout.block_n;
-    const int index = static_cast<int>(blockIdx.x), part = index / (heads_together * blocks);
-    // The last part takes what is left over: few heads alone would end on their long blocks.
+    const int index = static_cast<int>(blockIdx.x) / parts;
+    const int round = index / (heads_together * blocks);
+    // The last round takes what is left over: few heads alone would end on their long blocks.
     const int last = heads < heads_together ? 0 : heads / heads_together - 1;
-    const int before = (part < last ? part : last) * heads_together;
-    const int width = part < last ? heads_together : heads - before;
+    const int before = (round < last ? round : last) * heads_together;
+    const int width = round < last ? heads_together : heads - before;
     const int sequence = before + (index - before * blocks) % width;
     batch = sequence / static_cast<int>(p.key_heads);
     key_head = sequence % static_cast<int>(p.key_heads);
@@ -56,8 +65,16 @@ struct Range : Positions {
     const int end = first_key + layout.block_n;
     last_key = (end < keys ? end : keys) - 1;
     const int nearest = first_key - position(0);  // the first query that sees the first key
-    first_step = trait::causal != 0 && nearest > 0 ? nearest / block_m : 0;
+    // A block with all keys stores dq of queries that see none of them as well.
+    first_step = trait::causal != 0 && !whole && nearest > 0 ? nearest / block_m : 0;
     all_steps = static_cast<int>((p.seq + block_m - 1) / block_m);
+    if constexpr (divided) {
+      const int part = static_cast<int>(blockIdx.x) % parts;
+      const long long steps = 1LL * trait::group * (all_steps - first_step);
+      first_of_part = static_cast<int>(steps * part / parts);
+      end_of_part = static_cast<int>(steps * (part + 1) / parts);
+      result = (1LL * sequence * blocks + first_key / layout.block_n) * parts + part;
+    }
   }
   /// A query head of the group, counted over the batch.
   __device__ __forceinline__ long long sequence(int of_group) const {
@@ -72,10 +89,20 @@ struct Range : Positions {
     if (first_key + layout.block_n > p.key_seq) return true;
     return trait::causal != 0 && position(n * block_m) < last_key;
   }
+  struct Steps {
+    int begin, end;
+  };
+  /// The steps of a query head that the block walks over. The whole warp calls it.
+  __device__ __forceinline__ Steps steps(int of_group) const {
+    if constexpr (!divided) return {first_step, end_step(of_group)};
+    const int each = all_steps - first_step, before = of_group * each;
+    const int first = first_of_part - before, end = end_of_part - before;
+    return {first_step + (first > 0 ? first : 0), first_step + (end < each ? end : each)};
+  }
   /// The end of the steps that a query head needs: those behind look back no further than to later
   /// keys. The whole warp calls it.
   __device__ __forceinline__ int end_step(int of_group) const {
-    if constexpr (!biased) return all_steps;
+    if constexpr (!biased || whole) return all_steps;
     const int* first_tiles =
         static_cast<const int*>(p.work[work::first_tiles]) + sequence(of_group) * all_steps;
     const int own = first_key / layout.block_n;

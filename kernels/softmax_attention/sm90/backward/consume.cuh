@@ -5,13 +5,14 @@
 // Scores are transposed: rows are keys, columns are queries. P^T and dS^T go from registers into
 // the products dv += P^T do and dk += dS^T q. dS^T also goes to shared memory, where both consumers
 // read it one step later for dq = dS k, so that neither waits for the other. A step's dq is added
-// to float32 sums in device memory by a bulk reduction, in order by another warp (ordered.cuh).
+// to float32 sums in device memory by a bulk reduction, in order by another warp (ordered.cuh), or
+// stored, if no other block has keys of the same head.
 
 #include "device/math.cuh"
 #include "softmax_attention/sm90/backward/ordered.cuh"
 #include "softmax_attention/sm90/backward/queries.cuh"
 #include "softmax_attention/sm90/backward/query_sums.cuh"
-#include "softmax_attention/sm90/backward/shares.cuh"
+#include "softmax_attention/sm90/backward/results.cuh"
 
 namespace gla_bench::softmax_attention::sm90 {
 
@@ -44,17 +45,14 @@ struct Consumer {
       gain = gradient_gain(p.base, range.batch * p.base.key_heads + range.key_head);
       loss = 1.0f / (score_gain * gain);
     }
-#pragma unroll
-    for (int i = 0; i < layout.own_key_width / 2; ++i) dk[i] = 0.0f;
-#pragma unroll
-    for (int i = 0; i < layout.own_value_width / 2; ++i) dv[i] = 0.0f;
+    clear(dk), clear(dv);
     barrier_wait(memory.keys_arrived(), 0);
     int step = 0, last_head = 0,
         before = 0;  // the last one was step `before` of query head `last_head`
     for (int h = 0; h < trait::group; ++h) {
       if constexpr (biased) begin_head(h);
-      const int end = range.end_step(h);
-      for (int n = range.first_step; n < end; ++n, ++step) {
+      const auto [begin, end] = range.steps(h);
+      for (int n = begin; n < end; ++n, ++step) {
         walk(step, n, last_head, before);
         last_head = h, before = n;
       }
@@ -317,6 +315,7 @@ struct Consumer {
         add_query_sums(p.base, range, exchange.query_sums, h, n, loss);
         own_barrier();
       }
+      if constexpr (whole) return store_dq(p.base, range, sums, loss * p.base.scale, h, n);
       float* to = dq_of_step(p.base, range, h, n) + group() * layout.dq_floats * 128 +
                   threadIdx.x % 128 * 4;
 #pragma unroll
@@ -381,6 +380,12 @@ struct Consumer {
                  range.batch);
   }
   __device__ __forceinline__ void write_results() const {
+    if constexpr (divided) {
+      float4* to = part_of_results(p.base, range);
+      to = leave(to, dv, 1.0f / score_gain);
+      leave(to, dk, loss * p.base.scale);
+      return;
+    }
     // The other consumer reads all keys for its dq.
     named_barrier<256>(own_barriers + layout.consumers);
     write<layout.value_panels>(dv, 1.0f / score_gain, memory.values(), p.dv);

@@ -3,6 +3,7 @@
 #include "kernels/softmax_attention/sm90/backward/flash_sm90.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/operator.hpp"
 #include "kernels/memory.hpp"
@@ -10,6 +11,7 @@
 #include "kernels/softmax_attention/backward/steps.hpp"
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/sm90/backward/layout.h"
+#include "kernels/softmax_attention/sm90/order.h"
 #include "kernels/softmax_attention/sm90/parts.hpp"
 #include "kernels/tensor_maps.hpp"
 
@@ -30,9 +32,14 @@ TileSpace space() {
 
 /// The order matters to what lies in shared memory alone.
 BackwardSm90Layout layout(const Problem& problem, const Tile& tile, Order order = Order::varies) {
-  return {static_cast<int>(problem.shape.key_dim), static_cast<int>(problem.shape.value_dim),
-          std::max(64, choice(tile, "block_m")),   std::max(1, choice(tile, "stages")),
-          static_cast<int>(decay_of(problem)),     order == Order::fixed};
+  const int key_dim = static_cast<int>(problem.shape.key_dim);
+  const int value_dim = static_cast<int>(problem.shape.value_dim);
+  const int block_m = std::max(64, choice(tile, "block_m"));
+  const int stages = std::max(1, choice(tile, "stages"));
+  const int decay = static_cast<int>(decay_of(problem));
+  const int keys_of_block = BackwardSm90Layout{key_dim, value_dim, block_m, stages, decay}.block_n;
+  const bool whole = problem.shape.keys_seq() <= keys_of_block;
+  return {key_dim, value_dim, block_m, stages, decay, order == Order::fixed && !whole, whole};
 }
 
 DecayBounds bounds(const BackwardSm90Layout& sizes) {
@@ -59,10 +66,25 @@ double steps_met(const Problem& problem, const Tile& tile) {
   double met = 0;
   for (std::int64_t key = 0; key < s.keys_seq(); key += sizes.block_n) {
     const std::int64_t nearest = std::max<std::int64_t>(0, key - offset);
-    const std::int64_t first = causal(problem) ? nearest / sizes.block_m : 0;
+    const std::int64_t first = causal(problem) && !sizes.whole ? nearest / sizes.block_m : 0;
     met += static_cast<double>(std::max<std::int64_t>(0, all - first));
   }
   return met * static_cast<double>(s.batch) * static_cast<double>(s.heads);
+}
+
+/// Blocks that divide the steps of the same keys. With a decay, one: sums of dS for its gradient
+/// belong to one block each.
+int parts(const Problem& problem, const Tile& tile) {
+  if (decay_of(problem) != Decay::none) return 1;
+  const std::int64_t all = blocks(problem, layout(problem, tile));
+  const auto longest = static_cast<double>(group(problem) * steps(problem, tile));
+  return parts_of_steps(all, longest, steps_met(problem, tile) / static_cast<double>(all));
+}
+/// Floats of the sums of dk and dv of all parts, where there are several.
+double part_floats(const Problem& problem, const Tile& tile) {
+  const int count = parts(problem, tile);
+  const BackwardSm90Layout sizes = layout(problem, tile);
+  return count == 1 ? 0 : static_cast<double>(blocks(problem, sizes)) * count * sizes.block_floats;
 }
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits,
@@ -86,18 +108,20 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_shared(sizes.bytes, limits)) return reason;
   if (auto reason = refuse_blocks(static_cast<double>(all_steps(problem, tile)))) return reason;
   if (auto reason = refuse_blocks(decay_bound_blocks(problem, bounds(sizes)))) return reason;
-  return refuse_blocks(static_cast<double>(blocks(problem, sizes)));
+  return refuse_blocks(static_cast<double>(blocks(problem, sizes)) * parts(problem, tile));
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile, Order order) {
-  // The unit of first_tiles.cuh sums the log decays, not the one of sums.cuh.
-  std::vector<Region> regions = backward_regions(problem, DecayScan::own);
-  const BackwardSm90Layout sizes = layout(problem, tile);
+  std::vector<Region> regions = backward_regions(problem, Preparation::own);
+  const BackwardSm90Layout sizes = layout(problem, tile, order);
   const auto all = static_cast<std::size_t>(all_steps(problem, tile));
   regions.push_back({"query_records", all * static_cast<std::size_t>(sizes.record_bytes)});
   // In a fixed order each step has a counter of the blocks that have added to it, behind the sums.
-  regions.push_back({"dq_sums", all * (4 * static_cast<std::size_t>(sizes.step_floats) +
-                                       (order == Order::fixed ? 4 : 0))});
+  if (!sizes.whole)
+    regions.push_back({"dq_sums", all * (4 * static_cast<std::size_t>(sizes.step_floats) +
+                                         (sizes.ordered ? 4 : 0))});
+  if (parts(problem, tile) > 1)
+    regions.push_back({"result_sums", 4 * static_cast<std::size_t>(part_floats(problem, tile))});
   for (Region& region : decay_bound_regions(problem, bounds(sizes)))
     regions.push_back(std::move(region));
   return regions;
@@ -117,7 +141,7 @@ std::vector<Region> walk_regions(const Problem& problem, const Tile& tile, Order
 /// work::<name> for them.
 std::vector<Constant> places(const std::vector<Region>& regions) {
   std::vector<Constant> list = backward_places(regions);
-  for (const char* name : {"decay_sums", "first_tiles", "query_records"}) {
+  for (const char* name : {"decay_sums", "first_tiles", "query_records", "result_sums"}) {
     const auto found = std::find_if(regions.begin(), regions.end(),
                                     [&](const Region& region) { return region.name == name; });
     list.push_back(
@@ -128,16 +152,18 @@ std::vector<Constant> places(const std::vector<Region>& regions) {
 
 /// The blocks of a head run at the same time and meet the same queries, so only the first read of a
 /// query reaches device memory. The sums of dq are zeroed, added to, and read at the end; the
-/// additions stay in the L2 cache except for one pass.
+/// additions stay in the L2 cache except for one pass. The sums of dk and dv of blocks with the
+/// same keys are written and read.
 Traffic traffic(const Problem& problem, const Tile& tile) {
-  Traffic bytes = traffic_beside(problem, DecaySums::added, DecayScan::own);
+  Traffic bytes = traffic_beside(problem, DecaySums::added, Preparation::own);
   const BackwardSm90Layout sizes = layout(problem, tile);
   const auto all = static_cast<double>(all_steps(problem, tile));
-  const double sums = 4.0 * all * sizes.step_floats, records = all * sizes.record_bytes;
+  const double of_dq = sizes.whole ? 0 : 8.0 * all * sizes.step_floats;
+  const double sums = of_dq + 4 * part_floats(problem, tile), records = all * sizes.record_bytes;
   bytes.read_bytes += query_bytes(problem) + output_bytes(problem) + key_bytes(problem) +
-                      value_bytes(problem) + 2 * lse_bytes(problem) + 2 * sums + records;
+                      value_bytes(problem) + sums + records;
   bytes.write_bytes +=
-      query_bytes(problem) + key_bytes(problem) + value_bytes(problem) + 2 * sums + records;
+      query_bytes(problem) + key_bytes(problem) + value_bytes(problem) + sums + records;
   add_decay_bound_traffic(problem, bounds(sizes), bytes);
   const double keys = lse_bytes(problem) / 4 / static_cast<double>(problem.shape.seq) *
                       static_cast<double>(problem.shape.keys_seq());
@@ -175,31 +201,42 @@ Recipe recipe(const Problem& problem, const Tile& tile, Order order) {
   const std::vector<Constant> of_work = places(regions);
   Recipe r{"softmax_attention/sm90/backward/flash_sm90.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
+  r.constants.push_back({"launch", "whole", sizes.whole});
+  r.constants.push_back({"launch", "parts", parts(problem, tile)});
   r.constants.push_back({"tile", "deterministic", order == Order::fixed});
   r.constants.insert(r.constants.end(), of_work.begin(), of_work.end());
-  // The kernels before and after the walk have parameters without tensor maps.
-  std::vector<Constant> of_others = constants(problem, {});
-  of_others.insert(of_others.end(), of_work.begin(), of_work.end());
-  r.imports.push_back({"softmax_attention/backward/sums.cuh", std::move(of_others),
-                       [problem, regions](const Address& address) {
-                         return softmax_attention::bind(problem, address, regions);
-                       }});
+  const std::vector<Step> before = steps_before(problem, DecaySums::added, Preparation::own);
+  const std::vector<Step> after = steps_after(problem);
+  if (!before.empty() || !after.empty()) {
+    // The kernels of sums.cuh have parameters without tensor maps.
+    std::vector<Constant> of_others = constants(problem, {});
+    of_others.insert(of_others.end(), of_work.begin(), of_work.end());
+    r.imports.push_back({"softmax_attention/backward/sums.cuh", std::move(of_others),
+                         [problem, regions](const Address& address) {
+                           return softmax_attention::bind(problem, address, regions);
+                         }});
+  }
   const auto add = [&](const std::vector<Step>& steps) {
     for (const Step& step : steps) {
       r.steps.push_back(step);
       if (auto* launch = std::get_if<KernelLaunch>(&r.steps.back())) launch->module = 1;
     }
   };
-  add(steps_before(problem, DecaySums::added, DecayScan::own));
+  const auto add_own = [&](const char* entry, double its_blocks, int threads, int shared = 0) {
+    KernelLaunch launch = backward_launch(entry, its_blocks, threads, shared);
+    launch.overlaps = entry != std::string_view("flash_sm90_backward_queries");
+    r.steps.push_back(std::move(launch));
+  };
+  add(before);
   add_decay_bounds(problem, bounds(sizes), r);
   const auto all = static_cast<double>(all_steps(problem, tile));
-  r.steps.push_back(backward_launch("flash_sm90_backward_queries", all, sizes.block_m));
-  r.steps.push_back(Zero{"dq_sums"});
-  r.steps.push_back(backward_launch("flash_sm90_backward",
-                                    static_cast<double>(blocks(problem, sizes)), sizes.threads,
-                                    sizes.bytes));
-  r.steps.push_back(backward_launch("flash_sm90_backward_round", all, sizes.round_threads));
-  add(steps_after(problem));
+  const auto of_keys = static_cast<double>(blocks(problem, sizes));
+  const int its_parts = parts(problem, tile);
+  add_own("flash_sm90_backward_queries", all, sizes.side_threads);
+  add_own("flash_sm90_backward", of_keys * its_parts, sizes.threads, sizes.bytes);
+  const double rounded = (sizes.whole ? 0 : all) + (its_parts > 1 ? 2 * of_keys : 0);
+  if (rounded > 0) add_own("flash_sm90_backward_round", rounded, sizes.side_threads);
+  add(after);
   r.tensor_maps = row_maps(problem, sizes);
   return r;
 }
@@ -236,6 +273,25 @@ Variant make(std::string_view op, Order order, std::string_view name, std::strin
 }
 
 }  // namespace
+
+int parts_of_steps(std::int64_t blocks, double longest, double mean) {
+  constexpr int most = 16;
+  // In steps: what a block has to do beside them, and what parts of dk and dv cost it besides.
+  constexpr double beside = 2, of_part = 3;
+  constexpr double worthwhile = 0.9;
+  const auto cost = [&](int parts) {
+    const double around = beside + (parts > 1 ? of_part : 0);
+    const double rounds = static_cast<double>(blocks * parts) / resident_blocks;
+    const double longest_block = longest / parts + around;
+    if (longest == mean) return std::ceil(rounds) * longest_block;
+    // The blocks with the most steps start first, so that work comes out even.
+    return std::max(longest_block, rounds * (mean / parts + around));
+  };
+  int best = 1;
+  for (int parts = 2; parts <= std::min<double>(most, longest); ++parts)
+    if (cost(parts) < (best == 1 ? worthwhile * cost(1) : cost(best))) best = parts;
+  return best;
+}
 
 Variant backward_flash_sm90(std::string_view op) {
   Variant variant = make(op, Order::varies, "flash_sm90",

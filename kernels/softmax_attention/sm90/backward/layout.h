@@ -4,7 +4,7 @@
 
 namespace gla_bench::softmax_attention {
 
-/// Offsets, bytes and counts follow from the first six members. A panel is 64 columns of a tile,
+/// Offsets, bytes and counts follow from the first seven members. A panel is 64 columns of a tile,
 /// in rows of 128 bytes, as bulk copies with the 128-byte swizzle write them.
 struct BackwardSm90Layout {
   int key_dim, value_dim;  ///< K, V: up to 256
@@ -12,12 +12,13 @@ struct BackwardSm90Layout {
   int stages;              ///< steps of queries in shared memory
   int decay;               ///< trait::decay
   bool ordered = false;    ///< whether parts of dq are added in order
+  bool whole = false;      ///< whether a block has all keys, so that its part of dq is all of dq
 
   static constexpr int columns = 64;         ///< of a panel
   static constexpr int consumers = 2;        ///< warpgroups that multiply
   static constexpr int rows = 64;            ///< keys of a consumer
   static constexpr int threads = 384;        ///< of a block: one more warpgroup loads
-  static constexpr int round_threads = 256;  ///< of a block that rounds a step's dq
+  static constexpr int side_threads = 256;   ///< of a block of the kernels before and after
 
   /// Whether consumers divide the columns of dk, dv and dq, because a thread has no room for sums
   /// of all. Both then have all keys and form the same scores. Otherwise they divide the keys.
@@ -51,9 +52,10 @@ struct BackwardSm90Layout {
   int queries = values + value_panels * key_panel;          ///< [stages]
   int d_outputs = queries + stages * arriving_queries;      ///< [stages]
   int gradients = d_outputs + stages * arriving_gradients;  ///< dS of two steps
-  /// Float [consumers][128][dq_floats]. Wide sums are added from registers where the order varies.
+  /// Float [consumers][128][dq_floats]. Wide sums are added from registers where the order varies,
+  /// and all of dq is stored from there.
   int dq = gradients + 2 * gradient_bytes;
-  bool dq_in_shared = ordered || !by_columns;
+  bool dq_in_shared = !whole && (ordered || !by_columns);
   /// What queries bring with them (queries.cuh): with a decay 16 bytes for the step, 8 for each
   /// query, and 16 more with a decay, which only some steps need.
   int pairs_at = decay != 0 ? 16 : 0, sums_at = pairs_at + 8 * block_m;
@@ -68,8 +70,11 @@ struct BackwardSm90Layout {
   int barrier_count = 1 + 4 * stages + 4;
   int bytes = barriers + barrier_count * 8 + 1024;  ///< 1024: to align
 
+  /// Sums of dk and dv that a thread has, and those of a block.
+  int result_floats = (own_key_width + own_value_width) / 2;
+  int block_floats = result_floats * 128 * consumers;
   /// Registers of a consumer's thread for its sums and scores.
-  int accumulators = (own_key_width + own_value_width) / 2 + block_m;
+  int accumulators = result_floats + block_m;
 };
 
 }  // namespace gla_bench::softmax_attention

@@ -24,10 +24,12 @@ __device__ __forceinline__ void load_tiles(const BackwardSm90Params& p, const Me
     bring(memory.values(), layout.value_panels, layout.key_panel, p.v, memory.keys_arrived(),
           range.first_key, range.key_head);
   }
+  wait_for_launch_before();  // which writes the steps' records and zeroes the sums of dq
   int step = 0;
   for (int h = 0; h < trait::group; ++h) {
-    const int end = range.end_step(h), head = range.key_head * trait::group + h;
-    for (int n = range.first_step; n < end; ++n, ++step) {
+    const auto [begin, end] = range.steps(h);
+    const int head = range.key_head * trait::group + h;
+    for (int n = begin; n < end; ++n, ++step) {
       if (!copies) continue;
       const Stage stage = memory.stage(step);
       if (step >= stages) barrier_wait(stage.queries_free(), stage.parity ^ 1u);

@@ -33,11 +33,6 @@ __device__ __forceinline__ void add_vector(float* to, float a, float b, float c,
                : "memory");
 }
 
-/// How many blocks of keys have added to each step, behind the sums of dq.
-__device__ __forceinline__ int* added_blocks(const AttentionParams& p, const Range& range) {
-  return reinterpret_cast<int*>(static_cast<float*>(p.work[work::dq_sums]) +
-                                p.batch * p.heads * range.all_steps * layout.step_floats);
-}
 __device__ __forceinline__ int load_acquire(const int* from) {
   int value;
   asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
@@ -51,6 +46,7 @@ __device__ __forceinline__ void add_release(int* to) {
 /// step's dq is there is done before, because blocks wait for each other.
 __device__ __forceinline__ void add_in_order(const AttentionParams& p, const Memory& memory) {
   const Range range(p);
+  wait_for_launch_before();  // which zeroes the counters
   const int own = range.first_key / layout.block_n;
   float loss = 1.0f;
   if constexpr (scaled)
@@ -65,11 +61,11 @@ __device__ __forceinline__ void add_in_order(const AttentionParams& p, const Mem
   };
   int step = 0;
   for (int h = 0; h < trait::group; ++h) {
-    const int end = range.end_step(h);
-    for (int n = range.first_step; n < end; ++n, ++step) {
+    const auto [begin, end] = range.steps(h);
+    for (int n = begin; n < end; ++n, ++step) {
       named_arrive<ordering_threads>(place_free);
       finish();
-      int* counter = added_blocks(p, range) + range.step(h, n);
+      int* counter = added_blocks(p, range.step(h, n));
       const int earlier = own - first_block(p, range.step(h, n));
       while (load_acquire(counter) < earlier) {
       }

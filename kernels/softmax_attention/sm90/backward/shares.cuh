@@ -25,4 +25,30 @@ __device__ __forceinline__ bool hands_on() {
   return !layout.by_columns || warp() / 2 == group();
 }
 
+/// Which rows and columns of a result the sums of the two consumers belong to.
+struct Halves {
+  bool by_columns;    ///< the consumers divide columns; otherwise each has 64 rows
+  int second_column;  ///< where the columns of the second consumer begin
+  int of_first;       ///< columns below are the first consumer's alone, though both may have them
+
+  __device__ __forceinline__ constexpr int first_row(int consumer) const {
+    return by_columns ? 0 : consumer * layout.rows;
+  }
+  __device__ __forceinline__ constexpr int first_column(int consumer) const {
+    return by_columns ? consumer * second_column : 0;
+  }
+  __device__ __forceinline__ constexpr bool owns(int consumer, int column) const {
+    return consumer == 0 || column >= of_first;
+  }
+};
+inline constexpr Halves halves_of_keys{layout.by_columns,
+                                       (layout.key_panels - layout.own_key_panels) * layout.columns,
+                                       layout.by_columns ? layout.own_key_width : 0};
+inline constexpr Halves halves_of_values{
+    layout.by_columns, (layout.value_panels - layout.own_value_panels) * layout.columns,
+    layout.by_columns ? layout.own_value_width : 0};
+inline constexpr Halves halves_of_dq{
+    layout.dq_by_columns, layout.by_columns ? halves_of_keys.second_column : 2 * layout.dq_floats,
+    halves_of_keys.of_first};
+
 }  // namespace gla_bench::softmax_attention::sm90

@@ -238,37 +238,113 @@ TEST(BackwardFlashSm90, LaunchesInOrderAndOnlyTheOthersFromTheSharedUnit) {
   const Shape shape{2, 1000, 4, 64, 64, 0, 2};
   const Recipe plain = backward_recipe(gradients_of(shape), steps_of(128, 2));
   EXPECT_EQ(steps_by_name(plain),
-            (std::vector<std::string>{"attention_backward_prepare of sums.cuh",
-                                      "flash_sm90_backward_queries", "zero dq_sums",
-                                      "flash_sm90_backward", "flash_sm90_backward_round"}));
+            (std::vector<std::string>{"flash_sm90_backward_queries", "flash_sm90_backward",
+                                      "flash_sm90_backward_round"}));
+  EXPECT_TRUE(plain.imports.empty());
   const Recipe half = backward_recipe(gradients_of(shape, DType::float16), steps_of(128, 2));
   EXPECT_EQ(steps_by_name(half),
-            (std::vector<std::string>{"attention_backward_prepare of sums.cuh", "zero largest",
-                                      "attention_backward_largest of sums.cuh",
-                                      "flash_sm90_backward_queries", "zero dq_sums",
-                                      "flash_sm90_backward", "flash_sm90_backward_round"}));
-  const auto& records = std::get<KernelLaunch>(plain.steps[1]);
+            (std::vector<std::string>{"zero largest", "attention_backward_largest of sums.cuh",
+                                      "flash_sm90_backward_queries", "flash_sm90_backward",
+                                      "flash_sm90_backward_round"}));
+  const auto& records = std::get<KernelLaunch>(plain.steps[0]);
   EXPECT_EQ(records.grid.x, 2u * 4 * 8);  // 128 queries of a head
-  EXPECT_EQ(records.block.x, 128u);
-  const auto& walk = std::get<KernelLaunch>(plain.steps[3]);
-  EXPECT_EQ(walk.grid.x, 2u * 2 * 8);  // 128 keys of a key head
+  EXPECT_EQ(records.block.x, 256u);
+  EXPECT_FALSE(records.overlaps);
+  const auto& walk = std::get<KernelLaunch>(plain.steps[1]);
+  // 128 keys of a key head, up to 16 steps in 5 parts.
+  EXPECT_EQ(walk.grid.x, 2u * 2 * 8 * 5);
+  EXPECT_TRUE(walk.overlaps);
   EXPECT_EQ(walk.block.x, 384u);
   EXPECT_EQ(walk.shared_bytes, 199784u);
   EXPECT_EQ(std::count(plain.constants.begin(), plain.constants.end(),
                        Constant{"launch", "shared_bytes", 199784}),
             1);
-  EXPECT_EQ(std::get<KernelLaunch>(plain.steps[4]).grid.x, 2u * 4 * 8);
+  // Steps of dq, and dv and dk of blocks of keys.
+  EXPECT_EQ(std::get<KernelLaunch>(plain.steps[2]).grid.x, 2u * 4 * 8 + 2 * 2 * 2 * 8);
+  EXPECT_TRUE(std::get<KernelLaunch>(plain.steps[2]).overlaps);
+}
+
+// A block needs about 2 steps' time beside its steps, and 3 more where it has a part of them.
+TEST(BackwardFlashSm90, StepsAreDividedWhereBlocksAreFew) {
+  EXPECT_EQ(parts_of_steps(132, 100, 100), 1);
+  EXPECT_EQ(parts_of_steps(3 * 132, 44, 44), 1);
+  EXPECT_EQ(parts_of_steps(61, 121, 121), 2);  // 122 blocks of 61 steps, one round
+  EXPECT_EQ(parts_of_steps(66, 1000, 1000), 2);
+  // A second round for 18 blocks costs as much as for 132, four parts need five rounds of a fourth.
+  EXPECT_EQ(parts_of_steps(150, 100, 100), 4);
+  EXPECT_EQ(parts_of_steps(16, 1024, 1024), 8);  // one round of 128 blocks
+  EXPECT_EQ(parts_of_steps(1, 1024, 1024), 16);
+  EXPECT_EQ(parts_of_steps(1, 3, 3), 1);  // not worth it
+  EXPECT_EQ(parts_of_steps(1, 8, 8), 8);
+  EXPECT_EQ(parts_of_steps(1, 1, 1), 1);
+  // Of unequal blocks the longest start first: 1.9 rounds cost 1.9, not 2.
+  EXPECT_EQ(parts_of_steps(256, 64, 32), 1);
+  EXPECT_EQ(parts_of_steps(64, 64, 32), 4);
+}
+
+TEST(BackwardFlashSm90, PartsLeaveTheirSumsOfTheKeysGradients) {
+  Problem problem = gradients_of({1, 7740, 1, 128, 128});
+  problem.options["causal"] = "false";
+  const std::vector<Region> regions = flash_backward().workspace(problem, steps_of(64, 2));
+  EXPECT_EQ(regions.back().name, "result_sums");
+  EXPECT_EQ(regions.back().bytes, 2u * 61 * 128 * 256 * 4);
+  const Recipe recipe = backward_recipe(problem, steps_of(64, 2));
+  EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[1]).grid.x, 2u * 61);
+  EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[2]).grid.x, 121u + 2 * 61);
+  EXPECT_EQ(
+      std::count(recipe.constants.begin(), recipe.constants.end(), Constant{"launch", "parts", 2}),
+      1);
+  // The sums are written and read.
+  Problem other = problem;
+  other.shape.heads = other.shape.key_heads = 132;  // so many heads need no parts
+  const Traffic parts = flash_backward().traffic(problem, steps_of(64, 2));
+  const Traffic none = flash_backward().traffic(other, steps_of(64, 2));
+  const double sums = 2.0 * 61 * 128 * 256 * 4;
+  EXPECT_EQ(parts.read_bytes, none.read_bytes / 132 + sums);
+  EXPECT_EQ(parts.write_bytes, none.write_bytes / 132 + sums);
+  // With a decay a block keeps all its steps.
+  EXPECT_EQ(std::get<KernelLaunch>(
+                backward_recipe(gradients_with_decay(problem.shape), steps_of(64, 2)).steps[6])
+                .grid.x,
+            61u);
+}
+
+TEST(BackwardFlashSm90, ABlockWithAllKeysStoresDqItself) {
+  const Problem problem = gradients_of({90, 72, 40, 128, 128});
+  for (const Region& region : flash_backward().workspace(problem, steps_of(64, 2)))
+    EXPECT_EQ(region.name, "query_records");
+  const Recipe recipe = backward_recipe(problem, steps_of(64, 2));
+  EXPECT_EQ(steps_by_name(recipe),
+            (std::vector<std::string>{"flash_sm90_backward_queries", "flash_sm90_backward"}));
+  EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[1]).grid.x, 90u * 40);
+  // Of q, k, v, o, do and the gradients nothing is moved but what is there.
+  const double tensor = 90.0 * 72 * 40 * 128 * 2, lse = 90.0 * 72 * 40 * 4;
+  const double records = 90.0 * 40 * 128 * 8;
+  const Traffic bytes = flash_backward().traffic(problem, steps_of(64, 2));
+  EXPECT_EQ(bytes.read_bytes, 6 * tensor + lse + records);
+  EXPECT_EQ(bytes.write_bytes, 3 * tensor + records);
+  // One key more, and two blocks add to dq.
+  const Problem more = gradients_of({90, 129, 40, 128, 128});
+  EXPECT_EQ(steps_by_name(backward_recipe(more, steps_of(64, 2))).back(),
+            "flash_sm90_backward_round");
+  // There is no place of dq in shared memory, and no order to keep.
+  const BackwardSm90Layout whole{128, 128, 64, 3, 0, false, true};
+  EXPECT_EQ(whole.records, whole.dq);
+  const Variant ordered = backward_flash_sm90_deterministic("attention");
+  EXPECT_EQ(std::get<KernelLaunch>(std::get<0>(ordered.code)(problem, steps_of(64, 3)).steps[1])
+                .shared_bytes,
+            static_cast<std::size_t>(whole.bytes));
 }
 
 TEST(BackwardFlashSm90, ADecayFirstFindsHowFarQueriesLookBackAndIsSummedLast) {
   const std::vector<std::string> bounds{
       "decay_totals of first_tiles.cuh", "decay_prefix of first_tiles.cuh",
       "attention_bounds of first_tiles.cuh", "attention_first_tiles of first_tiles.cuh"};
-  const std::vector<std::string> walk{"flash_sm90_backward_queries", "zero dq_sums",
-                                      "flash_sm90_backward", "flash_sm90_backward_round",
+  const std::vector<std::string> walk{"flash_sm90_backward_queries", "flash_sm90_backward",
+                                      "flash_sm90_backward_round",
                                       "attention_backward_decay of sums.cuh"};
   for (const char* decay : {"constant", "per_token"}) {
-    std::vector<std::string> expected{"attention_backward_prepare of sums.cuh"};
+    std::vector<std::string> expected;
     if (decay == std::string("per_token")) expected.push_back("zero query_sums");
     expected.insert(expected.end(), bounds.begin(), bounds.end());
     expected.insert(expected.end(), walk.begin(), walk.end());
@@ -283,14 +359,14 @@ TEST(BackwardFlashSm90, TheWorkspaceHoldsDqOfWholeSteps) {
   const std::vector<Region> regions = flash_backward().workspace(
       gradients_of({2, 1000, 4, 64, 64, 0, 2}, DType::float16), steps_of(128, 2));
   ASSERT_EQ(regions.size(), 4u);
-  EXPECT_EQ(regions[0].name, "pairs");
-  EXPECT_EQ(regions[0].bytes, 2u * 1000 * 4 * 8);
-  EXPECT_EQ(regions[1].name, "largest");
-  EXPECT_EQ(regions[1].bytes, 2u * 2 * 8);
-  EXPECT_EQ(regions[2].name, "query_records");
-  EXPECT_EQ(regions[2].bytes, 2u * 4 * 8 * 128 * 8);
-  EXPECT_EQ(regions[3].name, "dq_sums");
-  EXPECT_EQ(regions[3].bytes, 2u * 4 * 8 * 128 * 64 * 4);
+  EXPECT_EQ(regions[0].name, "largest");
+  EXPECT_EQ(regions[0].bytes, 2u * 2 * 8);
+  EXPECT_EQ(regions[1].name, "query_records");
+  EXPECT_EQ(regions[1].bytes, 2u * 4 * 8 * 128 * 8);
+  EXPECT_EQ(regions[2].name, "dq_sums");
+  EXPECT_EQ(regions[2].bytes, 2u * 4 * 8 * 128 * 64 * 4);
+  EXPECT_EQ(regions[3].name, "result_sums");
+  EXPECT_EQ(regions[3].bytes, 5u * 2 * 2 * 8 * 128 * (64 + 64) * 4);
 }
 
 TEST(BackwardFlashSm90, InAFixedOrderEachStepHasACounterBehindTheSums) {
@@ -298,7 +374,8 @@ TEST(BackwardFlashSm90, InAFixedOrderEachStepHasACounterBehindTheSums) {
   const Variant ordered = backward_flash_sm90_deterministic("attention");
   EXPECT_TRUE(ordered.reproducible);
   const auto bytes_of_sums = [&](const Variant& variant) {
-    return variant.workspace(problem, steps_of(128, 2)).back().bytes;
+    const std::vector<Region> regions = variant.workspace(problem, steps_of(128, 2));
+    return regions[1].name == "dq_sums" ? regions[1].bytes : 0;
   };
   EXPECT_EQ(bytes_of_sums(ordered), bytes_of_sums(flash_backward()) + 2 * 4 * 8 * 4);
   for (const bool fixed : {false, true}) {
@@ -354,17 +431,19 @@ TEST(BackwardFlashSm90, ParametersStandBehindSixTensorMaps) {
   std::memcpy(&params, bytes.data() + 768, sizeof params);
   EXPECT_EQ(params.dq, address("dq"));
   EXPECT_EQ(params.seq, 256);
-  EXPECT_EQ(params.work[1], address("query_records"));
-  EXPECT_EQ(params.work[2], address("dq_sums"));
+  EXPECT_EQ(params.work[0], address("query_records"));
+  EXPECT_EQ(params.work[1], address("dq_sums"));
 }
 
 TEST(BackwardFlashSm90, SumsOfDqAreMovedTwiceEachWay) {
   const double tensor = 1024.0 * 2 * 64 * 2, lse = 1024.0 * 2 * 4, sums = 1024.0 * 2 * 64 * 4;
   const Traffic bytes =
       flash_backward().traffic(gradients_of({1, 1024, 2, 64, 64}), steps_of(128, 2));
-  // D takes o, do and lse; records a pair for each query; the walk q, k, v, do and records.
-  EXPECT_EQ(bytes.read_bytes, 2 * tensor + lse + 4 * tensor + 4 * lse + 2 * sums);
-  EXPECT_EQ(bytes.write_bytes, 4 * lse + 3 * tensor + 2 * sums);
+  // Records take o, do and lse, and have a pair for each query; the walk takes q, k, v, do and
+  // records. Sums of dk and dv of each part are written and read.
+  const double parts = 8 * 2 * sums;
+  EXPECT_EQ(bytes.read_bytes, 2 * tensor + lse + 4 * tensor + 2 * lse + 2 * sums + parts);
+  EXPECT_EQ(bytes.write_bytes, 2 * lse + 3 * tensor + 2 * sums + parts);
 }
 
 TEST(BackwardFlashSm90, OperationsAreThoseOfWholeSteps) {
@@ -375,11 +454,12 @@ TEST(BackwardFlashSm90, OperationsAreThoseOfWholeSteps) {
   EXPECT_EQ(flops(), 72 * of_step);
   problem.options["causal"] = "false";
   EXPECT_EQ(flops(), 128 * of_step);
-  // Queries at the end of 512 keys see the first 384 whole; more queries than keys see none first.
+  // Queries at the end of 512 keys see the first 384 whole. A block with all keys walks over all
+  // queries, also those that see none.
   problem = gradients_of({1, 128, 1, 128, 128, 512});
   EXPECT_EQ(flops(), 8 * of_step);
   problem = gradients_of({1, 512, 1, 128, 128, 128});
-  EXPECT_EQ(flops(), 2 * of_step);
+  EXPECT_EQ(flops(), 8 * of_step);
   // Both consumers form the scores of wide heads: 64 keys, one step.
   problem = gradients_of({1, 64, 1, 256, 192});
   EXPECT_EQ(flops(), 2.0 * 64 * 64 * (4 * 256 + 3 * 192));

@@ -1,0 +1,151 @@
+#pragma once
+// How consumers' sums become rows of dq, dk and dv without bulk copies: dq of a step whose keys are
+// all in one block is stored from registers. The sums of dk and dv of blocks that have the same
+// keys, and those of dq of blocks that meet the same queries, lie in device memory as the
+// consumers' threads had them, until a last kernel adds up and rounds them.
+
+#include "softmax_attention/sm90/backward/shares.cuh"
+#include "softmax_attention/traits.cuh"
+
+namespace gla_bench::softmax_attention::sm90 {
+
+template <int size>
+__device__ __forceinline__ void clear(float (&sum)[size]) {
+#pragma unroll
+  for (int i = 0; i < size; ++i) sum[i] = 0.0f;
+}
+
+/// Stores dq of step `n` of a query head of the group.
+__device__ __forceinline__ void store_dq(const AttentionParams& p, const Range& range,
+                                         const float (&sums)[layout.dq_floats], float factor,
+                                         int of_group, int n) {
+  const TokenStrides& s = dq_strides(p);
+  io_t* out = static_cast<io_t*>(p.dq) + range.batch * s.batch +
+              (range.key_head * trait::group + of_group) * s.heads + 1LL * n * block_m * s.seq;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = halves_of_dq.first_row(group()) + row_of(half);
+    if (1LL * n * block_m + row >= p.seq) continue;
+#pragma unroll
+    for (int i = 0; i < layout.dq_floats; i += 4) {
+      const int column = halves_of_dq.first_column(group()) + column_of(i);
+      if (column < dim::key_dim && halves_of_dq.owns(group(), column))
+        device::store_pair(out + row * s.seq + column, factor * sums[i + 2 * half],
+                           factor * sums[i + 2 * half + 1]);
+    }
+  }
+}
+
+/// Where this thread's sums of dv, and behind them those of dk, begin.
+__device__ __forceinline__ float4* part_of_results(const AttentionParams& p, const Range& range) {
+  return static_cast<float4*>(p.work[work::result_sums]) +
+         (range.result * layout.consumers + group()) * (layout.result_floats / 4 * 128) +
+         threadIdx.x % 128;
+}
+/// Leaves a thread's sums there, and returns where the next ones begin.
+template <int size>
+__device__ __forceinline__ float4* leave(float4* to, const float (&sum)[size], float factor) {
+#pragma unroll
+  for (int i = 0; i < size; i += 4, to += 128)
+    __stcg(to, make_float4(factor * sum[i], factor * sum[i + 1], factor * sum[i + 2],
+                           factor * sum[i + 3]));
+  return to;
+}
+
+/// What a block of the last kernel needs to know of a result's sums.
+struct Sums {
+  const float4* first;  ///< of the first consumer's first thread
+  int of_consumer;      ///< from a consumer's sums to the next one's
+  int parts;            ///< blocks that have a part of each sum
+  long long apart;      ///< from a block's sums to the next one's
+  float factor;
+};
+/// Elements of shared memory that `rows` rows of a result pass through.
+__device__ __forceinline__ constexpr int room_of(int rows, int width) {
+  return rows * (width + 16 / static_cast<int>(sizeof(io_t)));
+}
+/// Rounds `rows` rows of a result of which each consumer's thread has `floats` sums, and stores
+/// those that are there. Rows pass through shared memory, so that whole rows are written.
+template <int rows, int width, int columns, int floats>
+__device__ __forceinline__ void round_rows(const Sums& sums, const Halves& halves, io_t* room,
+                                           io_t* out, long long stride, long long there) {
+  constexpr int each = 16 / static_cast<int>(sizeof(io_t)), packs = columns / each;
+  constexpr int ld = width + each, fours = floats / 4;
+  using Pack = device::Pack<io_t, each>;
+#pragma unroll
+  for (int n = static_cast<int>(threadIdx.x); n < layout.consumers * fours * 128;
+       n += layout.side_threads) {
+    const int thread = n % 128, eight = n / 128 % fours, consumer = n / 128 / fours;
+    const int row = halves.first_row(consumer) + thread / 32 * 16 + thread % 32 / 4;
+    const int column = halves.first_column(consumer) + eight * 8 + thread % 4 * 2;
+    if (!halves.owns(consumer, column)) continue;
+    const float4* from = sums.first + consumer * sums.of_consumer + eight * 128 + thread;
+    float4 sum = __ldcg(from);
+    for (int part = 1; part < sums.parts; ++part) {
+      const float4 more = __ldcg(from + part * sums.apart);
+      sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
+    }
+    device::store_pair(room + row * ld + column, sums.factor * sum.x, sums.factor * sum.y);
+    device::store_pair(room + (row + 8) * ld + column, sums.factor * sum.z, sums.factor * sum.w);
+  }
+  __syncthreads();
+  for (int n = static_cast<int>(threadIdx.x); n < rows * packs; n += layout.side_threads) {
+    const int row = n / packs, column = n % packs * each;
+    if (row < there)
+      *reinterpret_cast<Pack*>(out + row * stride + column) =
+          *reinterpret_cast<const Pack*>(room + row * ld + column);
+  }
+}
+
+/// Rounds dq of a step.
+__device__ __forceinline__ void round_dq(const AttentionParams& p, long long step, io_t* room) {
+  const int steps = static_cast<int>((p.seq + block_m - 1) / block_m);
+  const long long sequence = step / steps, first = step % steps * block_m;
+  const Sums sums{static_cast<const float4*>(p.work[work::dq_sums]) +
+                      step * (layout.step_floats / 4),
+                  layout.dq_floats / 4 * 128, 1, 0, p.scale};
+  const TokenStrides& s = dq_strides(p);
+  io_t* out = static_cast<io_t*>(p.dq) + sequence / p.heads * s.batch +
+              sequence % p.heads * s.heads + first * s.seq;
+  round_rows<block_m, layout.key_width, dim::key_dim, layout.dq_floats>(sums, halves_of_dq, room,
+                                                                        out, s.seq, p.seq - first);
+}
+
+/// Adds up and rounds dv (`of_keys` is false) or dk of block `n` of the keys of all heads.
+__device__ __forceinline__ void round_results(const AttentionParams& p, long long n, bool of_keys,
+                                              io_t* room) {
+  const long long blocks = (p.key_seq + layout.block_n - 1) / layout.block_n;
+  const long long sequence = n / blocks, first = n % blocks * layout.block_n;
+  Sums sums{static_cast<const float4*>(p.work[work::result_sums]) +
+                n * parts * (layout.block_floats / 4),
+            layout.result_floats / 4 * 128, parts, layout.block_floats / 4, 1.0f};
+  const auto at = [&](const TokenStrides& s) {
+    return sequence / p.key_heads * s.batch + sequence % p.key_heads * s.heads + first * s.seq;
+  };
+  if (of_keys) {
+    const TokenStrides& s = dk_strides(p);
+    sums.first += layout.own_value_width / 2 / 4 * 128;
+    round_rows<layout.block_n, layout.key_width, dim::key_dim, layout.own_key_width / 2>(
+        sums, halves_of_keys, room, static_cast<io_t*>(p.dk) + at(s), s.seq, p.key_seq - first);
+  } else {
+    const TokenStrides& s = dv_strides(p);
+    round_rows<layout.block_n, layout.value_width, dim::value_dim, layout.own_value_width / 2>(
+        sums, halves_of_values, room, static_cast<io_t*>(p.dv) + at(s), s.seq, p.key_seq - first);
+  }
+}
+
+/// Rounds what lies in sums: dq of a step in each block and, where several blocks have the same
+/// keys, dv and dk of a block of keys in each one behind these.
+__device__ __forceinline__ void round_sums(const AttentionParams& p) {
+  constexpr int widest =
+      layout.key_width > layout.value_width ? layout.key_width : layout.value_width;
+  constexpr int of_dq = room_of(block_m, layout.key_width);
+  constexpr int of_results = divided ? room_of(layout.block_n, widest) : 0;
+  __shared__ __align__(16) io_t room[of_dq > of_results ? of_dq : of_results];
+  const long long steps =
+      whole ? 0 : p.batch * p.heads * ((p.seq + block_m - 1) / block_m), n = blockIdx.x;
+  if (n < steps) return round_dq(p, n, room);
+  if constexpr (divided) round_results(p, (n - steps) / 2, (n - steps) % 2 != 0, room);
+}
+
+}  // namespace gla_bench::softmax_attention::sm90
