@@ -26,8 +26,9 @@ struct Example {
 Problem launch_problem(Problem problem);
 
 /// What right and timed records of the program's present variants say. Times of one candidate in
-/// several records, also of other seeds of the inputs, become their median. Files may be of several
-/// devices: each time is compared with what its own device's rates allow.
+/// several records, also of other seeds of the inputs, become their median. Left out are times of
+/// kernels that moved other bytes when they were measured than they do now, by more than 5 %. Files
+/// may be of several devices: each time is compared with what its own device's rates allow.
 /// @throws InputError for files of several backends, and where device_rates() does
 std::vector<Example> examples_of(std::span<const Results> files);
 

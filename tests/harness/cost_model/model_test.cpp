@@ -190,6 +190,21 @@ TEST(Model, LearnsFromRightTimesAlone) {
   EXPECT_EQ(examples_of(std::span(&results, 1)).size(), before);
 }
 
+TEST(Model, LeavesOutTimesOfKernelsThatMovedOtherBytes) {
+  Results results = made_up_records();
+  const std::size_t before = examples_of(std::span(&results, 1)).size();
+  Record& record = results.records.front();
+  const Variant& variant =
+      *find_variant(record.problem.op, record.variant, record.backend, record.problem.direction);
+  const Traffic now = variant.traffic(record.problem, record.tile);
+  record.io.model_read_bytes = 1.04 * now.read_bytes;
+  record.io.model_write_bytes = 1.04 * now.write_bytes;
+  EXPECT_EQ(examples_of(std::span(&results, 1)).size(), before);
+  record.io.model_read_bytes = 1.06 * now.read_bytes;
+  record.io.model_write_bytes = 1.06 * now.write_bytes;
+  EXPECT_EQ(examples_of(std::span(&results, 1)).size(), before - 1);
+}
+
 TEST(Model, LearnsOfVariantsThatOnlyAnotherDeviceHasTimesOf) {
   Facts other_device = made_up_environment(66, 1000);
   other_device["device"] = std::string("another");
