@@ -23,8 +23,9 @@ execute_process(
   OUTPUT_VARIABLE commit
   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(commit)
+  # Of records and documents no program is made. A run that follows another one has its records there.
   execute_process(
-    COMMAND git status --porcelain
+    COMMAND git status --porcelain -- . ":(exclude)results" ":(exclude)docs"
     WORKING_DIRECTORY ${SOURCE_DIR}
     OUTPUT_VARIABLE changes
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

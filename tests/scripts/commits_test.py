@@ -77,5 +77,45 @@ class Commits(unittest.TestCase):
                     "results/gone.json is no exception any more")
 
 
+class GitVersion(unittest.TestCase):
+    """cmake/GitVersion.cmake says which commit a program was built from, and whether its code has changes."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for name in ("core/a.cpp", "results/gpu/a.json", "docs/a.md"):
+            (self.root / name).parent.mkdir(parents=True)
+            (self.root / name).write_text("as committed")
+        self.git("init", "--quiet")
+        self.git("add", ".")
+        self.git("-c", "user.name=n", "-c", "user.email=e", "commit", "--quiet", "-m", "first")
+
+    def git(self, *words):
+        return subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True, text=True).stdout
+
+    def dirty(self):
+        output = self.root.with_suffix(".cpp")
+        self.addCleanup(output.unlink, missing_ok=True)
+        subprocess.run(["cmake", "-DGLA_BENCH_GIT_SCRIPT=ON", f"-DSOURCE_DIR={self.root}", f"-DOUTPUT={output}",
+                        "-P", ROOT / "cmake/GitVersion.cmake"], check=True, capture_output=True)
+        text = output.read_text()
+        self.assertIn(self.git("rev-parse", "HEAD").strip(), text)
+        return "git_dirty() { return true; }" in text
+
+    def test_changed_code_is_told(self):
+        self.assertFalse(self.dirty())
+        (self.root / "core/b.cpp").write_text("new")
+        self.assertTrue(self.dirty())
+
+    def test_records_and_documents_are_no_code(self):
+        (self.root / "results/gpu/a.json").write_text("as measured")
+        (self.root / "results/gpu/b.json").write_text("new")
+        (self.root / "docs/a.md").write_text("as told")
+        self.assertFalse(self.dirty())
+        (self.root / "core/a.cpp").write_text("changed")
+        self.assertTrue(self.dirty())
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
