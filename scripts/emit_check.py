@@ -27,6 +27,8 @@ REFUSED = "cannot be emitted"
 # Those whose machine code is compared first: bulk copies, walks over chunks, splits, rows.
 COMPARED_FIRST = ["chunk_sm90", "flash2", "online_blocked"]
 MOST_TOKENS = 512  # of a sequence of attention
+# Of all sequences and heads. The test of a launcher that takes its record's problem alone has all of it.
+MOST_ROWS = 200_000
 
 
 def text_sections(elf):
@@ -44,6 +46,11 @@ def text_sections(elf):
             if name_of(h).startswith(".text.")}
 
 
+def rows_of(shape):
+    """Rows of the tensors of attention that is emitted for a shape."""
+    return shape["batch"] * min(shape["seq"], MOST_TOKENS) * shape["heads"]
+
+
 def chosen_rows(files, operators):
     """(file, row number, record) of one candidate of each variant."""
     seen, rows = set(), []
@@ -53,6 +60,8 @@ def chosen_rows(files, operators):
             if record["backend"] != "cuda" or record["status"] != "measured":
                 continue
             if record.get("peer") or key in seen or record["operator"] not in operators:
+                continue
+            if "attention" in record["operator"] and rows_of(record["shape"]) > MOST_ROWS:
                 continue
             seen.add(key)
             rows.append((file, number, record))

@@ -35,6 +35,15 @@ found, right = emit_check.compared_code({"f": b"\1\2"}, CODE, CODE)
 expect(not right and "'g'" in found, found)
 
 with tempfile.TemporaryDirectory() as name:
+    records = [{"operator": "attention", "direction": "backward", "variant": "v", "backend": "cuda",
+                "status": "measured", "shape": {"batch": batch, "seq": 4096, "heads": 8}}
+               for batch in (100, 4, 2)]
+    file = pathlib.Path(name, "records.json")
+    file.write_text(json.dumps({"records": records}))
+    expect([row[1] for row in emit_check.chosen_rows([file], ["attention"])] == [2],
+           "of a variant's rows of attention the first one that is not too large is taken")
+
+with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     record = {"operator": "gla", "direction": "forward", "variant": "v", "backend": "cuda",
               "status": "measured"}

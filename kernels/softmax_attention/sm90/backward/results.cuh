@@ -24,12 +24,12 @@ __device__ __forceinline__ void store_dq(const AttentionParams& p, const Range& 
               (range.key_head * trait::group + of_group) * s.heads + 1LL * n * block_m * s.seq;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = halves_of_dq.first_row(group()) + row_of(half);
+    const int row = HalvesOfDq::first_row(group()) + row_of(half);
     if (1LL * n * block_m + row >= p.seq) continue;
 #pragma unroll
     for (int i = 0; i < layout.dq_floats; i += 4) {
-      const int column = halves_of_dq.first_column(group()) + column_of(i);
-      if (column < dim::key_dim && halves_of_dq.owns(group(), column))
+      const int column = HalvesOfDq::first_column(group()) + column_of(i);
+      if (column < dim::key_dim && HalvesOfDq::owns(group(), column))
         device::store_pair(out + row * s.seq + column, factor * sums[i + 2 * half],
                            factor * sums[i + 2 * half + 1]);
     }
@@ -64,11 +64,11 @@ struct Sums {
 __device__ __forceinline__ constexpr int room_of(int rows, int width) {
   return rows * (width + 16 / static_cast<int>(sizeof(io_t)));
 }
-/// Rounds `rows` rows of a result of which each consumer's thread has `floats` sums, and stores
-/// those that are there. Rows pass through shared memory, so that whole rows are written.
-template <int rows, int width, int columns, int floats>
-__device__ __forceinline__ void round_rows(const Sums& sums, const Halves& halves, io_t* room,
-                                           io_t* out, long long stride, long long there) {
+/// Rounds `rows` rows of a result of which each consumer's thread has `floats` sums, those of Its
+/// rows and columns, and stores the rows that are there. Rows pass through shared memory, so that whole rows are written.
+template <class Its, int rows, int width, int columns, int floats>
+__device__ __forceinline__ void round_rows(const Sums& sums, io_t* room, io_t* out,
+                                           long long stride, long long there) {
   constexpr int each = 16 / static_cast<int>(sizeof(io_t)), packs = columns / each;
   constexpr int ld = width + each, fours = floats / 4;
   using Pack = device::Pack<io_t, each>;
@@ -76,9 +76,9 @@ __device__ __forceinline__ void round_rows(const Sums& sums, const Halves& halve
   for (int n = static_cast<int>(threadIdx.x); n < layout.consumers * fours * 128;
        n += layout.side_threads) {
     const int thread = n % 128, eight = n / 128 % fours, consumer = n / 128 / fours;
-    const int row = halves.first_row(consumer) + thread / 32 * 16 + thread % 32 / 4;
-    const int column = halves.first_column(consumer) + eight * 8 + thread % 4 * 2;
-    if (!halves.owns(consumer, column)) continue;
+    const int row = Its::first_row(consumer) + thread / 32 * 16 + thread % 32 / 4;
+    const int column = Its::first_column(consumer) + eight * 8 + thread % 4 * 2;
+    if (!Its::owns(consumer, column)) continue;
     const float4* from = sums.first + consumer * sums.of_consumer + eight * 128 + thread;
     float4 sum = __ldcg(from);
     for (int part = 1; part < sums.parts; ++part) {
@@ -107,8 +107,8 @@ __device__ __forceinline__ void round_dq(const AttentionParams& p, long long ste
   const TokenStrides& s = dq_strides(p);
   io_t* out = static_cast<io_t*>(p.dq) + sequence / p.heads * s.batch +
               sequence % p.heads * s.heads + first * s.seq;
-  round_rows<block_m, layout.key_width, dim::key_dim, layout.dq_floats>(sums, halves_of_dq, room,
-                                                                        out, s.seq, p.seq - first);
+  round_rows<HalvesOfDq, block_m, layout.key_width, dim::key_dim, layout.dq_floats>(
+      sums, room, out, s.seq, p.seq - first);
 }
 
 /// Adds up and rounds dv (`of_keys` is false) or dk of block `n` of the keys of all heads.
@@ -125,12 +125,14 @@ __device__ __forceinline__ void round_results(const AttentionParams& p, long lon
   if (of_keys) {
     const TokenStrides& s = dk_strides(p);
     sums.first += layout.own_value_width / 2 / 4 * 128;
-    round_rows<layout.block_n, layout.key_width, dim::key_dim, layout.own_key_width / 2>(
-        sums, halves_of_keys, room, static_cast<io_t*>(p.dk) + at(s), s.seq, p.key_seq - first);
+    round_rows<HalvesOfKeys, layout.block_n, layout.key_width, dim::key_dim,
+               layout.own_key_width / 2>(sums, room, static_cast<io_t*>(p.dk) + at(s), s.seq,
+                                         p.key_seq - first);
   } else {
     const TokenStrides& s = dv_strides(p);
-    round_rows<layout.block_n, layout.value_width, dim::value_dim, layout.own_value_width / 2>(
-        sums, halves_of_values, room, static_cast<io_t*>(p.dv) + at(s), s.seq, p.key_seq - first);
+    round_rows<HalvesOfValues, layout.block_n, layout.value_width, dim::value_dim,
+               layout.own_value_width / 2>(sums, room, static_cast<io_t*>(p.dv) + at(s), s.seq,
+                                           p.key_seq - first);
   }
 }
 

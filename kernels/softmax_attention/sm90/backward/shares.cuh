@@ -25,30 +25,30 @@ __device__ __forceinline__ bool hands_on() {
   return !layout.by_columns || warp() / 2 == group();
 }
 
-/// Which rows and columns of a result the sums of the two consumers belong to.
+/// Which rows and columns of a result the sums of the two consumers belong to. They divide columns,
+/// or each has 64 rows. `second_column`: where the columns of the second consumer begin. Columns
+/// below `of_first` are the first consumer's alone, though both may have them.
+template <bool by_columns, int second_column, int of_first>
 struct Halves {
-  bool by_columns;    ///< the consumers divide columns; otherwise each has 64 rows
-  int second_column;  ///< where the columns of the second consumer begin
-  int of_first;       ///< columns below are the first consumer's alone, though both may have them
-
-  __device__ __forceinline__ constexpr int first_row(int consumer) const {
+  static __device__ __forceinline__ int first_row(int consumer) {
     return by_columns ? 0 : consumer * layout.rows;
   }
-  __device__ __forceinline__ constexpr int first_column(int consumer) const {
+  static __device__ __forceinline__ int first_column(int consumer) {
     return by_columns ? consumer * second_column : 0;
   }
-  __device__ __forceinline__ constexpr bool owns(int consumer, int column) const {
+  static __device__ __forceinline__ bool owns(int consumer, int column) {
     return consumer == 0 || column >= of_first;
   }
 };
-inline constexpr Halves halves_of_keys{layout.by_columns,
-                                       (layout.key_panels - layout.own_key_panels) * layout.columns,
-                                       layout.by_columns ? layout.own_key_width : 0};
-inline constexpr Halves halves_of_values{
-    layout.by_columns, (layout.value_panels - layout.own_value_panels) * layout.columns,
-    layout.by_columns ? layout.own_value_width : 0};
-inline constexpr Halves halves_of_dq{
-    layout.dq_by_columns, layout.by_columns ? halves_of_keys.second_column : 2 * layout.dq_floats,
-    halves_of_keys.of_first};
+inline constexpr int second_key_column =
+    (layout.key_panels - layout.own_key_panels) * layout.columns;
+inline constexpr int keys_of_first = layout.by_columns ? layout.own_key_width : 0;
+using HalvesOfKeys = Halves<layout.by_columns, second_key_column, keys_of_first>;
+using HalvesOfValues =
+    Halves<layout.by_columns, (layout.value_panels - layout.own_value_panels) * layout.columns,
+           layout.by_columns ? layout.own_value_width : 0>;
+using HalvesOfDq =
+    Halves<layout.dq_by_columns, layout.by_columns ? second_key_column : 2 * layout.dq_floats,
+           keys_of_first>;
 
 }  // namespace gla_bench::softmax_attention::sm90
