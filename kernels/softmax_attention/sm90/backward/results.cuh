@@ -143,7 +143,8 @@ __device__ __forceinline__ void round_sums(const AttentionParams& p) {
       layout.key_width > layout.value_width ? layout.key_width : layout.value_width;
   constexpr int of_dq = room_of(block_m, layout.key_width);
   constexpr int of_results = divided ? room_of(layout.block_n, widest) : 0;
-  __shared__ __align__(16) io_t room[of_dq > of_results ? of_dq : of_results];
+  constexpr int largest = of_dq < of_results ? of_results : of_dq;
+  __shared__ __align__(16) io_t room[largest];
   const long long steps =
       whole ? 0 : p.batch * p.heads * ((p.seq + block_m - 1) / block_m), n = blockIdx.x;
   if (n < steps) return round_dq(p, n, room);
