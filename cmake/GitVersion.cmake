@@ -23,15 +23,19 @@ execute_process(
   OUTPUT_VARIABLE commit
   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(commit)
-  # Of records and documents no program is made. A run that follows another one has its records there.
   execute_process(
-    COMMAND git status --porcelain -- . ":(exclude)results" ":(exclude)docs"
+    COMMAND git status --porcelain --untracked-files=all
     WORKING_DIRECTORY ${SOURCE_DIR}
     OUTPUT_VARIABLE changes
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  if(changes)
-    set(dirty true)
-  endif()
+  # Of records and documents no program is made: a run that follows another one has its records there.
+  # But tables and models in results/tuned decide what auto takes.
+  string(REPLACE "\n" ";" changes "${changes}")
+  foreach(change IN LISTS changes)
+    if(NOT change MATCHES "^.. (docs|results)/" OR change MATCHES "^.. results/tuned/")
+      set(dirty true)
+    endif()
+  endforeach()
 else()
   set(commit "unknown")
 endif()

@@ -84,7 +84,7 @@ class GitVersion(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
-        for name in ("core/a.cpp", "results/gpu/a.json", "docs/a.md"):
+        for name in ("core/a.cpp", "results/gpu/a.json", "results/tuned/a.json", "docs/a.md"):
             (self.root / name).parent.mkdir(parents=True)
             (self.root / name).write_text("as committed")
         self.git("init", "--quiet")
@@ -106,6 +106,10 @@ class GitVersion(unittest.TestCase):
     def test_changed_code_is_told(self):
         self.assertFalse(self.dirty())
         (self.root / "core/b.cpp").write_text("new")
+        self.assertTrue(self.dirty())
+
+    def test_what_auto_goes_by_is_told(self):
+        (self.root / "results/tuned/a.json").write_text("fitted anew")
         self.assertTrue(self.dirty())
 
     def test_records_and_documents_are_no_code(self):

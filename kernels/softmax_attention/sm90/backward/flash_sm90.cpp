@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/operator.hpp"
 #include "kernels/memory.hpp"
@@ -197,12 +198,13 @@ std::vector<TensorMap> row_maps(const Problem& problem, const BackwardSm90Layout
 
 Recipe recipe(const Problem& problem, const Tile& tile, Order order) {
   const BackwardSm90Layout sizes = layout(problem, tile, order);
+  const int its_parts = parts(problem, tile);
   const std::vector<Region> regions = walk_regions(problem, tile, order);
   const std::vector<Constant> of_work = places(regions);
   Recipe r{"softmax_attention/sm90/backward/flash_sm90.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
   r.constants.push_back({"launch", "whole", sizes.whole});
-  r.constants.push_back({"launch", "parts", parts(problem, tile)});
+  r.constants.push_back({"launch", "parts", its_parts});
   r.constants.push_back({"tile", "deterministic", order == Order::fixed});
   r.constants.insert(r.constants.end(), of_work.begin(), of_work.end());
   const std::vector<Step> before = steps_before(problem, DecaySums::added, Preparation::own);
@@ -222,16 +224,17 @@ Recipe recipe(const Problem& problem, const Tile& tile, Order order) {
       if (auto* launch = std::get_if<KernelLaunch>(&r.steps.back())) launch->module = 1;
     }
   };
-  const auto add_own = [&](const char* entry, double its_blocks, int threads, int shared = 0) {
+  // The first of these waits for all before it, each other one overlaps with the one before.
+  auto add_own = [&r, overlaps = false](const char* entry, double its_blocks, int threads,
+                                        int shared = 0) mutable {
     KernelLaunch launch = backward_launch(entry, its_blocks, threads, shared);
-    launch.overlaps = entry != std::string_view("flash_sm90_backward_queries");
+    launch.overlaps = std::exchange(overlaps, true);
     r.steps.push_back(std::move(launch));
   };
   add(before);
   add_decay_bounds(problem, bounds(sizes), r);
   const auto all = static_cast<double>(all_steps(problem, tile));
   const auto of_keys = static_cast<double>(blocks(problem, sizes));
-  const int its_parts = parts(problem, tile);
   add_own("flash_sm90_backward_queries", all, sizes.side_threads);
   add_own("flash_sm90_backward", of_keys * its_parts, sizes.threads, sizes.bytes);
   const double rounded = (sizes.whole ? 0 : all) + (its_parts > 1 ? 2 * of_keys : 0);
