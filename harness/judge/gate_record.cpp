@@ -121,6 +121,8 @@ void judge_timing(const Record& record, const Policy& asked, Verdict& verdict) {
   const std::string& seen_by = record.timing->suspect_check;
   (passes ? verdict.warnings : verdict.failures)
       .push_back(seen_by == check::wall_clock ? "suspect: the wall clock contradicts the timer"
+                 : seen_by == check::clocks
+                     ? "suspect: the host's clock and the processor's counter differ"
                  : seen_by == check::unseen_inputs
                      ? "suspect: much slower with inputs that no call had before"
                      : "suspect: faster than the floor allows at the measured copy rate");

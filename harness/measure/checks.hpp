@@ -43,7 +43,10 @@ inline constexpr std::string_view sustained =
 
 // Checks of times.
 inline constexpr std::string_view floor = "floor";  ///< faster than the floor allows
-inline constexpr std::string_view wall_clock = "wall_clock";
+inline constexpr std::string_view wall_clock =
+    "wall_clock";  ///< whole calls take much longer than the timer says
+inline constexpr std::string_view clocks =
+    "clocks";  ///< the host's clock and the processor's counter tell of different times
 inline constexpr std::string_view unseen_inputs =
     "unseen_inputs";  ///< much slower with inputs that no call had before
 

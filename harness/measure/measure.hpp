@@ -8,6 +8,7 @@
 #include "harness/backends/backend.hpp"
 #include "harness/config/config.hpp"
 #include "harness/records/record.hpp"
+#include "harness/support/processor_clock.hpp"
 
 namespace gla_bench {
 
@@ -45,6 +46,7 @@ struct SampleHooks {
   /// Returns whether no call before this one had the same inputs.
   std::function<bool()> before = {};
   std::function<void()> after = {};
+  ClockReader clocks = read_clocks;  ///< the steady clock beside the processor's counter
 };
 
 /// A call takes the same time whether or not an earlier one had its inputs. Where the shortest call
@@ -63,8 +65,9 @@ int hot_calls(double cold_seconds);
 /// (policy.hot) hot samples of back-to-back calls. The device's clock is read at both ends of the
 /// samples. The wall-clock time is the shortest of five calls, or of 25 where five contradict the
 /// timer. A busy host delays only some calls, but a timer that does not wait is wrong for all of
-/// them. The host's clock itself is held against the processor's counter. The last call is a
-/// sample, with the inputs that were there before. @throws RunError
+/// them. The host's clock itself is held against the processor's counter. Where the two differ, all
+/// is measured once more, and is suspect if they differ again. The last call is a sample, with the
+/// inputs that were there before. @throws RunError
 Timing measure(Plan& plan, Backend& backend, const TimingPolicy& policy, const SpeedLimit& limit,
                const SampleHooks& hooks = {});
 

@@ -1,11 +1,14 @@
 #include "harness/support/processor_clock.hpp"
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <string>
+#include <utility>
 
-#include "harness/support/elapsed.hpp"
+#include "harness/support/statistics/statistics.hpp"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -32,17 +35,6 @@ bool runs_at_one_rate() {
 }
 #endif
 
-double measured_rate() {
-  constexpr double seconds = 5e-3;
-  const auto before = processor_ticks();
-  if (!before) return 0;
-  const auto start = Clock::now();
-  while (seconds_since(start) < seconds) {
-  }
-  const double ticks = static_cast<double>(*processor_ticks() - *before);
-  return ticks / seconds_since(start);
-}
-
 }  // namespace
 
 std::optional<std::uint64_t> processor_ticks() {
@@ -59,8 +51,37 @@ std::optional<std::uint64_t> processor_ticks() {
 #endif
 }
 
+ClockReading read_clocks() {
+  ClockReading closest;
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const auto before = processor_ticks();
+    const std::int64_t now = steady_nanoseconds();
+    const auto after = processor_ticks();
+    if (!before || !after) return {std::nullopt, now};
+    if (*after - *before >= least) continue;
+    least = *after - *before;
+    closest = {*before, now};
+  }
+  return closest;
+}
+
+double measured_ticks_per_second(const ClockReader& read) {
+  constexpr std::int64_t span = 2'000'000;  // nanoseconds
+  std::array<double, 5> rates{};
+  for (double& rate : rates) {
+    const ClockReading start = read();
+    if (!start.ticks) return 0;
+    ClockReading end = read();
+    while (end.nanoseconds - start.nanoseconds < span) end = read();
+    rate = static_cast<double>(*end.ticks - *start.ticks) /
+           (static_cast<double>(end.nanoseconds - start.nanoseconds) * 1e-9);
+  }
+  return median(rates);
+}
+
 double processor_ticks_per_second() {
-  static const double rate = measured_rate();
+  static const double rate = measured_ticks_per_second(read_clocks);
   return rate;
 }
 
@@ -71,16 +92,17 @@ bool clocks_differ(double seconds, double seconds_by_processor) {
          !(seconds <= factor * seconds_by_processor && seconds_by_processor <= factor * seconds);
 }
 
-TwoClocks::TwoClocks()
-    : rate_(processor_ticks_per_second()),
-      ticks_(processor_ticks()),
-      nanoseconds_(steady_nanoseconds()) {}
+TwoClocks::TwoClocks(ClockReader read) : read_(std::move(read)) {
+  processor_ticks_per_second();  // before the span starts, since the first call takes its time
+  start_ = read_();
+}
 
 bool TwoClocks::differ() const {
-  const auto now = processor_ticks();
-  if (!(rate_ > 0) || !now || !ticks_) return false;
-  const double seconds = static_cast<double>(steady_nanoseconds() - nanoseconds_) * 1e-9;
-  return clocks_differ(seconds, static_cast<double>(*now - *ticks_) / rate_);
+  const ClockReading now = read_();
+  const double rate = processor_ticks_per_second();
+  if (!(rate > 0) || !now.ticks || !start_.ticks) return false;
+  const double seconds = static_cast<double>(now.nanoseconds - start_.nanoseconds) * 1e-9;
+  return clocks_differ(seconds, static_cast<double>(*now.ticks - *start_.ticks) / rate);
 }
 
 }  // namespace gla_bench

@@ -37,8 +37,8 @@ void fields(Visitor& visit, Of<Series>) {
          .expected = "what ended a series"});
 }
 
-inline constexpr std::array<std::string_view, 3> suspect_checks{"floor", "wall_clock",
-                                                                "unseen_inputs"};
+inline constexpr std::array<std::string_view, 4> suspect_checks{"floor", "wall_clock",
+                                                                "unseen_inputs", "clocks"};
 
 struct Timing {
   Series cold;
@@ -87,8 +87,8 @@ void fields(Visitor& visit, Of<Timing>) {
         {.about = "Whether the time cannot be true.", .presence = added, .column = "suspect"});
   visit("suspect_check", &Timing::suspect_check,
         {.about = "Why the time cannot be true: it is below what the bytes alone take (floor), it "
-                  "contradicts the wall clock, or calls take much longer with inputs that no call "
-                  "had before.",
+                  "contradicts the wall clock, calls take much longer with inputs that no call had "
+                  "before, or the host's clock contradicts the processor's counter (clocks).",
          .presence = added,
          .names = suspect_checks,
          .expected = "why a time cannot be true"},

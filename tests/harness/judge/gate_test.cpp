@@ -249,6 +249,7 @@ TEST(Gate, SuspectTimesFailUnlessThePolicyNamesTheVariant) {
   Record suspect = good();
   suspect.timing->suspect = true;
   for (const auto& [check, words] : {std::pair{"wall_clock", "suspect: the wall clock"},
+                                     std::pair{"clocks", "suspect: the host's clock"},
                                      std::pair{"floor", "suspect: faster than the floor"}}) {
     suspect.timing->suspect_check = check;
     EXPECT_NE(failures(judge(file({suspect}))).find(words), std::string::npos);

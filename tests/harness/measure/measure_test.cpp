@@ -164,6 +164,37 @@ TEST(Measure, SeesATimerThatDoesNotWait) {
   EXPECT_EQ(plan.cold.size(), 4u) << "and the last call is a sample";
 }
 
+// A paused machine's clocks differ once; a clock that something slowed differs each time.
+TEST(Measure, ClocksThatDifferOnceAreMeasuredAgain) {
+  const double rate = processor_ticks_per_second();
+  if (!(rate > 0)) GTEST_SKIP() << "this processor has no counter of one rate";
+  for (const bool always : {false, true}) {
+    SCOPED_TRACE(always);
+    toy::Script script;
+    toy::ToyBackend backend(BackendId::host, script);
+    CountingPlan plan;
+    SampleHooks hooks;
+    int readings = 0;
+    hooks.clocks = [&] {
+      const bool end_of_a_measurement = readings % 2 == 1;
+      const double seconds = end_of_a_measurement && (always || readings == 1) ? 1.0 : 0.1;
+      const std::int64_t start = 1'000'000'000LL * (readings / 2);
+      const double ticks =
+          static_cast<double>(start) * 1e-9 * rate + (readings % 2) * seconds * rate;
+      const std::int64_t now = start + (readings % 2) * 100'000'000LL;
+      ++readings;
+      return ClockReading{static_cast<std::uint64_t>(ticks), now};
+    };
+    TimingPolicy policy;
+    policy.min_samples = policy.max_samples = 3;
+    const Timing timing = measure(plan, backend, policy, {}, hooks);
+    EXPECT_EQ(readings, 4) << "it measures twice";
+    EXPECT_EQ(timing.cold.samples_ms.size(), 3u);
+    EXPECT_EQ(timing.suspect, always);
+    EXPECT_EQ(timing.suspect_check, always ? check::clocks : std::string_view());
+  }
+}
+
 TEST(Sustained, CopiesExceedTheCacheFourTimes) {
   EXPECT_EQ(copies_beyond_cache(100, 100), 4u);
   EXPECT_EQ(copies_beyond_cache(99, 100), 5u);

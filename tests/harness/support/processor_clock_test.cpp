@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <thread>
 
@@ -28,6 +29,37 @@ TEST(ProcessorClock, AgreesWithTheSteadyClock) {
   const TwoClocks clocks;
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_FALSE(clocks.differ());
+}
+
+/// Clocks of a processor with a counter of 1 GHz, at which a microsecond passes between readings.
+class FakeClocks {
+ public:
+  ClockReading operator()() {
+    now_ += 1000;
+    if (++readings_ == jump_at_) jumped_ += 5'000'000;
+    return {static_cast<std::uint64_t>(now_ + jumped_), now_};
+  }
+  void jump_at(int reading) { jump_at_ = reading; }
+
+ private:
+  std::int64_t now_ = 0, jumped_ = 0;
+  int readings_ = 0, jump_at_ = -1;
+};
+
+TEST(ProcessorClock, OneJumpDoesNotChangeTheRate) {
+  FakeClocks clocks;
+  EXPECT_DOUBLE_EQ(measured_ticks_per_second(std::ref(clocks)), 1e9);
+  FakeClocks jumping;
+  jumping.jump_at(700);  // in the first span
+  EXPECT_DOUBLE_EQ(measured_ticks_per_second(std::ref(jumping)), 1e9);
+  EXPECT_EQ(measured_ticks_per_second([] { return ClockReading{std::nullopt, 0}; }), 0);
+}
+
+TEST(ProcessorClock, AReadingOfBothClocksIsAtOneMoment) {
+  if (!processor_ticks()) GTEST_SKIP() << "this processor has no counter of one rate";
+  const ClockReading first = read_clocks(), second = read_clocks();
+  EXPECT_GT(*second.ticks, *first.ticks);
+  EXPECT_GE(second.nanoseconds, first.nanoseconds);
 }
 
 }  // namespace
