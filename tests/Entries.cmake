@@ -59,16 +59,16 @@ endfunction()
 
 # What all entries of this folder have. To be called last. What has no label yet is fast. Entries that
 # run side by side share the cores, so a thread with nothing to do sleeps: by default it would spin for
-# a while, which takes a third of the time of tests whose problems are small. And what a host can do is
-# measured roughly (harness/backends/host/machine.hpp): in full it takes some two seconds of processor
-# time of each program that times something, of which tests start many.
+# a while, which takes a third of the time of tests whose problems are small. And a host is
+# measured roughly (harness/backends/host/machine.hpp): in full its ceilings take some two seconds of
+# processor time of each program that times something, of which tests start many.
 function(gla_bench_complete_entries)
   get_property(entries DIRECTORY PROPERTY TESTS)
   foreach(entry IN LISTS entries)
     get_test_property(${entry} RUN_SERIAL alone)
     if(NOT alone)
       set_property(TEST ${entry} APPEND PROPERTY ENVIRONMENT OMP_WAIT_POLICY=passive
-                                                 GLA_BENCH_ROUGH_CEILINGS=1)
+                                                 GLA_BENCH_ROUGH=1)
     endif()
     get_test_property(${entry} LABELS labels)
     if(NOT labels)

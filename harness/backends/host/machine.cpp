@@ -15,6 +15,7 @@ namespace gla_bench {
 namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
+constexpr std::size_t least_flush_bytes = 64 * mebibyte;
 
 // The number at the start of a file such as ".../index3/size", which says "32768K".
 std::size_t kibibytes_in(const std::string& path) {
@@ -67,7 +68,8 @@ double copy_rate(bool roughly) {
   // processor has a cache of its own, and all of them copy.
   const std::size_t cache = std::max(last_level_cache_bytes(), 32 * mebibyte);
   const auto processors = static_cast<std::size_t>(omp_get_num_procs());
-  const std::size_t bytes = roughly ? cache : std::min(4 * cache * processors, 1024 * mebibyte);
+  const std::size_t bytes =
+      roughly ? least_flush_bytes : std::min(4 * cache * processors, 1024 * mebibyte);
   const std::size_t limit = host_memory_bytes() / 8;
   const std::size_t size = limit > 0 ? std::min(bytes, limit) : bytes;
   std::vector<unsigned char> from(size, 1), to(size, 2);
@@ -111,19 +113,25 @@ std::optional<double> host_clock_mhz() {
 
 Environment host_environment(int threads) {
   const std::vector<std::string> models = cpuinfo("model name");
-  return {{"device", models.empty() ? "unknown processor" : models.front()},
-          {"cores", std::to_string(omp_get_num_procs())},
-          {"threads", std::to_string(threads)},
-          {"memory_bytes", std::to_string(host_memory_bytes())},
-          {"last_level_cache_bytes", std::to_string(last_level_cache_bytes())},
-          {"compiler", __VERSION__},
-          {"openmp", std::to_string(_OPENMP)},
-          {"blas", std::string(openblas_get_config())}};
+  Environment environment{{"device", models.empty() ? "unknown processor" : models.front()},
+                          {"cores", std::to_string(omp_get_num_procs())},
+                          {"threads", std::to_string(threads)},
+                          {"memory_bytes", std::to_string(host_memory_bytes())},
+                          {"last_level_cache_bytes", std::to_string(last_level_cache_bytes())},
+                          {"compiler", __VERSION__},
+                          {"openmp", std::to_string(_OPENMP)},
+                          {"blas", std::string(openblas_get_config())}};
+  if (measures_roughly()) environment["rough"] = "yes";
+  return environment;
+}
+
+bool measures_roughly() {
+  const char* asked = std::getenv(rough_variable);
+  return asked != nullptr && *asked != '\0';
 }
 
 Ceilings measure_host_ceilings() {
-  const char* asked = std::getenv(rough_ceilings_variable);
-  const bool roughly = asked != nullptr && *asked != '\0';
+  const bool roughly = measures_roughly();
   const int n = roughly ? 512 : 2048;
   const int before = openblas_get_num_threads();
   openblas_set_num_threads(omp_get_max_threads());
@@ -134,7 +142,8 @@ Ceilings measure_host_ceilings() {
 }
 
 std::size_t CacheFlush::bytes() {
-  return std::clamp(2 * last_level_cache_bytes(), 64 * mebibyte, 1024 * mebibyte);
+  if (measures_roughly()) return least_flush_bytes;
+  return std::clamp(2 * last_level_cache_bytes(), least_flush_bytes, 1024 * mebibyte);
 }
 
 void CacheFlush::run() {

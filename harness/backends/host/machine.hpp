@@ -17,20 +17,24 @@ std::size_t host_memory_bytes();
 std::optional<double> host_clock_mhz();
 
 /// "device" (processor model), "cores", "threads", "memory_bytes", "last_level_cache_bytes",
-/// "compiler", "openmp", "blas".
+/// "compiler", "openmp", "blas"; "rough" where measures_roughly().
 Environment host_environment(int threads);
 
-/// An environment variable for tests, many of which start a program that measures ceilings. Where
-/// it says anything, measure_host_ceilings() copies an eighth as much or less, and takes a 64th of
-/// the sums. What is recorded names the smaller sgemm.
-inline constexpr const char* rough_ceilings_variable = "GLA_BENCH_ROUGH_CEILINGS";
+/// An environment variable for tests, many of which start a program that times something. Where it
+/// says anything, measure_host_ceilings() copies an eighth as much or less and takes a 64th of the
+/// sums, and CacheFlush reads less than a large last-level cache holds: of a cache of 260 MiB,
+/// flushing takes more time than all else. Records say so, and name the smaller sgemm.
+inline constexpr const char* rough_variable = "GLA_BENCH_ROUGH";
+
+bool measures_roughly();
 
 /// Measures a large copy by all OpenMP threads and a large sgemm, and keeps the best of a few runs.
 /// Takes less than two seconds.
 Ceilings measure_host_ceilings();
 
 /// Evicts a candidate's data from the caches. It reads a buffer twice as large as the last-level
-/// cache with all OpenMP threads. Reading leaves no dirty lines to write back later.
+/// cache, or of 64 MiB where measures_roughly(), with all OpenMP threads. Reading leaves no dirty
+/// lines to write back later.
 class CacheFlush {
  public:
   /// The size of its buffer, which a process that times candidates needs besides their tensors.

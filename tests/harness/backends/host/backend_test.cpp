@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -274,18 +275,33 @@ void expect_ceilings(const char* matrix) {
   EXPECT_EQ(ceilings->matrix, matrix);
 }
 
-/// Entries of ctest ask for rough ones; a user does not, and has them measured in full.
-TEST(HostBackend, MeasuresItsCeilings) {
-  const char* asked = std::getenv(rough_ceilings_variable);
-  const std::string before = asked != nullptr ? asked : "";
-  unsetenv(rough_ceilings_variable);
+/// Entries of ctest ask for rough measurements; a user does not, and has them in full.
+class Roughness : public testing::Test {
+ protected:
+  Roughness() {
+    if (const char* asked = std::getenv(rough_variable)) before_ = asked;
+  }
+  ~Roughness() override {
+    if (before_)
+      setenv(rough_variable, before_->c_str(), 1);
+    else
+      unsetenv(rough_variable);
+  }
+
+ private:
+  std::optional<std::string> before_;
+};
+
+TEST_F(Roughness, IsAskedForAndNamedInRecords) {
+  unsetenv(rough_variable);
   expect_ceilings("float32 2048^3 (OpenBLAS)");
-  setenv(rough_ceilings_variable, "1", 1);
+  EXPECT_FALSE(host_environment(1).contains("rough"));
+  const std::size_t in_full = CacheFlush::bytes();
+  setenv(rough_variable, "1", 1);
   expect_ceilings("float32 512^3 (OpenBLAS)");
-  if (asked != nullptr)
-    setenv(rough_ceilings_variable, before.c_str(), 1);
-  else
-    unsetenv(rough_ceilings_variable);
+  EXPECT_EQ(host_environment(1).at("rough"), "yes");
+  EXPECT_EQ(CacheFlush::bytes(), std::size_t{64} << 20);
+  EXPECT_GE(in_full, CacheFlush::bytes());
 }
 
 }  // namespace
