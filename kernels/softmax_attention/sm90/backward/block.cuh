@@ -31,6 +31,14 @@ inline constexpr BackwardSm90Layout layout{
     dim::key_dim, dim::value_dim, block_m, stages, trait::decay, ordered, whole};
 static_assert(layout.bytes == launch::shared_bytes);
 
+/// Steps of a query head, and blocks of a key head.
+__device__ __forceinline__ int steps_of_head(const AttentionParams& p) {
+  return static_cast<int>((p.seq + block_m - 1) / block_m);
+}
+__device__ __forceinline__ int blocks_of_head(const AttentionParams& p) {
+  return static_cast<int>((p.key_seq + layout.block_n - 1) / layout.block_n);
+}
+
 /// Key heads whose blocks are at work at a time. Eight blocks of each then run beside one another on
 /// 132 multiprocessors: they share what they read of q and do, and what they add to dq, while it is
 /// in the L2 cache. With all of 64 heads at work, two would, and four times the bytes go to memory.
@@ -50,7 +58,7 @@ struct Range : Positions {
 
   __device__ __forceinline__ explicit Range(const AttentionParams& params) : Positions{params} {
     const int heads = static_cast<int>(p.batch * p.key_heads), keys = static_cast<int>(p.key_seq);
-    const int blocks = (keys + layout.block_n - 1) / layout.block_n;
+    const int blocks = blocks_of_head(p);
     const int index = static_cast<int>(blockIdx.x) / parts;
     const int round = index / (heads_together * blocks);
     // The last round takes what is left over: few heads alone would end on their long blocks.
@@ -67,7 +75,7 @@ struct Range : Positions {
     const int nearest = first_key - position(0);  // the first query that sees the first key
     // A block with all keys stores dq of queries that see none of them as well.
     first_step = trait::causal != 0 && !whole && nearest > 0 ? nearest / block_m : 0;
-    all_steps = static_cast<int>((p.seq + block_m - 1) / block_m);
+    all_steps = steps_of_head(p);
     if constexpr (divided) {
       const int part = static_cast<int>(blockIdx.x) % parts;
       const long long steps = 1LL * trait::group * (all_steps - first_step);

@@ -237,7 +237,8 @@ Recipe recipe(const Problem& problem, const Tile& tile, Order order) {
   const auto of_keys = static_cast<double>(blocks(problem, sizes));
   add_own("flash_sm90_backward_queries", all, sizes.side_threads);
   add_own("flash_sm90_backward", of_keys * its_parts, sizes.threads, sizes.bytes);
-  const double rounded = (sizes.whole ? 0 : all) + (its_parts > 1 ? 2 * of_keys : 0);
+  const double slices = 2 * of_keys * sizes.block_n / BackwardSm90Layout::slice_rows;
+  const double rounded = (sizes.whole ? 0 : all) + (its_parts > 1 ? slices : 0);
   if (rounded > 0) add_own("flash_sm90_backward_round", rounded, sizes.side_threads);
   add(after);
   r.tensor_maps = row_maps(problem, sizes);

@@ -19,6 +19,7 @@ struct BackwardSm90Layout {
   static constexpr int rows = 64;            ///< keys of a consumer
   static constexpr int threads = 384;        ///< of a block: one more warpgroup loads
   static constexpr int side_threads = 256;   ///< of a block of the kernels before and after
+  static constexpr int slice_rows = 16;      ///< of dk or dv of which one block adds up all parts
 
   /// Whether consumers divide the columns of dk, dv and dq, because a thread has no room for sums
   /// of all. Both then have all keys and form the same scores. Otherwise they divide the keys.

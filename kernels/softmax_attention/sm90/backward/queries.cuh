@@ -43,7 +43,7 @@ __device__ __forceinline__ int find_first_block(const AttentionParams& p, long l
 /// How many blocks of keys have added to a step, in a fixed order (ordered.cuh). The counters stand
 /// behind all sums of dq.
 __device__ __forceinline__ int* added_blocks(const AttentionParams& p, long long step) {
-  const long long steps = p.batch * p.heads * ((p.seq + block_m - 1) / block_m);
+  const long long steps = p.batch * p.heads * steps_of_head(p);
   return reinterpret_cast<int*>(static_cast<float*>(p.work[work::dq_sums]) +
                                 steps * layout.step_floats) +
          step;
@@ -61,7 +61,7 @@ __device__ __forceinline__ void zero_dq(const AttentionParams& p, long long step
 __device__ __forceinline__ void write_record(const AttentionParams& p) {
   constexpr int threads = layout.side_threads, lanes = row_layout.lanes;
   __shared__ float2 pairs[block_m];
-  const int steps = static_cast<int>((p.seq + block_m - 1) / block_m);
+  const int steps = steps_of_head(p);
   const long long step = blockIdx.x, sequence = step / steps;
   const int n = static_cast<int>(step % steps), i = static_cast<int>(threadIdx.x);
 #pragma unroll

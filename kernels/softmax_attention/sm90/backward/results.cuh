@@ -60,27 +60,36 @@ struct Sums {
   long long apart;      ///< from a block's sums to the next one's
   float factor;
 };
+/// A slice is a warp's rows of a consumer's sums.
+inline constexpr int slice_rows = layout.slice_rows;
+static_assert(slice_rows == 16);
+
 /// Elements of shared memory that `rows` rows of a result pass through.
 __device__ __forceinline__ constexpr int room_of(int rows, int width) {
   return rows * (width + 16 / static_cast<int>(sizeof(io_t)));
 }
-/// Rounds `rows` rows of a result of which each consumer's thread has `floats` sums, those of Its
-/// rows and columns, and stores the rows that are there. Rows pass through shared memory, so that whole rows are written.
-template <class Its, int rows, int width, int columns, int floats>
-__device__ __forceinline__ void round_rows(const Sums& sums, io_t* room, io_t* out,
+/// Adds up and rounds `slices` slices of a result, of which each consumer's thread has `floats`
+/// sums, those of Its rows and columns, and stores the rows that are there, counted from the first
+/// slice. Rows pass through shared memory, so that whole rows are written.
+template <class Its, int slices, int width, int columns, int floats>
+__device__ __forceinline__ void round_rows(const Sums& sums, int first_slice, io_t* room, io_t* out,
                                            long long stride, long long there) {
   constexpr int each = 16 / static_cast<int>(sizeof(io_t)), packs = columns / each;
   constexpr int ld = width + each, fours = floats / 4;
+  constexpr int sharing = Its::divides_columns ? layout.consumers : 1;  // consumers with these rows
+  constexpr int of_slice = sharing * fours * 32;
   using Pack = device::Pack<io_t, each>;
 #pragma unroll
-  for (int n = static_cast<int>(threadIdx.x); n < layout.consumers * fours * 128;
-       n += layout.side_threads) {
-    const int thread = n % 128, eight = n / 128 % fours, consumer = n / 128 / fours;
-    const int row = Its::first_row(consumer) + thread / 32 * 16 + thread % 32 / 4;
-    const int column = Its::first_column(consumer) + eight * 8 + thread % 4 * 2;
+  for (int n = static_cast<int>(threadIdx.x); n < slices * of_slice; n += layout.side_threads) {
+    const int slice = first_slice + n / of_slice, its_lane = n % 32, eight = n / 32 % fours;
+    const int consumer = Its::divides_columns ? n / 32 / fours % sharing : slice / 4;
+    const int row = n / of_slice * slice_rows + its_lane / 4;
+    const int column = Its::first_column(consumer) + eight * 8 + its_lane % 4 * 2;
     if (!Its::owns(consumer, column)) continue;
-    const float4* from = sums.first + consumer * sums.of_consumer + eight * 128 + thread;
+    const float4* from =
+        sums.first + consumer * sums.of_consumer + eight * 128 + slice % 4 * 32 + its_lane;
     float4 sum = __ldcg(from);
+#pragma unroll
     for (int part = 1; part < sums.parts; ++part) {
       const float4 more = __ldcg(from + part * sums.apart);
       sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
@@ -89,7 +98,8 @@ __device__ __forceinline__ void round_rows(const Sums& sums, io_t* room, io_t* o
     device::store_pair(room + (row + 8) * ld + column, sums.factor * sum.z, sums.factor * sum.w);
   }
   __syncthreads();
-  for (int n = static_cast<int>(threadIdx.x); n < rows * packs; n += layout.side_threads) {
+  for (int n = static_cast<int>(threadIdx.x); n < slices * slice_rows * packs;
+       n += layout.side_threads) {
     const int row = n / packs, column = n % packs * each;
     if (row < there)
       *reinterpret_cast<Pack*>(out + row * stride + column) =
@@ -99,7 +109,7 @@ __device__ __forceinline__ void round_rows(const Sums& sums, io_t* room, io_t* o
 
 /// Rounds dq of a step.
 __device__ __forceinline__ void round_dq(const AttentionParams& p, long long step, io_t* room) {
-  const int steps = static_cast<int>((p.seq + block_m - 1) / block_m);
+  const int steps = steps_of_head(p);
   const long long sequence = step / steps, first = step % steps * block_m;
   const Sums sums{static_cast<const float4*>(p.work[work::dq_sums]) +
                       step * (layout.step_floats / 4),
@@ -107,17 +117,23 @@ __device__ __forceinline__ void round_dq(const AttentionParams& p, long long ste
   const TokenStrides& s = dq_strides(p);
   io_t* out = static_cast<io_t*>(p.dq) + sequence / p.heads * s.batch +
               sequence % p.heads * s.heads + first * s.seq;
-  round_rows<HalvesOfDq, block_m, layout.key_width, dim::key_dim, layout.dq_floats>(
-      sums, room, out, s.seq, p.seq - first);
+  round_rows<HalvesOfDq, block_m / slice_rows, layout.key_width, dim::key_dim, layout.dq_floats>(
+      sums, 0, room, out, s.seq, p.seq - first);
 }
 
-/// Adds up and rounds dv (`of_keys` is false) or dk of block `n` of the keys of all heads.
+inline constexpr int slices_of_block = layout.block_n / slice_rows;
+
+/// Adds up and rounds dv (`of_keys` is false) or dk of a slice of the keys of all heads. A block
+/// for each, since few blocks of keys are divided: of 128 rows each, they would keep few
+/// multiprocessors busy.
 __device__ __forceinline__ void round_results(const AttentionParams& p, long long n, bool of_keys,
                                               io_t* room) {
-  const long long blocks = (p.key_seq + layout.block_n - 1) / layout.block_n;
-  const long long sequence = n / blocks, first = n % blocks * layout.block_n;
+  const int blocks = blocks_of_head(p), slice = static_cast<int>(n % slices_of_block);
+  const long long result = n / slices_of_block, sequence = result / blocks;
+  const long long first = result % blocks * layout.block_n + slice * slice_rows;
+  if (first >= p.key_seq) return;
   Sums sums{static_cast<const float4*>(p.work[work::result_sums]) +
-                n * parts * (layout.block_floats / 4),
+                result * parts * (layout.block_floats / 4),
             layout.result_floats / 4 * 128, parts, layout.block_floats / 4, 1.0f};
   const auto at = [&](const TokenStrides& s) {
     return sequence / p.key_heads * s.batch + sequence % p.key_heads * s.heads + first * s.seq;
@@ -125,28 +141,25 @@ __device__ __forceinline__ void round_results(const AttentionParams& p, long lon
   if (of_keys) {
     const TokenStrides& s = dk_strides(p);
     sums.first += layout.own_value_width / 2 / 4 * 128;
-    round_rows<HalvesOfKeys, layout.block_n, layout.key_width, dim::key_dim,
-               layout.own_key_width / 2>(sums, room, static_cast<io_t*>(p.dk) + at(s), s.seq,
-                                         p.key_seq - first);
+    round_rows<HalvesOfKeys, 1, layout.key_width, dim::key_dim, layout.own_key_width / 2>(
+        sums, slice, room, static_cast<io_t*>(p.dk) + at(s), s.seq, p.key_seq - first);
   } else {
     const TokenStrides& s = dv_strides(p);
-    round_rows<HalvesOfValues, layout.block_n, layout.value_width, dim::value_dim,
-               layout.own_value_width / 2>(sums, room, static_cast<io_t*>(p.dv) + at(s), s.seq,
-                                           p.key_seq - first);
+    round_rows<HalvesOfValues, 1, layout.value_width, dim::value_dim, layout.own_value_width / 2>(
+        sums, slice, room, static_cast<io_t*>(p.dv) + at(s), s.seq, p.key_seq - first);
   }
 }
 
 /// Rounds what lies in sums: dq of a step in each block and, where several blocks have the same
-/// keys, dv and dk of a block of keys in each one behind these.
+/// keys, dv and dk of a slice of keys in each one behind these.
 __device__ __forceinline__ void round_sums(const AttentionParams& p) {
   constexpr int widest =
       layout.key_width > layout.value_width ? layout.key_width : layout.value_width;
   constexpr int of_dq = room_of(block_m, layout.key_width);
-  constexpr int of_results = divided ? room_of(layout.block_n, widest) : 0;
+  constexpr int of_results = divided ? room_of(slice_rows, widest) : 0;
   constexpr int largest = of_dq < of_results ? of_results : of_dq;
   __shared__ __align__(16) io_t room[largest];
-  const long long steps =
-      whole ? 0 : p.batch * p.heads * ((p.seq + block_m - 1) / block_m), n = blockIdx.x;
+  const long long steps = whole ? 0 : p.batch * p.heads * steps_of_head(p), n = blockIdx.x;
   if (n < steps) return round_dq(p, n, room);
   if constexpr (divided) round_results(p, (n - steps) / 2, (n - steps) % 2 != 0, room);
 }

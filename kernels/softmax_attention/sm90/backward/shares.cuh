@@ -30,6 +30,7 @@ __device__ __forceinline__ bool hands_on() {
 /// below `of_first` are the first consumer's alone, though both may have them.
 template <bool by_columns, int second_column, int of_first>
 struct Halves {
+  static constexpr bool divides_columns = by_columns;
   static __device__ __forceinline__ int first_row(int consumer) {
     return by_columns ? 0 : consumer * layout.rows;
   }

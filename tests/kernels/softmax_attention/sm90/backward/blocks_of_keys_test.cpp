@@ -34,7 +34,7 @@ TEST(BackwardFlashSm90, PartsLeaveTheirSumsOfTheKeysGradients) {
   EXPECT_EQ(regions.back().bytes, 2u * 61 * 128 * 256 * 4);
   const Recipe recipe = backward_recipe(problem, steps_of(64, 2));
   EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[1]).grid.x, 2u * 61);
-  EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[2]).grid.x, 121u + 2 * 61);
+  EXPECT_EQ(std::get<KernelLaunch>(recipe.steps[2]).grid.x, 121u + 2 * 61 * 8);
   EXPECT_EQ(
       std::count(recipe.constants.begin(), recipe.constants.end(), Constant{"launch", "parts", 2}),
       1);

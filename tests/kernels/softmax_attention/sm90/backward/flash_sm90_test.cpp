@@ -219,8 +219,8 @@ TEST(BackwardFlashSm90, LaunchesInOrderAndOnlyTheOthersFromTheSharedUnit) {
   EXPECT_EQ(std::count(plain.constants.begin(), plain.constants.end(),
                        Constant{"launch", "shared_bytes", 199784}),
             1);
-  // Steps of dq, and dv and dk of blocks of keys.
-  EXPECT_EQ(std::get<KernelLaunch>(plain.steps[2]).grid.x, 2u * 4 * 8 + 2 * 2 * 2 * 8);
+  // Steps of dq, and dv and dk of eight slices of each block of keys.
+  EXPECT_EQ(std::get<KernelLaunch>(plain.steps[2]).grid.x, 2u * 4 * 8 + 2 * 2 * 2 * 8 * 8);
   EXPECT_TRUE(std::get<KernelLaunch>(plain.steps[2]).overlaps);
 }
 
