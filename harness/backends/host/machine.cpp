@@ -125,6 +125,24 @@ Environment host_environment(int threads) {
   return environment;
 }
 
+std::optional<std::string> blas_kernels_to_ask_for(std::string_view chosen, bool avx2,
+                                                   bool avx512) {
+  if (chosen != "Prescott" || !avx2) return std::nullopt;
+  return avx512 ? "SkylakeX" : "Haswell";
+}
+
+std::optional<std::string> blas_kernels_to_ask_for() {
+#if defined(__x86_64__)
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512cd");
+  return blas_kernels_to_ask_for(openblas_get_corename(), avx2, avx512);
+#else
+  return std::nullopt;
+#endif
+}
+
 bool measures_roughly() {
   const char* asked = std::getenv(rough_variable);
   return asked != nullptr && *asked != '\0';

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/backends/backend.hpp"
@@ -19,6 +21,14 @@ std::optional<double> host_clock_mhz();
 /// "device" (processor model), "cores", "threads", "memory_bytes", "last_level_cache_bytes",
 /// "compiler", "openmp", "blas"; "rough" where measures_roughly().
 Environment host_environment(int threads);
+
+/// The kernels to ask OpenBLAS for, by its environment variable OPENBLAS_CORETYPE, where it does
+/// not know the processor and has chosen those that run on any x86-64: a processor newer than the
+/// library, whose products would take several times as long. Nothing where it has `chosen` others.
+std::optional<std::string> blas_kernels_to_ask_for(std::string_view chosen, bool avx2, bool avx512);
+/// The same of this processor and what the library has chosen in this process.
+std::optional<std::string> blas_kernels_to_ask_for();
+inline constexpr const char* blas_kernels_variable = "OPENBLAS_CORETYPE";
 
 /// An environment variable for tests, many of which start a program that times something. Where it
 /// says anything, measure_host_ceilings() copies an eighth as much or less and takes a 64th of the

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "harness/backends/gpu_list.hpp"
+#include "harness/backends/host/machine.hpp"
 
 namespace gla_bench::commands {
 namespace {
@@ -30,6 +31,9 @@ int compile_threads(const BackendOptions& options) {
 }
 
 WorkerCommand worker_command(const BackendOptions& options, const Config& config) {
+  // Workers' OpenBLAS reads this once. What it chose is in their records' environment.
+  if (const auto kernels = blas_kernels_to_ask_for())
+    ::setenv(blas_kernels_variable, kernels->c_str(), 0);
   BackendOptions given = options;
   if (given.backend.empty() && config.backend) given.backend = name(*config.backend);
   WorkerCommand command{this_program(), {"worker"}};

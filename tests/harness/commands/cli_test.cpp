@@ -140,6 +140,20 @@ TEST_F(Cli, RunsGatesAndReports) {
   EXPECT_EQ(program("report " + out + " --against " + out + " --allow colour").code, 2);
 }
 
+// OpenBLAS has chosen before main(), for whoever starts first. Workers get what suits the
+// processor.
+TEST_F(Cli, ProductsAreMadeForThisProcessor) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "there are no other kernels";
+  ASSERT_EQ(program("verify " + write_config() + " -q -o " + file("r.json")).code, 0);
+  const std::string blas = fact_text(read_results(file("r.json")).environment, "blas");
+  EXPECT_NE(blas.find("OpenBLAS"), std::string::npos) << blas;
+  EXPECT_EQ(blas.find("Prescott"), std::string::npos) << blas;
+#else
+  GTEST_SKIP() << "another processor";
+#endif
+}
+
 TEST_F(Cli, ResultsAreNotReplacedUnlessForced) {
   const std::string path = write_config(), out = file("out.json");
   EXPECT_EQ(program("verify " + path + " -o " + out).code, 0);

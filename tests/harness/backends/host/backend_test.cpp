@@ -275,6 +275,14 @@ void expect_ceilings(const char* matrix) {
   EXPECT_EQ(ceilings->matrix, matrix);
 }
 
+// A processor newer than OpenBLAS would get the kernels of any x86-64.
+TEST(HostBackend, AsksForKernelsWhereOpenBlasDoesNotKnowTheProcessor) {
+  EXPECT_EQ(blas_kernels_to_ask_for("Prescott", true, true), "SkylakeX");
+  EXPECT_EQ(blas_kernels_to_ask_for("Prescott", true, false), "Haswell");
+  EXPECT_EQ(blas_kernels_to_ask_for("Prescott", false, false), std::nullopt) << "there is no more";
+  EXPECT_EQ(blas_kernels_to_ask_for("Haswell", true, true), std::nullopt) << "it chose";
+}
+
 /// Entries of ctest ask for rough measurements; a user does not, and has them in full.
 class Roughness : public testing::Test {
  protected:
