@@ -139,6 +139,10 @@ struct Memory {
     return barrier(3 * stages + step % stages);
   }
   static __device__ __forceinline__ unsigned parity(int step) { return step / stages & 1u; }
+  /// A lane's registers of the queries' operand in a step of the product with keys.
+  __device__ __forceinline__ unsigned* query_operand(int step, int lane) const {
+    return reinterpret_cast<unsigned*>(shared + layout.query_operands) + (step * 32 + lane) * 4;
+  }
   /// The sum of a row's log decays in the tile of a step.
   __device__ __forceinline__ float& total(int row, int step) const {
     return reinterpret_cast<float*>(shared + layout.totals)[row * layout.tiles + step];

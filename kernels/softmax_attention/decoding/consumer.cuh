@@ -17,7 +17,7 @@ struct Consumer {
 
   const Item& item;
   const Memory& memory;
-  Ops::A queries[key_steps];
+  Ops::A queries[layout.queries_in_shared ? 1 : key_steps];
   float outputs[value_tiles][4] = {};
   float reference[2] = {device::minus_infinity(), device::minus_infinity()}, sum[2] = {};
   float offset[2] = {};        // what a row's biases have in common in a tile
@@ -35,11 +35,18 @@ struct Consumer {
       for (int i = 0; i < 2 * key_steps; ++i) {
         const int column = 8 * i + lane() % 4 * 2;
         const bool valid = exists && column < dim::key_dim;
-        queries[i / 2].r[i % 2 * 2 + h] =
-            valid ? *reinterpret_cast<const unsigned*>(q + column) : 0u;
+        const unsigned two = valid ? *reinterpret_cast<const unsigned*>(q + column) : 0u;
+        if constexpr (!layout.queries_in_shared)
+          queries[i / 2].r[i % 2 * 2 + h] = two;
+        else if (i / 2 % layout.warps == warp())  // all warps have the same rows
+          memory.query_operand(i / 2, lane())[i % 2 * 2 + h] = two;
       }
     }
+    if constexpr (layout.queries_in_shared) named_barrier<32 * layout.warps>(consumers_barrier);
   }
+
+  /// Of the warps that multiply; 0 is __syncthreads().
+  static constexpr int consumers_barrier = 1;
 
   static __device__ __forceinline__ int row(int half) {
     return lane() / 4 + 8 * half;
@@ -85,23 +92,25 @@ struct Consumer {
     return tile + column / layout.columns * layout.panel +
            swizzled(static_cast<unsigned>(row), static_cast<unsigned>(column % layout.columns * 2));
   }
-  static __device__ __forceinline__ void multiply_keys(float (&scores)[column_tiles][4],
-                                                       const unsigned char* keys,
-                                                       const Ops::A (&a)[key_steps]) {
+  __device__ __forceinline__ Ops::A query_operand(int step) const {
+    if constexpr (!layout.queries_in_shared) return queries[step];
+    const uint4 four = *reinterpret_cast<const uint4*>(memory.query_operand(step, lane()));
+    return {{four.x, four.y, four.z, four.w}};
+  }
+  __device__ __forceinline__ void multiply_keys(float (&scores)[column_tiles][4],
+                                                const unsigned char* keys) const {
     const int matrix = lane() / 8, key = first_key() + matrix / 2 * 8 + lane() % 8;
 #pragma unroll
-    for (int step = 0; step < key_steps; ++step)
+    for (int step = 0; step < key_steps; ++step) {
+      const Ops::A a = query_operand(step);
 #pragma unroll
       for (int n = 0; n < column_tiles; n += 2) {
         unsigned r[4];
         device::load_matrices(r, place(keys, key + 8 * n, 16 * step + matrix % 2 * 8));
-        Ops::multiply(scores[n], a[step], Ops::B{{r[0], r[1]}});
-        Ops::multiply(scores[n + 1], a[step], Ops::B{{r[2], r[3]}});
+        Ops::multiply(scores[n], a, Ops::B{{r[0], r[1]}});
+        Ops::multiply(scores[n + 1], a, Ops::B{{r[2], r[3]}});
       }
-  }
-  __device__ __forceinline__ void multiply_keys(float (&scores)[column_tiles][4],
-                                                const unsigned char* keys) const {
-    multiply_keys(scores, keys, queries);
+    }
   }
   __device__ __forceinline__ void multiply_values(const float (&weights)[column_tiles][4],
                                                   const unsigned char* values) {

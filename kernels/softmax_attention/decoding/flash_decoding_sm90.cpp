@@ -15,9 +15,6 @@ namespace {
 
 constexpr std::size_t maps = 2;
 constexpr int merge_threads = 128;  // SplitMerge
-/// Registers of a thread besides outputs, queries, scores and weights, as seen in the assembler's
-/// reports.
-constexpr int other_registers = 56, decay_registers = 8, registers_of_multiprocessor = 65536;
 
 TileSpace space() {
   return {{"split", {2048, 4096, 1024, 256}, "keys of a block"},
@@ -78,11 +75,8 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
            " warps less than 16 keys each";
   if (sizes.split > 256 && sizes.split >= s.keys_seq())
     return "split=" + std::to_string(sizes.split) + " is no split of so few keys";
-  const int needed = sizes.values / 2 + sizes.keys / 4 + sizes.keys_of_warp + other_registers +
-                     (biased(problem) ? decay_registers : 0);
-  // Registers are given to four warps at a time.
-  const auto threads = static_cast<int>(ceil_div(sizes.threads, 128)) * 128;
-  const int there = std::min(255, registers_of_multiprocessor / threads / 8 * 8);
+  const int needed = sizes.registers_beside_queries + sizes.registers_of_queries;
+  const int there = std::min(sizes.registers_there, sizes.most_registers);
   if (needed > there)
     return "about " + std::to_string(needed) + " registers a thread, " + std::to_string(there) +
            " are there";

@@ -4,7 +4,8 @@
 // Idea: the keys and values of a key head are read once for the queries of all heads of its group,
 // by bulk tensor copies into a ring of stages that one thread keeps filled (block.cuh). The other
 // warps each multiply the rows with keys of their own, and meet only at the end (consumer.cuh).
-// Every block leaves a part in the workspace. A second launch, which begins while the first runs,
+// Rows stay in registers, or in shared memory where K and V leave no room for them there. Every
+// block leaves a part in the workspace. A second launch, which begins while the first runs,
 // merges the parts of a row (flash/parts.cuh).
 //
 // With a decay there is one query, at the last key (reach.cuh). Further warps form the biases of

@@ -29,6 +29,21 @@ struct DecodingLayout {
   int values = (value_dim + 15) / 16 * 16;
   int tiles = (split + block_n - 1) / block_n;
 
+  // Registers of a thread besides outputs, queries, scores and weights, as seen in the assembler's
+  // reports. They are given to four warps at a time.
+  static constexpr int other_registers = 56, decay_registers = 8;
+  static constexpr int registers_of_multiprocessor = 65536, most_registers = 255;
+  int registers_there = registers_of_multiprocessor / ((threads + 127) / 128 * 128) / 8 * 8;
+  int registers_beside_queries =
+      values / 2 + keys_of_warp + other_registers + (biased > 0 ? decay_registers : 0);
+  int room_for_queries =
+      (registers_there < most_registers ? registers_there : most_registers) -
+      registers_beside_queries;
+  // Where a thread has no room for the queries, they lie in shared memory, and a step of the
+  // product with the keys reads its four registers of them.
+  bool queries_in_shared = keys / 4 > room_for_queries;
+  int registers_of_queries = queries_in_shared ? 8 : keys / 4;
+
   int panel = block_n * 2 * columns;
   int key_panels = (key_dim + columns - 1) / columns;
   int value_panels = (value_dim + columns - 1) / columns;
@@ -42,7 +57,8 @@ struct DecodingLayout {
   int totals = barriers + 4 * stages * 8;          // float32 [biased][tiles]
   int reaches = totals + biased * tiles * 4;       // float32 [3][biased], see reach.cuh
   int copied = reaches + 3 * biased * 4;           // int [stages]: whether values were copied
-  int walk_bytes = copied + stages * 4;
+  int query_operands = (copied + stages * 4 + 15) / 16 * 16;  // 16 bytes [keys / 16][32]
+  int walk_bytes = queries_in_shared ? query_operands + keys * rows * 2 : copied + stages * 4;
 
   // After the walk, in the place of the tiles: float32 [warps][rows][partial_ld] partial outputs
   // and float2 [warps][rows] with their references and sums.

@@ -1,6 +1,7 @@
 #pragma once
 // A consumer of flash_sm90: a warpgroup that has 64 queries and their outputs.
 
+#include "softmax_attention/flash/parts.cuh"
 #include "softmax_attention/sm90/weights.cuh"
 
 namespace gla_bench::softmax_attention::sm90 {
@@ -194,8 +195,31 @@ struct Consumer {
     }
   }
 
+  /// Leaves the outputs and log-sums of a part of the keys for merge.cuh.
+  __device__ __forceinline__ void leave(const Item& item) const {
+    const SplitParts<work_parts> target{p.base};
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float total = Weights::of_quad(weights.sum[h]);
+      const float by = total == 0.0f ? 0.0f : 1.0f / total;
+      if (weights.row(h) >= items.queries()) continue;
+      const long long at = target.at(item.share, item.batch, weights.row(h), item.head);
+#pragma unroll
+      for (int i = 0; i < output_registers; i += 4)
+        if (column_of(i) < dim::value_dim)
+          device::store_pair(target.outputs() + at * dim::value_dim + column_of(i),
+                             by * outputs[i + 2 * h], by * outputs[i + 2 * h + 1]);
+      if (lane() % 4 == 0)
+        target.log_sums()[at] =
+            total == 0.0f ? device::minus_infinity() : weights.reference[h] + __log2f(total);
+    }
+    named_barrier<128>(own_barriers + group());
+    if (first_of_group()) barrier_arrive(memory.queries_free(group()));
+  }
+
   /// Divides the outputs and hands them to bulk copies through the place of the queries.
   __device__ __forceinline__ void write(const Item& item) {
+    if constexpr (divided) return leave(item);
     float by[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -230,11 +254,18 @@ struct Consumer {
   __device__ __forceinline__ void write_zeros(const Item& item) const {
     const int first = item.first_row + group() * layout.rows;
     for (int i = static_cast<int>(threadIdx.x) % 128; i < layout.rows * dim::value_dim; i += 128) {
-      const int row = first + i / dim::value_dim;
-      if (row < items.queries())
-        output(item, row)[i % dim::value_dim] = device::from_float<io_t>(0.0f);
+      const int row = first + i / dim::value_dim, column = i % dim::value_dim;
+      if (row >= items.queries()) continue;
+      if constexpr (divided) {
+        const SplitParts<work_parts> target{p.base};
+        const long long at = target.at(item.share, item.batch, row, item.head);
+        target.outputs()[at * dim::value_dim + column] = 0.0f;
+        if (column == 0) target.log_sums()[at] = device::minus_infinity();
+      } else {
+        output(item, row)[column] = device::from_float<io_t>(0.0f);
+      }
     }
-    for (int half = 0; half < 2; ++half)
+    for (int half = 0; half < 2 && !divided; ++half)
       write_lse(item, first + row_of(half), device::minus_infinity());
   }
 };

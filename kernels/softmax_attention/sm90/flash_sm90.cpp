@@ -8,6 +8,7 @@
 #include "kernels/memory.hpp"
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/flash/walk.hpp"
+#include "kernels/softmax_attention/sm90/divide.hpp"
 #include "kernels/softmax_attention/sm90/layout.h"
 #include "kernels/softmax_attention/sm90/order.h"
 #include "kernels/softmax_attention/sm90/parts.hpp"
@@ -17,6 +18,7 @@ namespace gla_bench::softmax_attention {
 namespace {
 
 constexpr std::size_t maps = 4;
+constexpr int merge_threads = 256, merged_columns = 4;  // of a thread of merge.cuh
 /// Registers of a thread that multiplies (flash_sm90.cuh), and those it needs besides its outputs,
 /// scores and weights, as seen in the assembler's reports.
 constexpr int registers_of_two = 240, registers_of_three = 160, other_registers = 36,
@@ -55,9 +57,51 @@ FlashShape shape(const Problem& problem, const Tile& tile) {
           sizes.stages,  sizes.decay};
 }
 
+/// Items with different queries.
 std::int64_t items(const Problem& problem, const Tile& tile) {
   return problem.shape.heads * blocks_of(problem, problem.shape.seq, layout(problem, tile).block_m);
 }
+
+/// The tiles of keys that items walk over.
+Walks walks(const Problem& problem, const Tile& tile) {
+  const Shape& s = problem.shape;
+  const FlashSm90Layout sizes = layout(problem, tile);
+  const std::int64_t blocks = ceil_div(s.seq, sizes.block_m), keys = s.keys_seq();
+  double all = 0, longest = 0;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t last = std::min(s.seq, (block + 1) * sizes.block_m) - 1;
+    const std::int64_t seen =
+        causal(problem) ? std::clamp<std::int64_t>(last + keys - s.seq + 1, 0, keys) : keys;
+    const auto its = static_cast<double>(ceil_div(seen, sizes.block_n));
+    all += its;
+    longest = std::max(longest, its);
+  }
+  return {items(problem, tile), longest, all / static_cast<double>(blocks)};
+}
+
+/// Items that have the same queries, each with a part of their keys. With a decay, one, since how
+/// far items walk is in the inputs; of a ragged batch one, too.
+int parts(const Problem& problem, const Tile& tile) {
+  if (decay_of(problem) != Decay::none || ragged(problem)) return 1;
+  const Walks its = walks(problem, tile);
+  if (its.blocks > resident_blocks) return 1;
+  const FlashSm90Layout sizes = layout(problem, tile);
+  // Estimates in microseconds of one H200, not measured: a tile at half the tensor cores' rate, a
+  // launch that overlaps, and parts that are written and read at two thirds of the memory's rate.
+  const double tile_us = 2e-6 * sizes.block_m * sizes.block_n *
+                         static_cast<double>(sizes.key_panels * sizes.columns + sizes.values) / 3.7;
+  const double rows = static_cast<double>(problem.shape.batch * problem.shape.seq) *
+                      static_cast<double>(problem.shape.heads);
+  const double launch_us = 3;
+  const double part_us = 8 * rows * static_cast<double>(problem.shape.value_dim + 1) / 3.2e6;
+  return best_parts(its, {.beside = 2,
+                          .of_block = 0.5,
+                          .of_all = launch_us / tile_us,
+                          .of_part = part_us / tile_us,
+                          .worthwhile = 0.8,
+                          .most = 8});
+}
+
 std::optional<std::string> refuse_registers(const FlashSm90Layout& sizes) {
   const int needed = sizes.values / 2 + sizes.block_n / 2 + sizes.block_n / 4 + other_registers +
                      (sizes.decay ? decay_registers : 0);
@@ -83,13 +127,28 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_registers(sizes)) return reason;
   if (auto reason = refuse_shared(sizes.bytes, limits)) return reason;
   if (auto reason = refuse_blocks(decay_bound_blocks(problem, bounds(sizes)))) return reason;
-  return refuse_blocks(static_cast<double>(items(problem, tile)));
+  return refuse_blocks(static_cast<double>(items(problem, tile)) * parts(problem, tile));
+}
+
+double rows(const Problem& problem) {
+  return static_cast<double>(problem.shape.batch * problem.shape.seq * problem.shape.heads);
+}
+/// Bytes of what all parts of all rows leave.
+double part_bytes(const Problem& problem, const Tile& tile) {
+  const int count = parts(problem, tile);
+  return count == 1 ? 0
+                    : 4 * count * rows(problem) * static_cast<double>(problem.shape.value_dim + 1);
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
   const FlashSm90Layout sizes = layout(problem, tile);
   std::vector<Region> regions = decay_bound_regions(problem, bounds(sizes));
   if (sizes.shared_items) regions.push_back({"items_taken", 4});
+  if (const auto count = static_cast<std::size_t>(parts(problem, tile)); count > 1) {
+    const std::size_t of_rows = 4 * count * static_cast<std::size_t>(rows(problem));
+    regions.push_back({"outputs", of_rows * static_cast<std::size_t>(problem.shape.value_dim)});
+    regions.push_back({"log_sums", of_rows});
+  }
   return regions;
 }
 
@@ -101,6 +160,8 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
                 output_bytes(problem) + (writes_lse(problem) ? lse_bytes(problem) : 0)};
   const FlashSm90Layout sizes = layout(problem, tile);
   add_decay_bound_traffic(problem, bounds(sizes), bytes);
+  bytes.read_bytes += part_bytes(problem, tile);
+  bytes.write_bytes += part_bytes(problem, tile);
   return bytes;
 }
 
@@ -117,16 +178,29 @@ std::vector<TensorMap> row_maps(const Problem& problem, const FlashSm90Layout& s
 Recipe recipe(const Problem& problem, const Tile& tile) {
   const FlashSm90Layout sizes = layout(problem, tile);
   Recipe r{"softmax_attention/sm90/flash_sm90.cuh", constants(problem, tile), {}};
+  const int its_parts = parts(problem, tile);
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
+  r.constants.push_back({"launch", "parts", its_parts});
+  r.constants.push_back({"launch", "merge_threads", merge_threads});
   add_decay_bounds(problem, bounds(sizes), r);
   if (sizes.shared_items) r.steps.push_back(Zero{"items_taken"});
-  const std::int64_t all = items(problem, tile);
+  const std::int64_t all = items(problem, tile) * its_parts;
   const std::int64_t grid =
       choice(tile, "persistent") != 0 ? std::min<std::int64_t>(all, resident_blocks) : all;
   r.steps.push_back(KernelLaunch{"flash_sm90",
                                  {static_cast<unsigned>(grid), 1, 1},
                                  {static_cast<unsigned>(sizes.threads), 1, 1},
                                  static_cast<std::size_t>(sizes.bytes)});
+  if (its_parts > 1) {
+    const std::int64_t threads =
+        static_cast<std::int64_t>(rows(problem)) * (problem.shape.value_dim / merged_columns);
+    KernelLaunch merge{"flash_sm90_merge",
+                       {static_cast<unsigned>(ceil_div(threads, merge_threads)), 1, 1},
+                       {static_cast<unsigned>(merge_threads), 1, 1},
+                       0};
+    merge.overlaps = true;
+    r.steps.push_back(std::move(merge));
+  }
   r.tensor_maps = row_maps(problem, sizes);
   return r;
 }
@@ -141,7 +215,7 @@ Variant flash_sm90(std::string_view op) {
        space(),
        {"softmax_attention/sm90/flash_sm90.cuh", "softmax_attention/sm90/first_tiles.cuh",
         "softmax_attention/sm90/flash_sm90.cpp", "softmax_attention/sm90/parts.cpp",
-        "tensor_maps.cpp", "softmax_attention/flash/walk.cpp"},
+        "softmax_attention/sm90/divide.cpp", "tensor_maps.cpp", "softmax_attention/flash/walk.cpp"},
        [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
        reject,
        traffic,

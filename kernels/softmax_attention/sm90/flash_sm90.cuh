@@ -14,13 +14,18 @@
 // for each key, which is copied beside the tile (key_biases.cuh). Items in which nothing decays are
 // walked over like those of attention, because biases take registers and time.
 //
+// Where items are fewer than multiprocessors, several have the same queries, each with a part of
+// their keys, and a second launch merges what they leave (merge.cuh).
+//
 // Grid: as many blocks as the launch asks for, one for each multiprocessor or one for each item.
 // Shared memory: layout.h. Bytes moved: q, k and v are read once (each item reads k and v again,
 // through the L2 cache); o and lse are written once. A decay reads k and q once more and writes and
-// reads the sums and biases, 20 bytes for each key and query head.
+// reads the sums and biases, 20 bytes for each key and query head. Of divided items each part of a
+// row writes and reads 4 V + 4 bytes.
 
 #include "softmax_attention/sm90/attend.cuh"
 #include "softmax_attention/sm90/load.cuh"
+#include "softmax_attention/sm90/merge.cuh"
 
 namespace gla_bench::softmax_attention::sm90 {
 
@@ -39,9 +44,19 @@ extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::sm90:
   __syncthreads();
   if (group() < 0) {
     registers_down<loading_registers>();
-    if (threadIdx.x == 0) load_tiles(p, memory);
+    if (threadIdx.x == 0) {
+      load_tiles(p, memory);
+      if constexpr (divided) let_next_begin();
+    }
   } else {
     registers_up<multiplying_registers>();
     Consumer(p, memory).run();
   }
+}
+
+extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::sm90::merge_threads)
+    flash_sm90_merge(
+        const __grid_constant__ gla_bench::softmax_attention::sm90::FlashSm90Params p) {
+  gla_bench::device::sm90::wait_for_launch_before();
+  gla_bench::softmax_attention::sm90::merge_parts(p.base);
 }

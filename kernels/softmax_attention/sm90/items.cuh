@@ -7,7 +7,8 @@
 // one round and from the back of the next, so that causal items of different lengths add up to the
 // same work for every block. With 2, blocks take the next item from a counter in device memory;
 // with 0 the hardware hands out items. Of a ragged batch items are slots (ragged.cuh), of which
-// some have no queries.
+// some have no queries. Where items are fewer than multiprocessors, launch::parts of them stand for
+// each: with the same queries, and a part of the keys that these see.
 
 #include "device/math.cuh"
 #include "device/sm90_products.cuh"
@@ -34,6 +35,8 @@ inline constexpr bool biased = trait::decay != 0;
 inline constexpr int consumers = tile::block_m / FlashSm90Layout::rows, block_n = tile::block_n;
 inline constexpr int stages = tile::stages;
 inline constexpr bool shared_items = tile::persistent == 2;
+inline constexpr int parts = launch::parts;  ///< items that have the same queries
+inline constexpr bool divided = parts > 1;
 inline constexpr FlashSm90Layout layout{dim::key_dim, dim::value_dim, consumers,   block_n,
                                         stages,       biased,         shared_items};
 static_assert(layout.bytes == launch::shared_bytes && layout.block_m == tile::block_m);
@@ -44,6 +47,9 @@ static_assert(block_n % 16 == 0 && dim::key_dim <= 256 && dim::value_dim <= 256)
 inline constexpr int work_sums = 0, work_first_tiles = 2, work_biases = 5;
 /// The counter of items that blocks have taken beyond their first, behind the other regions.
 inline constexpr int work_taken = biased ? 6 : 0;
+/// What the parts of a row leave (flash/parts.cuh). Nothing decays where items are divided.
+inline constexpr int work_parts = shared_items ? 1 : 0;
+static_assert(!divided || (!biased && trait::ragged == 0));
 
 static_assert(!biased || sizeof(KeyBiases<block_n>) == layout.arriving_biases);
 
@@ -52,6 +58,7 @@ struct Item {
   int first_row;             ///< query
   int first_tile, end_tile;  ///< tiles of keys that are walked, from the last to the first
   Part part = {};            ///< of a ragged batch
+  int share = 0;             ///< which part of the keys, where items are divided
 };
 
 /// Counts are worked out for each item anew. The compiler does not know that their argument is
@@ -123,6 +130,8 @@ struct Items : Positions {
   }
   /// The item of this number, which is entered.
   __device__ __forceinline__ Item item(int index) {
+    const int share = index % parts;
+    index /= parts;
     const ItemOrder its_order = order(index);
     const auto [sequence, block] = its_order.place(index);
     if constexpr (trait::ragged != 0) return item_in_slot(block, sequence);
@@ -132,6 +141,12 @@ struct Items : Positions {
     if constexpr (biased)
       item.first_tile =
           static_cast<const int*>(p.work[work_first_tiles])[sequence * its_order.blocks + block];
+    if constexpr (divided) {
+      const int tiles = item.end_tile;
+      item.share = share;
+      item.first_tile = tiles * share / parts;
+      item.end_tile = tiles * (share + 1) / parts;
+    }
     return item;
   }
 };
@@ -218,7 +233,7 @@ class Turns {
   __device__ __forceinline__ int index() const { return index_; }
   __device__ __forceinline__ bool left() const {
     const int zero = index_ >> 31;
-    return index_ < items_.blocks(zero) * items_.sequences(zero);
+    return index_ < items_.blocks(zero) * items_.sequences(zero) * parts;
   }
   __device__ __forceinline__ void next() {
     const int width = static_cast<int>(gridDim.x), own = static_cast<int>(blockIdx.x);

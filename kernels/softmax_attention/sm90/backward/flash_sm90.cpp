@@ -3,7 +3,6 @@
 #include "kernels/softmax_attention/sm90/backward/flash_sm90.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "core/operator.hpp"
@@ -12,6 +11,7 @@
 #include "kernels/softmax_attention/backward/steps.hpp"
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/sm90/backward/layout.h"
+#include "kernels/softmax_attention/sm90/divide.hpp"
 #include "kernels/softmax_attention/sm90/order.h"
 #include "kernels/softmax_attention/sm90/parts.hpp"
 #include "kernels/tensor_maps.hpp"
@@ -258,7 +258,7 @@ Variant make(std::string_view op, Order order, std::string_view name, std::strin
        space(),
        {"softmax_attention/sm90/backward/flash_sm90.cuh", "softmax_attention/sm90/first_tiles.cuh",
         "softmax_attention/backward/sums.cuh", "softmax_attention/sm90/backward/flash_sm90.cpp",
-        "softmax_attention/sm90/parts.cpp", "tensor_maps.cpp",
+        "softmax_attention/sm90/parts.cpp", "softmax_attention/sm90/divide.cpp", "tensor_maps.cpp",
         "softmax_attention/backward/steps.cpp", "softmax_attention/flash/walk.cpp"},
        [](const Problem& problem, const Tile&) { return product_arithmetic(problem, 1); },
        [order](const Problem& problem, const Tile& tile, const Limits& limits) {
@@ -279,22 +279,9 @@ Variant make(std::string_view op, Order order, std::string_view name, std::strin
 }  // namespace
 
 int parts_of_steps(std::int64_t blocks, double longest, double mean) {
-  constexpr int most = 16;
-  // In steps: what a block has to do beside them, and what parts of dk and dv cost it besides.
-  constexpr double beside = 2, of_part = 3;
-  constexpr double worthwhile = 0.9;
-  const auto cost = [&](int parts) {
-    const double around = beside + (parts > 1 ? of_part : 0);
-    const double rounds = static_cast<double>(blocks * parts) / resident_blocks;
-    const double longest_block = longest / parts + around;
-    if (longest == mean) return std::ceil(rounds) * longest_block;
-    // The blocks with the most steps start first, so that work comes out even.
-    return std::max(longest_block, rounds * (mean / parts + around));
-  };
-  int best = 1;
-  for (int parts = 2; parts <= std::min<double>(most, longest); ++parts)
-    if (cost(parts) < (best == 1 ? worthwhile * cost(1) : cost(best))) best = parts;
-  return best;
+  return best_parts(
+      {blocks, longest, mean},
+      {.beside = 2, .of_block = 3, .of_all = 0, .of_part = 0, .worthwhile = 0.9, .most = 16});
 }
 
 Variant backward_flash_sm90(std::string_view op) {

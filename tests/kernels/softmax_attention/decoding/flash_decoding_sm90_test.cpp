@@ -62,8 +62,11 @@ TEST(FlashDecodingSm90, RejectsByNameAndNeverThrows) {
     EXPECT_EQ(decoding_refusal(other, usual), "split=2048 is no split of so few keys");
     other = problem;
     other.shape.key_dim = other.shape.value_dim = 256;
-    EXPECT_NE(decoding_refusal(other, usual).find("registers"), std::string::npos);
+    EXPECT_EQ(decoding_refusal(other, usual), "taken");
     Tile tile = usual;
+    tile["warps"] = 8, tile["block_n"] = 128;
+    EXPECT_NE(decoding_refusal(other, tile).find("registers"), std::string::npos);
+    tile = usual;
     tile["warps"] = 8;
     EXPECT_EQ(decoding_refusal(problem, tile), "block_n=64 leaves 8 warps less than 16 keys each");
     tile["warps"] = 4, tile["stages"] = 6, tile["block_n"] = 128;
@@ -129,6 +132,23 @@ TEST(FlashDecodingSm90, PlacesInSharedMemoryFollowOneAnother) {
         EXPECT_GE(sizes.bytes, sizes.walk_bytes + 1024);
         EXPECT_GE(sizes.bytes, sizes.merge_bytes + 1024);
       }
+}
+
+TEST(FlashDecodingSm90, QueriesWithoutRoomInRegistersLieInSharedMemory) {
+  const DecodingLayout usual{192, 192, 64, 2048, 4, 3, 0}, wide{256, 256, 64, 2048, 4, 3, 0};
+  EXPECT_FALSE(usual.queries_in_shared);
+  EXPECT_EQ(usual.registers_of_queries, 48);
+  EXPECT_EQ(usual.walk_bytes, usual.copied + 3 * 4);
+  EXPECT_TRUE(wide.queries_in_shared);
+  EXPECT_EQ(wide.registers_beside_queries, 128 + 16 + 56);
+  EXPECT_EQ(wide.registers_there, 256);
+  EXPECT_EQ(wide.query_operands % 16, 0);
+  EXPECT_GE(wide.query_operands, wide.copied + 3 * 4);
+  EXPECT_EQ(wide.walk_bytes, wide.query_operands + 16 * 256 * 2);
+  // Of eight warps a thread has 168 registers, which outputs and weights alone exceed.
+  const DecodingLayout eight{256, 256, 128, 2048, 8, 2, 0};
+  EXPECT_EQ(eight.registers_there, 168);
+  EXPECT_GT(eight.registers_beside_queries + eight.registers_of_queries, eight.registers_there);
 }
 
 // A warp that skipped a phase of a stage would take the next one for it, and write too soon.
