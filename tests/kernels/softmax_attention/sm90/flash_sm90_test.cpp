@@ -107,42 +107,6 @@ TEST(FlashSm90, RegistersDecideHowWideATileIs) {
   EXPECT_EQ(refusal(decayed, tile(192, 96, 2)), "taken");
 }
 
-int parts_of(const Problem& problem, const Tile& its) {
-  for (const Constant& constant : recipe_of(problem, its).constants)
-    if (constant.name == "parts") return static_cast<int>(constant.value);
-  return 0;
-}
-
-TEST(FlashSm90, DividesTheKeysOfFewItems) {
-  const Tile usual = tile(128, 128, 2);
-  const Problem problem = in_bfloat16({1, 9472, 1, 32, 32});
-  ASSERT_EQ(parts_of(problem, usual), 3);
-  const std::vector<KernelLaunch> list = launches(recipe_of(problem, usual));
-  ASSERT_EQ(list.size(), 2u);
-  EXPECT_EQ(list[0].grid.x, 132u) << "three parts of 74 blocks of queries";
-  EXPECT_EQ(list[1].entry, "flash_sm90_merge");
-  EXPECT_EQ(list[1].grid.x, 9472u * (32 / 4) / 256);
-  EXPECT_TRUE(list[1].overlaps);
-  const std::vector<Region> regions = plain().workspace(problem, usual);
-  ASSERT_EQ(regions.size(), 2u);
-  EXPECT_EQ(regions[0].bytes, 3u * 9472 * 32 * 4);
-  EXPECT_EQ(regions[1].bytes, 3u * 9472 * 4);
-  const Traffic traffic = plain().traffic(problem, usual);
-  const double io = 9472.0 * 32 * 2, of_parts = 3 * 9472.0 * 33 * 4;
-  EXPECT_EQ(traffic.read_bytes, 3 * io + of_parts);
-  EXPECT_EQ(traffic.write_bytes, io + of_parts);
-}
-
-TEST(FlashSm90, DividesNothingWhereItemsAreManyOrShortOrOfOtherLengths) {
-  const Tile usual = tile(128, 128, 2);
-  EXPECT_EQ(parts_of(in_bfloat16({1, 9472, 2, 32, 32}), usual), 1) << "148 items";
-  EXPECT_EQ(parts_of(in_bfloat16({1, 300, 2, 128, 128}), usual), 1) << "few tiles";
-  EXPECT_EQ(parts_of(with_decay({1, 9472, 1, 32, 32}), usual), 1);
-  Problem ragged = in_bfloat16({1, 9472, 1, 32, 32});
-  ragged.shape.sequences = 3;
-  EXPECT_EQ(parts_of(ragged, usual), 1);
-}
-
 TEST(FlashSm90, SharedMemoryDecidesHowManyStagesThereAre) {
   const Shape shape{1, 16384, 16, 128, 128};
   EXPECT_EQ(refusal(in_bfloat16(shape), tile(128, 128, 3)), "taken");
