@@ -159,7 +159,10 @@ struct Consumer {
     arrive_as_warp(stage.values_free());
     ++step;
     ++items_before;
-    write(item);
+    if constexpr (divided)
+      leave(item);
+    else
+      write(item);
   }
 
   __device__ __forceinline__ void rescale() {
@@ -219,7 +222,6 @@ struct Consumer {
 
   /// Divides the outputs and hands them to bulk copies through the place of the queries.
   __device__ __forceinline__ void write(const Item& item) {
-    if constexpr (divided) return leave(item);
     float by[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {

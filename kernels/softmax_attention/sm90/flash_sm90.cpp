@@ -86,19 +86,21 @@ int parts(const Problem& problem, const Tile& tile) {
   const Walks its = walks(problem, tile);
   if (its.blocks > resident_blocks) return 1;
   const FlashSm90Layout sizes = layout(problem, tile);
-  // Estimates in microseconds of one H200, not measured: a tile at half the tensor cores' rate, a
-  // launch that overlaps, and parts that are written and read at two thirds of the memory's rate.
-  const double tile_us = 2e-6 * sizes.block_m * sizes.block_n *
-                         static_cast<double>(sizes.key_panels * sizes.columns + sizes.values) / 3.7;
+  // Estimates in microseconds of one H200, not measured: a tile at half the tensor cores' rate or
+  // 16 exponentials a clock, a launch that overlaps, and parts that are written and read at two
+  // thirds of the memory's rate.
+  const double scores = static_cast<double>(sizes.block_m) * sizes.block_n;
+  const double columns = static_cast<double>(ceil_div(sizes.key_dim, 16) * 16 + sizes.values);
+  const double tile_us = std::max(2e-6 * scores * columns / 3.7, scores / 16 / 1755);
   const double rows = static_cast<double>(problem.shape.batch * problem.shape.seq) *
                       static_cast<double>(problem.shape.heads);
-  const double launch_us = 3;
+  const double launch_us = 4;
   const double part_us = 8 * rows * static_cast<double>(problem.shape.value_dim + 1) / 3.2e6;
   return best_parts(its, {.beside = 2,
                           .of_block = 0.5,
                           .of_all = launch_us / tile_us,
                           .of_part = part_us / tile_us,
-                          .worthwhile = 0.8,
+                          .worthwhile = 0.75,
                           .most = 8});
 }
 

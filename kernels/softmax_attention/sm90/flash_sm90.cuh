@@ -57,6 +57,9 @@ extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::sm90:
 extern "C" __global__ void __launch_bounds__(gla_bench::softmax_attention::sm90::merge_threads)
     flash_sm90_merge(
         const __grid_constant__ gla_bench::softmax_attention::sm90::FlashSm90Params p) {
-  gla_bench::device::sm90::wait_for_launch_before();
-  gla_bench::softmax_attention::sm90::merge_parts(p.base);
+  using namespace gla_bench::softmax_attention::sm90;
+  if constexpr (divided) {
+    wait_for_launch_before();
+    merge_parts(p.base);
+  }
 }

@@ -21,10 +21,15 @@ struct FlashSm90Layout {
   int block_m = rows * consumers;
   int key_panels = (key_dim + columns - 1) / columns;
   int value_panels = (value_dim + columns - 1) / columns;
-  /// Width of the outputs' product: V rounded up to what an instruction has.
-  int values = value_dim <= 64    ? 64
+  /// Width of the outputs' product: V rounded up to what there is (device/sm90_products.cuh).
+  int values = value_dim <= 32    ? 32
+               : value_dim <= 64  ? 64
+               : value_dim <= 80  ? 80
                : value_dim <= 96  ? 96
+               : value_dim <= 112 ? 112
                : value_dim <= 128 ? 128
+               : value_dim <= 160 ? 160
+               : value_dim <= 176 ? 176
                : value_dim <= 192 ? 192
                                   : 256;
 

@@ -11,7 +11,6 @@ inline constexpr int merged_columns = 4, merge_threads = launch::merge_threads;
 static_assert(dim::value_dim % merged_columns == 0);
 
 __device__ __forceinline__ void merge_parts(const AttentionParams& p) {
-  if constexpr (!divided) return;
   constexpr int packs = dim::value_dim / merged_columns;
   const long long index = 1LL * blockIdx.x * merge_threads + threadIdx.x;
   const long long rows = p.batch * p.seq * p.heads;
