@@ -101,6 +101,7 @@ ProblemSpace::ProblemSpace(const Sweep& sweep, const Operator& op)
   add_states();
   add_sizes();
   add_lengths();
+  options_ = static_cast<int>(factors_.size());
   add_options(false);
   set_chances();
 }
@@ -226,14 +227,20 @@ std::optional<Problem> ProblemSpace::kernel(const Levels& levels, Draws* draws) 
   return problem;
 }
 
+// Called millions of times for a config with drawn sweeps, mostly for problems that do not exist.
+// What costs least and refuses most comes first.
 std::optional<Problem> ProblemSpace::with(const Problem& kernel, const Levels& levels,
                                           Draws* draws) const {
   Problem problem = kernel;
-  for (int factor = compiled_; factor < static_cast<int>(factors_.size()); ++factor)
-    item(apply_, factor)(problem, item(levels, factor), draws);
+  const auto apply = [&](int first, int last) {
+    for (int factor = first; factor < last; ++factor)
+      item(apply_, factor)(problem, item(levels, factor), draws);
+  };
+  apply(compiled_, options_);
   if (!set_lengths(problem, levels, draws) || problem.shape.sequences < 0) return std::nullopt;
-  if (!set_rows(problem) || !is_well_posed(problem)) return std::nullopt;
-  if (op_.refuse && op_.refuse(problem)) return std::nullopt;
+  apply(options_, static_cast<int>(factors_.size()));
+  if (!set_rows(problem) || (op_.refuse && op_.refuse(problem))) return std::nullopt;
+  if (!is_well_posed(problem)) return std::nullopt;
   return problem;
 }
 

@@ -108,6 +108,7 @@ class ProblemSpace {
   Problem plain_;
   bool has_states_ = false;
   int compiled_ = 0, lengths_ = -1, keys_ = -1;  ///< lengths_, keys_: numbers of these factors
+  int options_ = 0;  ///< of the first option that kernels are not compiled for; it draws nothing
   std::vector<Factor> factors_;
   std::vector<Apply> apply_;
   std::vector<std::vector<int>> chances_;  ///< of each factor's levels, to be drawn
