@@ -129,7 +129,7 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (auto reason = refuse_registers(sizes)) return reason;
   if (auto reason = refuse_shared(sizes.bytes, limits)) return reason;
   if (auto reason = refuse_blocks(decay_bound_blocks(problem, bounds(sizes)))) return reason;
-  return refuse_blocks(static_cast<double>(items(problem, tile)) * parts(problem, tile));
+  return refuse_blocks(static_cast<double>(items(problem, tile)));  // few items alone are divided
 }
 
 double rows(const Problem& problem) {
