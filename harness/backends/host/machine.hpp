@@ -31,11 +31,12 @@ std::optional<std::string> blas_kernels_to_ask_for();
 inline constexpr const char* blas_kernels_variable = "OPENBLAS_CORETYPE";
 
 /// An environment variable for tests, many of which start a program that times something. Where it
-/// says anything, measure_host_ceilings() copies an eighth as much or less and takes a 64th of the
-/// sums, and CacheFlush reads less than a large last-level cache holds: of a cache of 260 MiB,
-/// flushing takes more time than all else. Records say so, and name the smaller sgemm.
+/// says anything, measure_host_ceilings() copies 64 MiB and takes a 64th of the sums, and
+/// CacheFlush reads less than a large last-level cache holds: of a cache of 260 MiB, flushing takes
+/// more time than all else. Records say so, and name the smaller sgemm.
 inline constexpr const char* rough_variable = "GLA_BENCH_ROUGH";
 
+/// Whether it says anything.
 bool measures_roughly();
 
 /// Measures a large copy by all OpenMP threads and a large sgemm, and keeps the best of a few runs.

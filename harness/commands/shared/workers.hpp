@@ -11,7 +11,8 @@
 namespace gla_bench::commands {
 
 /// `worker` with these options, on the config's backend where they name none, and with its
-/// manifests.
+/// manifests. Sets OPENBLAS_CORETYPE for what this process starts, where blas_kernels_to_ask_for()
+/// names kernels and the variable is not set.
 WorkerCommand worker_command(const BackendOptions& options, const Config& config);
 
 /// Adds a worker for the device of the options, or for each of `gpus` ("0,1", "all"; empty: none

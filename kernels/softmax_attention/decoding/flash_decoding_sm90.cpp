@@ -76,10 +76,9 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   if (sizes.split > 256 && sizes.split >= s.keys_seq())
     return "split=" + std::to_string(sizes.split) + " is no split of so few keys";
   const int needed = sizes.registers_beside_queries + sizes.registers_of_queries;
-  const int there = std::min(sizes.registers_there, sizes.most_registers);
-  if (needed > there)
-    return "about " + std::to_string(needed) + " registers a thread, " + std::to_string(there) +
-           " are there";
+  if (needed > sizes.registers_there)
+    return "about " + std::to_string(needed) + " registers a thread, " +
+           std::to_string(sizes.registers_there) + " are there";
   if (auto reason = refuse_shared(sizes.bytes, limits)) return reason;
   if (auto reason = refuse_blocks(static_cast<double>(rows(problem)))) return reason;
   return refuse_blocks(static_cast<double>(blocks(problem, tile)));

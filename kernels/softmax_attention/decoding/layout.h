@@ -33,15 +33,13 @@ struct DecodingLayout {
   // reports. They are given to four warps at a time.
   static constexpr int other_registers = 56, decay_registers = 8;
   static constexpr int registers_of_multiprocessor = 65536, most_registers = 255;
-  int registers_there = registers_of_multiprocessor / ((threads + 127) / 128 * 128) / 8 * 8;
+  int registers_given = registers_of_multiprocessor / ((threads + 127) / 128 * 128) / 8 * 8;
+  int registers_there = registers_given < most_registers ? registers_given : most_registers;
   int registers_beside_queries =
       values / 2 + keys_of_warp + other_registers + (biased > 0 ? decay_registers : 0);
-  int room_for_queries =
-      (registers_there < most_registers ? registers_there : most_registers) -
-      registers_beside_queries;
   // Where a thread has no room for the queries, they lie in shared memory, and a step of the
   // product with the keys reads its four registers of them.
-  bool queries_in_shared = keys / 4 > room_for_queries;
+  bool queries_in_shared = registers_beside_queries + keys / 4 > registers_there;
   int registers_of_queries = queries_in_shared ? 8 : keys / 4;
 
   int panel = block_n * 2 * columns;

@@ -18,7 +18,6 @@ namespace gla_bench::softmax_attention {
 namespace {
 
 constexpr std::size_t maps = 4;
-constexpr int merge_threads = 256, merged_columns = 4;  // of a thread of merge.cuh
 /// Registers of a thread that multiplies (flash_sm90.cuh), and those it needs besides its outputs,
 /// scores and weights, as seen in the assembler's reports.
 constexpr int registers_of_two = 240, registers_of_three = 160, other_registers = 36,
@@ -62,6 +61,10 @@ std::int64_t items(const Problem& problem, const Tile& tile) {
   return problem.shape.heads * blocks_of(problem, problem.shape.seq, layout(problem, tile).block_m);
 }
 
+double rows(const Problem& problem) {
+  return static_cast<double>(problem.shape.batch * problem.shape.seq * problem.shape.heads);
+}
+
 /// The tiles of keys that items walk over.
 Walks walks(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
@@ -83,8 +86,7 @@ Walks walks(const Problem& problem, const Tile& tile) {
 /// far items walk is in the inputs; of a ragged batch one, too.
 int parts(const Problem& problem, const Tile& tile) {
   if (decay_of(problem) != Decay::none || ragged(problem)) return 1;
-  const Walks its = walks(problem, tile);
-  if (its.blocks > resident_blocks) return 1;
+  if (items(problem, tile) > resident_blocks) return 1;
   const FlashSm90Layout sizes = layout(problem, tile);
   // Estimates in microseconds of one H200, not measured: a tile at half the tensor cores' rate or
   // 16 exponentials a clock, a launch that overlaps, and parts that are written and read at two
@@ -92,16 +94,15 @@ int parts(const Problem& problem, const Tile& tile) {
   const double scores = static_cast<double>(sizes.block_m) * sizes.block_n;
   const double columns = static_cast<double>(ceil_div(sizes.key_dim, 16) * 16 + sizes.values);
   const double tile_us = std::max(2e-6 * scores * columns / 3.7, scores / 16 / 1755);
-  const double rows = static_cast<double>(problem.shape.batch * problem.shape.seq) *
-                      static_cast<double>(problem.shape.heads);
   const double launch_us = 4;
-  const double part_us = 8 * rows * static_cast<double>(problem.shape.value_dim + 1) / 3.2e6;
-  return best_parts(its, {.beside = 2,
-                          .of_block = 0.5,
-                          .of_all = launch_us / tile_us,
-                          .of_part = part_us / tile_us,
-                          .worthwhile = 0.75,
-                          .most = 8});
+  const double part_us =
+      8 * rows(problem) * static_cast<double>(problem.shape.value_dim + 1) / 3.2e6;
+  return best_parts(walks(problem, tile), {.beside = 2,
+                                           .of_block = 0.5,
+                                           .of_all = launch_us / tile_us,
+                                           .of_part = part_us / tile_us,
+                                           .worthwhile = 0.75,
+                                           .most = 8});
 }
 
 std::optional<std::string> refuse_registers(const FlashSm90Layout& sizes) {
@@ -132,9 +133,6 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   return refuse_blocks(static_cast<double>(items(problem, tile)));  // few items alone are divided
 }
 
-double rows(const Problem& problem) {
-  return static_cast<double>(problem.shape.batch * problem.shape.seq * problem.shape.heads);
-}
 /// Bytes of what all parts of all rows leave.
 double part_bytes(const Problem& problem, const Tile& tile) {
   const int count = parts(problem, tile);
@@ -162,8 +160,9 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
                 output_bytes(problem) + (writes_lse(problem) ? lse_bytes(problem) : 0)};
   const FlashSm90Layout sizes = layout(problem, tile);
   add_decay_bound_traffic(problem, bounds(sizes), bytes);
-  bytes.read_bytes += part_bytes(problem, tile);
-  bytes.write_bytes += part_bytes(problem, tile);
+  const double of_parts = part_bytes(problem, tile);
+  bytes.read_bytes += of_parts;
+  bytes.write_bytes += of_parts;
   return bytes;
 }
 
@@ -183,7 +182,6 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   const int its_parts = parts(problem, tile);
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
   r.constants.push_back({"launch", "parts", its_parts});
-  r.constants.push_back({"launch", "merge_threads", merge_threads});
   add_decay_bounds(problem, bounds(sizes), r);
   if (sizes.shared_items) r.steps.push_back(Zero{"items_taken"});
   const std::int64_t all = items(problem, tile) * its_parts;
@@ -195,10 +193,10 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
                                  static_cast<std::size_t>(sizes.bytes)});
   if (its_parts > 1) {
     const std::int64_t threads =
-        static_cast<std::int64_t>(rows(problem)) * (problem.shape.value_dim / merged_columns);
+        static_cast<std::int64_t>(rows(problem)) * (problem.shape.value_dim / sizes.merged_columns);
     KernelLaunch merge{"flash_sm90_merge",
-                       {static_cast<unsigned>(ceil_div(threads, merge_threads)), 1, 1},
-                       {static_cast<unsigned>(merge_threads), 1, 1},
+                       {static_cast<unsigned>(ceil_div(threads, sizes.merge_threads)), 1, 1},
+                       {static_cast<unsigned>(sizes.merge_threads), 1, 1},
                        0};
     merge.overlaps = true;
     r.steps.push_back(std::move(merge));

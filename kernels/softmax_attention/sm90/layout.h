@@ -16,6 +16,8 @@ struct FlashSm90Layout {
 
   static constexpr int rows = 64;  ///< of a consumer
   static constexpr int columns = 64;
+  static constexpr int merge_threads = 256;  ///< of a block of merge.cuh
+  static constexpr int merged_columns = 4;   ///< of one of these threads
 
   int threads = 128 * (1 + consumers);
   int block_m = rows * consumers;

@@ -1,14 +1,16 @@
 #pragma once
 // What becomes of the parts of a row of flash_sm90, where several items have its keys: each thread
-// merges four columns of a row. Bytes moved: the parts once, o and lse once.
+// merges four columns of a row. Rows are many and have at most eight parts, while SplitMerge
+// (flash/parts.cuh) takes a block for each of few rows with many parts. Bytes moved: the parts
+// once, o and lse once.
 
 #include "softmax_attention/sm90/items.cuh"
 #include "softmax_attention/flash/parts.cuh"
 
 namespace gla_bench::softmax_attention::sm90 {
 
-inline constexpr int merged_columns = 4, merge_threads = launch::merge_threads;
-static_assert(dim::value_dim % merged_columns == 0);
+inline constexpr int merged_columns = layout.merged_columns, merge_threads = layout.merge_threads;
+static_assert(merged_columns == 4 && dim::value_dim % merged_columns == 0);
 
 __device__ __forceinline__ void merge_parts(const AttentionParams& p) {
   constexpr int packs = dim::value_dim / merged_columns;

@@ -141,7 +141,8 @@ TEST(FlashDecodingSm90, QueriesWithoutRoomInRegistersLieInSharedMemory) {
   EXPECT_EQ(usual.walk_bytes, usual.copied + 3 * 4);
   EXPECT_TRUE(wide.queries_in_shared);
   EXPECT_EQ(wide.registers_beside_queries, 128 + 16 + 56);
-  EXPECT_EQ(wide.registers_there, 256);
+  EXPECT_EQ(wide.registers_given, 256);
+  EXPECT_EQ(wide.registers_there, 255) << "the most of a thread";
   EXPECT_EQ(wide.query_operands % 16, 0);
   EXPECT_GE(wide.query_operands, wide.copied + 3 * 4);
   EXPECT_EQ(wide.walk_bytes, wide.query_operands + 16 * 256 * 2);
