@@ -7,20 +7,21 @@
 
 namespace gla_bench::softmax_attention {
 
+/// The share of the time undivided below which walks are divided: parts need memory.
+constexpr double worthwhile = 0.95;
+
 int best_parts(const Walks& walks, const DivisionCosts& costs) {
   const auto time_with = [&](int parts) {
-    const double around = costs.beside + (parts > 1 ? costs.of_block : 0);
     const double rounds = static_cast<double>(walks.blocks * parts) / resident_blocks;
-    const double longest = walks.longest / parts + around;
+    const double longest = walks.longest / parts + costs.beside;
     const double joined = parts > 1 ? costs.of_all + costs.of_part * parts : 0;
     if (walks.longest == walks.mean) return std::ceil(rounds) * longest + joined;
     // The blocks with the most steps start first, so that work comes out even.
-    return std::max(longest, rounds * (walks.mean / parts + around)) + joined;
+    return std::max(longest, rounds * (walks.mean / parts + costs.beside)) + joined;
   };
   int best = 1;
   for (int parts = 2; parts <= std::min<double>(costs.most, walks.longest); ++parts)
-    if (time_with(parts) < (best == 1 ? costs.worthwhile * time_with(1) : time_with(best)))
-      best = parts;
+    if (time_with(parts) < (best == 1 ? worthwhile * time_with(1) : time_with(best))) best = parts;
   return best;
 }
 

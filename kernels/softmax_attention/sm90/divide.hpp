@@ -14,12 +14,10 @@ struct Walks {
 
 /// What dividing walks costs, in steps.
 struct DivisionCosts {
-  double beside;      ///< what a block has to do beside its steps
-  double of_block;    ///< what a block of a divided walk has to do besides
-  double of_all;      ///< what putting the parts together takes at the end
-  double of_part;     ///< and for each part
-  double worthwhile;  ///< the share of the time undivided below which walks are divided
-  int most;           ///< parts
+  double beside;   ///< what a block has to do beside its steps
+  double of_all;   ///< what putting the parts together takes at the end
+  double of_part;  ///< and for each part
+  int most;        ///< parts
 };
 
 /// The number of parts that takes least time, by a count of steps on an H200; 1 where dividing is

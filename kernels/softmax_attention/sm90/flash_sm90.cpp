@@ -88,21 +88,17 @@ int parts(const Problem& problem, const Tile& tile) {
   if (decay_of(problem) != Decay::none || ragged(problem)) return 1;
   if (items(problem, tile) > resident_blocks) return 1;
   const FlashSm90Layout sizes = layout(problem, tile);
-  // Estimates in microseconds of one H200, not measured: a tile at half the tensor cores' rate or
-  // 16 exponentials a clock, a launch that overlaps, and parts that are written and read at two
-  // thirds of the memory's rate.
+  // In microseconds of one H200: a tile at half the tensor cores' rate or 16 exponentials a clock;
+  // what lies around it was chosen by times of candidates with 1 to 8 parts (docs/kernel_log.md).
   const double scores = static_cast<double>(sizes.block_m) * sizes.block_n;
   const double columns = static_cast<double>(ceil_div(sizes.key_dim, 16) * 16 + sizes.values);
   const double tile_us = std::max(2e-6 * scores * columns / 3.7, scores / 16 / 1755);
-  const double launch_us = 4;
+  const double launch_us = 1.5;
   const double part_us =
-      8 * rows(problem) * static_cast<double>(problem.shape.value_dim + 1) / 3.2e6;
-  return best_parts(walks(problem, tile), {.beside = 2,
-                                           .of_block = 0.5,
-                                           .of_all = launch_us / tile_us,
-                                           .of_part = part_us / tile_us,
-                                           .worthwhile = 0.75,
-                                           .most = 8});
+      8 * rows(problem) * static_cast<double>(problem.shape.value_dim + 1) / 2.1e6;
+  return best_parts(
+      walks(problem, tile),
+      {.beside = 4, .of_all = launch_us / tile_us, .of_part = part_us / tile_us, .most = 8});
 }
 
 std::optional<std::string> refuse_registers(const FlashSm90Layout& sizes) {

@@ -8,8 +8,7 @@
 namespace gla_bench::softmax_attention {
 namespace {
 
-constexpr DivisionCosts nothing{
-    .beside = 0, .of_block = 0, .of_all = 0, .of_part = 0, .worthwhile = 1, .most = 16};
+constexpr DivisionCosts nothing{.beside = 0, .of_all = 0, .of_part = 0, .most = 16};
 
 TEST(Division, FillsTheMultiprocessorsAndNoMore) {
   EXPECT_EQ(best_parts({132, 100, 100}, nothing), 1) << "each has a block";
@@ -27,16 +26,16 @@ TEST(Division, ShortensTheLongestWalk) {
 
 TEST(Division, IsWorthItsCosts) {
   DivisionCosts costs = nothing;
-  costs.of_all = 49;
-  EXPECT_EQ(best_parts({66, 100, 100}, costs), 2) << "99 steps for 100";
-  costs.of_all = 50;
-  EXPECT_EQ(best_parts({66, 100, 100}, costs), 1);
+  costs.of_all = 44;
+  EXPECT_EQ(best_parts({66, 100, 100}, costs), 2) << "94 steps for 100";
+  costs.of_all = 46;
+  EXPECT_EQ(best_parts({66, 100, 100}, costs), 1) << "96, too little for the memory of parts";
   costs.of_all = 0, costs.of_part = 10;  // 50 + 20, 33.3 + 30, 25 + 40 steps
   EXPECT_EQ(best_parts({1, 100, 100}, costs), 3);
-  costs.of_part = 0, costs.beside = 10, costs.of_block = 40;
-  EXPECT_EQ(best_parts({66, 100, 100}, costs), 2) << "50 + 50 for 110";
-  costs.worthwhile = 0.9;
-  EXPECT_EQ(best_parts({66, 100, 100}, costs), 1) << "99 would be";
+  costs.of_part = 0, costs.beside = 890;  // undivided 990
+  EXPECT_EQ(best_parts({66, 100, 100}, costs), 2) << "50 + 890";
+  costs.beside = 910;  // undivided 1,010
+  EXPECT_EQ(best_parts({66, 100, 100}, costs), 1) << "50 + 910";
 }
 
 const Variant& forward_flash(std::string_view op) {
@@ -93,7 +92,7 @@ TEST(FlashSm90, DividesTheKeysOfFewItems) {
 TEST(FlashSm90, DividesNothingWhereItemsAreManyOrShortOrOfOtherLengths) {
   const Tile usual = tile_of_128();
   EXPECT_EQ(parts_of(attention_of({1, 9472, 2, 32, 32}), usual), 1) << "148 items";
-  EXPECT_EQ(parts_of(attention_of({1, 300, 2, 128, 128}), usual), 1) << "few tiles";
+  EXPECT_EQ(parts_of(attention_of({1, 256, 8, 128, 128}), usual), 1) << "few tiles";
   EXPECT_EQ(parts_of(decaying_attention_of({1, 9472, 1, 32, 32}), usual), 1);
   Problem ragged = attention_of({1, 9472, 1, 32, 32});
   ragged.shape.sequences = 3;

@@ -329,7 +329,7 @@ TEST(BackwardFlashSm90, SumsOfDqAreMovedTwiceEachWay) {
       flash_backward().traffic(gradients_of({1, 1024, 2, 64, 64}), steps_of(128, 2));
   // Records take o, do and lse, and have a pair for each query; the walk takes q, k, v, do and
   // records. Sums of dk and dv of each part are written and read.
-  const double parts = 8 * 2 * sums;
+  const double parts = 6 * 2 * sums;
   EXPECT_EQ(bytes.read_bytes, 2 * tensor + lse + 4 * tensor + 2 * lse + 2 * sums + parts);
   EXPECT_EQ(bytes.write_bytes, 2 * lse + 3 * tensor + 2 * sums + parts);
 }
