@@ -4,8 +4,8 @@
 
 #include "device/math.cuh"
 #include "device/sm90.cuh"
+#include "softmax_attention/decoding/division.h"
 #include "softmax_attention/decoding/layout.h"
-#include "softmax_attention/flash/parts.cuh"
 #include "softmax_attention/traits.cuh"
 
 namespace gla_bench::softmax_attention::decoding {
@@ -14,18 +14,23 @@ using namespace device::sm90;
 
 constexpr bool biased = trait::decay != 0;
 constexpr int group = trait::group, block_n = tile::block_n, stages = tile::stages;
-constexpr DecodingLayout layout{dim::key_dim, dim::value_dim, block_n,       tile::split,
-                                tile::warps,  stages,         launch::biased};
+constexpr DecodingLayout layout{dim::key_dim, dim::value_dim, block_n,
+                                tile::blocks, stages,         launch::biased};
 static_assert(layout.bytes == launch::shared_bytes);
 static_assert(!biased || stages % DecodingLayout::warps_for_biases == 0);
 /// Rows with a bias; at least 1, for arrays.
 constexpr int biased_rows = biased ? layout.biased : 1;
 
-/// Regions of the workspace: the parts of the rows and, with a decay, the sum of a split's log
-/// decays (log2), float32 [splits, B, H].
-constexpr int work_parts = 0, work_decays = 2;
-using Parts = SplitParts<work_parts>;
-using Merge = SplitMerge<work_parts>;
+/// What blocks leave of the rows of key heads whose tiles several blocks have, in the order of
+/// DecodingDivision::part(): outputs float32 [parts, rows, V], log-sums (log2) float32 [parts, rows]
+/// and, with a decay, the sums of the keys' log decays (log2), float32 [parts, rows].
+struct Parts {
+  const AttentionParams& p;
+
+  __device__ __forceinline__ float* outputs() const { return static_cast<float*>(p.work[0]); }
+  __device__ __forceinline__ float* log_sums() const { return static_cast<float*>(p.work[1]); }
+  __device__ __forceinline__ float* decays() const { return static_cast<float*>(p.work[2]); }
+};
 
 struct DecodingParams {
   TensorMap k, v;
@@ -39,24 +44,43 @@ __device__ __forceinline__ int warp() {
   return static_cast<int>(threadIdx.x) / 32;
 }
 
-/// The rows and keys of a block. Rows are the queries of all heads of a group, and the heads of one
-/// query are neighbours. Tiles of keys are walked over in descending order.
+__device__ __forceinline__ int row_tiles_of(const AttentionParams& p) {
+  return (static_cast<int>(p.seq) * group + layout.rows - 1) / layout.rows;
+}
+__device__ __forceinline__ DecodingDivision division_of(const AttentionParams& p) {
+  return DecodingDivision::of({p.batch, p.key_seq, static_cast<int>(p.key_heads), row_tiles_of(p),
+                               block_n, layout.most_blocks, tile::least_keys},
+                              launch::heads_of_gang);
+}
+
+/// What a block does without a pause: its rows and keys of one sequence. Rows are the queries of
+/// all heads of a group, and the heads of one query are neighbours. Tiles of keys are walked over
+/// in descending order.
 struct Item {
-  int split, first_row, key_head, batch, first_key;
-  int rows;   ///< that exist, at most layout.rows
-  int tiles;  ///< that some row sees
-
   const AttentionParams& p;
+  int first_row, key_head, batch;
+  int first_key, end_key;
+  long long part;  ///< where it leaves its rows; below 0: it has all keys, and writes the outputs
+  int rows;        ///< that exist, at most layout.rows
+  int tiles;       ///< that some row sees
 
-  __device__ __forceinline__ explicit Item(const AttentionParams& params) : p(params) {
-    const int splits = static_cast<int>((p.key_seq + tile::split - 1) / tile::split);
+  /// The tiles from `begin` on, up to `end` or the end of the sequence.
+  __device__ __forceinline__ Item(const AttentionParams& params, const DecodingDivision& division,
+                                  int begin, int end)
+      : p(params) {
+    const int gang = static_cast<int>(blockIdx.x) / division.members;
+    const int member = static_cast<int>(blockIdx.x) % division.members;
+    const int sequence = begin / division.tiles, first = begin - sequence * division.tiles;
+    const int last = end - sequence * division.tiles, keys = static_cast<int>(p.key_seq);
+    const int row_tiles = row_tiles_of(p);
+    const int head = sequence * division.heads + member / row_tiles;  // of all batches
+    first_row = member % row_tiles * layout.rows;
+    key_head = head % static_cast<int>(p.key_heads), batch = head / static_cast<int>(p.key_heads);
+    first_key = first * block_n;
+    end_key = last < division.tiles ? last * block_n : keys;
+    const bool whole = first == 0 && last >= division.tiles;
+    part = whole ? -1 : division.part(gang, sequence, member);
     const int all_rows = static_cast<int>(p.seq) * group;
-    const int row_tiles = (all_rows + layout.rows - 1) / layout.rows;
-    int rest = static_cast<int>(blockIdx.x);
-    first_row = rest % row_tiles * layout.rows, rest /= row_tiles;
-    key_head = rest % static_cast<int>(p.key_heads), rest /= static_cast<int>(p.key_heads);
-    split = rest % splits, batch = rest / splits;
-    first_key = split * tile::split;
     rows = all_rows - first_row < layout.rows ? all_rows - first_row : layout.rows;
     tiles = (limit(rows - 1) + block_n - 1) / block_n;
   }
@@ -64,11 +88,11 @@ struct Item {
   __device__ __forceinline__ int head(int row) const {
     return key_head * group + (first_row + row) % group;
   }
-  /// The number of keys of the block that a row sees; 0 for a row that does not exist.
+  /// The number of the item's keys that a row sees; 0 for a row that does not exist.
   __device__ __forceinline__ int limit(int row) const {
     if (row >= rows) return 0;
     const int keys = static_cast<int>(p.key_seq);
-    int end = first_key + tile::split < keys ? first_key + tile::split : keys;
+    int end = end_key;
     if constexpr (trait::causal != 0) {
       const int seen = query(row) + keys - static_cast<int>(p.seq) + 1;
       end = seen < end ? seen : end;
@@ -105,7 +129,7 @@ struct Item {
   }
 };
 
-/// Shared memory. Step n of the walk uses stage n % stages.
+/// Shared memory. Step n of an item's walk uses stage n % stages.
 struct Memory {
   unsigned char* shared;
 
@@ -145,7 +169,8 @@ struct Memory {
   }
   /// The sum of a row's log decays in the tile of a step.
   __device__ __forceinline__ float& total(int row, int step) const {
-    return reinterpret_cast<float*>(shared + layout.totals)[row * layout.tiles + step];
+    return reinterpret_cast<float*>(
+        shared + layout.totals)[row * layout.steps_of_totals + step % layout.steps_of_totals];
   }
   /// Numbers about a row that reach.cuh explains.
   __device__ __forceinline__ float& later(int row) const { return reaches()[row]; }
@@ -172,7 +197,27 @@ struct Memory {
     barrier_init_fence();
     publish_shared();
   }
+  /// Between items: barriers begin anew, so that steps are counted from 0.
+  __device__ __forceinline__ void clear() const {
+    for (int i = 0; i < 4 * stages; ++i)
+      asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier(i)) : "memory");
+  }
 };
+
+/// Writes four columns of a row, and with the first ones its log-sum-exp. `outputs` are not divided
+/// by `sum` yet, and both are relative to 2^top.
+__device__ __forceinline__ void write_row(const AttentionParams& p, int batch, int query, int head,
+                                          int pack, const float4& outputs, float sum, float top) {
+  const TokenStrides& s = p.output_strides;
+  const float by = sum == 0.0f ? 0.0f : 1.0f / sum;
+  io_t* o = static_cast<io_t*>(p.o) + batch * s.batch + head * s.heads + query * s.seq + 4 * pack;
+  device::store_pair(o, by * outputs.x, by * outputs.y);
+  device::store_pair(o + 2, by * outputs.z, by * outputs.w);
+  if constexpr (trait::lse != 0)
+    if (pack == 0)
+      p.lse[batch * p.lse_strides.batch + head * p.lse_strides.heads + query * p.lse_strides.seq] =
+          sum == 0.0f ? device::minus_infinity() : (top + log2f(sum)) * device::ln_2;
+}
 
 /// Has tiles copied. Runs on one thread.
 struct Loader {

@@ -246,14 +246,15 @@ struct Consumer {
   }
 };
 
-/// Merges the parts of the block's warps, and writes those of the split.
-__device__ __forceinline__ void write_parts(const Item& item, const Memory& memory) {
+/// Merges the parts of the block's warps, four columns to a thread at a time.
+__device__ __forceinline__ void write_rows(const Item& item, const Memory& memory) {
+  constexpr int packs = dim::value_dim / 4;
   const float* parts = reinterpret_cast<const float*>(memory.shared);
   const float2* sums = reinterpret_cast<const float2*>(memory.shared + layout.partial_bytes);
-  const Parts target{item.p};
-  for (int i = threadIdx.x; i < item.rows * dim::value_dim; i += layout.threads) {
-    const int row = i / dim::value_dim, column = i % dim::value_dim;
-    float top = device::minus_infinity(), total = 0.0f, all = 0.0f;
+  for (int i = threadIdx.x; i < item.rows * packs; i += layout.threads) {
+    const int row = i / packs, pack = i % packs;
+    float top = device::minus_infinity(), total = 0.0f;
+    float4 all = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll
     for (int w = 0; w < layout.warps; ++w)
       if (sums[w * layout.rows + row].y != 0.0f) top = fmaxf(top, sums[w * layout.rows + row].x);
@@ -262,13 +263,23 @@ __device__ __forceinline__ void write_parts(const Item& item, const Memory& memo
       const int place = w * layout.rows + row;
       if (sums[place].y == 0.0f) continue;
       const float weight = device::exp2_fast(sums[place].x - top);
+      const float4 part =
+          *reinterpret_cast<const float4*>(parts + place * layout.partial_ld + 4 * pack);
       total += weight * sums[place].y;
-      all += weight * parts[place * layout.partial_ld + column];
+      all.x = fmaf(weight, part.x, all.x), all.y = fmaf(weight, part.y, all.y);
+      all.z = fmaf(weight, part.z, all.z), all.w = fmaf(weight, part.w, all.w);
     }
-    const long long at = target.at(item.split, item.batch, item.query(row), item.head(row));
-    target.outputs()[at * dim::value_dim + column] = total == 0.0f ? 0.0f : all / total;
-    if (column == 0)
-      target.log_sums()[at] = total == 0.0f ? device::minus_infinity() : top + log2f(total);
+    if (item.part < 0) {
+      write_row(item.p, item.batch, item.query(row), item.head(row), pack, all, total, top);
+      continue;
+    }
+    const long long at = item.part * layout.rows + row;
+    const float by = total == 0.0f ? 0.0f : 1.0f / total;
+    reinterpret_cast<float4*>(Parts{item.p}.outputs() + at * dim::value_dim)[pack] =
+        make_float4(by * all.x, by * all.y, by * all.z, by * all.w);
+    if (pack == 0)
+      Parts{item.p}.log_sums()[at] =
+          total == 0.0f ? device::minus_infinity() : top + log2f(total);
   }
 }
 

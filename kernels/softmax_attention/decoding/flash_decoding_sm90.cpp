@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/operator.hpp"
+#include "kernels/softmax_attention/decoding/division.h"
 #include "kernels/softmax_attention/decoding/layout.h"
 #include "kernels/softmax_attention/family.hpp"
 #include "kernels/softmax_attention/sm90/parts.hpp"
@@ -14,13 +15,15 @@ namespace gla_bench::softmax_attention {
 namespace {
 
 constexpr std::size_t maps = 2;
-constexpr int merge_threads = 128;  // SplitMerge
+/// Of a multiprocessor; each block takes a kilobyte beside its own.
+constexpr std::size_t reserved_shared_bytes = 1024;
+constexpr int most_tiles = 1 << 30;
 
 TileSpace space() {
-  return {{"split", {2048, 4096, 1024, 256}, "keys of a block"},
+  return {{"blocks", {1, 2}, "blocks of a multiprocessor"},
+          {"least_keys", {256, 64, 1024}, "keys of a block where they are few"},
           {"block_n", {64, 128}, "keys of a tile"},
-          {"warps", {4, 8}, "warps that multiply, each with keys of its own"},
-          {"stages", {3, 2, 6}, "tiles of keys and of values in shared memory"}};
+          {"stages", {3, 2}, "tiles of keys and of values in shared memory"}};
 }
 
 int at_least_one(const Tile& tile, std::string_view axis) {
@@ -36,24 +39,72 @@ DecodingLayout layout(const Problem& problem, const Tile& tile) {
   return {static_cast<int>(problem.shape.key_dim),
           static_cast<int>(problem.shape.value_dim),
           std::max(16, choice(tile, "block_n")),
-          at_least_one(tile, "split"),
-          at_least_one(tile, "warps"),
+          at_least_one(tile, "blocks"),
           at_least_one(tile, "stages"),
           biased(problem) ? static_cast<int>(biases) : 0};
 }
 
-std::int64_t splits(const Problem& problem, const Tile& tile) {
-  return ceil_div(problem.shape.keys_seq(), at_least_one(tile, "split"));
-}
-std::int64_t tiles(const Problem& problem, const Tile& tile) {
-  return ceil_div(problem.shape.keys_seq(), layout(problem, tile).block_n);
-}
 std::int64_t rows(const Problem& problem) {
   return problem.shape.batch * problem.shape.seq * problem.shape.heads;
 }
-std::int64_t blocks(const Problem& problem, const Tile& tile) {
-  const std::int64_t row_tiles = ceil_div(problem.shape.seq * group(problem), DecodingLayout::rows);
-  return problem.shape.batch * problem.shape.keys_heads() * row_tiles * splits(problem, tile);
+
+DecodingSizes sizes_of_division(const Problem& problem, const Tile& tile) {
+  const Shape& s = problem.shape;
+  const DecodingLayout sizes = layout(problem, tile);
+  const std::int64_t row_tiles = ceil_div(s.seq * group(problem), DecodingLayout::rows);
+  return {s.batch,
+          s.keys_seq(),
+          static_cast<int>(s.keys_heads()),
+          static_cast<int>(row_tiles),
+          sizes.block_n,
+          sizes.most_blocks,
+          at_least_one(tile, "least_keys")};
+}
+DecodingDivision division(const Problem& problem, const Tile& tile) {
+  const DecodingSizes sizes = sizes_of_division(problem, tile);
+  return DecodingDivision::of(sizes, DecodingDivision::heads_of_gang(sizes));
+}
+std::int64_t blocks(const DecodingDivision& of) {
+  return std::int64_t{1} * of.gangs * of.members;
+}
+
+/// Whether sequences may have parts. Where each has a gang of its own, the merge is not launched.
+bool is_divided(const DecodingDivision& of) {
+  return of.gangs != of.sequences;
+}
+
+/// What a problem leaves in the workspace and reads of its queries, both in items: a block's tiles
+/// of one sequence.
+struct Items {
+  double all = 0, divided = 0;  ///< divided: of sequences that several blocks have
+};
+
+Items items_of(const DecodingDivision& d) {
+  double boundaries = 0, divided_sequences = 0;
+  int last = -1;
+  for (int gang = 1; gang < d.gangs; ++gang) {
+    const int tile = d.begin(gang);
+    if (tile % d.tiles == 0) continue;  // between two sequences
+    ++boundaries;
+    if (tile / d.tiles != last) ++divided_sequences;
+    last = tile / d.tiles;
+  }
+  return {(d.sequences + boundaries) * d.members, (divided_sequences + boundaries) * d.members};
+}
+
+/// Among tiles that differ in `least_keys` alone and have the same blocks, the first is taken.
+std::optional<std::string> refuse_same_division(const Problem& problem, Tile tile) {
+  const int own = choice(tile, "least_keys");
+  const int gangs = division(problem, tile).gangs;
+  const TileSpace axes = space();
+  for (const int earlier : axes[1].values) {
+    if (earlier == own) break;
+    tile["least_keys"] = earlier;
+    if (division(problem, tile).gangs == gangs)
+      return "least_keys=" + std::to_string(own) +
+             " gives the blocks of least_keys=" + std::to_string(earlier);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> reject(const Problem& problem, const Tile& tile, const Limits& limits) {
@@ -70,36 +121,45 @@ std::optional<std::string> reject(const Problem& problem, const Tile& tile, cons
   const DecodingLayout sizes = layout(problem, tile);
   if (biased(problem) && sizes.stages % DecodingLayout::warps_for_biases != 0)
     return "three warps form the biases of a decay, a third of the stages each";
-  if (sizes.block_n % (16 * sizes.warps) != 0)
-    return "block_n=" + std::to_string(sizes.block_n) + " leaves " + std::to_string(sizes.warps) +
-           " warps less than 16 keys each";
-  if (sizes.split > 256 && sizes.split >= s.keys_seq())
-    return "split=" + std::to_string(sizes.split) + " is no split of so few keys";
   const int needed = sizes.registers_beside_queries + sizes.registers_of_queries;
   if (needed > sizes.registers_there)
     return "about " + std::to_string(needed) + " registers a thread, " +
            std::to_string(sizes.registers_there) + " are there";
   if (auto reason = refuse_shared(sizes.bytes, limits)) return reason;
+  if (sizes.blocks * (sizes.bytes + reserved_shared_bytes) >
+      limits.shared_per_block + reserved_shared_bytes)
+    return "blocks=" + std::to_string(sizes.blocks) + " have no room beside one another";
   if (auto reason = refuse_blocks(static_cast<double>(rows(problem)))) return reason;
-  return refuse_blocks(static_cast<double>(blocks(problem, tile)));
+  const double tiles = static_cast<double>(s.batch * s.keys_heads()) *
+                       static_cast<double>(ceil_div(s.keys_seq(), sizes.block_n));
+  if (tiles > most_tiles) return "batch * key_heads * tiles of keys go up to 2^30";
+  return refuse_same_division(problem, tile);
 }
 
 std::vector<Region> workspace(const Problem& problem, const Tile& tile) {
-  const auto parts = static_cast<std::size_t>(splits(problem, tile) * rows(problem));
+  const std::size_t rows_of_parts =
+      static_cast<std::size_t>(division(problem, tile).parts()) * DecodingLayout::rows;
   std::vector<Region> regions{
-      {"outputs", parts * static_cast<std::size_t>(problem.shape.value_dim) * 4},
-      {"log_sums", parts * 4}};
-  if (biased(problem)) regions.push_back({"split_decays", parts * 4});
+      {"outputs", rows_of_parts * static_cast<std::size_t>(problem.shape.value_dim) * 4},
+      {"log_sums", rows_of_parts * 4}};
+  if (biased(problem)) regions.push_back({"part_decays", rows_of_parts * 4});
   return regions;
 }
 
-/// Queries are read once for each split, keys and values once. How much of the values a decay
-/// leaves unread is in the inputs, so all of them count.
+/// The rows that an item has on average.
+double rows_of_item(const Problem& problem, const DecodingDivision& d) {
+  return static_cast<double>(rows(problem)) / (static_cast<double>(d.sequences) * d.members);
+}
+
+/// Queries are read by each block that has keys of their head, keys and values once. How much of
+/// the values a decay leaves unread is in the inputs, so all of them count.
 Traffic traffic(const Problem& problem, const Tile& tile) {
-  const auto count = static_cast<double>(splits(problem, tile));
-  const double parts = count * static_cast<double>(rows(problem)) *
+  const DecodingDivision d = division(problem, tile);
+  const Items items = items_of(d);
+  const double parts = items.divided * rows_of_item(problem, d) *
                        static_cast<double>(problem.shape.value_dim + (biased(problem) ? 2 : 1)) * 4;
-  return {query_bytes(problem) * count + key_bytes(problem) + value_bytes(problem) +
+  const double readers = items.all / (static_cast<double>(d.sequences) * d.members);
+  return {query_bytes(problem) * readers + key_bytes(problem) + value_bytes(problem) +
               decay_bytes(problem) + parts,
           output_bytes(problem) + (writes_lse(problem) ? lse_bytes(problem) : 0) + parts};
 }
@@ -107,13 +167,11 @@ Traffic traffic(const Problem& problem, const Tile& tile) {
 /// The products of all rows of a block with all its keys, and the weighting of the parts.
 double flops(const Problem& problem, const Tile& tile) {
   const Shape& s = problem.shape;
-  const double keys = static_cast<double>(tiles(problem, tile)) *
-                      static_cast<double>(layout(problem, tile).block_n);
-  const double row_blocks = static_cast<double>(blocks(problem, tile)) /
-                            static_cast<double>(splits(problem, tile)) * DecodingLayout::rows;
-  return 2 * row_blocks * keys * static_cast<double>(s.key_dim + s.value_dim) +
-         2 * static_cast<double>(splits(problem, tile)) * static_cast<double>(rows(problem)) *
-             static_cast<double>(s.value_dim);
+  const DecodingDivision d = division(problem, tile);
+  const double products = static_cast<double>(d.sequences) * d.members * d.tiles *
+                          layout(problem, tile).block_n * DecodingLayout::rows;
+  return 2 * products * static_cast<double>(s.key_dim + s.value_dim) +
+         2 * items_of(d).divided * rows_of_item(problem, d) * static_cast<double>(s.value_dim);
 }
 
 Recipe recipe(const Problem& problem, const Tile& tile) {
@@ -122,6 +180,7 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   Recipe r{"softmax_attention/decoding/flash_decoding_sm90.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
   r.constants.push_back({"launch", "biased", sizes.biased});
+  r.constants.push_back({"launch", "heads_of_gang", division(problem, tile).heads});
   const auto launch = [&](const char* entry, std::int64_t grid, int threads, int shared) {
     KernelLaunch step{entry,
                       {static_cast<unsigned>(grid), 1, 1},
@@ -130,8 +189,9 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
     step.overlaps = !r.steps.empty();
     r.steps.push_back(std::move(step));
   };
-  launch("decoding_split", blocks(problem, tile), sizes.threads, sizes.bytes);
-  launch("decoding_merge", rows(problem), merge_threads, 0);
+  launch("decoding_divided", blocks(division(problem, tile)), sizes.threads, sizes.bytes);
+  if (is_divided(division(problem, tile)))
+    launch("decoding_merge", rows(problem), DecodingLayout::merge_threads, 0);
   const AttentionParams p = attention_params(problem, [](std::string_view) { return nullptr; }, {});
   r.tensor_maps = {row_map(problem, 0, "k", s.keys_seq(), s.keys_heads(), s.key_dim, sizes.block_n,
                            p.key_strides),

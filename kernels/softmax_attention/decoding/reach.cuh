@@ -1,24 +1,24 @@
 #pragma once
 // The decays of a block of flash_decoding_sm90. One query stands at the last key, so the bias of a
-// key is the sum of the log decays after it. In a block biases are relative to the end of its keys;
-// the merge adds what all later splits decay. Nothing is ever subtracted, so resets (-inf) need no
+// key is the sum of the log decays after it. In an item biases are relative to the end of its keys;
+// the merge adds what all later parts decay. Nothing is ever subtracted, so resets (-inf) need no
 // care.
 //
 // How far back the query has to look: it gives its own key, the last one, the weight of their
 // product, whatever the decays are. Values of keys whose weights add up to less than 2^-bits of
 // that are not needed. Log decays are not above 0, so the last `window` of them bound what lies
-// between a block's keys and the query. Which keys have such weights is only known once their
+// between an item's keys and the query. Which keys have such weights is only known once their
 // products with the query are, because a far key may be as large as it likes: keys are read unless
 // a reset lies in the window. Whether a tile's values are copied is a guess, that keys are not much
 // larger than the last one. A warp that needs values that were not copied reads them itself
 // (consumer.cuh), so results do not depend on the guess.
 //
 // The numbers of a row (log2):
-//   later   sum of the window's log decays after the block's keys
-//   least   the least logit that matters, relative to the end of the block's keys
+//   later   sum of the window's log decays after the item's keys
+//   least   the least logit that matters, relative to the end of the item's keys
 //   guess   the least offset of a tile whose values are copied
 
-#include "softmax_attention/decoding/block.cuh"
+#include "softmax_attention/decoding/consumer.cuh"
 
 namespace gla_bench::softmax_attention::decoding {
 
@@ -51,10 +51,10 @@ __device__ __forceinline__ void load_decays(const Item& item, const int (&key)[k
     for (int i = 0; i < keys; ++i) decays[row][i] = item.decay(row, key[i], raw[row][i]);
 }
 
-/// Adds up the window's log decays after the block's keys. Runs on the whole block.
+/// Adds up the window's log decays after the item's keys. Runs on the whole block.
 __device__ __forceinline__ void sum_window(const Item& item, const Memory& memory) {
   constexpr int each = (window + layout.threads - 1) / layout.threads;
-  const int keys = static_cast<int>(item.p.key_seq), end = item.first_key + tile::split;
+  const int keys = static_cast<int>(item.p.key_seq), end = item.end_key;
   const int begin = end > keys - window ? end : keys - window;
   if (begin >= keys) return;
   int key[each];
@@ -92,7 +92,7 @@ __device__ __forceinline__ void find_reach(const Item& item, const Memory& memor
   }
 }
 
-/// Whether a row sees keys of the block.
+/// Whether a row sees keys of the item.
 __device__ __forceinline__ bool sees_any(const Item& item, const Memory& memory) {
   if constexpr (!biased) return true;
   bool any = false;
@@ -135,37 +135,14 @@ __device__ __forceinline__ void write_biases(const Item& item, const Memory& mem
   }
 }
 
-/// Writes what the block's keys decay, for the merge. A block whose keys are not seen may write 0:
-/// a later split has the reset that hides them.
-__device__ __forceinline__ void write_decays(const Item& item, const Memory& memory, bool any) {
-  const int row = static_cast<int>(threadIdx.x);
-  if (row >= item.rows) return;
-  float sum = 0.0f;
-  for (int step = 0; any && step < item.tiles; ++step) sum += memory.total(row, step);
-  static_cast<float*>(
-      item.p.work[work_decays])[Parts{item.p}.at(item.split, item.batch, 0, item.head(row))] = sum;
-}
-
-/// Makes the log-sums of a row's parts relative to the query, before they are merged.
-__device__ __forceinline__ void add_later_decays(const Merge& merge) {
-  if (merge.warp() == 0) {
-    float later = 0.0f;
-    const float* decays = static_cast<const float*>(merge.p.work[work_decays]);
-    for (int first = (merge.splits - 1) / 32 * 32; first >= 0; first -= 32) {
-      const int split = first + lane();
-      float from_here = split < merge.splits ? decays[merge.part(split)] : 0.0f;
+/// Writes what the item's keys decay, for the merge. An item whose keys are not seen may write 0:
+/// a later one has the reset that hides them.
+__device__ __forceinline__ void write_decays(const Item& item, const Consumer& consumer) {
+  if (item.part < 0 || warp() != 0 || lane() % 4 != 0) return;
 #pragma unroll
-      for (int n = 1; n < 32; n *= 2) {
-        const float other = __shfl_down_sync(0xffffffffu, from_here, n);
-        if (lane() + n < 32) from_here += other;
-      }
-      const float others = __shfl_down_sync(0xffffffffu, from_here, 1);
-      if (split < merge.splits)
-        merge.parts().log_sums()[merge.part(split)] += later + (lane() == 31 ? 0.0f : others);
-      later += __shfl_sync(0xffffffffu, from_here, 0);
-    }
-  }
-  __syncthreads();
+  for (int h = 0; h < 2; ++h)
+    if (Consumer::row(h) < item.rows)
+      Parts{item.p}.decays()[item.part * layout.rows + Consumer::row(h)] = consumer.offset[h];
 }
 
 }  // namespace gla_bench::softmax_attention::decoding

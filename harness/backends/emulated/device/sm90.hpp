@@ -60,6 +60,9 @@ inline void barrier_init(Lane& o, const char*) {
   *barrier = {0, count, static_cast<std::int16_t>(count), is_initialised};
   bytes_of(barrier) = 0;
 }
+inline void barrier_invalidate(Lane& o, const char*) {
+  *barrier_at(o[0]) = {};
+}
 inline void barrier_arrive(Lane& o, const char*) {
   arrive(barrier_at(o[0]), o.size() > 1 ? o[1].as<int>() : 1, 0);
 }

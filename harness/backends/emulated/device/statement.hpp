@@ -51,6 +51,7 @@ inline constexpr Known known[] = {
     {"red.relaxed.gpu.global.add.v4.f32", add_to_memory<float>},
     {"red.release.gpu.global.add.s32", add_to_memory<int>},
     {"mbarrier.init.shared::cta.b64", barrier_init},
+    {"mbarrier.inval.shared::cta.b64", barrier_invalidate},
     {"mbarrier.arrive.shared::cta.b64", barrier_arrive},
     {"mbarrier.arrive.expect_tx.shared::cta.b64", barrier_expect},
     {"mbarrier.try_wait.parity.shared::cta.b64", barrier_wait},

@@ -80,6 +80,14 @@ TEST(EmulatedKernels, AnMbarrierThatNobodyInitialisedIsSeen) {
   EXPECT_EQ(outcome_of(arrive), "an mbarrier is used that was not initialised");
 }
 
+TEST(EmulatedKernels, AnInvalidMbarrierIsNoLongerInitialised) {
+  const std::string init =
+      R"(asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(0), "r"(64));)";
+  EXPECT_EQ(outcome_of(init + R"(asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(0));)" +
+                       arrive),
+            "an mbarrier is used that was not initialised");
+}
+
 TEST(EmulatedKernels, MoreArrivalsThanAnMbarrierExpectsAreSeen) {
   EXPECT_EQ(
       outcome_of("if (threadIdx.x == 0) { "

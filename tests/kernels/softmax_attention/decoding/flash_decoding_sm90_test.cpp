@@ -58,19 +58,24 @@ TEST(FlashDecodingSm90, RejectsByNameAndNeverThrows) {
     other.scale = -1.0;
     EXPECT_EQ(decoding_refusal(other, usual), "needs a scale above zero");
     other = problem;
-    other.shape.key_seq = 2048;
-    EXPECT_EQ(decoding_refusal(other, usual), "split=2048 is no split of so few keys");
-    other = problem;
     other.shape.key_dim = other.shape.value_dim = 256;
     EXPECT_EQ(decoding_refusal(other, usual), "taken");
     Tile tile = usual;
-    tile["warps"] = 8, tile["block_n"] = 128;
+    tile["blocks"] = 2;
     EXPECT_NE(decoding_refusal(other, tile).find("registers"), std::string::npos);
+    tile["block_n"] = 128;
+    other.shape.key_dim = 64, other.shape.value_dim = 72;
+    EXPECT_EQ(decoding_refusal(other, tile), op == "attention"
+                                                 ? "blocks=2 have no room beside one another"
+                                                 : "about 144 registers a thread, 128 are there");
     tile = usual;
-    tile["warps"] = 8;
-    EXPECT_EQ(decoding_refusal(problem, tile), "block_n=64 leaves 8 warps less than 16 keys each");
-    tile["warps"] = 4, tile["stages"] = 6, tile["block_n"] = 128;
-    EXPECT_NE(decoding_refusal(problem, tile).find("shared memory"), std::string::npos);
+    tile["block_n"] = 128;
+    other.shape.key_dim = 192, other.shape.value_dim = 128;
+    EXPECT_NE(decoding_refusal(other, tile).find("shared memory"), std::string::npos);
+    // Keys are many, so that all blocks have more than a thousand of them.
+    tile = usual;
+    tile["least_keys"] = 64;
+    EXPECT_EQ(decoding_refusal(problem, tile), "least_keys=64 gives the blocks of least_keys=256");
   }
   Shape two = many_keys;
   two.seq = 2;
@@ -88,39 +93,54 @@ TEST(FlashDecodingSm90, AcceptedTilesFitTheLimits) {
   }
 }
 
-TEST(FlashDecodingSm90, LaunchesCoverAllRowsAndKeys) {
+std::vector<KernelLaunch> launches(const Problem& problem, const Tile& tile) {
+  std::vector<KernelLaunch> list;
+  for (const Step& step : std::get<0>(of(problem.op).code)(problem, tile).steps)
+    list.push_back(std::get<KernelLaunch>(step));
+  return list;
+}
+
+TEST(FlashDecodingSm90, LaunchesFillTheDeviceAndCoverAllRows) {
   Tile tile = forward_default(of("attention"));
-  tile["split"] = 4096;
-  const auto launches = [&](const Problem& problem) {
-    std::vector<KernelLaunch> list;
-    for (const Step& step : std::get<0>(of(problem.op).code)(problem, tile).steps)
-      list.push_back(std::get<KernelLaunch>(step));
-    return list;
-  };
-  // 16 splits of each of 8 key heads; the merge has a block for each of 32 rows, and its launch
-  // overlaps that of the splits.
-  const auto plain = launches(decoding_problem("attention", many_keys));
+  // 16 gangs of 8 key heads; the merge has a block for each of 32 rows, and its launch overlaps.
+  const auto plain = launches(decoding_problem("attention", many_keys), tile);
   ASSERT_EQ(plain.size(), 2u);
   EXPECT_EQ(plain[0].grid.x, 128u);
   EXPECT_FALSE(plain[0].overlaps);
   EXPECT_EQ(plain[1].grid.x, 32u);
   EXPECT_TRUE(plain[1].overlaps);
   // Three more warps form biases.
-  const auto decaying = launches(decoding_problem("decay_attention", many_keys));
+  const auto decaying = launches(decoding_problem("decay_attention", many_keys), tile);
   ASSERT_EQ(decaying.size(), 2u);
   EXPECT_EQ(decaying[0].grid.x, 128u);
   EXPECT_EQ(decaying[0].block.x, plain[0].block.x + 96);
-  // 5 queries of 4 heads are 20 rows: two blocks of 16.
+  // 5 queries of 4 heads are 20 rows: gangs of two tiles of rows of each of 8 heads.
   Shape few = many_keys;
   few.seq = 5;
-  EXPECT_EQ(launches(decoding_problem("attention", few))[0].grid.x, 256u);
+  EXPECT_EQ(launches(decoding_problem("attention", few), tile)[0].grid.x, 128u);
+  // Twice the blocks at a time.
+  tile["blocks"] = 2;
+  EXPECT_EQ(launches(decoding_problem("attention", many_keys), tile)[0].grid.x, 264u);
+}
+
+TEST(FlashDecodingSm90, NothingIsMergedWhereEachKeyHeadHasABlockOfItsOwn) {
+  const Problem problem = decoding_problem("attention", {2, 1, 32, 128, 128, 1000, 8});
+  Tile tile = forward_default(of("attention"));
+  tile["least_keys"] = 1024;
+  const auto whole = launches(problem, tile);
+  ASSERT_EQ(whole.size(), 1u);
+  EXPECT_EQ(whole[0].grid.x, 16u);
+  tile["least_keys"] = 256;
+  const auto divided = launches(problem, tile);
+  ASSERT_EQ(divided.size(), 2u);
+  EXPECT_EQ(divided[0].grid.x, 64u);
 }
 
 TEST(FlashDecodingSm90, PlacesInSharedMemoryFollowOneAnother) {
   for (const int biased : {0, 4, 16})
     for (const int block_n : {64, 128})
-      for (const int stages : {2, 6}) {
-        const DecodingLayout sizes{104, 72, block_n, 2048, 4, stages, biased};
+      for (const int stages : {2, 3}) {
+        const DecodingLayout sizes{104, 72, block_n, 1, stages, biased};
         EXPECT_EQ(sizes.key_tile, 2 * block_n * 128);
         EXPECT_EQ(sizes.value_tile, 2 * block_n * 128);
         EXPECT_EQ(sizes.panel % 1024, 0);
@@ -128,14 +148,14 @@ TEST(FlashDecodingSm90, PlacesInSharedMemoryFollowOneAnother) {
         EXPECT_EQ(sizes.barriers - sizes.bias_tiles, stages * biased * block_n * 4);
         EXPECT_EQ(sizes.barriers % 8, 0);
         EXPECT_EQ(sizes.totals - sizes.barriers, 32 * stages);
-        EXPECT_EQ(sizes.reaches - sizes.totals, biased * (2048 / block_n) * 4);
+        EXPECT_EQ(sizes.reaches - sizes.totals, biased * 2 * stages * 4);
         EXPECT_GE(sizes.bytes, sizes.walk_bytes + 1024);
         EXPECT_GE(sizes.bytes, sizes.merge_bytes + 1024);
       }
 }
 
 TEST(FlashDecodingSm90, QueriesWithoutRoomInRegistersLieInSharedMemory) {
-  const DecodingLayout usual{192, 192, 64, 2048, 4, 3, 0}, wide{256, 256, 64, 2048, 4, 3, 0};
+  const DecodingLayout usual{192, 192, 64, 1, 3, 0}, wide{256, 256, 64, 1, 3, 0};
   EXPECT_FALSE(usual.queries_in_shared);
   EXPECT_EQ(usual.registers_of_queries, 48);
   EXPECT_EQ(usual.walk_bytes, usual.copied + 3 * 4);
@@ -146,10 +166,11 @@ TEST(FlashDecodingSm90, QueriesWithoutRoomInRegistersLieInSharedMemory) {
   EXPECT_EQ(wide.query_operands % 16, 0);
   EXPECT_GE(wide.query_operands, wide.copied + 3 * 4);
   EXPECT_EQ(wide.walk_bytes, wide.query_operands + 16 * 256 * 2);
-  // Of eight warps a thread has 168 registers, which outputs and weights alone exceed.
-  const DecodingLayout eight{256, 256, 128, 2048, 8, 2, 0};
-  EXPECT_EQ(eight.registers_there, 168);
-  EXPECT_GT(eight.registers_beside_queries + eight.registers_of_queries, eight.registers_there);
+  // Two blocks of five warps are twelve warps to the registers, which come for four at a time.
+  const DecodingLayout two{128, 128, 64, 2, 3, 0};
+  EXPECT_EQ(two.registers_there, 168);
+  EXPECT_TRUE(two.queries_in_shared);
+  EXPECT_FALSE((DecodingLayout{64, 64, 64, 2, 3, 0}.queries_in_shared));
 }
 
 // A warp that skipped a phase of a stage would take the next one for it, and write too soon.
@@ -161,7 +182,7 @@ TEST(FlashDecodingSm90, WarpsThatFormBiasesMeetEveryPhaseOfTheirStages) {
             "three warps form the biases of a decay, a third of the stages each");
   tile["stages"] = 3;
   EXPECT_EQ(decoding_refusal(problem, tile), "taken");
-  const DecodingLayout sizes{64, 64, 64, 2048, 4, 3, 4};
+  const DecodingLayout sizes{64, 64, 64, 1, 3, 4};
   EXPECT_EQ(sizes.threads, 32 * (4 + 1 + 3));
 }
 
@@ -169,13 +190,13 @@ TEST(FlashDecodingSm90, KeysAreReadOnceForAllHeadsOfAGroup) {
   const Tile tile = forward_default(of("attention"));
   const Problem problem = decoding_problem("attention", many_keys);
   const double keys = 65536.0 * 8 * 128 * 2, queries = 32.0 * 128 * 2;
-  const double parts = 32.0 * 32 * 129 * 4;  // 32 splits
-  EXPECT_EQ(of("attention").traffic(problem, tile).read_bytes, 2 * keys + 32 * queries + parts);
-  const double decays = 65536.0 * 32 * 2, sums = 32.0 * 32 * 4;
+  const double parts = 16.0 * 32 * 129 * 4;  // of 16 gangs
+  EXPECT_EQ(of("attention").traffic(problem, tile).read_bytes, 2 * keys + 16 * queries + parts);
+  const double decays = 65536.0 * 32 * 2, sums = 16.0 * 32 * 4;
   EXPECT_EQ(of("decay_attention")
                 .traffic(decoding_problem("decay_attention", many_keys), tile)
                 .read_bytes,
-            2 * keys + 32 * queries + parts + decays + sums);
+            2 * keys + 16 * queries + parts + decays + sums);
 }
 
 }  // namespace

@@ -1,0 +1,88 @@
+#pragma once
+// Which blocks of flash_decoding_sm90 take which tiles of keys, stated once for the kernel, for its
+// host side and for tests. Includes no standard headers, because NVRTC has none.
+//
+// All blocks get the same number of tiles, give or take one, and all are at work at the same time.
+// So a block's tiles may begin in the middle of a key head and end in the middle of another. A key
+// head whose tiles several blocks have leaves a part in each of them.
+//
+// Blocks that have the same tokens of neighbouring key heads, or the same keys for other rows, are
+// a gang: what memory hands out at a time has rows of several heads, and what one block has read
+// the others find in the L2 cache. The tiles are divided among gangs. A sequence is what a gang
+// walks over from end to end: the tiles of one key head, for each of its blocks another.
+
+#if defined(__CUDACC__)
+#define GLA_BENCH_EVERYWHERE __host__ __device__
+#else
+#define GLA_BENCH_EVERYWHERE
+#endif
+
+namespace gla_bench::softmax_attention {
+
+/// What a division depends on. Use it as DecodingSizes{...}.
+struct DecodingSizes {
+  long long batch, key_seq;
+  int key_heads;
+  int row_tiles;    ///< tiles of rows (queries times heads of a group) that a key head has
+  int block_n;      ///< keys of a tile
+  int most_blocks;  ///< that are at work at the same time
+  int least_keys;   ///< of a block, where there are too few keys for all blocks
+};
+
+struct DecodingDivision {
+  int heads;      ///< key heads of a gang; they divide key_heads
+  int members;    ///< blocks of a gang: heads * row_tiles, tiles of rows fastest
+  int sequences;  ///< batch * key_heads / heads
+  int tiles;      ///< of a sequence
+  int gangs;
+
+  /// The most key heads that leave few of the multiprocessors idle. Only the host asks, since it
+  /// takes a while.
+  GLA_BENCH_EVERYWHERE static constexpr int heads_of_gang(const DecodingSizes& s) {
+    for (int heads = s.key_heads; heads > 1; --heads) {
+      const long long members = 1LL * heads * s.row_tiles;
+      if (s.key_heads % heads == 0 && members <= s.most_blocks &&
+          20 * (s.most_blocks % members) <= s.most_blocks)
+        return heads;
+    }
+    return 1;
+  }
+  GLA_BENCH_EVERYWHERE static constexpr DecodingDivision of(const DecodingSizes& s,
+                                                            int heads_of_gang) {
+    DecodingDivision d{};
+    d.heads = heads_of_gang;
+    d.members = d.heads * s.row_tiles;
+    d.sequences = static_cast<int>(s.batch * (s.key_heads / d.heads));
+    d.tiles = static_cast<int>((s.key_seq + s.block_n - 1) / s.block_n);
+    const int least = s.least_keys > s.block_n ? s.least_keys / s.block_n : 1;  // tiles of a block
+    const long long wanted = 1LL * (d.tiles > least ? d.tiles / least : 1) * d.sequences;
+    const int fit = s.most_blocks / d.members > 1 ? s.most_blocks / d.members : 1;
+    d.gangs = wanted < fit ? static_cast<int>(wanted) : fit;
+    return d;
+  }
+
+  /// The first tile of a gang, counted through all sequences.
+  GLA_BENCH_EVERYWHERE constexpr int begin(int gang) const {
+    return static_cast<int>(1LL * sequences * tiles * gang / gangs);
+  }
+  /// The gang that has a tile.
+  GLA_BENCH_EVERYWHERE constexpr int gang_of(int tile) const {
+    return static_cast<int>(((tile + 1LL) * gangs - 1) / (1LL * sequences * tiles));
+  }
+  GLA_BENCH_EVERYWHERE constexpr int first_gang(int sequence) const {
+    return gang_of(sequence * tiles);
+  }
+  GLA_BENCH_EVERYWHERE constexpr int last_gang(int sequence) const {
+    return gang_of((sequence + 1) * tiles - 1);
+  }
+  /// Where a member's part of a sequence lies in the workspace. From a gang's part to its next one
+  /// the sequence grows, and from a sequence's part to its next one the gang does.
+  GLA_BENCH_EVERYWHERE constexpr long long part(int gang, int sequence, int member) const {
+    return (gang + sequence) * 1LL * members + member;
+  }
+  GLA_BENCH_EVERYWHERE constexpr long long parts() const {
+    return (gangs + sequences - 1) * 1LL * members;
+  }
+};
+
+}  // namespace gla_bench::softmax_attention
