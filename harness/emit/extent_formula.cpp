@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace gla_bench {
 namespace {
@@ -159,6 +160,36 @@ std::optional<ExtentFormula> two_terms(const Data& data, const std::vector<Quoti
   return std::nullopt;
 }
 
+/// The smaller of one product and the largest value. The product is of the points whose values are
+/// smaller than that.
+std::optional<ExtentFormula> capped(const Data& data) {
+  const std::int64_t most = *std::max_element(data.values.begin(), data.values.end());
+  constexpr std::size_t absent = std::numeric_limits<std::size_t>::max();
+  ExtentPoints below;
+  std::vector<std::int64_t> values;
+  std::vector<std::size_t> places(data.values.size(), absent);
+  for (std::size_t i = 0; i < data.values.size(); ++i) {
+    if (data.values[i] == most) continue;
+    places[i] = values.size();
+    below.points.push_back(data.at.points[i]);
+    values.push_back(data.values[i]);
+  }
+  if (values.empty() || places.front() == absent) return std::nullopt;
+  for (const std::vector<std::size_t>& line : data.at.lines) {
+    below.lines.emplace_back();
+    for (const std::size_t point : line)
+      if (places[point] != absent) below.lines.back().push_back(places[point]);
+  }
+  const Data of_below{below, values};
+  for (const std::vector<Quotient>& product : products_of(of_below)) {
+    auto formula = affine(of_below, product);
+    if (!formula || formula->size() != 1) continue;
+    formula->front().most = most;
+    if (data.holds(*formula)) return formula;
+  }
+  return std::nullopt;
+}
+
 std::string text_of(const Quotient& quotient, std::span<const std::string> names) {
   std::string text = quotient.times == 1 ? "" : std::to_string(quotient.times) + "LL";
   for (const std::size_t extent : quotient.extents)
@@ -172,7 +203,8 @@ std::string text_of(const Quotient& quotient, std::span<const std::string> names
 
 std::int64_t value_of(const ExtentFormula& formula, std::span<const std::int64_t> extents) {
   std::int64_t sum = 0;
-  for (const ExtentTerm& term : formula) sum += term.coefficient * value_of(term.factors, extents);
+  for (const ExtentTerm& term : formula)
+    sum += std::min(term.coefficient * value_of(term.factors, extents), term.most);
   return sum;
 }
 
@@ -185,6 +217,10 @@ std::string text_of(const ExtentFormula& formula, std::span<const std::string> n
       product += (product.empty() ? "" : " * ") + text_of(factor, names);
     if (product.empty() || term.coefficient != 1)
       product += (product.empty() ? "" : " * ") + std::to_string(term.coefficient) + "LL";
+    if (term.most < std::numeric_limits<std::int64_t>::max()) {
+      const std::string most = std::to_string(term.most) + "LL";
+      product = "(" + product + " < " + most + " ? " + product + " : " + most + ")";
+    }
     sum += (sum.empty() ? "" : " + ") + product;
   }
   return sum;
@@ -203,7 +239,7 @@ std::optional<ExtentFormula> fit_formula(const ExtentPoints& points,
   for (std::size_t i = 1; i < std::min(products.size(), most_summands); ++i)
     for (std::size_t j = 1; j < i; ++j)
       if (auto formula = two_terms(data, products[j], products[i])) return formula;
-  return std::nullopt;
+  return capped(data);
 }
 
 }  // namespace gla_bench

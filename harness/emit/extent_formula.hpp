@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,10 +21,11 @@ struct Quotient {
   auto operator<=>(const Quotient&) const = default;
 };
 
-/// coefficient * the product of the factors. Without factors it is a constant.
+/// coefficient * the product of the factors, but at most `most`. Without factors it is a constant.
 struct ExtentTerm {
   std::int64_t coefficient = 0;
   std::vector<Quotient> factors;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
   auto operator<=>(const ExtentTerm&) const = default;
 };
 
@@ -45,9 +47,11 @@ struct ExtentPoints {
 };
 
 /// The simplest formula that gives every value (one for each point), among a constant plus one
-/// product, a constant plus one rounded product, and a sum of two products. The factors of products
-/// are extents and their quotients, whose divisors are read off the lines. Nothing where no such
-/// formula gives all values. It is exact at the points alone: choose them well.
+/// product, a constant plus one rounded product, a sum of two products, and the smaller of a
+/// constant and one product, as the blocks are of a launch that has no more than fit on a device.
+/// The factors of products are extents and their quotients, whose divisors are read off the lines.
+/// Nothing where no such formula gives all values. It is exact at the points alone: choose them
+/// well.
 std::optional<ExtentFormula> fit_formula(const ExtentPoints& points,
                                          std::span<const std::int64_t> values);
 

@@ -1,7 +1,7 @@
 #include "harness/emit/run_time.hpp"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <random>
@@ -17,10 +17,6 @@ constexpr std::int64_t usual_most_tokens = std::int64_t{1} << 28;
 constexpr std::int64_t most_of_extent = std::int64_t{1} << 24;
 constexpr std::int64_t line_points = 2 * 256 + 3;  // two steps of every divisor that lines show
 constexpr int random_points = 300, held_out_points = 400;
-
-/// Which extents keep a range last: those that vary most from call to call.
-constexpr std::array<std::string_view, 7> by_importance{"sequences", "columns", "key_seq", "heads",
-                                                        "key_heads", "batch",   "seq"};
 
 std::int64_t blocks_of(const Shape& shape) {
   return shape.columns > 0 ? shape.batch : shape.batch * shape.heads;
@@ -44,7 +40,7 @@ class Asked {
     form_ = form_of(own_);
   }
 
-  std::vector<RunTimeExtent>& extents() { return extents_; }
+  const std::vector<RunTimeExtent>& extents() const { return extents_; }
   const Call<std::int64_t>& own() const { return own_; }
   std::int64_t most_blocks() const { return most_blocks_; }
   std::int64_t most_tokens() const { return most_tokens_; }
@@ -87,18 +83,6 @@ class Asked {
   Call<std::int64_t> own_;
   std::string form_;
 };
-
-/// Places of the extents, those that are given up first at the front.
-std::vector<std::size_t> least_important_first(const std::vector<RunTimeExtent>& extents) {
-  std::vector<std::size_t> places;
-  for (const std::string_view name : by_importance)
-    for (std::size_t i = 0; i < extents.size(); ++i)
-      if (extents[i].name == name) places.push_back(i);
-  for (std::size_t i = 0; i < extents.size(); ++i)
-    if (std::find(places.begin(), places.end(), i) == places.end())
-      places.insert(places.begin(), i);
-  return places;
-}
 
 /// Points of the ranges: uniform in the logarithm, so that small extents are as frequent as large
 /// ones, and every second one beside a power of two.
@@ -298,9 +282,10 @@ std::optional<RunTimeCall> fitted(const Asked& asked, const std::vector<RunTimeE
                      sampled.at.points.size() + held_out_points};
 }
 
-/// The same within what is left of the ranges without strays. With every stray they shrink.
-std::optional<RunTimeCall> fitted_without_strays(const Asked& asked,
-                                                 std::vector<RunTimeExtent>& ranges) {
+/// The same within what is left of the ranges where calls stay the same. With every stray they
+/// shrink.
+std::optional<RunTimeCall> fitted_within(const Asked& asked, std::vector<RunTimeExtent> ranges) {
+  shrink_together(asked, ranges);
   while (true) {
     try {
       return fitted(asked, ranges);
@@ -308,6 +293,27 @@ std::optional<RunTimeCall> fitted_without_strays(const Asked& asked,
       exclude(asked, ranges, stray.point);
     }
   }
+}
+
+/// How many values the extents have together, as a logarithm.
+double width_of(const std::vector<RunTimeExtent>& ranges) {
+  double width = 0;
+  for (const RunTimeExtent& range : ranges)
+    width += std::log2(static_cast<double>(range.most) / static_cast<double>(range.least));
+  return width;
+}
+
+/// The ranges with each choice of so many extents at the candidate's own value.
+std::vector<std::vector<RunTimeExtent>> without_ranges_of(const std::vector<RunTimeExtent>& ranges,
+                                                          std::size_t fixed) {
+  std::vector<std::vector<RunTimeExtent>> list;
+  for (std::size_t set = 0; set < (std::size_t{1} << ranges.size()); ++set) {
+    if (static_cast<std::size_t>(std::popcount(set)) != fixed) continue;
+    list.push_back(ranges);
+    for (std::size_t place = 0; place < ranges.size(); ++place)
+      if (set >> place & 1) list.back()[place].least = list.back()[place].most = ranges[place].own;
+  }
+  return list;
 }
 
 }  // namespace
@@ -345,22 +351,24 @@ Problem with_extents(Problem problem, const std::vector<RunTimeExtent>& extents,
 }
 
 RunTimeCall run_time_call(const Operator& op, const Candidate& candidate, const Limits& limits) {
-  Asked asked(op, candidate, limits);
-  std::vector<RunTimeExtent>& ranges = asked.extents();
+  const Asked asked(op, candidate, limits);
   Draw draw(1);
-  for (std::size_t place = 0; place < ranges.size(); ++place) {
-    RunTimeExtent& range = ranges[place];
+  std::vector<RunTimeExtent> alone = asked.extents();
+  for (std::size_t place = 0; place < alone.size(); ++place) {
+    RunTimeExtent& range = alone[place];
     const std::int64_t most =
         std::max(range.own, std::min(most_of_extent, extent_axis(range.name).most));
     range.least = reach(asked, place, 1);
     range.most = reach(asked, place, most);
     shrink_alone(asked, place, range, draw);
   }
-  shrink_together(asked, ranges);
-  if (auto call = fitted_without_strays(asked, ranges)) return *std::move(call);
-  for (const std::size_t place : least_important_first(ranges)) {
-    ranges[place].least = ranges[place].most = ranges[place].own;
-    if (auto call = fitted_without_strays(asked, ranges)) return *std::move(call);
+  // As few extents as possible have no range, and of as many those that leave the others most.
+  for (std::size_t fixed = 0; fixed <= alone.size(); ++fixed) {
+    std::optional<RunTimeCall> widest;
+    for (const std::vector<RunTimeExtent>& ranges : without_ranges_of(alone, fixed))
+      if (auto call = fitted_within(asked, ranges))
+        if (!widest || width_of(call->extents) > width_of(widest->extents)) widest = call;
+    if (widest) return *std::move(widest);
   }
   throw InputError(describe(candidate) + ": cannot be emitted: its call is not the same twice");
 }

@@ -34,7 +34,8 @@ struct DecodingDivision {
   int members;    ///< blocks of a gang: heads * row_tiles, tiles of rows fastest
   int sequences;  ///< batch * key_heads / heads
   int tiles;      ///< of a sequence
-  int gangs;
+  int pieces;     ///< in which a sequence's gangs have it, where there are blocks for all
+  int gangs, most_gangs;
 
   /// The most key heads that leave few of the multiprocessors idle. Only the host asks, since it
   /// takes a while.
@@ -55,9 +56,10 @@ struct DecodingDivision {
     d.sequences = static_cast<int>(s.batch * (s.key_heads / d.heads));
     d.tiles = static_cast<int>((s.key_seq + s.block_n - 1) / s.block_n);
     const int least = s.least_keys > s.block_n ? s.least_keys / s.block_n : 1;  // tiles of a block
-    const long long wanted = 1LL * (d.tiles > least ? d.tiles / least : 1) * d.sequences;
-    const int fit = s.most_blocks / d.members > 1 ? s.most_blocks / d.members : 1;
-    d.gangs = wanted < fit ? static_cast<int>(wanted) : fit;
+    d.pieces = d.tiles > least ? d.tiles / least : 1;
+    d.most_gangs = s.most_blocks / d.members > 1 ? s.most_blocks / d.members : 1;
+    const long long wanted = 1LL * d.pieces * d.sequences;
+    d.gangs = wanted < d.most_gangs ? static_cast<int>(wanted) : d.most_gangs;
     return d;
   }
 
@@ -80,8 +82,9 @@ struct DecodingDivision {
   GLA_BENCH_EVERYWHERE constexpr long long part(int gang, int sequence, int member) const {
     return (gang + sequence) * 1LL * members + member;
   }
+  /// As many places as there may be, with which the workspace grows as batches do.
   GLA_BENCH_EVERYWHERE constexpr long long parts() const {
-    return (gangs + sequences - 1) * 1LL * members;
+    return (most_gangs + sequences - 1LL) * members;
   }
 };
 

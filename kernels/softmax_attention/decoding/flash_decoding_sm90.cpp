@@ -68,9 +68,10 @@ std::int64_t blocks(const DecodingDivision& of) {
   return std::int64_t{1} * of.gangs * of.members;
 }
 
-/// Whether sequences may have parts. Where each has a gang of its own, the merge is not launched.
+/// Whether sequences may have parts. Where keys are few and each sequence has a gang of its own,
+/// nothing is merged. Where they are many, it would be chance.
 bool is_divided(const DecodingDivision& of) {
-  return of.gangs != of.sequences;
+  return of.pieces > 1 || of.gangs != of.sequences;
 }
 
 /// What a problem leaves in the workspace and reads of its queries, both in items: a block's tiles

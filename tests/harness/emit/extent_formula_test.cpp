@@ -58,9 +58,23 @@ TEST(ExtentFormula, IsFoundForWhatLaunchesNeed) {
             "((seq + 4095LL) / 4096LL)");
 }
 
+TEST(ExtentFormula, HasAnEndWhereBlocksFillTheDevice) {
+  EXPECT_EQ(fitted_text([](const Extents& e) { return std::min<std::int64_t>(e[1], 40); }),
+            "(seq < 40LL ? seq : 40LL)");
+  EXPECT_EQ(fitted_text([](const Extents& e) {
+              return std::min<std::int64_t>(e[0] * up(e[1], 64) * e[2] * 3, 1320);
+            }),
+            "(batch * ((seq + 63LL) / 64LL) * heads * 3LL < 1320LL ? "
+            "batch * ((seq + 63LL) / 64LL) * heads * 3LL : 1320LL)");
+}
+
 TEST(ExtentFormula, IsNotFoundWhereItWouldBeWrongAtOnePoint) {
   EXPECT_EQ(fitted_text([](const Extents& e) { return e[1] * e[1]; }), "none");
-  EXPECT_EQ(fitted_text([](const Extents& e) { return std::min<std::int64_t>(e[1], 40); }), "none");
+  EXPECT_EQ(fitted_text([](const Extents& e) { return std::min<std::int64_t>(e[1] * e[1], 400); }),
+            "none");
+  EXPECT_EQ(fitted_text([](const Extents& e) { return std::min<std::int64_t>(e[1] + e[0], 400); }),
+            "none")
+      << "a cap goes with one product";
   // Off by one at a single one of the points.
   EXPECT_EQ(fitted_text([](const Extents& e) { return e[0] * e[2] + (e[1] == 13 * 59 * 59 + 59); }),
             "none");
@@ -70,6 +84,10 @@ TEST(ExtentFormula, ItsTextAndItsValueAreTheSame) {
   const ExtentFormula formula{{3, {{{1}, 2, 5, 7}, {{0}}}}, {4, {}}};
   EXPECT_EQ(text_of(formula, formula_names), "((2LL * seq + 5LL) / 7LL) * batch * 3LL + 4LL");
   EXPECT_EQ(value_of(formula, Extents{10, 100, 1}), (2 * 100 + 5) / 7 * 10 * 3 + 4);
+  const ExtentFormula ending{{3, {{{0}}}, 20}};
+  EXPECT_EQ(text_of(ending, formula_names), "(batch * 3LL < 20LL ? batch * 3LL : 20LL)");
+  EXPECT_EQ(value_of(ending, Extents{6, 1, 1}), 18);
+  EXPECT_EQ(value_of(ending, Extents{7, 1, 1}), 20);
 }
 
 }  // namespace

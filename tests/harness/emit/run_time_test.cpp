@@ -147,5 +147,26 @@ TEST(RunTimeCall, ShrinksToWhatHasAFormula) {
   EXPECT_EQ(range_of(constants.extents[2]), "heads 1..8");
 }
 
+TEST(RunTimeCall, GivesUpTheExtentThatLeavesTheOthersMost) {
+  // No formula of both batch and heads: either could keep its range.
+  const RunTimeCall call = run_time_call_of(planted_call([](const Problem& problem, const Tile&) {
+    const Shape& s = problem.shape;
+    const auto blocks = static_cast<unsigned>(s.batch * s.batch * s.heads % 1009 + 1);
+    return Recipe{
+        "a.cuh", {{"dim", "few", s.heads < 9}}, {KernelLaunch{"f", {blocks, 1, 1}, {32, 1, 1}}}};
+  }));
+  EXPECT_EQ(range_of(call.extents[0]), "batch 2..2");
+  EXPECT_EQ(range_of(call.extents[2]), "heads 1..8");
+}
+
+// As many blocks as fit on the device, of however many sequences of however many keys.
+TEST(RunTimeCall, KeepsBatchesAndKeysOfBlocksThatFillTheDevice) {
+  Shape shape{8, 1, 32, 128, 128, 4096, 8};
+  const RunTimeCall call =
+      run_time_call_of(emitted_candidate("attention", "flash_decoding_sm90", shape));
+  EXPECT_EQ(range_of(call.extents[0]), "batch 1..2048");
+  EXPECT_EQ(range_of(call.extents[2]), "key_seq 449..1048576");
+}
+
 }  // namespace
 }  // namespace gla_bench
