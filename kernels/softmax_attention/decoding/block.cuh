@@ -60,15 +60,14 @@ struct Item {
   const AttentionParams& p;
   int first_row, key_head, batch;
   int first_key, end_key;
-  int first_step;  ///< of the block's walk; see Memory
   long long part;  ///< where it leaves its rows; below 0: it has all keys, and writes the outputs
   int rows;        ///< that exist, at most layout.rows
   int tiles;       ///< that some row sees
 
   /// The tiles from `begin` on, up to `end` or the end of the sequence.
   __device__ __forceinline__ Item(const AttentionParams& params, const DecodingDivision& division,
-                                  int begin, int end, int step)
-      : p(params), first_step(step) {
+                                  int begin, int end)
+      : p(params) {
     const int gang = static_cast<int>(blockIdx.x) / division.members;
     const int member = static_cast<int>(blockIdx.x) % division.members;
     const int sequence = begin / division.tiles, first = begin - sequence * division.tiles;
@@ -130,23 +129,7 @@ struct Item {
   }
 };
 
-/// What a block does, one item after the other.
-template <typename Visit>
-__device__ __forceinline__ void for_each_item(const AttentionParams& p, const Visit& visit) {
-  const DecodingDivision division = division_of(p);
-  const int gang = static_cast<int>(blockIdx.x) / division.members;
-  const int end = division.begin(gang + 1);
-  int step = 0;
-  for (int tile = division.begin(gang); tile < end;
-       tile = (tile / division.tiles + 1) * division.tiles) {
-    const Item item(p, division, tile, end, step);
-    visit(item);
-    // With a decay every item begins anew, since all warps have to know how far its rows look.
-    if (!biased) step += item.tiles;
-  }
-}
-
-/// Shared memory. Step n of the block's walk uses stage n % stages.
+/// Shared memory. Step n of an item's walk uses stage n % stages.
 struct Memory {
   unsigned char* shared;
 
@@ -200,14 +183,6 @@ struct Memory {
     return reinterpret_cast<int*>(shared + layout.copied)[step % stages];
   }
 
-  /// What a warp leaves of the rows when it has walked over its keys.
-  __device__ __forceinline__ float* partials() const {
-    return reinterpret_cast<float*>(shared + layout.partials);
-  }
-  __device__ __forceinline__ float2* partial_sums() const {
-    return reinterpret_cast<float2*>(shared + layout.partial_sums);
-  }
-
   __device__ __forceinline__ float* reaches() const {
     return reinterpret_cast<float*>(shared + layout.reaches);
   }
@@ -222,7 +197,7 @@ struct Memory {
     barrier_init_fence();
     publish_shared();
   }
-  /// Before init() of another item, so that steps are counted from 0.
+  /// Between items: barriers begin anew, so that steps are counted from 0.
   __device__ __forceinline__ void clear() const {
     for (int i = 0; i < 4 * stages; ++i)
       asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier(i)) : "memory");
@@ -251,7 +226,7 @@ struct Loader {
   const Memory& memory;
 
   __device__ __forceinline__ int key(int step) const {
-    return item.first_key + (item.tiles - 1 - (step - item.first_step)) * block_n;
+    return item.first_key + (item.tiles - 1 - step) * block_n;
   }
   __device__ __forceinline__ void copy_keys(int step) const {
     const unsigned to = shared_address(memory.keys(step)), arrived = memory.keys_arrived(step);
@@ -267,34 +242,23 @@ struct Loader {
       copy_in(to + i * layout.panel, p.v, arrived, i * layout.columns, key(step), item.key_head,
               item.batch);
   }
-  __device__ __forceinline__ void wait_for_stage(int step) const {
-    if (step >= stages) barrier_wait(memory.free(step), memory.parity(step) ^ 1u);
-  }
-  /// Without a decay.
-  __device__ __forceinline__ void run() const {
-    for (int step = item.first_step; step < item.first_step + item.tiles; ++step) {
-      wait_for_stage(step);
-      copy_keys(step);
-      copy_values(step);
-    }
-  }
-  /// With a decay. The first copies depend on nothing.
+  __device__ __forceinline__ int ahead() const { return item.tiles < stages ? item.tiles : stages; }
+  /// The first copies depend on nothing.
   __device__ __forceinline__ void start() const {
     for (int step = 0; step < ahead(); ++step) copy_keys(step);
   }
-  __device__ __forceinline__ int ahead() const { return item.tiles < stages ? item.tiles : stages; }
-  /// The rest of them, and the values that are expected to be needed; `any` says whether some row
-  /// sees keys.
-  __device__ __forceinline__ void go_on(bool any) const {
+  __device__ __forceinline__ void run(bool any) const {
     if (!any) {
       for (int step = 0; step < ahead(); ++step) barrier_wait(memory.keys_arrived(step), 0);
       return;
     }
     float offsets[biased_rows] = {};
     for (int step = 0; step < item.tiles; ++step) {
-      wait_for_stage(step);
-      if (step >= stages) copy_keys(step);
-      bool values = false;
+      if (step >= stages) {
+        barrier_wait(memory.free(step), memory.parity(step) ^ 1u);
+        copy_keys(step);
+      }
+      bool values = !biased;
 #pragma unroll
       for (int row = 0; row < layout.biased; ++row) {
         if (row >= item.rows) break;

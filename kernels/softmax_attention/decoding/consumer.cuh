@@ -42,13 +42,11 @@ struct Consumer {
           memory.query_operand(i / 2, lane())[i % 2 * 2 + h] = two;
       }
     }
-    if constexpr (layout.queries_in_shared) meet();
+    if constexpr (layout.queries_in_shared) named_barrier<32 * layout.warps>(consumers_barrier);
   }
 
-  /// The warps that multiply wait for one another. The barrier 0 is __syncthreads().
-  static __device__ __forceinline__ void meet() {
-    named_barrier<32 * layout.warps>(1);
-  }
+  /// Of the warps that multiply; 0 is __syncthreads().
+  static constexpr int consumers_barrier = 1;
 
   static __device__ __forceinline__ int row(int half) {
     return lane() / 4 + 8 * half;
@@ -60,30 +58,29 @@ struct Consumer {
 
   __device__ __forceinline__ void run() {
     for (int step = 0; step < item.tiles; ++step) {
-      const int at = item.first_step + step;  // of the block's walk
       float scores[column_tiles][4] = {};
-      barrier_wait(memory.keys_arrived(at), memory.parity(at));
-      multiply_keys(scores, memory.keys(at));
-      if constexpr (biased) barrier_wait(memory.biases_arrived(at), memory.parity(at));
+      barrier_wait(memory.keys_arrived(step), memory.parity(step));
+      multiply_keys(scores, memory.keys(step));
+      if constexpr (biased) barrier_wait(memory.biases_arrived(step), memory.parity(step));
       const bool any = weigh(scores, step);
-      barrier_wait(memory.values_arrived(at), memory.parity(at));
+      barrier_wait(memory.values_arrived(step), memory.parity(step));
       if (any) {
-        if (!biased || memory.copied(at))
-          multiply_values(scores, memory.values(at));
+        if (!biased || memory.copied(step))
+          multiply_values(scores, memory.values(step));
         else
           multiply_values_of_device(scores, step);
       }
       if constexpr (biased)
 #pragma unroll
-        for (int h = 0; h < 2; ++h) offset[h] += memory.total(bias_row[h], at);
+        for (int h = 0; h < 2; ++h) offset[h] += memory.total(bias_row[h], step);
       // An arrival overtakes loads from shared memory that are still on their way. Without a fence
       // a copy into the stage may, too.
       publish_shared();
       if constexpr (biased) {
-        barrier_arrive(memory.free(at));
+        barrier_arrive(memory.free(step));
       } else {
         __syncwarp();
-        if (lane() == 0) barrier_arrive(memory.free(at));
+        if (lane() == 0) barrier_arrive(memory.free(step));
       }
     }
   }
@@ -233,8 +230,8 @@ struct Consumer {
  public:
   /// Leaves the warp's part in shared memory.
   __device__ __forceinline__ void put_part() const {
-    float* parts = memory.partials();
-    float2* sums = memory.partial_sums();
+    float* parts = reinterpret_cast<float*>(memory.shared);
+    float2* sums = reinterpret_cast<float2*>(memory.shared + layout.partial_bytes);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int place = warp() * layout.rows + row(h);
@@ -249,12 +246,12 @@ struct Consumer {
   }
 };
 
-/// Merges the parts of the block's warps, four columns to a thread at a time. Runs on these warps.
+/// Merges the parts of the block's warps, four columns to a thread at a time.
 __device__ __forceinline__ void write_rows(const Item& item, const Memory& memory) {
   constexpr int packs = dim::value_dim / 4;
-  const float* parts = memory.partials();
-  const float2* sums = memory.partial_sums();
-  for (int i = threadIdx.x; i < item.rows * packs; i += 32 * layout.warps) {
+  const float* parts = reinterpret_cast<const float*>(memory.shared);
+  const float2* sums = reinterpret_cast<const float2*>(memory.shared + layout.partial_bytes);
+  for (int i = threadIdx.x; i < item.rows * packs; i += layout.threads) {
     const int row = i / packs, pack = i % packs;
     float top = device::minus_infinity(), total = 0.0f;
     float4 all = make_float4(0.0f, 0.0f, 0.0f, 0.0f);

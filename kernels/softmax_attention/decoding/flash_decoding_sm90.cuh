@@ -23,64 +23,38 @@
 
 namespace gla_bench::softmax_attention::decoding {
 
-/// Where the walk over an item ends. Without a decay, all rows of the item before have been written
-/// then. With one, all tiles have arrived and have been read.
-__device__ __forceinline__ void end_walk() {
-  if constexpr (biased)
-    __syncthreads();
-  else
-    Consumer::meet();
-}
-
-/// Runs on the warps that multiply; `any` says whether some row sees keys of the item.
-__device__ __forceinline__ void consume(const Item& item, const Memory& memory, bool any) {
-  Consumer consumer(item, memory);
-  if (any) consumer.run();
-  if constexpr (biased) write_decays(item, consumer);
-  end_walk();
-  consumer.put_part();
-  Consumer::meet();
-  write_rows(item, memory);
-}
-
-/// Without a decay, the copies of an item begin while the one before is being finished.
-__device__ __forceinline__ void attend(const DecodingParams& p, const Memory& memory) {
+__device__ __forceinline__ void attend(const DecodingParams& p, const Item& item,
+                                       const Memory& memory) {
   const bool loads = threadIdx.x == 32 * layout.warps;
-  if (loads) memory.init();
+  const Loader loader{p, item, memory};
+  if (loads) {
+    memory.init();
+    loader.start();
+  }
   __syncthreads();
-  if (warp() < layout.warps)
-    for_each_item(p.base, [&](const Item& item) { consume(item, memory, true); });
-  else if (loads)
-    for_each_item(p.base, [&](const Item& item) { Loader{p, item, memory}.run(); });
-}
-
-__device__ __forceinline__ void attend_with_decay(const DecodingParams& p, const Memory& memory) {
-  const bool loads = threadIdx.x == 32 * layout.warps;
-  for_each_item(p.base, [&](const Item& item) {
-    const Loader loader{p, item, memory};
-    if (loads) {
-      memory.init();
-      loader.start();
-    }
-    __syncthreads();
+  if constexpr (biased) {
     sum_window(item, memory);
     __syncthreads();
     for (int row = warp(); row < item.rows; row += layout.threads / 32)
       find_reach(item, memory, row);
     __syncthreads();
-    const bool any = sees_any(item, memory);
-    if (warp() < layout.warps) {
-      consume(item, memory, any);
-    } else {
-      if (loads) loader.go_on(any);
+  }
+  const bool any = sees_any(item, memory);
+  if (warp() < layout.warps) {
+    Consumer consumer(item, memory);
+    if (any) consumer.run();
+    __syncthreads();  // all tiles have been read
+    if constexpr (biased) write_decays(item, consumer);
+    consumer.put_part();
+  } else {
+    if (loads) loader.run(any);
+    if constexpr (biased)
       if (warp() > layout.warps && any) write_biases(item, memory);
-      __syncwarp();
-      end_walk();
-    }
-    publish_shared();  // the next tiles arrive where partial outputs are
+    __syncwarp();
     __syncthreads();
-    if (loads) memory.clear();
-  });
+  }
+  __syncthreads();
+  write_rows(item, memory);
 }
 
 }  // namespace gla_bench::softmax_attention::decoding
@@ -90,14 +64,22 @@ extern "C" __global__ void __launch_bounds__(
     gla_bench::softmax_attention::decoding::layout.blocks)
     decoding_divided(
         const __grid_constant__ gla_bench::softmax_attention::decoding::DecodingParams p) {
+  using namespace gla_bench::softmax_attention;
   using namespace gla_bench::softmax_attention::decoding;
   extern __shared__ unsigned char unaligned[];
   const Memory memory(unaligned);
   let_next_begin();
-  if constexpr (biased)
-    attend_with_decay(p, memory);
-  else
-    attend(p, memory);
+  const DecodingDivision division = division_of(p.base);
+  const int gang = static_cast<int>(blockIdx.x) / division.members;
+  const int end = division.begin(gang + 1);
+  for (int tile = division.begin(gang); tile < end;) {
+    attend(p, Item(p.base, division, tile, end), memory);
+    tile = (tile / division.tiles + 1) * division.tiles;
+    if (tile >= end) break;
+    publish_shared();  // copies of the next item come where parts were
+    __syncthreads();
+    if (threadIdx.x == 32 * layout.warps) memory.clear();
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(

@@ -69,16 +69,14 @@ struct DecodingLayout {
   /// Of a block that merges a row's parts.
   static constexpr int merge_threads = 256;
 
-  // float32 [warps][rows][partial_ld] partial outputs and float2 [warps][rows] with their
-  // references and sums. Tiles of the next key head arrive meanwhile, so they have a place of their
-  // own. With a decay nothing arrives then, and they lie in the place of the tiles.
+  // After the walk, in the place of the tiles: float32 [warps][rows][partial_ld] partial outputs
+  // and float2 [warps][rows] with their references and sums.
   int partial_ld = values + 4;
-  int partials = biased > 0 ? 0 : (walk_bytes + 15) / 16 * 16;
-  int partial_sums = partials + warps * rows * partial_ld * 4;
-  int partials_end = partial_sums + warps * rows * 8;
+  int partial_bytes = warps * rows * partial_ld * 4;
+  int merge_bytes = partial_bytes + warps * rows * 8;
 
   // Tiles begin at a multiple of 1024 bytes, to which the block aligns its shared memory itself.
-  int bytes = (walk_bytes > partials_end ? walk_bytes : partials_end) + 1024;
+  int bytes = (walk_bytes > merge_bytes ? walk_bytes : merge_bytes) + 1024;
 };
 
 }  // namespace gla_bench::softmax_attention

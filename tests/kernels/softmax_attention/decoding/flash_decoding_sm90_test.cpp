@@ -59,10 +59,8 @@ TEST(FlashDecodingSm90, RejectsByNameAndNeverThrows) {
     EXPECT_EQ(decoding_refusal(other, usual), "needs a scale above zero");
     other = problem;
     other.shape.key_dim = other.shape.value_dim = 256;
+    EXPECT_EQ(decoding_refusal(other, usual), "taken");
     Tile tile = usual;
-    if (op == "attention") tile["stages"] = 2;
-    EXPECT_EQ(decoding_refusal(other, tile), "taken");
-    tile = usual;
     tile["blocks"] = 2;
     EXPECT_NE(decoding_refusal(other, tile).find("registers"), std::string::npos);
     tile["block_n"] = 128;
@@ -152,12 +150,7 @@ TEST(FlashDecodingSm90, PlacesInSharedMemoryFollowOneAnother) {
         EXPECT_EQ(sizes.totals - sizes.barriers, 32 * stages);
         EXPECT_EQ(sizes.reaches - sizes.totals, biased * 2 * stages * 4);
         EXPECT_GE(sizes.bytes, sizes.walk_bytes + 1024);
-        EXPECT_GE(sizes.bytes, sizes.partials_end + 1024);
-        EXPECT_EQ(sizes.partial_sums - sizes.partials, 4 * 16 * (80 + 4) * 4);
-        if (biased == 0)
-          EXPECT_GE(sizes.partials, sizes.walk_bytes) << "tiles arrive while rows are written";
-        else
-          EXPECT_LE(sizes.partials_end, sizes.barriers) << "in the place of tiles alone";
+        EXPECT_GE(sizes.bytes, sizes.merge_bytes + 1024);
       }
 }
 
