@@ -51,19 +51,24 @@ std::optional<std::uint64_t> processor_ticks() {
 #endif
 }
 
-ClockReading read_clocks() {
+ClockReading closest_reading(const std::function<std::optional<std::uint64_t>()>& ticks,
+                             const std::function<std::int64_t()>& nanoseconds) {
   ClockReading closest;
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const auto before = processor_ticks();
-    const std::int64_t now = steady_nanoseconds();
-    const auto after = processor_ticks();
+    const auto before = ticks();
+    const std::int64_t now = nanoseconds();
+    const auto after = ticks();
     if (!before || !after) return {std::nullopt, now};
     if (*after - *before >= least) continue;
     least = *after - *before;
     closest = {*before, now};
   }
   return closest;
+}
+
+ClockReading read_clocks() {
+  return closest_reading(processor_ticks, steady_nanoseconds);
 }
 
 double measured_ticks_per_second(const ClockReader& read) {

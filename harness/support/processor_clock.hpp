@@ -18,8 +18,12 @@ struct ClockReading {
 
 using ClockReader = std::function<ClockReading()>;
 
-/// The closest of three readings. A thread that is set aside between the two clocks would see a
-/// difference that neither of them has.
+/// The closest of three readings: the one during which the counter ran least. A thread that is set
+/// aside between the two clocks would see a difference that neither of them has.
+ClockReading closest_reading(const std::function<std::optional<std::uint64_t>()>& ticks,
+                             const std::function<std::int64_t()>& nanoseconds);
+
+/// The same of this machine's clocks.
 ClockReading read_clocks();
 
 /// How fast the counter runs: the median of five spans of two milliseconds, so that one jump of

@@ -41,8 +41,8 @@ struct DecodingLayout {
   int registers_beside_queries =
       values / 2 + keys_of_warp + other_registers + (biased > 0 ? decay_registers : 0);
   // Where a thread has no room for the queries, or hardly any, they lie in shared memory, and a
-  // step of the product with the keys reads its four registers of them. That costs less than what
-  // the assembler spills when it needs a few more than estimated.
+  // step of the product with the keys reads its four registers of them. The spare ones are for what
+  // the assembler needs beyond the estimate, and would spill.
   static constexpr int spare_registers = 24;
   bool queries_in_shared = registers_beside_queries + keys / 4 + spare_registers > registers_there;
   int registers_of_queries = queries_in_shared ? 8 : keys / 4;

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <thread>
+#include <vector>
 
 namespace gla_bench {
 namespace {
@@ -53,6 +55,22 @@ TEST(ProcessorClock, OneJumpDoesNotChangeTheRate) {
   jumping.jump_at(700);  // in the first span
   EXPECT_DOUBLE_EQ(measured_ticks_per_second(std::ref(jumping)), 1e9);
   EXPECT_EQ(measured_ticks_per_second([] { return ClockReading{std::nullopt, 0}; }), 0);
+}
+
+TEST(ProcessorClock, TheClosestOfThreeReadingsIsTaken) {
+  // Set aside for 900 ticks in the first reading, and for 50 in the third.
+  const std::vector<std::uint64_t> counted{100, 1000, 2000, 2010, 3000, 3060};
+  std::size_t asked = 0;
+  std::int64_t steady = 0;
+  const auto ticks = [&]() -> std::optional<std::uint64_t> { return counted.at(asked++); };
+  const ClockReading closest = closest_reading(ticks, [&] { return steady += 7; });
+  EXPECT_EQ(closest.ticks, 2000u);
+  EXPECT_EQ(closest.nanoseconds, 14);
+  EXPECT_EQ(asked, counted.size());
+  const ClockReading steady_alone =
+      closest_reading([] { return std::nullopt; }, [] { return std::int64_t{5}; });
+  EXPECT_FALSE(steady_alone.ticks.has_value());
+  EXPECT_EQ(steady_alone.nanoseconds, 5);
 }
 
 TEST(ProcessorClock, AReadingOfBothClocksIsAtOneMoment) {
