@@ -72,6 +72,8 @@ TEST(FlashDecodingSm90, RejectsByNameAndNeverThrows) {
     tile["block_n"] = 128;
     other.shape.key_dim = 192, other.shape.value_dim = 128;
     EXPECT_NE(decoding_refusal(other, tile).find("shared memory"), std::string::npos);
+    other.shape = {1 << 16, 1, 8, 64, 64, 1 << 20, 8};
+    EXPECT_EQ(decoding_refusal(other, usual), "batch * key_heads * tiles of keys go up to 2^30");
     // Keys are many, so that all blocks have more than a thousand of them.
     tile = usual;
     tile["least_keys"] = 64;
