@@ -40,7 +40,8 @@ struct DecodingDivision {
   /// The most key heads that leave few of the multiprocessors idle. Only the host asks, since it
   /// takes a while.
   GLA_BENCH_EVERYWHERE static constexpr int heads_of_gang(const DecodingSizes& s) {
-    for (int heads = s.key_heads; heads > 1; --heads) {
+    const int most = s.key_heads < s.most_blocks ? s.key_heads : s.most_blocks;
+    for (int heads = most; heads > 1; --heads) {
       const long long members = 1LL * heads * s.row_tiles;
       if (s.key_heads % heads == 0 && members <= s.most_blocks &&
           20 * (s.most_blocks % members) <= s.most_blocks)
@@ -76,6 +77,11 @@ struct DecodingDivision {
   }
   GLA_BENCH_EVERYWHERE constexpr int last_gang(int sequence) const {
     return gang_of((sequence + 1) * tiles - 1);
+  }
+  /// What no sequence has more parts than. Where gangs begin is rounded down to whole tiles, so
+  /// that no more of them begin within a sequence than would without that.
+  GLA_BENCH_EVERYWHERE constexpr int most_parts() const {
+    return (gangs + sequences - 1) / sequences + 1;
   }
   /// Where a member's part of a sequence lies in the workspace. From a gang's part to its next one
   /// the sequence grows, and from a sequence's part to its next one the gang does.

@@ -74,6 +74,11 @@ bool is_divided(const DecodingDivision& of) {
   return of.pieces > 1 || of.gangs != of.sequences;
 }
 
+/// The rows that a block of the second launch merges: a warp each where their parts are few.
+int rows_of_merge(const DecodingDivision& of) {
+  return of.most_parts() <= DecodingLayout::parts_at_once ? DecodingLayout::merge_threads / 32 : 1;
+}
+
 /// What a problem leaves in the workspace and reads of its queries, both in items: a block's tiles
 /// of one sequence.
 struct Items {
@@ -181,7 +186,9 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   Recipe r{"softmax_attention/decoding/flash_decoding_sm90.cuh", constants(problem, tile), {}};
   r.constants.push_back({"launch", "shared_bytes", sizes.bytes});
   r.constants.push_back({"launch", "biased", sizes.biased});
-  r.constants.push_back({"launch", "heads_of_gang", division(problem, tile).heads});
+  const DecodingDivision divided = division(problem, tile);
+  r.constants.push_back({"launch", "heads_of_gang", divided.heads});
+  r.constants.push_back({"launch", "rows_of_merge", rows_of_merge(divided)});
   const auto launch = [&](const char* entry, std::int64_t grid, int threads, int shared) {
     KernelLaunch step{entry,
                       {static_cast<unsigned>(grid), 1, 1},
@@ -190,9 +197,10 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
     step.overlaps = !r.steps.empty();
     r.steps.push_back(std::move(step));
   };
-  launch("decoding_divided", blocks(division(problem, tile)), sizes.threads, sizes.bytes);
-  if (is_divided(division(problem, tile)))
-    launch("decoding_merge", rows(problem), DecodingLayout::merge_threads, 0);
+  launch("decoding_divided", blocks(divided), sizes.threads, sizes.bytes);
+  if (is_divided(divided))
+    launch("decoding_merge", ceil_div(rows(problem), rows_of_merge(divided)),
+           DecodingLayout::merge_threads, 0);
   const AttentionParams p = attention_params(problem, [](std::string_view) { return nullptr; }, {});
   r.tensor_maps = {row_map(problem, 0, "k", s.keys_seq(), s.keys_heads(), s.key_dim, sizes.block_n,
                            p.key_strides),

@@ -62,6 +62,16 @@ TEST(DecodingDivision, PartsHavePlacesOfTheirOwn) {
   }
 }
 
+TEST(DecodingDivision, NoSequenceHasMoreThanTheMostParts) {
+  for (const DecodingSizes& sizes : all_sizes()) {
+    const DecodingDivision d = of(sizes);
+    for (int sequence = 0; sequence < d.sequences; ++sequence)
+      ASSERT_LE(d.last_gang(sequence) - d.first_gang(sequence) + 1, d.most_parts());
+  }
+  EXPECT_EQ(of({1, 65536, 8, 1, 64, 132, 256}).most_parts(), 17) << "16 gangs, one sequence";
+  EXPECT_EQ(of({50, 2796, 8, 1, 64, 132, 256}).most_parts(), 2) << "16 gangs, 50 sequences";
+}
+
 TEST(DecodingDivision, BlocksHaveAsManyKeysAsTheyShallWhereKeysAreFew) {
   // Two sequences of 1024 keys on 132 blocks: quarters, sixteenths or none.
   EXPECT_EQ(of({2, 1024, 1, 1, 64, 132, 256}).gangs, 8);
