@@ -74,11 +74,6 @@ bool is_divided(const DecodingDivision& of) {
   return of.pieces > 1 || of.gangs != of.sequences;
 }
 
-/// The rows that a block of the second launch merges: a warp each where their parts are few.
-int rows_of_merge(const DecodingDivision& of) {
-  return of.most_parts() <= DecodingLayout::parts_at_once ? DecodingLayout::merge_threads / 32 : 1;
-}
-
 /// What a problem leaves in the workspace and reads of its queries, both in items: a block's tiles
 /// of one sequence.
 struct Items {
@@ -188,7 +183,6 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   r.constants.push_back({"launch", "biased", sizes.biased});
   const DecodingDivision divided = division(problem, tile);
   r.constants.push_back({"launch", "heads_of_gang", divided.heads});
-  r.constants.push_back({"launch", "rows_of_merge", rows_of_merge(divided)});
   const auto launch = [&](const char* entry, std::int64_t grid, int threads, int shared) {
     KernelLaunch step{entry,
                       {static_cast<unsigned>(grid), 1, 1},
@@ -199,7 +193,7 @@ Recipe recipe(const Problem& problem, const Tile& tile) {
   };
   launch("decoding_divided", blocks(divided), sizes.threads, sizes.bytes);
   if (is_divided(divided))
-    launch("decoding_merge", ceil_div(rows(problem), rows_of_merge(divided)),
+    launch("decoding_merge", std::min<std::int64_t>(rows(problem), DecodingLayout::merge_blocks),
            DecodingLayout::merge_threads, 0);
   const AttentionParams p = attention_params(problem, [](std::string_view) { return nullptr; }, {});
   r.tensor_maps = {row_map(problem, 0, "k", s.keys_seq(), s.keys_heads(), s.key_dim, sizes.block_n,

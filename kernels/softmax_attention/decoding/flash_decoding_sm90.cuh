@@ -14,7 +14,7 @@
 // values of keys whose weights cannot be seen are not read either.
 //
 // Grid: as many blocks as fit on the multiprocessors, or fewer where keys are few. For the merge,
-// one block for each row, or for eight rows where their parts are few. Shared memory: layout.h. Workspace: the parts, and with a decay 4 bytes
+// a block for each row, or as many as are at work at the same time where rows are many. Shared memory: layout.h. Workspace: the parts, and with a decay 4 bytes
 // for each row of them. Bytes moved: q once for each block that has keys of its head, k once, v once
 // or, with a decay, as far as it is needed; log decays once; the parts written once and read once.
 
@@ -83,14 +83,15 @@ extern "C" __global__ void __launch_bounds__(
 }
 
 extern "C" __global__ void __launch_bounds__(
-    gla_bench::softmax_attention::decoding::Merge::block_threads)
+    gla_bench::softmax_attention::DecodingLayout::merge_threads)
     decoding_merge(
         const __grid_constant__ gla_bench::softmax_attention::decoding::DecodingParams p) {
+  using namespace gla_bench::softmax_attention;
   using namespace gla_bench::softmax_attention::decoding;
-  __shared__ Merge::Row memory[Merge::rows];
-  const unsigned place = threadIdx.x / Merge::threads, row = blockIdx.x * Merge::rows + place;
-  if (row >= p.base.batch * p.base.seq * p.base.heads) return;
-  const Merge merge{p.base, memory[place], row};
-  wait_for_launch_before();
-  merge.run();
+  __shared__ MergeMemory memory;
+  const DecodingDivision division = division_of(p.base);
+  if (division.most_parts() <= DecodingLayout::parts_at_once)
+    merge_rows<MergeMemory::rows>(p.base, division, memory.of_warps);
+  else
+    merge_rows<1>(p.base, division, &memory.of_block);
 }

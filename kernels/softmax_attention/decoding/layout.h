@@ -66,8 +66,9 @@ struct DecodingLayout {
   int query_operands = (copied + stages * 4 + 15) / 16 * 16;  // 16 bytes [keys / 16][32]
   int walk_bytes = queries_in_shared ? query_operands + keys * rows * 2 : copied + stages * 4;
 
-  /// Of a block that merges rows' parts, and the parts of which a thread has loads on their way.
-  static constexpr int merge_threads = 256, parts_at_once = 8;
+  /// Of the blocks that merge rows' parts, the most blocks, and the parts of which a thread has
+  /// loads on their way.
+  static constexpr int merge_threads = 256, merge_blocks = 4 * 132, parts_at_once = 8;
 
   // After the walk, in the place of the tiles: float32 [warps][rows][partial_ld] partial outputs
   // and float2 [warps][rows] with their references and sums.

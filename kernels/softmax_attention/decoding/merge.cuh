@@ -3,8 +3,8 @@
 // accesses to memory, one after the other, and of its instructions' arrival: with 23 KB of them in
 // place of 16 it took 1.3 us longer on an H200. So the code is short. Each thread has four columns of
 // some parts, all of them on their way before the first is used. A row with many parts has a block.
-// Where no row has more parts than a thread takes at once, a warp has it, so that the blocks of all
-// rows are at work at the same time.
+// Where no row has more parts than a thread takes at once, a warp has it, so that all rows are at
+// work at the same time.
 //
 // The row of a part is relative to its own largest logit: outputs divided by their sum, and the
 // log2 of the sum. A part that saw no key has zeros and a log-sum of -inf.
@@ -13,10 +13,10 @@
 
 namespace gla_bench::softmax_attention::decoding {
 
+/// One row. A block has `rows` of them at a time.
+template <int rows>
 struct Merge {
-  static constexpr int block_threads = DecodingLayout::merge_threads;
-  static constexpr int rows = launch::rows_of_merge;    // of a block
-  static constexpr int threads = block_threads / rows;  // of a row
+  static constexpr int threads = DecodingLayout::merge_threads / rows;  // of a row
   static constexpr int packs = dim::value_dim / 4;      // of four columns
   static constexpr int packs_of_thread = (packs + threads - 1) / threads;
   static constexpr int groups = packs < threads ? threads / packs : 1;  // with the same columns
@@ -31,9 +31,9 @@ struct Merge {
   };
 
   const AttentionParams& p;
+  const DecodingDivision& division;
   Row& memory;
   unsigned row;  // index in [B, T, H]
-  DecodingDivision division = division_of(p);
   unsigned heads = static_cast<unsigned>(p.heads), seq = static_cast<unsigned>(p.seq);
   int head = static_cast<int>(row % heads), query = static_cast<int>(row / heads % seq);
   int batch = static_cast<int>(row / heads / seq);
@@ -159,5 +159,26 @@ struct Merge {
     to.z = fmaf(weight, x.z, to.z), to.w = fmaf(weight, x.w, to.w);
   }
 };
+
+union MergeMemory {
+  static constexpr int rows = DecodingLayout::merge_threads / 32;
+  Merge<1>::Row of_block;
+  Merge<rows>::Row of_warps[rows];
+};
+
+/// The rows of a warp or block, `rows` of which a block has at a time.
+template <int rows>
+__device__ __forceinline__ void merge_rows(const AttentionParams& p,
+                                           const DecodingDivision& division,
+                                           typename Merge<rows>::Row* memory) {
+  const unsigned place = threadIdx.x / Merge<rows>::threads;
+  for (unsigned row = blockIdx.x * rows + place; row < p.batch * p.seq * p.heads;
+       row += gridDim.x * rows) {
+    const Merge<rows> merge{p, division, memory[place], row};
+    wait_for_launch_before();
+    merge.run();
+    merge.meet();  // memory has been read
+  }
+}
 
 }  // namespace gla_bench::softmax_attention::decoding
