@@ -172,12 +172,12 @@ class PairCovering {
 
   // --- learning which pairs exist
 
-  /// A row with what is set, and else with the plain level as often as with any.
-  std::optional<Levels> random_row(Levels row) {
+  /// A row with what is set, and else with the plain level as often as with any. `beginnings` are
+  /// those of this row.
+  std::optional<Levels> random_row(Levels row, const std::vector<const Levels*>& beginnings) {
     if (prefix_ > 0) {
-      const auto list = beginnings_of(row);
-      if (list.empty()) return std::nullopt;
-      std::copy_n(draws_.of(list)->begin(), prefix_, row.begin());
+      if (beginnings.empty()) return std::nullopt;
+      std::copy_n(draws_.of(beginnings)->begin(), prefix_, row.begin());
     }
     Pairs::Mask refused = pairs_.no_levels();
     for (int factor = 0; factor < count_; ++factor)
@@ -206,8 +206,8 @@ class PairCovering {
     return list;
   }
 
-  bool try_row(const Levels& fixed) {
-    const auto row = random_row(fixed);
+  bool try_row(const Levels& fixed, const std::vector<const Levels*>& beginnings) {
+    const auto row = random_row(fixed, beginnings);
     ++tries_;
     if (!row || !task_.exists(*row)) return false;
     ++found_;
@@ -216,14 +216,17 @@ class PairCovering {
   }
 
   void learn() {
-    for (int i = 0; i < free_samples; ++i) try_row(Levels(at(count_), unset));
+    const Levels nothing(at(count_), unset);
+    const auto all = beginnings_of(nothing);
+    for (int i = 0; i < free_samples; ++i) try_row(nothing, all);
     each_pair([&](const LevelPair& pair) {
       if (state(pair) != State::unknown) return;
       const Levels fixed = row_with(pair);
-      if (prefix_ > 0 && beginnings_of(fixed).empty()) return;  // nobody can know
+      const auto beginnings = beginnings_of(fixed);
+      if (prefix_ > 0 && beginnings.empty()) return;  // nobody can know
       // Where nothing at all exists, some thousand rows are enough to say so.
       for (int i = 0; i < tries_of_pair && (found_ > 0 || tries_ < tries_of_all); ++i)
-        if (try_row(fixed)) return;
+        if (try_row(fixed, beginnings)) return;
       set_state(pair, State::refused);
     });
   }
@@ -289,9 +292,11 @@ class PairCovering {
       }
     }
     // Every open pair has been seen in a row, so that one can be drawn sooner or later.
-    while (best.empty())
-      if (const auto row = random_row(row_with(draws_.of(open))); row && task_.exists(*row))
-        best = *row;
+    while (best.empty()) {
+      const Levels fixed = row_with(draws_.of(open));
+      const auto row = random_row(fixed, beginnings_of(fixed));
+      if (row && task_.exists(*row)) best = *row;
+    }
     return best;
   }
 
