@@ -4,8 +4,8 @@
 # one (the program's own compiler has all of them for sm_90a), the rest for sm_90a.
 #   nvcc_check.sh PROGRAM CONFIG NVCC WORK_FOLDER
 # The program writes each compilation unit's whole source; every warning of nvcc is an error. Warnings
-# do not need optimised code, which takes four times as long: emit_check.py compiles a candidate of
-# each variant in full.
+# need no machine code, which takes four times as long, and more where it is optimised: emit_check.py
+# compiles a candidate of each variant in full.
 set -euo pipefail
 program=$1 config=$2 nvcc=$3 work=$4
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -33,6 +33,6 @@ quick=
 if "$nvcc" --help | grep -q -- --Ofast-compile; then quick=--Ofast-compile=max; fi # from 12.9 on
 export nvcc root quick
 printf '%s\0' "${jobs[@]}" | xargs -0 -P "$(nproc)" -n 2 bash -c \
-  '"$nvcc" -cubin -std=c++17 $quick -gencode="arch=compute_$0,code=sm_$0" -Werror all-warnings \
-    -I "$root/kernels" -I "$root" -o "$1.cubin" "$1"'
+  '"$nvcc" -ptx -std=c++17 $quick -arch="compute_$0" -Werror all-warnings \
+    -I "$root/kernels" -I "$root" -o "$1.ptx" "$1"'
 echo "$((${#jobs[@]} / 2)) kernels compiled by $("$nvcc" --version | tail -n 1)"

@@ -13,10 +13,11 @@
 // tiles. A block finds out how far back its rows look: keys behind a reset are not read, and the
 // values of keys whose weights cannot be seen are not read either.
 //
-// Grid: as many blocks as fit on the multiprocessors, or fewer where keys are few. For the merge,
-// a block for each row, or as many as are at work at the same time where rows are many. Shared memory: layout.h. Workspace: the parts, and with a decay 4 bytes
-// for each row of them. Bytes moved: q once for each block that has keys of its head, k once, v once
-// or, with a decay, as far as it is needed; log decays once; the parts written once and read once.
+// Grid: as many blocks as fit on the multiprocessors, or fewer where keys are few. For the merge, a
+// block for each row, or as many as are at work at the same time where rows are many. Shared
+// memory: layout.h. Workspace: the parts, and with a decay 4 bytes for each row of them. Bytes
+// moved: q once for each block that has keys of its head, k once, v once or, with a decay, as far
+// as it is needed; log decays once; the parts written once and read once.
 
 #include "softmax_attention/decoding/merge.cuh"
 #include "softmax_attention/decoding/reach.cuh"

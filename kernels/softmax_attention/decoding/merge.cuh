@@ -1,10 +1,10 @@
 #pragma once
-// How the parts of a row of flash_decoding_sm90 become one. The time of this launch is that of a few
-// accesses to memory, one after the other, and of its instructions' arrival: with 23 KB of them in
-// place of 16 it took 1.3 us longer on an H200. So the code is short. Each thread has four columns of
-// some parts, all of them on their way before the first is used. A row with many parts has a block.
-// Where no row has more parts than a thread takes at once, a warp has it, so that all rows are at
-// work at the same time.
+// How the parts of a row of flash_decoding_sm90 become one. The time of this launch is that of a
+// few accesses to memory, one after the other, and of its instructions' arrival: a version with
+// 23 KB of them in place of 18 took 1.3 us longer on an H200. So the code is short. Each thread
+// has four columns of some parts, all of them on their way before the first is used. A row with
+// many parts has a block. Where no row has more parts than a thread takes at once, a warp has it,
+// so that all rows are at work at the same time.
 //
 // The row of a part is relative to its own largest logit: outputs divided by their sum, and the
 // log2 of the sum. A part that saw no key has zeros and a log-sum of -inf.
@@ -17,7 +17,7 @@ namespace gla_bench::softmax_attention::decoding {
 template <int rows>
 struct Merge {
   static constexpr int threads = DecodingLayout::merge_threads / rows;  // of a row
-  static constexpr int packs = dim::value_dim / 4;      // of four columns
+  static constexpr int packs = dim::value_dim / 4;                      // of four columns
   static constexpr int packs_of_thread = (packs + threads - 1) / threads;
   static constexpr int groups = packs < threads ? threads / packs : 1;  // with the same columns
   static constexpr int at_once = DecodingLayout::parts_at_once;  // parts of a thread on their way
@@ -43,9 +43,9 @@ struct Merge {
   int member = heads_before % division.heads * row_tiles_of(p) + row_of_head / layout.rows;
   int first_gang = division.first_gang(sequence);
   int parts = division.last_gang(sequence) - first_gang + 1;
-  // Where the row of the first part lies among the rows of all parts, and from each to the next.
-  // There are as many gangs as several parts only where a gang has few members: 32 bits are enough
-  // for what lies between parts.
+  // Where the row of the first part lies among the rows of all parts, and from each to the next. A
+  // row has several parts only where there are several gangs, which then have few members: 32 bits
+  // hold what lies between parts.
   long long first_place = division.part(first_gang, sequence, member) * layout.rows +
                           row_of_head % layout.rows;
   int to_next = division.members * layout.rows;

@@ -62,6 +62,22 @@ TEST(DecodingDivision, PartsHavePlacesOfTheirOwn) {
   }
 }
 
+// Begins and gangs are formed without products of 64 bits, up to 2^30 tiles.
+TEST(DecodingDivision, ManyTilesAreDividedExactly) {
+  for (const long long batch : {16'777'216, 16'777'213})
+    for (const long long keys : {4096, 4032})
+      for (const int most_blocks : {132, 131, 264}) {
+        const DecodingDivision d = of({batch, keys, 1, 1, 64, most_blocks, 64});
+        const long long all = 1LL * d.sequences * d.tiles;
+        for (int gang = 1; gang < d.gangs; ++gang) {
+          ASSERT_EQ(d.begin(gang), all * gang / d.gangs);
+          ASSERT_EQ(d.gang_of(d.begin(gang)), gang);
+          ASSERT_EQ(d.gang_of(d.begin(gang) - 1), gang - 1);
+        }
+        ASSERT_EQ(d.gang_of(static_cast<int>(all - 1)), d.gangs - 1);
+      }
+}
+
 TEST(DecodingDivision, NoSequenceHasMoreThanTheMostParts) {
   for (const DecodingSizes& sizes : all_sizes()) {
     const DecodingDivision d = of(sizes);
