@@ -4,44 +4,58 @@
     dead_axes.py FILE... [--program GLA_BENCH] [--by PERCENT] [--least-problems N] [--json]
     dead_axes.py FILE... --program GLA_BENCH --write harness/config/space/rare_tiles.inc
 
-FILE holds records with many tiles of a problem, such as results/h200/search/*.json. For each value of each
+FILE holds records with many tiles of a problem, such as results/h200/search/*.json, or is an archive of such files
+(.tar.xz). For each value of each
 axis it compares, problem by problem, the fastest tile of the variant that has the value with the fastest that
 has not. A value is alive where it is ahead by --by (1 %) on a problem, or no tile without it ran. It is dead
 where it was tried on --least-problems (10) or more and is never ahead. Axes with one value are left out. With
 --program, a tile from before an axis existed counts as having that axis' first value, as it does there.
 
 The output is a table: variant, axis, value, on how many problems it was tried, on how many it was ahead, and
-what leaving it out would cost at most. --write writes what is dead as the file by which sweeps leave it out (JSON in a C++ literal).
-Not written: the first value of an axis, which stands for tiles from before there was the axis, and values of
-axes that decide the arithmetic of products (terms, tf32), which a config may ask for.
+what leaving it out would cost at most. --write writes what is dead as the file by which sweeps leave it out (JSON in a
+C++ literal). What that file left out before stays out unless it is ahead on a problem: searches no longer try it, so
+that newer records are silent on it. Not written: the first value of an axis, which stands for tiles from before there
+was the axis, and values of axes that decide the arithmetic of products (terms, tf32), which a config may ask for.
 """
 import argparse
 import collections
 import json
 import pathlib
+import re
 import subprocess
 import sys
+import tarfile
 
 ARITHMETIC_AXES = ("terms", "tf32")
 
 
-def first_values(program):
-    """{(variant, direction): {axis: its first value}} of the program's CUDA variants."""
+def axes_of(program):
+    """{(variant, direction): {axis: its values}} of the program's CUDA variants."""
     if not program:
         return {}
     listed = json.loads(subprocess.run([program, "list", "--json"], capture_output=True, text=True,
                                        check=True).stdout)
-    return {(variant["name"], variant["direction"]): {axis["name"]: axis["values"][0]
-                                                      for axis in variant["axes"]}
+    return {(variant["name"], variant["direction"]): {axis["name"]: axis["values"] for axis in variant["axes"]}
             for operator in listed for variant in operator["variants"]
             if variant["backend"] == "cuda"}
 
 
-def times_of(paths, first):
+def documents_of(path):
+    """The parsed files of an archive, or the one file that is none."""
+    if not tarfile.is_tarfile(path):
+        yield json.loads(pathlib.Path(path).read_text())
+        return
+    with tarfile.open(path) as archive:
+        for member in archive:
+            if member.name.endswith(".json"):
+                yield json.load(archive.extractfile(member))
+
+
+def times_of(paths, axes):
     """{(variant, direction): {problem: {tile as sorted items: median ms}}} of what is right."""
     times = collections.defaultdict(lambda: collections.defaultdict(dict))
-    for path in paths:
-        for record in json.loads(pathlib.Path(path).read_text())["records"]:
+    for document in (document for path in paths for document in documents_of(path)):
+        for record in document["records"]:
             timing = record.get("timing")
             if record["status"] not in ("measured", "verified") or record.get("peer") or not timing \
                     or timing["suspect"] or not timing["cold"]["median_ms"] > 0:
@@ -50,7 +64,8 @@ def times_of(paths, first):
                                   ("operator", "dtype", "layout", "shape", "initial_state", "final_state")]
                                  + [record.get("options")])
             name = record["variant"], record["direction"]
-            tile = tuple(sorted({**first.get(name, {}), **record["tile"]}.items()))
+            first = {axis: values[0] for axis, values in axes.get(name, {}).items()}
+            tile = tuple(sorted({**first, **record["tile"]}.items()))
             of = times[name][problem]
             of[tile] = min(timing["cold"]["median_ms"], of.get(tile, float("inf")))
     return times
@@ -93,16 +108,27 @@ def rows_of(times, by, least_problems):
                        "dead": tried >= least_problems and ahead == 0}
 
 
-def rare(rows, first):
-    """{variant: {direction: {axis: [dead values]}}} of the program's own axes."""
+def left_out_by(path):
+    """{(variant, direction, axis, value)} of a file that --write wrote; nothing where there is none."""
+    if not pathlib.Path(path).exists():
+        return set()
+    text = re.fullmatch(r'R"json\((.*)\)json"\s*', pathlib.Path(path).read_text(), re.DOTALL)[1]
+    return {(variant, direction, axis, value) for variant, directions in json.loads(text).items()
+            for direction, axes in directions.items() for axis, values in axes.items() for value in values}
+
+
+def rare(rows, axes, before=frozenset()):
+    """{variant: {direction: {axis: [values]}}} of the program's own axes: what is dead, and what was left out `before`
+    (left_out_by) and is nowhere ahead."""
     found = {}
-    for row in rows:
-        axes = first.get((row["variant"], row["direction"]), {})
-        axis, value = row["axis"], row["value"]
-        if not row["dead"] or axis in ARITHMETIC_AXES or axes.get(axis, value) == value:
+    facts = {(row["variant"], row["direction"], row["axis"], row["value"]): row for row in rows}
+    for variant, direction, axis, value in sorted({*facts, *before}):
+        values = axes.get((variant, direction), {}).get(axis, [])
+        row = facts.get((variant, direction, axis, value), {"dead": False, "ahead": 0})
+        out = row["dead"] or row["ahead"] == 0 and (variant, direction, axis, value) in before
+        if not out or axis in ARITHMETIC_AXES or value not in values[1:]:
             continue
-        directions = found.setdefault(row["variant"], {}).setdefault(row["direction"], {})
-        directions.setdefault(axis, []).append(value)
+        found.setdefault(variant, {}).setdefault(direction, {}).setdefault(axis, []).append(value)
     return found
 
 
@@ -118,11 +144,11 @@ def main():
     options = parser.parse_args()
     if options.write and not options.program:
         parser.error("--write needs --program, which says what the first value of an axis is")
-    first = first_values(options.program)
-    rows = list(rows_of(times_of(options.files, first), options.by / 100, options.least_problems))
+    axes = axes_of(options.program)
+    rows = list(rows_of(times_of(options.files, axes), options.by / 100, options.least_problems))
     if options.write:
         pathlib.Path(options.write).write_text(
-            'R"json(\n' + json.dumps(rare(rows, first), indent=1) + '\n)json"\n')
+            'R"json(\n' + json.dumps(rare(rows, axes, left_out_by(options.write)), indent=1) + '\n)json"\n')
         return
     if options.json:
         json.dump(rows, sys.stdout, indent=1)
