@@ -5,16 +5,21 @@
 
 #include "core/error.hpp"
 #include "core/tile_space.hpp"
+#include "harness/config/space/rare_tiles.hpp"
 #include "harness/cost_model/model_file.hpp"
 
 namespace gla_bench::cost_model {
 namespace {
 
-/// The tiles of a variant that predictions are known to be good for; all where there are none.
-std::vector<Tile> tiles_of(const Variant& variant, const VariantModel* known, bool only_seen) {
-  if (!only_seen) return all_tiles(variant.space);
+/// The tiles of a variant that predictions are known to be good for, or all.
+std::vector<Tile> tiles_of(const Variant& variant, const VariantModel* known, Reach reach) {
+  if (reach == Reach::all) return all_tiles(variant.space);
   if (known == nullptr) return {};
-  return {known->tiles.begin(), known->tiles.end()};
+  std::vector<Tile> tiles{known->tiles.begin(), known->tiles.end()};
+  const TileSpace space =
+      reach == Reach::usual ? usual_space(variant, {}, rare_tiles()) : variant.space;
+  std::erase_if(tiles, [&](const Tile& tile) { return !in_space(tile, space); });
+  return tiles;
 }
 
 }  // namespace
@@ -30,17 +35,16 @@ Prediction Predictor::predict(const Candidate& candidate) const {
 }
 
 std::vector<Ranked> Predictor::all_admitted(const Catalog& catalog, const Problem& problem,
-                                            const Admits& admits, bool only_seen) const {
+                                            const Admits& admits, Reach reach) const {
   std::vector<Ranked> list;
   for (const Variant& variant : catalog.variants) {
     if (variant.op != problem.op || variant.backend != backend_ ||
         variant.direction != problem.direction)
       continue;
     const VariantModel* known = model_ ? model_->find(variant.name, variant.direction) : nullptr;
-    for (const Tile& tile : tiles_of(variant, known, only_seen)) {
+    for (const Tile& tile : tiles_of(variant, known, reach)) {
       const Candidate candidate{&variant, problem, tile};
-      if (in_space(tile, variant.space) && admits(candidate))
-        list.push_back({candidate, predict(candidate)});
+      if (admits(candidate)) list.push_back({candidate, predict(candidate)});
     }
   }
   std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) {
@@ -51,8 +55,9 @@ std::vector<Ranked> Predictor::all_admitted(const Catalog& catalog, const Proble
 
 std::vector<Ranked> Predictor::rank(const Catalog& catalog, const Problem& problem,
                                     const Admits& admits) const {
-  auto list = all_admitted(catalog, problem, admits, true);
-  return list.empty() ? all_admitted(catalog, problem, admits, false) : list;
+  for (const Reach reach : {Reach::usual, Reach::seen})
+    if (auto list = all_admitted(catalog, problem, admits, reach); !list.empty()) return list;
+  return all_admitted(catalog, problem, admits, Reach::all);
 }
 
 std::string Predictor::source() const {

@@ -18,6 +18,10 @@ struct Ranked {
   Prediction prediction;
 };
 
+/// Which tiles are ranked: those that the model has seen, without what sweeps leave out where they
+/// do not ask for it (rare_tiles.hpp); all that it has seen; or all of the variant.
+enum class Reach { usual, seen, all };
+
 /// Whether a candidate can be used where it is to run.
 using Admits = std::function<bool(const Candidate&)>;
 
@@ -30,9 +34,8 @@ class Predictor {
 
   Prediction predict(const Candidate& candidate) const;
 
-  /// What `auto` chooses among: all that are admitted of the tiles that the model has seen, or of
-  /// all tiles where it has seen none of a problem's variants. In the order of Prediction::rank();
-  /// those of the same rank stand in the catalog's order.
+  /// What `auto` chooses among: all that are admitted within the first reach that has any. In the
+  /// order of Prediction::rank(); those of the same rank stand in the catalog's order.
   std::vector<Ranked> rank(const Catalog& catalog, const Problem& problem,
                            const Admits& admits) const;
 
@@ -41,7 +44,7 @@ class Predictor {
 
  private:
   std::vector<Ranked> all_admitted(const Catalog& catalog, const Problem& problem,
-                                   const Admits& admits, bool only_seen) const;
+                                   const Admits& admits, Reach reach) const;
 
   std::shared_ptr<const CostModel> model_;
   BackendId backend_;

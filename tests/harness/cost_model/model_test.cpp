@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "harness/config/space/rare_tiles.hpp"
 #include "harness/cost_model/learn.hpp"
 #include "harness/cost_model/model_file.hpp"
 #include "tests/harness/cost_model/times.hpp"
@@ -333,6 +334,28 @@ TEST(Predictor, RanksTilesThatWereSeen) {
     EXPECT_TRUE(model()
                     .find(one.candidate.variant->name, Direction::forward)
                     ->tiles.contains(one.candidate.tile));
+}
+
+// A model has times of them too, as the records that say so have.
+TEST(Predictor, RanksWhatSweepsLeaveOutOnlyWhereNothingElseIsAdmitted) {
+  ASSERT_TRUE(rare_tiles().at({"chunk_sm90", Direction::forward}).at("segments").contains(3));
+  CostModel with_rare = model();
+  const Tile usual = *with_rare.find("chunk_sm90", Direction::forward)->tiles.begin();
+  Tile rare = usual;
+  rare["segments"] = 3;
+  for (VariantModel& one : with_rare.variants)
+    if (one.variant == "chunk_sm90" && one.direction == Direction::forward) one.tiles.insert(rare);
+  const Predictor predictor(std::make_shared<const CostModel>(with_rare), made_up_environment());
+  const auto tiles_of = [&](const Admits& admits) {
+    std::set<Tile> tiles;
+    for (const Ranked& one : predictor.rank(program_catalog(), made_up_problem(2, 6000, 8), admits))
+      if (one.candidate.variant->name == "chunk_sm90") tiles.insert(one.candidate.tile);
+    return tiles;
+  };
+  const std::set<Tile> tiles = tiles_of([](const Candidate&) { return true; });
+  EXPECT_TRUE(tiles.contains(usual));
+  EXPECT_FALSE(tiles.contains(rare));
+  EXPECT_EQ(tiles_of([&](const Candidate& one) { return one.tile == rare; }), std::set{rare});
 }
 
 TEST(Predictor, WithoutAModelGoesByTheRates) {
