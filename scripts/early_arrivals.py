@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Finds arrivals at barriers that overtake loads from shared memory, in compiled kernels.
 
-  scripts/early_arrivals.py FOLDER...    folders of compiled kernels (--cache-dir of gla-bench compile)
+  scripts/early_arrivals.py FOLDER...
+
+Folders are searched to the bottom for compiled kernels: entries of the program's cache (*.bin, --cache-dir of
+gla-bench compile) and what nvcc keeps (*.cubin).
 
 An mbarrier's arrival waits neither for loads before it nor for what they load. If it gives back a place that a
 bulk copy then fills, the copy may overwrite what the loads have yet to read. A fence (fence.proxy.async) or an
@@ -9,7 +12,7 @@ instruction that needs what they load has to come first. The source does not sho
 apart, but the machine code does: a load says which counter it raises, and each instruction which it waits for.
 
 Reads binaries for compute capability 9.0 as they are. Places are those of instructions, in bytes from the kernel's
-begin. Exit code 1: there are such arrivals; 2: a folder without kernels of this architecture.
+begin. Exit code 1: there are such arrivals; 2: a folder has no kernel of this architecture.
 """
 import pathlib
 import struct
@@ -66,18 +69,27 @@ def kernels_of(binary):
             yield text[len(".text."):], list(struct.iter_unpack("<QQ", binary[begin:begin + length]))
 
 
+def compute_capability(binary):
+    """90 for sm_90 and sm_90a."""
+    (flags,) = struct.unpack_from("<I", binary, 48)
+    return flags >> (8 if binary[8] >= 8 else 0) & 0xff  # the second byte from CUDA 13 on
+
+
 def binaries_of(folder):
-    """(path, ELF file) of each compiled kernel in a folder."""
-    for path in sorted(pathlib.Path(folder).glob("*.bin")):
+    """(path, ELF file) of each compiled kernel in a folder and those below it."""
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        if path.suffix not in (".bin", ".cubin"):
+            continue
         content = path.read_bytes()
         begin = content.find(b"\x7fELF")
-        if begin >= 0 and b"sm_90" in content[:begin]:
+        if begin >= 0 and compute_capability(content[begin:]) == 90:
             yield path, content[begin:]
 
 
 def main(folders):
-    kernels = found = 0
+    all_kernels = found = 0
     for folder in folders:
+        kernels = 0
         for path, binary in binaries_of(folder):
             for name, instructions in kernels_of(binary):
                 kernels += 1
@@ -87,10 +99,11 @@ def main(folders):
                     found += 1
                     print(f"{path}: {name}: the arrival at {place:#x} does not wait for {len(loads)} "
                           f"loads before it, the last at {loads[-1]:#x}")
-    if kernels == 0:
-        print("no kernel for sm_90 in " + ", ".join(folders), file=sys.stderr)
-        return 2
-    print(f"{kernels} kernels, {found} arrivals that overtake loads")
+        if kernels == 0:
+            print(f"no kernel for sm_90 in {folder}", file=sys.stderr)
+            return 2
+        all_kernels += kernels
+    print(f"{all_kernels} kernels, {found} arrivals that overtake loads")
     return 1 if found else 0
 
 

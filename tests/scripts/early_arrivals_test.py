@@ -55,7 +55,7 @@ class Arrivals(unittest.TestCase):
         self.assertEqual(early.early_arrivals([instruction(0x981, raises=0), arrive()]), [])
 
 
-def elf(kernels):
+def elf(kernels, capability=90, version=8):
     """An ELF file with a section of instructions for each name."""
     names, texts = [b"\0"], []
     for name, instructions in kernels.items():
@@ -69,19 +69,27 @@ def elf(kernels):
         at, place = at + len(name), place + len(text)
     headers.append(struct.pack("<IIQQQQIIQQ", at, 3, 0, 0, place, len(table), 0, 0, 0, 0))
     begin = place + len(table)
-    header = b"\x7fELF".ljust(40, b"\0") + struct.pack("<Q", begin)
+    header = b"\x7fELF\2\1\1A" + bytes([version])
+    # The flags of an earlier version name another architecture in the second byte.
+    flags = 6 << 24 | capability << 8 | 4 if version >= 8 else capability << 16 | 80 << 8 | capability
+    header = header.ljust(40, b"\0") + struct.pack("<QI", begin, flags)
     header = header.ljust(58, b"\0") + struct.pack("<HHH", 64, len(headers), len(headers) - 1)
     return header + b"".join(texts) + table + b"".join(headers)
 
 
+def main(folders):
+    """The exit code and what is written."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = early.main([str(folder) for folder in folders])
+    return code, out.getvalue() + err.getvalue()
+
+
 class Folders(unittest.TestCase):
-    def run_on(self, kernels, options=b"--gpu-architecture=sm_90a"):
+    def run_on(self, kernels, **of_file):
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "k.bin").write_bytes(b"binary\n" + options + b"\n" + elf(kernels))
-            out, err = io.StringIO(), io.StringIO()
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = early.main([folder])
-            return code, out.getvalue() + err.getvalue()
+            (pathlib.Path(folder) / "k.bin").write_bytes(b"binary\nkey\n" + elf(kernels, **of_file))
+            return main([folder])
 
     def test_a_kernel_is_named_with_its_places(self):
         code, text = self.run_on({"right": [load(0), FENCE, arrive()], "wrong": [load(0), arrive()]})
@@ -99,9 +107,37 @@ class Folders(unittest.TestCase):
         self.assertEqual(self.run_on({"flash_sm90": [load(0), load(1), arrive()]})[0], 1)
 
     def test_a_folder_without_kernels_is_an_error(self):
-        code, text = self.run_on({"old": [load(0), arrive()]}, b"--gpu-architecture=sm_80")
-        self.assertEqual(code, 2)
-        self.assertIn("no kernel for sm_90", text)
+        for version in (7, 8):
+            code, text = self.run_on({"old": [load(0), arrive()]}, capability=80, version=version)
+            self.assertEqual(code, 2)
+            self.assertIn("no kernel for sm_90", text)
+
+    def test_files_of_earlier_compilers_are_read_too(self):
+        self.assertEqual(self.run_on({"wrong": [load(0), arrive()]}, version=7)[0], 1)
+
+    def test_also_beside_one_that_has_some(self):
+        with tempfile.TemporaryDirectory() as folder:
+            full, empty = pathlib.Path(folder) / "full", pathlib.Path(folder) / "empty"
+            full.mkdir()
+            empty.mkdir()
+            (full / "k.cubin").write_bytes(elf({"right": [FENCE]}))
+            self.assertEqual(main([full])[0], 0)
+            code, text = main([full, empty])
+            self.assertEqual(code, 2)
+            self.assertIn(f"no kernel for sm_90 in {empty}", text)
+
+    def test_what_nvcc_keeps_is_found_below_a_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            kept = pathlib.Path(folder) / "softmax" / "kept"
+            kept.mkdir(parents=True)
+            wrong = elf({"wrong": [load(0), arrive()]})
+            (kept / "k.cubin").write_bytes(wrong)
+            (kept / "old.cubin").write_bytes(elf({"wrong": [load(0), arrive()]}, capability=80))
+            (kept / "k.ptx").write_bytes(wrong)
+            code, text = main([folder])
+        self.assertEqual(code, 1)
+        self.assertIn("k.cubin: wrong: the arrival at 0x10", text)
+        self.assertIn("1 kernels, 1 arrivals", text)
 
 
 if __name__ == "__main__":
