@@ -33,6 +33,7 @@ struct BuildInfo {
   int shared_bytes = 0;
   double seconds = 0;
   bool cached = false;
+  bool assembled = true;  ///< false: a kernel has no machine code, so that numbers are not known
   std::vector<KernelBuild> kernels;
   std::string warnings;  ///< of the compiler; empty if there are none
 };
@@ -248,7 +249,8 @@ struct CudaOptions {
       source_dir;  ///< a kernels/ folder to read sources from; empty: those inside the binary
   int arch = 0;  ///< compile for this architecture instead of the device's (90 with the `a` suffix)
   int compile_threads = 0;  ///< 0: all cores
-  /// Kernels are compiled nearly without optimisation, to see that they compile. Not to be timed.
+  /// Kernels are compiled nearly without optimisation, to see that they compile, and most of them
+  /// no further than PTX: of each kind of source only the first to machine code. Not to be timed.
   bool quick = false;
   std::function<void(const std::string&)> warn;  ///< takes warnings; empty: standard error
 };

@@ -77,9 +77,9 @@ std::vector<std::string> row_of(const Candidate& candidate, const Compiled& comp
   const BuildInfo& build = *compiled.build;
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.2f", build.seconds);
-  row.insert(row.end(), {std::to_string(build.registers), std::to_string(build.shared_bytes),
-                         std::to_string(build.spill_bytes), seconds.data(),
-                         build.cached ? "cached" : "built"});
+  for (const int number : {build.registers, build.shared_bytes, build.spill_bytes})
+    row.push_back(build.assembled ? std::to_string(number) : "-");
+  row.insert(row.end(), {seconds.data(), build.cached ? "cached" : "built"});
   return row;
 }
 
@@ -166,8 +166,9 @@ void add_compile(CLI::App& program, Context& context) {
       ->needs("--emit");
   command->add_flag(
       "--quick", options->quick,
-      "nearly without optimisation, in a fraction of the time: whether all compiles (registers "
-      "and spills are not those of a run)");
+      "nearly without optimisation, in a fraction of the time: whether all compiles. Of each "
+      "variant, direction, dtype and source the first gets machine code (registers and spills are "
+      "not those of a run), the others stop at PTX");
   const auto only = [&](const char* option, std::vector<std::string>& list, const char* help) {
     return command->add_option(option, list, help)->delimiter(',');
   };

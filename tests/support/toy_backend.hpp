@@ -56,7 +56,7 @@ class ToyPlan : public Plan {
     script_.most_plans = std::max(script_.most_plans, ++script_.live_plans);
   }
   ~ToyPlan() override { --script_.live_plans; }
-  BuildInfo info() const override { return {32, 0, 64, 0.25, false, {}, ""}; }
+  BuildInfo info() const override { return {32, 0, 64, 0.25, false, true, {}, ""}; }
   void prepare(Workset& workset) override { workset_ = dynamic_cast<ToyWorkset*>(&workset); }
   void poison_workspace() override {}
   std::optional<std::string> damage() override { return std::nullopt; }

@@ -75,6 +75,13 @@ std::function<void(const std::string&)> warn_of(const CudaOptions& options) {
   return [](const std::string& text) { std::fprintf(stderr, "warning: %s\n", text.c_str()); };
 }
 
+/// What units have in common whose inline assembly is the same but for its numbers.
+std::string kind_of(const Candidate& candidate, const Unit& unit) {
+  return candidate.variant->name + " " + unit.source + " " +
+         std::string(name(candidate.variant->direction)) + " " +
+         std::string(name(candidate.problem.dtype));
+}
+
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(const CudaOptions& options)
@@ -228,7 +235,8 @@ auto CudaBackend::built(const Candidate& candidate, Use use) {
   try {
     std::vector<CodePtr> codes;
     for (const Unit& unit : units_of(candidate.problem.dtype, recipe))
-      codes.push_back(compiler_.get(unit.text, unit.source, arch_, unit.texts));
+      codes.push_back(
+          compiler_.get(unit.text, unit.source, arch_, unit.texts, kind_of(candidate, unit)));
     BuildInfo info = check_recipe(recipe, codes, limits());
     return use(std::move(recipe), std::move(codes), std::move(info));
   } catch (const BuildError& error) {
@@ -266,7 +274,7 @@ void CudaBackend::build_ahead(std::span<const Candidate> candidates) {
     if (candidate.variant->backend != BackendId::cuda) continue;
     const Recipe recipe = recipe_of(candidate);
     for (const Unit& unit : units_of(candidate.problem.dtype, recipe))
-      compiler_.start(unit.text, unit.source, arch_, unit.texts);
+      compiler_.start(unit.text, unit.source, arch_, unit.texts, kind_of(candidate, unit));
   }
 }
 

@@ -79,4 +79,20 @@ PtxasLog parse_ptxas_log(std::string_view log) {
   return result;
 }
 
+std::vector<KernelBuild> kernels_of_ptx(std::string_view ptx) {
+  std::vector<KernelBuild> kernels;
+  while (!ptx.empty()) {
+    const std::size_t end = std::min(ptx.find('\n'), ptx.size());
+    std::string_view line = ptx.substr(0, end);
+    ptx.remove_prefix(std::min(end + 1, ptx.size()));
+    for (const std::string_view linkage : {".visible ", ".weak "})
+      if (line.starts_with(linkage)) line.remove_prefix(linkage.size());
+    constexpr std::string_view directive = ".entry ";
+    if (!line.starts_with(directive)) continue;
+    line.remove_prefix(directive.size());
+    kernels.push_back({std::string(line.substr(0, line.find('('))), 0, 0, 0});
+  }
+  return kernels;
+}
+
 }  // namespace gla_bench

@@ -1,5 +1,5 @@
 #pragma once
-// The assembler's report about each kernel, read from the compiler's log.
+// The assembler's report about each kernel, read from the compiler's log, and what its input has.
 
 #include <string>
 #include <string_view>
@@ -16,5 +16,8 @@ struct PtxasLog {
 };
 
 PtxasLog parse_ptxas_log(std::string_view log);
+
+/// The kernels of a text for the assembler, of which only the names are known before it has run.
+std::vector<KernelBuild> kernels_of_ptx(std::string_view ptx);
 
 }  // namespace gla_bench

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
 
 #include "core/catalog.hpp"
 #include "harness/records/record_file.hpp"
@@ -281,6 +283,32 @@ TEST_F(Cli, CompileFailsWhereAKernelDoes) {
   const Outcome written = program(arguments + " --no-build");
   EXPECT_EQ(written.code, 0) << written.text;
   EXPECT_TRUE(has(written, "1 written for sm_80")) << written.text;
+}
+#endif
+
+#ifdef GLA_BENCH_WITH_CUDA
+TEST_F(Cli, CompileQuicklyShowsNumbersOfWhatHasMachineCode) {
+  const std::string path = file("c.json");
+  std::ofstream(path) << R"({"sweeps": [{"operator": "gla", "variants": ["recurrent"],
+      "dtypes": ["bfloat16", "float32"], "shapes": [[1, 20, 1, 16, 16]],
+      "tiles": {"recurrent": {"block_v": [16], "columns": [1], "lanes": [4, 8], "stages": [2],
+                              "tokens": [8]}}}]})";
+  const std::string arguments = "compile " + path + " --arch sm_80 --cache-dir " + file("cache");
+  const auto without_numbers = [](const Outcome& outcome) {
+    std::istringstream lines(outcome.text);
+    int count = 0;
+    for (std::string line; std::getline(lines, line);)
+      if (std::regex_search(line, std::regex("16x16 +- +- +- "))) ++count;
+    return count;
+  };
+  const Outcome quick = program(arguments + " --quick");
+  EXPECT_EQ(quick.code, 0) << quick.text;
+  EXPECT_TRUE(has(quick, "4 compiled for sm_80, 0 failed")) << quick.text;
+  EXPECT_EQ(without_numbers(quick), 2) << "the second of each dtype: " << quick.text;
+  const Outcome whole = program(arguments);
+  EXPECT_EQ(whole.code, 0) << whole.text;
+  EXPECT_FALSE(has(whole, "cached")) << whole.text;
+  EXPECT_EQ(without_numbers(whole), 0) << whole.text;
 }
 #endif
 

@@ -98,6 +98,7 @@ class Account {
   void add(const Code& code) {
     info_.seconds += code.seconds;
     info_.cached = info_.cached && code.cached;
+    info_.assembled = info_.assembled && !code.cubin.empty();
     info_.warnings += code.warnings;
   }
 

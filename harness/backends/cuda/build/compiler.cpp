@@ -55,10 +55,10 @@ Compiler::~Compiler() {
 }
 
 std::string Compiler::key(const std::string& text, const std::string& source, int arch,
-                          const SourceTexts& texts) const {
+                          const SourceTexts& texts, Depth depth) const {
   std::string key;
   append_part(key, "nvrtc", nvrtc_version());
-  for (const std::string& option : nvrtc_options(arch, quick_)) append_part(key, "option", option);
+  for (const std::string& option : nvrtc_options(arch, depth)) append_part(key, "option", option);
   append_part(key, "text", text);
   const SourceStore own(texts ? *texts : std::map<std::string, std::string>{});
   for (const Source& part : (texts ? own : store_).closure(std::vector{source}))
@@ -67,7 +67,7 @@ std::string Compiler::key(const std::string& text, const std::string& source, in
 }
 
 Compiler::JobPtr Compiler::job(const std::string& text, const std::string& source, int arch,
-                               const SourceTexts& texts) {
+                               const SourceTexts& texts, const std::string& kind) {
   const std::lock_guard lock(mutex_);
   JobPtr& known = jobs_[{arch, text}];
   if (known) return known;
@@ -76,12 +76,13 @@ Compiler::JobPtr Compiler::job(const std::string& text, const std::string& sourc
   known->source = source;
   known->arch = arch;
   known->texts = texts;
+  if (quick_) known->depth = kinds_.insert({arch, kind}).second ? Depth::quick : Depth::ptx;
   return known;
 }
 
 void Compiler::start(const std::string& text, const std::string& source, int arch,
-                     const SourceTexts& texts) {
-  const JobPtr wanted = job(text, source, arch, texts);
+                     const SourceTexts& texts, const std::string& kind) {
+  const JobPtr wanted = job(text, source, arch, texts, kind);
   {
     const std::lock_guard lock(mutex_);
     queue_.push_back(wanted);
@@ -97,8 +98,8 @@ bool Compiler::is_pending(const std::string& text, int arch) {
 }
 
 CodePtr Compiler::get(const std::string& text, const std::string& source, int arch,
-                      const SourceTexts& texts) {
-  const JobPtr wanted = job(text, source, arch, texts);
+                      const SourceTexts& texts, const std::string& kind) {
+  const JobPtr wanted = job(text, source, arch, texts, kind);
   finish(*wanted);
   if (wanted->error) std::rethrow_exception(wanted->error);
   return wanted->code;
@@ -106,7 +107,7 @@ CodePtr Compiler::get(const std::string& text, const std::string& source, int ar
 
 CodePtr Compiler::make(const Job& job) {
   const auto begin = std::chrono::steady_clock::now();
-  const std::string full_key = key(job.text, job.source, job.arch, job.texts);
+  const std::string full_key = key(job.text, job.source, job.arch, job.texts, job.depth);
   auto code = std::make_shared<Code>();
   std::optional<Binary> binary = cache_.load(full_key);
   code->cached = binary.has_value();
@@ -114,13 +115,19 @@ CodePtr Compiler::make(const Job& job) {
     binary = compile_with_nvrtc(job.text,
                                 job.texts ? headers_of(SourceStore(*job.texts), job.source)
                                           : headers_of(store_, job.source),
-                                job.arch, quick_);
+                                job.arch, job.depth);
+    // PTX is kept where other entries have machine code, under a key that says so.
+    if (job.depth == Depth::ptx) binary->cubin = std::move(binary->ptx);
     cache_.store(full_key, *binary);
   }
   PtxasLog log = parse_ptxas_log(binary->log);
-  code->kernels = std::move(log.kernels);
   code->warnings = std::move(log.warnings);
-  code->cubin = std::move(binary->cubin);
+  if (job.depth == Depth::ptx) {
+    code->kernels = kernels_of_ptx(binary->cubin);
+  } else {
+    code->kernels = std::move(log.kernels);
+    code->cubin = std::move(binary->cubin);
+  }
   code->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return code;
 }

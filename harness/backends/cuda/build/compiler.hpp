@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,7 +22,7 @@ namespace gla_bench::cuda {
 
 /// A binary and where it came from.
 struct Code {
-  std::string cubin;
+  std::string cubin;                 ///< empty where it was compiled no further than PTX
   std::vector<KernelBuild> kernels;  ///< shared_bytes: static only
   std::string warnings;
   double seconds = 0;  ///< spent here; for a cached binary, the time to read it
@@ -39,9 +40,10 @@ class Compiler {
   Compiler& operator=(const Compiler&) = delete;
 
   /// Starts to compile a text (prologue.hpp) unless it is known. What it includes is in `texts`, or
-  /// in the store where they are null.
+  /// in the store where they are null. Where compiling is to be quick, the first text of each
+  /// `kind` gets machine code, and the others no more than PTX.
   void start(const std::string& text, const std::string& source, int arch,
-             const SourceTexts& texts = {});
+             const SourceTexts& texts = {}, const std::string& kind = {});
 
   /// True from start() until the binary, or the reason for its failure, is available.
   bool is_pending(const std::string& text, int arch);
@@ -49,18 +51,19 @@ class Compiler {
   /// Returns the binary. Waits for it, or compiles it in this thread if no other has begun. @throws
   /// BuildError with the compiler's log, at every call
   CodePtr get(const std::string& text, const std::string& source, int arch,
-              const SourceTexts& texts = {});
+              const SourceTexts& texts = {}, const std::string& kind = {});
 
   /// Everything that determines the binary, as one text: format, NVRTC's version, options, the
   /// sources that the text includes transitively, and the text itself.
   std::string key(const std::string& text, const std::string& source, int arch,
-                  const SourceTexts& texts = {}) const;
+                  const SourceTexts& texts = {}, Depth depth = Depth::optimised) const;
 
  private:
   struct Job {
     std::string text, source;
     int arch = 0;
     SourceTexts texts;
+    Depth depth = Depth::optimised;
     std::once_flag once;
     CodePtr code;
     std::exception_ptr error;
@@ -68,8 +71,8 @@ class Compiler {
   };
   using JobPtr = std::shared_ptr<Job>;
 
-  JobPtr job(const std::string& text, const std::string& source, int arch,
-             const SourceTexts& texts);
+  JobPtr job(const std::string& text, const std::string& source, int arch, const SourceTexts& texts,
+             const std::string& kind);
   void finish(Job& job);
   CodePtr make(const Job& job);
   void work();
@@ -78,6 +81,7 @@ class Compiler {
   BuildCache cache_;
   unsigned thread_count_;
   bool quick_;
+  std::set<std::pair<int, std::string>> kinds_;  // of which a text gets machine code
   std::mutex mutex_;
   std::condition_variable wake_;
   std::map<std::pair<int, std::string>, JobPtr>

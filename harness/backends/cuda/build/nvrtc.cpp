@@ -80,16 +80,21 @@ std::string nvrtc_version() {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-std::vector<std::string> nvrtc_options(int arch, bool quick) {
-  std::vector<std::string> options{"--std=c++17", "--gpu-architecture=" + architecture_name(arch),
-                                   "--ptxas-options=-v", "-lineinfo"};
+std::vector<std::string> nvrtc_options(int arch, Depth depth) {
+  std::vector<std::string> options{"--std=c++17"};
+  const std::string name = architecture_name(arch);
+  if (depth == Depth::ptx)
+    options.push_back("--gpu-architecture=compute_" + name.substr(std::string("sm_").size()));
+  else
+    options.insert(options.end(),
+                   {"--gpu-architecture=" + name, "--ptxas-options=-v", "-lineinfo"});
   // From 13.0 on, NVRTC keeps results in a cache next to the driver's own. It then omits the
   // assembler's report from the log. This project's cache keeps what is known of a binary instead.
   int major = 0, minor = 0;
   check_nvrtc(nvrtc().version(&major, &minor), "nvrtcVersion");
   if (major >= 13) options.emplace_back("--no-cache");
   const bool can_be_quick = major > 12 || (major == 12 && minor >= 9);
-  if (quick && can_be_quick) options.emplace_back("--Ofast-compile=max");
+  if (depth != Depth::optimised && can_be_quick) options.emplace_back("--Ofast-compile=max");
   return options;
 }
 
@@ -114,15 +119,15 @@ std::vector<std::string> toolkit_include_folders() {
 }
 
 Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& headers, int arch,
-                          bool quick) {
+                          Depth depth) {
   static std::atomic<bool> once_quick = false;
-  if (quick)
+  if (depth != Depth::optimised)
     once_quick = true;
   else if (once_quick)
     throw BuildError(
         "found a kernel to optimise in a process that has compiled another one quickly, "
         "expected it in a process of its own: NVRTC stays quick, whatever the options say");
-  std::vector<std::string> options = nvrtc_options(arch, quick);
+  std::vector<std::string> options = nvrtc_options(arch, depth);
   const std::vector<std::string> folders = toolkit_include_folders();
   if (folders.empty())
     throw BuildError("the CUDA toolkit's headers (cuda_fp16.h) are in none of the usual folders");
@@ -137,7 +142,7 @@ Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& he
   if (code != NVRTC_SUCCESS)
     throw BuildError(std::string("nvrtcCompileProgram: ") + nvrtc().error_string(code) + " (" +
                      std::to_string(static_cast<int>(code)) + ")\n" + log);
-  return {program.cubin(), std::move(log), program.ptx()};
+  return {depth == Depth::ptx ? "" : program.cubin(), std::move(log), program.ptx()};
 }
 
 }  // namespace gla_bench::cuda

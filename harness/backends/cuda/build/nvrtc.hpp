@@ -12,8 +12,15 @@ struct Header {
   std::string text;
 };
 
+/// How far a text is compiled. Only optimised machine code is to be timed.
+enum class Depth {
+  optimised,  ///< to machine code, as for a run
+  quick,      ///< to machine code nearly without optimisation, where NVRTC knows how (from 12.9 on)
+  ptx,        ///< as quickly, and no further than the assembler's input
+};
+
 struct Binary {
-  std::string cubin;
+  std::string cubin;     ///< empty where no more than PTX was asked for
   std::string log;       ///< warnings and the assembler's report (ptxas_log.hpp)
   std::string ptx = {};  ///< the assembler's input; empty for a cached binary
 };
@@ -21,9 +28,8 @@ struct Binary {
 /// "13.0". @throws InputError where NVRTC is missing
 std::string nvrtc_version();
 
-/// The options that determine the binary, for NVRTC and for the key of a cache. `quick`: nearly
-/// without optimisation (CudaOptions), where NVRTC knows how, which is from 12.9 on.
-std::vector<std::string> nvrtc_options(int arch, bool quick = false);
+/// The options that determine the binary, for NVRTC and for the key of a cache.
+std::vector<std::string> nvrtc_options(int arch, Depth depth = Depth::optimised);
 
 /// Folders that hold the toolkit's headers. First is the folder next to the NVRTC library, whose
 /// version matches. Then come the toolkits that toolkit_folders() finds. Only folders with
@@ -33,9 +39,9 @@ std::vector<std::string> toolkit_include_folders();
 /// Compiles. Safe to call from several threads at once. What was once compiled quickly has spoilt
 /// the process for anything else: NVRTC 13.0 keeps that option, and gives other binaries for the
 /// same text and options.
-/// @throws BuildError with the compiler's log, and for what is not to be quick in such a process;
+/// @throws BuildError with the compiler's log, and for what is to be optimised in such a process;
 ///     InputError where NVRTC is missing
 Binary compile_with_nvrtc(const std::string& text, const std::vector<Header>& headers, int arch,
-                          bool quick = false);
+                          Depth depth = Depth::optimised);
 
 }  // namespace gla_bench::cuda

@@ -84,6 +84,7 @@ TEST(CheckRecipe, AccountsForImports) {
   Code own = code_of(100, 64), import = code_of(120, 0);
   own.seconds = 1;
   own.cached = true;
+  own.cubin = import.cubin = "machine code";
   import.seconds = 2;
   import.warnings = "odd";
   const std::vector<CodePtr> codes{codes_of(own)[0], codes_of(import)[0]};
@@ -97,6 +98,10 @@ TEST(CheckRecipe, AccountsForImports) {
   EXPECT_EQ(info.seconds, 3);
   EXPECT_FALSE(info.cached);
   EXPECT_EQ(info.warnings, "odd");
+  EXPECT_TRUE(info.assembled);
+  import.cubin.clear();
+  const std::vector<CodePtr> partly{codes_of(own)[0], codes_of(import)[0]};
+  EXPECT_FALSE(check_recipe(recipe, partly, hopper).assembled);
 
   std::get<KernelLaunch>(recipe.steps[1]).module = 2;
   EXPECT_THROW(check_recipe(recipe, codes, hopper), BuildError);

@@ -78,14 +78,15 @@ std::vector<Candidate> attention_candidates() {
 }
 
 /// The PTX of a candidate's own source, quickly: what it uses is there before anything is
-/// optimised. To be asked for in a process of its own (compile_with_nvrtc()).
+/// optimised, and machine code is not asked for. To be asked for in a process of its own
+/// (compile_with_nvrtc()).
 std::string ptx_of(const Candidate& candidate) {
   const SourceStore store;
   const Unit unit = units_of(candidate).front();
   std::vector<Header> headers;
   for (const Source& part : store.closure(std::vector{unit.source}))
     headers.push_back({std::string(part.path), store.with_full_includes(part)});
-  return compile_with_nvrtc(unit.text, headers, 90, true).ptx;
+  return compile_with_nvrtc(unit.text, headers, 90, Depth::ptx).ptx;
 }
 
 bool has(const std::string& text, const std::string& part) {

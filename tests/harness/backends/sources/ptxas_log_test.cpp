@@ -37,6 +37,18 @@ TEST(PtxasLog, ReadsEachKernel) {
   EXPECT_EQ(log.kernels[1].shared_bytes, 144);
 }
 
+TEST(PtxasLog, KernelsOfPtxAreItsEntries) {
+  const auto kernels = kernels_of_ptx(
+      ".version 9.0\n.target sm_90a\n\n.visible .func helper(\n\t.param .b64 p\n)\n"
+      "\t// .globl\tplain\n.visible .entry plain(\n\t.param .b64 p_0\n)\n{\n\tret;\n}\n"
+      ".weak .entry _Z1fPfi(\n)\n.entry idle()\n");
+  ASSERT_EQ(kernels.size(), 3u);
+  EXPECT_EQ(kernels[0].entry, "plain");
+  EXPECT_EQ(kernels[1].entry, "_Z1fPfi");
+  EXPECT_EQ(kernels[2].entry, "idle");
+  EXPECT_TRUE(kernels_of_ptx("").empty());
+}
+
 TEST(PtxasLog, KeepsWarningsAndNothingElse) {
   EXPECT_EQ(parse_ptxas_log(log_of_two).warnings,
             "k.cu(12): warning #177-D: variable \"unused\" was declared\n   int unused = 3;\n"

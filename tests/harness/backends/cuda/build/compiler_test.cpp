@@ -148,11 +148,65 @@ TEST_F(CompilerTest, AQuickBinaryIsNeverTakenForAnOptimisedOne) {
     EXPECT_FALSE(quick->cached);
     EXPECT_EQ(quick->kernels.size(), 1u);
     EXPECT_TRUE(compiler().get(text(), "family/kernel.cuh", 90)->cached);
-    EXPECT_NE(nvrtc_options(90, true), nvrtc_options(90));
+    EXPECT_NE(nvrtc_options(90, Depth::quick), nvrtc_options(90));
     // NVRTC 13.0 goes on as quickly in the same process, with other spills and other registers.
     options_.quick = false;
     EXPECT_TRUE(compiler().get(text(), "family/kernel.cuh", 90)->cached);
     EXPECT_THROW(compiler().get(text(32), "family/kernel.cuh", 90), BuildError);
+  });
+}
+
+TEST_F(CompilerTest, QuicklyTheFirstOfAKindGetsMachineCodeAndTheOthersPtx) {
+  in_a_process_of_its_own([&] {
+    options_.quick = true;
+    const auto get = [](Compiler& c, int block, const std::string& kind) {
+      return c.get(text(block), "family/kernel.cuh", 90, {}, kind);
+    };
+    const auto is_ptx = [](const Code& code) {
+      return code.cubin.empty() && code.kernels.size() == 1 && code.kernels[0].entry == "copy" &&
+             code.kernels[0].registers == 0;
+    };
+    Compiler first = compiler();
+    for (const std::string kind : {"a", "b"}) {
+      const CodePtr code = get(first, kind == "a" ? 16 : 32, kind);
+      EXPECT_EQ(code->cubin.substr(1, 3), "ELF") << kind;
+      EXPECT_GT(code->kernels.at(0).registers, 0) << kind;
+    }
+    first.start(text(64), "family/kernel.cuh", 90, {}, "a");
+    EXPECT_TRUE(is_ptx(*get(first, 64, "a")));
+    EXPECT_FALSE(get(first, 64, "a")->cached);
+    EXPECT_EQ(get(first, 16, "a")->cubin.substr(1, 3), "ELF") << "asked for again";
+
+    // In the cache, too, neither is taken for the other.
+    Compiler second = compiler();
+    EXPECT_FALSE(get(second, 64, "a")->cached);
+    EXPECT_EQ(get(second, 64, "a")->cubin.substr(1, 3), "ELF");
+    EXPECT_FALSE(get(second, 16, "a")->cached);
+    EXPECT_TRUE(is_ptx(*get(second, 16, "a")));
+    Compiler third = compiler();
+    EXPECT_TRUE(get(third, 16, "a")->cached);
+    EXPECT_TRUE(get(third, 64, "a")->cached);
+    EXPECT_TRUE(is_ptx(*get(third, 64, "a")));
+  });
+}
+
+TEST_F(CompilerTest, PtxHasTheWarningsAndErrorsOfTheLanguage) {
+  in_a_process_of_its_own([&] {
+    options_.quick = true;
+    write("family/spill.cuh",
+          "extern \"C\" __global__ void idle() { int unused = tile::block; }\n");
+    for (const bool cached : {false, true}) {
+      Compiler c = compiler();
+      c.get(text(64, "family/spill.cuh"), "family/spill.cuh", 90);
+      const CodePtr code = c.get(text(32, "family/spill.cuh"), "family/spill.cuh", 90);
+      EXPECT_TRUE(code->cubin.empty());
+      EXPECT_EQ(code->cached, cached);
+      EXPECT_NE(code->warnings.find("unused"), std::string::npos);
+    }
+    write("family/spill.cuh", "static_assert(tile::block == 64, \"no other block\");\n");
+    Compiler c = compiler();
+    c.get(text(64, "family/spill.cuh"), "family/spill.cuh", 90);
+    EXPECT_THROW(c.get(text(32, "family/spill.cuh"), "family/spill.cuh", 90), BuildError);
   });
 }
 
