@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A second opinion on the kernels: nvcc compiles one candidate of each CUDA variant and dtype, and
-# one of each source that a variant imports. What the oldest architecture takes is compiled for that
-# one (the program's own compiler has all of them for sm_90a), the rest for sm_90a.
+# A second opinion on the kernels: nvcc compiles one candidate of each CUDA variant, and one of each
+# source that a variant imports. What the oldest architecture takes is compiled for that one, the
+# rest for sm_90a. The program's own compiler, whose front end is the same, has all of them.
 #   nvcc_check.sh PROGRAM CONFIG NVCC WORK_FOLDER
 # The program writes each compilation unit's whole source; every warning of nvcc is an error. Warnings
 # need no machine code, which takes four times as long, and more where it is optimised: emit_check.py
@@ -16,9 +16,11 @@ jobs=() # pairs of an architecture and a file
 for arch in 80 90a; do
   mkdir -p "$work/$arch"
   "$program" compile "$config" --arch "sm_$arch" --emit "$work/$arch" --no-build >"$work/$arch.log"
-  for file in "$work/$arch"/*.cu; do
-    kind=$(basename "$file" | cut -d- -f1,2) # variant[+import]-dtype
+  for kind in $(cd "$work/$arch" && ls -- *.cu | cut -d- -f1 | sort -u); do # variant[+import]
     [[ -n ${seen[$kind]:-} ]] && continue
+    # The files of a kind begin with its first dtype. By turns each kind shows another one.
+    files=("$work/$arch/$kind"-*.cu)
+    file=${files[${#seen[@]} % ${#files[@]}]}
     seen[$kind]=1
     # Variants that import one source may have the same text of it, which needs one compilation.
     text=$arch-$(sha256sum <"$file")
