@@ -90,8 +90,8 @@ TEST(CudaVariants, TakeAProblemOnTheOldestArchitectureOrOnHopper) {
                                                       {"cluster", 2}}));
 }
 
-// The path of the program on the oldest architecture, with optimisation.
-// EndToEnd.CompileEveryVariant assembles each variant for it, quickly.
+// The path of the program on the oldest architecture. Every variant is compiled for it by nvcc, and
+// for sm_90a by NVRTC: EndToEnd.CompileEachKernelWithNvcc and EndToEnd.CompileEveryVariant.
 TEST(CudaVariants, BuildForTheOldestArchitecture) {
   const TemporaryFolder folder;
   CudaOptions options;
