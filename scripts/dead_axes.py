@@ -5,11 +5,11 @@
     dead_axes.py FILE... --program GLA_BENCH --write harness/config/space/rare_tiles.inc
 
 FILE holds records with many tiles of a problem, such as results/h200/search/*.json, or is an archive of such files
-(.tar.xz). For each value of each
-axis it compares, problem by problem, the fastest tile of the variant that has the value with the fastest that
-has not. A value is alive where it is ahead by --by (1 %) on a problem, or no tile without it ran. It is dead
-where it was tried on --least-problems (10) or more and is never ahead. Axes with one value are left out. With
---program, a tile from before an axis existed counts as having that axis' first value, as it does there.
+(.tar.xz). For each value of each axis it compares, problem by problem, the fastest tile of the variant that has
+the value with the fastest that has not. A value is alive where it is ahead by --by (1 %) on a problem, or no tile
+without it ran. It is dead where it was tried on --least-problems (10) or more and is never ahead. Axes with one
+value are left out. With --program, a tile from before an axis existed counts as having that axis' first value, as
+it does there.
 
 The output is a table: variant, axis, value, on how many problems it was tried, on how many it was ahead, and
 what leaving it out would cost at most. --write writes what is dead as the file by which sweeps leave it out (JSON in a
@@ -54,6 +54,7 @@ def documents_of(path):
 def times_of(paths, axes):
     """{(variant, direction): {problem: {tile as sorted items: median ms}}} of what is right."""
     times = collections.defaultdict(lambda: collections.defaultdict(dict))
+    first = {name: {axis: values[0] for axis, values in of.items()} for name, of in axes.items()}
     for document in (document for path in paths for document in documents_of(path)):
         for record in document["records"]:
             timing = record.get("timing")
@@ -64,8 +65,7 @@ def times_of(paths, axes):
                                   ("operator", "dtype", "layout", "shape", "initial_state", "final_state")]
                                  + [record.get("options")])
             name = record["variant"], record["direction"]
-            first = {axis: values[0] for axis, values in axes.get(name, {}).items()}
-            tile = tuple(sorted({**first, **record["tile"]}.items()))
+            tile = tuple(sorted({**first.get(name, {}), **record["tile"]}.items()))
             of = times[name][problem]
             of[tile] = min(timing["cold"]["median_ms"], of.get(tile, float("inf")))
     return times
