@@ -9,10 +9,10 @@ results/uncommitted.txt, one a line, with the reason: PATH: REASON. An exception
 refused as well, so that the list only gets shorter. Needs nothing but Python 3.
 """
 
-import json
 import sys
-import tarfile
 from pathlib import Path
+
+from packed import documents_of
 
 LIST = "results/uncommitted.txt"
 
@@ -21,13 +21,9 @@ def documents(root):
     """Every committed results file, and those in packed ones: (path, document)."""
     for path in sorted((root / "results").rglob("*")):
         name = path.relative_to(root).as_posix()
-        if path.suffix == ".json":
-            yield name, json.loads(path.read_text())
-        elif path.name.endswith(".tar.xz"):
-            with tarfile.open(path) as packed:
-                for member in packed:
-                    if member.name.endswith(".json"):
-                        yield f"{name}/{member.name}", json.load(packed.extractfile(member))
+        if path.name.endswith((".json", ".tar.xz")):
+            for member, document in documents_of(path):
+                yield f"{name}/{member}" if member else name, document
 
 
 def is_dirty(value):

@@ -24,7 +24,8 @@ import pathlib
 import re
 import subprocess
 import sys
-import tarfile
+
+from packed import documents_of
 
 ARITHMETIC_AXES = ("terms", "tf32")
 
@@ -40,22 +41,11 @@ def axes_of(program):
             if variant["backend"] == "cuda"}
 
 
-def documents_of(path):
-    """The parsed files of an archive, or the one file that is none."""
-    if not tarfile.is_tarfile(path):
-        yield json.loads(pathlib.Path(path).read_text())
-        return
-    with tarfile.open(path) as archive:
-        for member in archive:
-            if member.name.endswith(".json"):
-                yield json.load(archive.extractfile(member))
-
-
 def times_of(paths, axes):
     """{(variant, direction): {problem: {tile as sorted items: median ms}}} of what is right."""
     times = collections.defaultdict(lambda: collections.defaultdict(dict))
     first = {name: {axis: values[0] for axis, values in of.items()} for name, of in axes.items()}
-    for document in (document for path in paths for document in documents_of(path)):
+    for document in (document for path in paths for _, document in documents_of(path)):
         for record in document["records"]:
             timing = record.get("timing")
             if record["status"] not in ("measured", "verified") or record.get("peer") or not timing \

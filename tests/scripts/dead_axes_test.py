@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 source = pathlib.Path(sys.argv.pop(1))
+sys.path.insert(0, str(source / "scripts"))
 spec = importlib.util.spec_from_file_location("dead_axes", source / "scripts/dead_axes.py")
 dead_axes = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(dead_axes)
