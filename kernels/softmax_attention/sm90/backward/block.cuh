@@ -160,7 +160,7 @@ struct Memory {
   __device__ __forceinline__ unsigned values() const { return begin + layout.values; }
   __device__ __forceinline__ unsigned keys_arrived() const { return begin + layout.barriers; }
   __device__ __forceinline__ unsigned dq(int consumer) const {
-    return begin + layout.dq + consumer * layout.dq_floats * 128 * 4;
+    return begin + layout.dq_at + consumer * layout.dq.first_width / 2 * 128 * 4;
   }
   /// `step` counts the steps that the block has walked over before, over all heads.
   __device__ __forceinline__ Stage stage(int step) const {

@@ -1,6 +1,6 @@
 #pragma once
 // A consumer of flash_sm90's backward: a warpgroup that has 64 keys and the sums of their dk and
-// dv, or of half the columns of these.
+// dv, or of its share of the columns of these.
 //
 // Scores are transposed: rows are keys, columns are queries. P^T and dS^T go from registers into
 // the products dv += P^T do and dk += dS^T q. dS^T also goes to shared memory, where both consumers
@@ -16,19 +16,25 @@
 
 namespace gla_bench::softmax_attention::sm90 {
 
+/// `number`: of the consumer, or 0 for both where what they do is equally wide.
+template <int number>
 struct Consumer {
   static constexpr int own_barriers = 1;  ///< named barrier of the first consumer
   static constexpr int scores_of_thread = block_m / 2;
   using ScoreProducts = Products<block_m, io_t>;
-  using KeyProducts = Products<layout.own_key_width, io_t>;
-  using ValueProducts = Products<layout.own_value_width, io_t>;
-  using QueryProducts = Products<2 * layout.dq_floats, io_t>;
+  static constexpr int key_width = number == 0 ? layout.dk.first_width : layout.dk.second_width;
+  static constexpr int value_width = number == 0 ? layout.dv.first_width : layout.dv.second_width;
+  static constexpr int dq_width = number == 0 ? layout.dq.first_width : layout.dq.second_width;
+  using KeyProducts = Products<key_width, io_t>;
+  using ValueProducts = Products<value_width, io_t>;
+  using QueryProducts = Products<dq_width, io_t>;
   using Scores = float[scores_of_thread];
+  using DqSums = float[dq_width / 2];
 
   const BackwardSm90Params& p;
   const Memory memory;
   const Range range;
-  float dk[layout.own_key_width / 2], dv[layout.own_value_width / 2];
+  float dk[key_width / 2], dv[value_width / 2];
   float gain = 1.0f, loss = 1.0f;  ///< of dS where operands are float16, and its inverse
   // With a decay, of the thread's two keys and the query head in hand:
   const DecaySum* sums_of_head;
@@ -59,7 +65,7 @@ struct Consumer {
       if constexpr (biased) end_head(h);
     }
     if (step > 0) {
-      float sums[layout.dq_floats];
+      DqSums sums;
       multiply_dq(sums, memory.exchange(step - 1));
       add_dq(sums, memory.exchange(step - 1), last_head, before);
       copies_read_by_first();
@@ -258,23 +264,23 @@ struct Consumer {
     if (hands_on()) put_rows(packed, exchange.gradient, layout.key_panel, first_row());
     publish_shared();
     arrive_as_warp(exchange.written);
-    add<ValueProducts>(dv, weights, stage.d_outputs + first_value_panel() * layout.query_panel);
-    add<KeyProducts>(dk, packed, stage.queries + first_key_panel() * layout.query_panel);
+    const unsigned of_dv = place_of(own_column(layout.dv.second), layout.query_panel);
+    const unsigned of_dk = place_of(own_column(layout.dk.second), layout.query_panel);
+    add<ValueProducts>(dv, weights, stage.d_outputs + of_dv);
+    add<KeyProducts>(dk, packed, stage.queries + of_dk);
     const auto release_stage = [&] {
       pin(dv), pin(dk), pin_packed(weights), pin_packed(packed);
       arrive_as_warp(stage.gradients_free());
       barrier_arrive(stage.queries_free());
     };
-    // With half of all columns a thread has no room for sums of dq beside what is multiplied.
-    constexpr bool one_by_one = layout.by_columns;
-    if (one_by_one || step == 0) {
+    if (!layout.dq_beside || step == 0) {
       products_wait<0>();
       release_stage();
       if (step == 0) return;
     }
-    float sums[layout.dq_floats];
+    DqSums sums;
     multiply_dq(sums, memory.exchange(step - 1));
-    if constexpr (!one_by_one) {
+    if constexpr (layout.dq_beside) {
       products_wait<1>();
       release_stage();
     }
@@ -282,16 +288,11 @@ struct Consumer {
   }
 
   /// Begins dq = dS k of a step.
-  __device__ __forceinline__ void multiply_dq(float (&sums)[layout.dq_floats],
-                                              const Exchange& exchange) const {
+  __device__ __forceinline__ void multiply_dq(DqSums& sums, const Exchange& exchange) const {
     barrier_wait(exchange.written, exchange.parity);
     const unsigned gradient =
         exchange.gradient + (layout.dq_by_columns ? 0 : group() * layout.key_panel);
-    // With 64 columns a consumer's half is that of a panel.
-    constexpr int half = layout.key_panels == 1 ? 64 : layout.key_panel;
-    const unsigned keys = memory.keys() + (layout.by_columns ? first_key_panel() * layout.key_panel
-                                           : layout.dq_by_columns ? group() * half
-                                                                  : 0);
+    const unsigned keys = memory.keys() + place_of(own_column(layout.dq.second), layout.key_panel);
     pin(sums);
     products_fence();
 #pragma unroll
@@ -303,8 +304,8 @@ struct Consumer {
   }
 
   /// Waits for the product, and adds it to the sums in device memory.
-  __device__ __forceinline__ void add_dq(float (&sums)[layout.dq_floats], const Exchange& exchange,
-                                         int h, int n) const {
+  __device__ __forceinline__ void add_dq(DqSums& sums, const Exchange& exchange, int h,
+                                         int n) const {
     copies_read_by_first();  // the place of the last step's dq
     products_wait<0>();
     pin(sums);
@@ -316,10 +317,9 @@ struct Consumer {
         own_barrier();
       }
       if constexpr (whole) return store_dq(p.base, range, sums, loss * p.base.scale, h, n);
-      float* to = dq_of_step(p.base, range, h, n) + group() * layout.dq_floats * 128 +
-                  threadIdx.x % 128 * 4;
+      float* to = dq_of_consumer(h, n) + threadIdx.x % 128 * 4;
 #pragma unroll
-      for (int i = 0; i < layout.dq_floats; i += 4)
+      for (int i = 0; i < dq_width / 2; i += 4)
         add_vector(to + i * 128, loss * sums[i], loss * sums[i + 1], loss * sums[i + 2],
                    loss * sums[i + 3]);
       return;
@@ -334,7 +334,7 @@ struct Consumer {
       add_query_sums(p.base, range, exchange.query_sums, h, n, loss);
     const unsigned to = memory.dq(group()) + threadIdx.x % 128 * 16;
 #pragma unroll
-    for (int i = 0; i < layout.dq_floats; i += 4)
+    for (int i = 0; i < dq_width / 2; i += 4)
       asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to + i / 4 * 128 * 16),
                    "f"(loss * sums[i]), "f"(loss * sums[i + 1]), "f"(loss * sums[i + 2]),
                    "f"(loss * sums[i + 3])
@@ -345,39 +345,37 @@ struct Consumer {
     } else {
       own_barrier();
       if (first_of_group()) {
-        add_bulk(dq_of_step(p.base, range, h, n) + group() * layout.dq_floats * 128,
-                 memory.dq(group()), layout.dq_floats * 128 * 4);
+        add_bulk(dq_of_consumer(h, n), memory.dq(group()), dq_width / 2 * 128 * 4);
         copies_commit();
       }
     }
+  }
+  /// The consumer's sums of a step's dq in device memory.
+  __device__ __forceinline__ float* dq_of_consumer(int h, int n) const {
+    return dq_of_step(p.base, range, h, n) + group() * layout.dq.first_width / 2 * 128;
   }
   static __device__ __forceinline__ void copies_read_by_first() {
     if (first_of_group()) copies_read<0>();
   }
 
-  /// Hands rows of a result of `panels` panels to bulk copies through the place of the keys or
-  /// values.
-  template <int panels, int size>
-  __device__ __forceinline__ void write(const float (&sum)[size], float factor, unsigned to,
-                                        const TensorMap& map) const {
-    constexpr int own = size / 32, steps = layout.columns / 16;
-    const int first = first_panel(panels, own);
-    // What the first consumer has as well it writes.
-    const int from = layout.by_columns && group() != 0 ? 2 * own - panels : 0;
-    Packed<2 * size> rows;
-    pack_rows<2 * size>(sum, rows, factor, factor);
-#pragma unroll
-    for (int i = 0; i < own; ++i)
-      if (i >= from)
-        put_rows(reinterpret_cast<const unsigned(&)[steps][4]>(rows[i * steps]),
-                 to + (first + i) * layout.key_panel, layout.key_panel, first_row());
+  /// Hands rows of a result to bulk copies through the place of the keys or values, from column
+  /// `first` on. Where both consumers have a part of a panel, the first has it copied.
+  template <bool shares_panel, int size>
+  __device__ __forceinline__ void write(const float (&sum)[size], float factor, int first,
+                                        unsigned to, const TensorMap& map) const {
+    constexpr int width = 2 * size;
+    Packed<width> rows;
+    pack_rows<width>(sum, rows, factor, factor);
+    put_columns(rows, to, first);
     publish_shared();
-    own_barrier();
-    if (first_of_group())
-      for (int i = from; i < own; ++i)
-        copy_out(map, to + (first + i) * layout.key_panel + first_row() * 128,
-                 (first + i) * layout.columns, range.first_key + first_row(), range.key_head,
-                 range.batch);
+    if constexpr (shares_panel)
+      named_barrier<256>(own_barriers + layout.consumers);
+    else
+      own_barrier();
+    if (first_of_group() && (!shares_panel || group() == 0))
+      for (int column = first; column < first + width; column += layout.columns)
+        copy_out(map, to + column / layout.columns * layout.key_panel + first_row() * 128, column,
+                 range.first_key + first_row(), range.key_head, range.batch);
   }
   __device__ __forceinline__ void write_results() const {
     if constexpr (divided) {
@@ -388,8 +386,10 @@ struct Consumer {
     }
     // The other consumer reads all keys for its dq.
     named_barrier<256>(own_barriers + layout.consumers);
-    write<layout.value_panels>(dv, 1.0f / score_gain, memory.values(), p.dv);
-    write<layout.key_panels>(dk, loss * p.base.scale, memory.keys(), p.dk);
+    write<layout.dv.shares_panel>(dv, 1.0f / score_gain, own_column(layout.dv.second),
+                                  memory.values(), p.dv);
+    write<layout.dk.shares_panel>(dk, loss * p.base.scale, own_column(layout.dk.second),
+                                  memory.keys(), p.dk);
     if (first_of_group()) {
       copies_commit();
       copies_read<0>();

@@ -73,7 +73,7 @@ TEST(BackwardFlashSm90, ABlockWithAllKeysStoresDqItself) {
             "flash_sm90_backward_round");
   // There is no place of dq in shared memory, and no order to keep.
   const BackwardSm90Layout whole{128, 128, 64, 3, 0, false, true};
-  EXPECT_EQ(whole.records, whole.dq);
+  EXPECT_EQ(whole.records, whole.dq_at);
   const Variant ordered = backward_flash_sm90_deterministic("attention");
   EXPECT_EQ(std::get<KernelLaunch>(std::get<0>(ordered.code)(problem, steps_of(64, 3)).steps[1])
                 .shared_bytes,

@@ -67,6 +67,7 @@ TEST(BackwardFlashSm90, TheKeysColumnsDecideHowManyQueriesAStepHas) {
   // Sums of 64 keys and 128 values, and 128 scores.
   EXPECT_EQ(refused(gradients_of({1, 4096, 2, 64, 128}), steps_of(128, 2)),
             "224 sums a thread, there is room for 192");
+  EXPECT_EQ(refused(gradients_of({1, 4096, 2, 32, 96}), steps_of(128, 1)), "taken");
   EXPECT_EQ(refused(gradients_of({1, 4096, 2, 64, 128}), steps_of(64, 2)), "taken");
 }
 
@@ -95,8 +96,9 @@ TEST(BackwardFlashSm90, PlacesInSharedMemoryOfTheHeadlinesTiles) {
   EXPECT_EQ(wide.queries, 65536);
   EXPECT_EQ(wide.d_outputs, 98304);
   EXPECT_EQ(wide.gradients, 131072);
-  EXPECT_EQ(wide.dq, 163840);
-  EXPECT_EQ(wide.dq_floats, 32);
+  EXPECT_EQ(wide.dq_at, 163840);
+  EXPECT_EQ(wide.dq.first_width, 64);
+  EXPECT_EQ(wide.step_floats, 64 * 128);
   EXPECT_EQ(wide.records, 196608);
   EXPECT_EQ(wide.record_bytes, 64 * 8);
   EXPECT_EQ(wide.barriers, 196608 + 2 * 64 * 8);
@@ -115,13 +117,15 @@ TEST(BackwardFlashSm90, PlacesInSharedMemoryOfTheHeadlinesTiles) {
   const BackwardSm90Layout narrow = backward_layout_of(64, 64, 128, 2);
   EXPECT_FALSE(narrow.dq_by_columns);
   EXPECT_EQ(narrow.gradient_bytes, 128 * 128 * 2);
-  EXPECT_EQ(narrow.dq, 163840);
+  EXPECT_EQ(narrow.dq_at, 163840);
   EXPECT_EQ(narrow.bytes, 199784);
   EXPECT_EQ(narrow.accumulators, 192);
   // Half of 64 columns is a consumer's.
   const BackwardSm90Layout halved = backward_layout_of(64, 128, 64, 2);
   EXPECT_TRUE(halved.dq_by_columns);
-  EXPECT_EQ(halved.dq_floats, 16);
+  EXPECT_EQ(halved.dq.second, 32);
+  EXPECT_EQ(halved.dq.first_width, 32);
+  EXPECT_EQ(halved.dq.second_width, 32);
   EXPECT_EQ(halved.accumulators, 160);
 }
 
@@ -134,7 +138,7 @@ TEST(BackwardFlashSm90, PlacesInSharedMemoryAreApartAndAligned) {
               key_dim, value_dim, key_dim > 64 || value_dim > 64 ? 64 : 128, stages, decay);
           EXPECT_EQ(at.by_columns, key_dim > 128 || value_dim > 128);
           for (const int place : {at.key_panel, at.query_panel, at.values, at.queries, at.d_outputs,
-                                  at.gradients, at.dq})
+                                  at.gradients, at.dq_at})
             EXPECT_EQ(place % 1024, 0);
           for (const int place :
                {at.records, at.record_bytes, at.pairs_at, at.sums_at, at.query_sums})
@@ -145,17 +149,12 @@ TEST(BackwardFlashSm90, PlacesInSharedMemoryAreApartAndAligned) {
           EXPECT_EQ(at.queries, at.arriving_keys);
           EXPECT_GE(at.d_outputs - at.queries, stages * at.arriving_queries);
           EXPECT_GE(at.gradients - at.d_outputs, stages * at.arriving_gradients);
-          EXPECT_GE(at.dq - at.gradients, 2 * at.block_n * at.block_m * 2);
-          EXPECT_EQ(at.records - at.dq, at.by_columns ? 0 : at.step_floats * 4);
+          EXPECT_GE(at.dq_at - at.gradients, 2 * at.block_n * at.block_m * 2);
+          EXPECT_EQ(at.records - at.dq_at, at.by_columns ? 0 : at.step_floats * 4);
           EXPECT_GE(at.query_sums - at.records, stages * at.record_bytes);
           EXPECT_GE(at.record_bytes, at.block_m * (decay == Decay::none ? 8 : 24));
           EXPECT_GE(at.barriers - at.query_sums,
                     decay == Decay::per_token ? 2 * at.block_n / 16 * at.block_m * 4 : 0);
-          // Both consumers together have all panels, and their sums room in registers.
-          EXPECT_GE(2 * at.own_key_width, at.by_columns ? at.key_width : 2 * at.key_width);
-          EXPECT_GE(2 * at.own_value_width, at.by_columns ? at.value_width : 2 * at.value_width);
-          EXPECT_LE(at.own_key_width, 128);
-          EXPECT_LE(at.own_value_width, 128);
           // Both consumers together hold a step's dq.
           EXPECT_GE(at.step_floats, at.block_m * key_dim);
         }
@@ -174,11 +173,10 @@ TEST(BackwardFlashSm90, WideHeadsDivideColumns) {
   EXPECT_NE(ordered.reject(wide, steps_of(64, 2), backward_h200()), std::nullopt);
   const BackwardSm90Layout sizes = backward_layout_of(256, 256, 64, 2);
   EXPECT_EQ(sizes.block_n, 64);
-  EXPECT_EQ(sizes.own_key_panels, 2);
-  EXPECT_EQ(sizes.dq_floats, 64);
+  EXPECT_EQ(sizes.dk.second, 128);
+  EXPECT_EQ(sizes.dq.most, 128);
   EXPECT_EQ(sizes.accumulators, 192);
-  EXPECT_EQ(backward_layout_of(192, 64, 64, 2).own_key_panels, 2);
-  EXPECT_EQ(backward_layout_of(192, 64, 64, 2).own_value_panels, 1);
+  EXPECT_FALSE(sizes.dq_beside);
   const Recipe recipe = backward_recipe(wide, steps_of(64, 2));
   EXPECT_EQ(recipe.tensor_maps[1].box[1], 64);
   EXPECT_EQ(recipe.tensor_maps[4].box[1], 64);
