@@ -7,13 +7,13 @@
 // values, a block owns 64 keys, both warpgroups have all of them and form the same scores, and each
 // keeps its share of the columns of dk and dv: seven products in place of five, but sums that fit,
 // and nothing to wait for between the two but dS of dq. Products are as wide as their columns,
-// rounded up to a width that there is, and not to whole panels: the two warpgroups then run code of
-// their own, each for its widths. Each step's part of dq is added to float32 sums in device memory,
-// and rounded at the end. The order varies, or is that of the keys (ordered.cuh), so that results
-// are bitwise repeatable. Where a block has all keys of its head, its part is all of dq, and is
-// stored as such. Where there are fewer blocks of keys than multiprocessors, several divide the
-// steps of the same keys among them, and their sums of dk and dv are added up at the end as well
-// (results.cuh).
+// rounded up to a width that there is, and not to whole panels. Where the widths of the two
+// warpgroups differ, each runs code of its own. Each step's part of dq is added to float32 sums in
+// device memory, and rounded at the end. The order varies, or is that of the keys (ordered.cuh), so
+// that results are bitwise repeatable. Where a block has all keys of its head, its part is all of
+// dq, and is stored as such. Where there are fewer blocks of keys than multiprocessors, several
+// divide the steps of the same keys among them, and their sums of dk and dv are added up at the end
+// as well (results.cuh).
 //
 // With a decay, first_tiles.cuh first finds how far back queries look, and a block ends its walk
 // where no later query looks back to its keys. The exponent of P contains a bias of the key,

@@ -97,8 +97,8 @@ struct BackwardSm90Layout {
   int queries = values + value_panels * key_panel;          ///< [stages]
   int d_outputs = queries + stages * arriving_queries;      ///< [stages]
   int gradients = d_outputs + stages * arriving_gradients;  ///< dS of two steps
-  /// Those of each thread of the first consumer, and of the second one. Wide sums are added from
-  /// registers where the order varies, and all of dq is stored from there.
+  /// A step's sums of dq: those of the first consumer's threads, then those of the second one's.
+  /// Wide sums are added from registers where the order varies, and all of dq is stored from there.
   int dq_at = gradients + 2 * gradient_bytes;
   bool dq_in_shared = !whole && (ordered || !by_columns);
   /// What queries bring with them (queries.cuh): with a decay 16 bytes for the step, 8 for each

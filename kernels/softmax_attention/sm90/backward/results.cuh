@@ -1,9 +1,9 @@
 #pragma once
 // How consumers' sums become rows of dq, dk and dv. Those of dk and dv pass through shared memory,
 // from where bulk copies take them. Without bulk copies: dq of a step whose keys are all in one
-// block is stored from registers. The sums of dk and dv of blocks that have the same
-// keys, and those of dq of blocks that meet the same queries, lie in device memory as the
-// consumers' threads had them, until a last kernel adds up and rounds them.
+// block is stored from registers. The sums of dk and dv of blocks that have the same keys, and
+// those of dq of blocks that meet the same queries, lie in device memory as the consumers' threads
+// had them, until a last kernel adds up and rounds them.
 
 #include "softmax_attention/sm90/backward/shares.cuh"
 #include "softmax_attention/traits.cuh"
